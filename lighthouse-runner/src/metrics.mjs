@@ -1,0 +1,87 @@
+/** What a run keeps of Lighthouse's result: six metrics, observed moments, requests. Times in ms from navigation start. */
+
+const METRIC_AUDITS = {
+  fcp_ms: 'first-contentful-paint',
+  lcp_ms: 'largest-contentful-paint',
+  tbt_ms: 'total-blocking-time',
+  si_ms: 'speed-index',
+  cls: 'cumulative-layout-shift',
+  tti_ms: 'interactive',
+};
+
+const LCP_ELEMENT = 'largest-contentful-paint-element';
+
+export const AUDITS = [...Object.values(METRIC_AUDITS), 'metrics', 'network-requests', LCP_ELEMENT];
+
+const OBSERVED = {
+  ttfb_ms: 'timeToFirstByte',
+  first_paint_ms: 'observedFirstPaint',
+  dom_content_loaded_ms: 'observedDomContentLoaded',
+  load_ms: 'observedLoad',
+  first_visual_change_ms: 'observedFirstVisualChange',
+  last_visual_change_ms: 'observedLastVisualChange',
+  lcp_load_start_ms: 'lcpLoadStart',
+  lcp_load_end_ms: 'lcpLoadEnd',
+  trace_end_ms: 'observedTraceEnd',
+};
+
+/** The six metrics; null where Lighthouse has no number. `numericValue` is the unrounded one. */
+export function metricsOf(lhr) {
+  return mapValues(METRIC_AUDITS, audit => finite(lhr.audits[audit]?.numericValue));
+}
+
+/** Names of missing metrics with Lighthouse's reason: {tti_ms: "NO_TTI_CPU_IDLE_PERIOD"}. */
+export function missingMetrics(lhr) {
+  const missing = Object.entries(metricsOf(lhr)).filter(([, value]) => value === null);
+  return Object.fromEntries(missing.map(([name]) => [name, lhr.audits[METRIC_AUDITS[name]]?.errorMessage ?? 'no value']));
+}
+
+/** Moments that help to explain the metrics; null where they did not happen. */
+export function observedOf(lhr) {
+  const details = lhr.audits.metrics?.details?.items?.[0] ?? {};
+  return mapValues(OBSERVED, name => finite(details[name]));
+}
+
+/** Navigation start on the trace's clock, in µs; null without a trace. */
+export function navigationStartUs(lhr) {
+  return finite(lhr.audits.metrics?.details?.items?.[0]?.observedTimeOriginTs);
+}
+
+/** All requests in order of their start. Lighthouse counts from the first request's start; we count from navigation start. */
+export function requestsOf(lhr) {
+  const details = lhr.audits['network-requests']?.details;
+  const firstStartUs = finite(details?.debugData?.networkStartTimeTs);
+  const navigationUs = navigationStartUs(lhr);
+  const shift_ms = firstStartUs === null || navigationUs === null ? 0 : (firstStartUs - navigationUs) / 1000;
+  const shifted = time_ms => (finite(time_ms) === null ? null : Math.round((time_ms + shift_ms) * 1000) / 1000);
+  return (details?.items ?? [])
+    .filter(item => item.url.startsWith('http'))
+    .map(item => ({
+      url: item.url,
+      protocol: item.protocol ?? '',
+      priority: item.priority ?? '',
+      resource_type: item.resourceType ?? '',
+      status: finite(item.statusCode) ?? -1,
+      transfer_bytes: finite(item.transferSize) ?? 0,
+      resource_bytes: finite(item.resourceSize) ?? 0,
+      start_ms: shifted(item.rendererStartTime),
+      request_ms: shifted(item.networkRequestTime),
+      end_ms: shifted(item.networkEndTime),
+      finished: item.finished === true,
+    }))
+    .sort((a, b) => a.start_ms - b.start_ms);
+}
+
+/** The HTML of the largest contentful paint's element, shortened by Lighthouse; null if there was none. */
+export function lcpElementOf(lhr) {
+  const node = lhr.audits[LCP_ELEMENT]?.details?.items?.[0]?.items?.[0]?.node;
+  return node?.snippet ?? null;
+}
+
+function finite(value) {
+  return Number.isFinite(value) ? value : null;
+}
+
+function mapValues(object, change) {
+  return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(value)]));
+}

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+
+import {chromeFlags, hostResolverRules} from '../src/chrome-flags.mjs';
+
+const JOB = {
+  profile_dir: '/tmp/profile', hosts: {'a.test': 4001, 'b.test': 4002}, spki_sha256: ['AAAA', 'BBBB'], netlog: '/tmp/net.json',
+  extra_features_off: ['SomethingNew', 'Translate'],
+};
+
+function valueOf(flags, name) {
+  return flags.filter(flag => flag.startsWith(`${name}=`)).map(flag => flag.slice(name.length + 1));
+}
+
+test('no switch is there twice', () => {
+  const names = chromeFlags(JOB, {isRoot: true}).map(flag => flag.split('=', 1)[0]);
+  assert.equal(new Set(names).size, names.length);
+});
+
+test('features of chrome-launcher, of ours and of the job are off in one list', () => {
+  const [list, ...others] = valueOf(chromeFlags(JOB, {isRoot: false}), '--disable-features');
+  assert.equal(others.length, 0);
+  const features = list.split(',');
+  for (const name of ['Translate', 'OptimizationHints', 'AcceptCHFrame', 'SomethingNew']) assert.ok(features.includes(name), name);
+  assert.equal(new Set(features).size, features.length);
+});
+
+test('no field trial is forced', () => {
+  const flags = chromeFlags(JOB, {isRoot: false});
+  assert.deepEqual(valueOf(flags, '--force-fieldtrials'), []);
+  assert.ok(flags.includes('--disable-field-trial-config'));
+});
+
+test('the sandbox is off for root only', () => {
+  assert.ok(chromeFlags(JOB, {isRoot: true}).includes('--no-sandbox'));
+  assert.ok(!chromeFlags(JOB, {isRoot: false}).includes('--no-sandbox'));
+});
+
+test('hosts lead to loopback ports and everything else to nothing', () => {
+  assert.equal(hostResolverRules(JOB.hosts), 'MAP a.test 127.0.0.1:4001, MAP b.test 127.0.0.1:4002, MAP * ~NOTFOUND');
+  assert.equal(hostResolverRules({}), 'MAP * ~NOTFOUND');
+});
+
+test('keys are trusted and a NetLog is written only if the job says so', () => {
+  const flags = chromeFlags(JOB, {isRoot: false});
+  assert.deepEqual(valueOf(flags, '--ignore-certificate-errors-spki-list'), ['AAAA,BBBB']);
+  assert.deepEqual(valueOf(flags, '--log-net-log'), ['/tmp/net.json']);
+  const bare = chromeFlags({...JOB, spki_sha256: [], netlog: null}, {isRoot: false}).join(' ');
+  assert.ok(!bare.includes('spki') && !bare.includes('net-log'));
+});

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+
+import {parseJob} from '../src/job.mjs';
+
+const RUN = {id: 1, op: 'run', url: 'https://site.test/', profile_dir: '/tmp/profile'};
+
+function refusal(job) {
+  try {
+    parseJob(typeof job === 'string' ? job : JSON.stringify(job));
+  } catch (error) {
+    return error;
+  }
+  return assert.fail('the job was accepted');
+}
+
+test('a job with nothing optional gets the defaults', () => {
+  assert.deepEqual(parseJob(JSON.stringify(RUN)), {
+    ...RUN, form_factor: 'mobile', hosts: {}, spki_sha256: [], netlog: null, limit_s: 90, max_wait_s: 45,
+    extra_features_off: [], frames: true,
+  });
+});
+
+test('fields that nobody knows are dropped', () => {
+  assert.deepEqual(parseJob('{"id": "a", "op": "ping", "url": 3}'), {id: 'a', op: 'ping'});
+});
+
+test('a line that is no job is refused without an id', () => {
+  for (const line of ['', '{', 'null', '[]', '7', '"run"', '{"op": "ping"}', '{"id": {}, "op": "ping"}']) {
+    const error = refusal(line);
+    assert.equal(error.reason, 'bad_job');
+    assert.equal(error.jobId, null);
+  }
+});
+
+test('a broken field is refused with the id of its job and its name', () => {
+  const broken = {
+    op: 'walk',
+    url: 'http://site.test/',
+    form_factor: 'watch',
+    hosts: {'a.test': '443'},
+    spki_sha256: 'abc',
+    profile_dir: '/',
+    netlog: 'net.json',
+    limit_s: -1,
+    max_wait_s: null,
+    extra_features_off: ['A,B'],
+    frames: 1,
+  };
+  for (const [field, value] of Object.entries(broken)) {
+    const error = refusal({...RUN, [field]: value});
+    assert.equal(error.jobId, 1);
+    assert.match(error.detail, new RegExp(`^${field}`));
+  }
+});
+
+test('nothing in a host name can start another resolver rule', () => {
+  for (const host of ['a.test, MAP * b', 'a test', 'a.test:1', '', '*', '-a', '~NOTFOUND']) {
+    assert.match(refusal({...RUN, hosts: {[host]: 4433}}).detail, /^hosts/);
+  }
+  assert.deepEqual(parseJob(JSON.stringify({...RUN, hosts: {'*.a-b.test': 4433}})).hosts, {'*.a-b.test': 4433});
+});

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import {spawn} from 'node:child_process';
+import {once} from 'node:events';
+import {mkdtempSync, rmSync, writeFileSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+import {test} from 'node:test';
+import {fileURLToPath} from 'node:url';
+
+const WORKER = fileURLToPath(new URL('../worker.mjs', import.meta.url));
+
+/** Give the real worker these lines, then the end of input. Returns its answers and its exit code. */
+async function converse(lines, {env = {}, endInput = true} = {}) {
+  const worker = spawn(process.execPath, [WORKER], {stdio: ['pipe', 'pipe', 'inherit'], env: {...process.env, ...env}});
+  let text = '';
+  const answered = new Promise(resolve => {
+    worker.stdout.setEncoding('utf8').on('data', part => {
+      text += part;
+      if (text.split('\n').length > lines.filter(line => line.trim()).length) resolve();
+    });
+  });
+  const exit = once(worker, 'exit');
+  worker.stdin.write(`${lines.join('\n')}\n`);
+  await Promise.race([answered, exit]);
+  if (endInput) worker.stdin.end();
+  const [code] = await exit;
+  return {answers: text.trim().split('\n').map(line => JSON.parse(line)), code};
+}
+
+test('each line has one answer, in order, and a bad one harms nobody', async () => {
+  const {answers, code} = await converse(['{"id": 1, "op": "ping"}', 'rubbish', '', '{"id": 2, "op": "run"}', '{"id": 3, "op": "ping"}']);
+  assert.deepEqual(answers.map(({id, ok, reason}) => [id, ok, reason]), [
+    [1, true, undefined],
+    [null, false, 'bad_job'],
+    [2, false, 'bad_job'],
+    [3, true, undefined],
+  ]);
+  assert.equal(code, 0);
+});
+
+test('quit ends the worker while its input is still open', async () => {
+  const {answers, code} = await converse(['{"id": "q", "op": "quit"}'], {endInput: false});
+  assert.deepEqual(answers, [{id: 'q', ok: true}]);
+  assert.equal(code, 0);
+});
+
+test('a browser that does not start is a failure with its last words', async t => {
+  const directory = mkdtempSync(join(tmpdir(), 'runner-test-'));
+  t.after(() => rmSync(directory, {recursive: true}));
+  const browser = join(directory, 'chrome');
+  writeFileSync(browser, '#!/bin/sh\necho out of order >&2\nexit 3\n', {mode: 0o755});
+  const job = {id: 7, op: 'run', url: 'https://site.test/', profile_dir: join(directory, 'profile')};
+  const {answers} = await converse([JSON.stringify(job)], {env: {CHROME_PATH: browser}});
+  assert.equal(answers[0].reason, 'chrome_start');
+  assert.match(answers[0].detail, /exit code 3.*out of order/s);
+});

@@ -1,0 +1,42 @@
+"""Loads a page in a real Chromium, scores it with Lighthouse, and reads what the browser saw on the wire."""
+
+from mixedsched.browser.find import find_chromium, find_node
+from mixedsched.browser.netlog import (
+    ArrivalRun,
+    FrameArrival,
+    NetLog,
+    QuicSession,
+    StreamRequest,
+    arrival_order,
+    read_netlog,
+)
+from mixedsched.browser.pageload import (
+    Frame,
+    LoadedRequest,
+    PageLoad,
+    PageLoadFailed,
+    PageLoadJob,
+    QoeMetrics,
+    Versions,
+)
+from mixedsched.browser.runner import LighthouseRunner
+
+__all__ = [
+    "LighthouseRunner",
+    "PageLoadJob",
+    "PageLoad",
+    "PageLoadFailed",
+    "QoeMetrics",
+    "LoadedRequest",
+    "Frame",
+    "Versions",
+    "find_chromium",
+    "find_node",
+    "read_netlog",
+    "arrival_order",
+    "NetLog",
+    "QuicSession",
+    "StreamRequest",
+    "FrameArrival",
+    "ArrivalRun",
+]

@@ -1,0 +1,115 @@
+"""Page loads by Lighthouse in real Chromium, one at a time, whatever happens to the worker meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from mixedsched.browser.find import find_chromium, find_node, find_package
+from mixedsched.browser.pageload import (
+    Frame,
+    LoadedRequest,
+    PageLoad,
+    PageLoadFailed,
+    PageLoadJob,
+    QoeMetrics,
+    Versions,
+)
+from mixedsched.browser.profiles import make_profile_dir, remove_profile_dir, sweep_profile_dirs
+from mixedsched.browser.worker import Worker
+from mixedsched.errors import InputError
+
+__all__ = [
+    "Frame",
+    "LighthouseRunner",
+    "LoadedRequest",
+    "PageLoad",
+    "PageLoadFailed",
+    "PageLoadJob",
+    "QoeMetrics",
+    "Versions",
+]
+
+# Beyond the job's own limit: ending the browser, and sending the answer.
+_GRACE_S = 15.0
+_VERSIONS_LIMIT_S = 30.0
+
+
+class LighthouseRunner:
+    """Async context manager around a lighthouse-runner worker.
+
+    package_dir: the npm package (default: the one beside the Python package). temp_dir: where profiles go (default: the
+    system's). Calls may overlap; loads are done one after the other. A worker that dies or falls silent fails only the load
+    in progress: the next one gets a new worker. Entering raises MissingPartError if Chromium, Node or the package is missing.
+    """
+
+    def __init__(self, package_dir: Path | None = None, *, temp_dir: Path | None = None) -> None:
+        self._package_dir = package_dir
+        self._temp_dir = temp_dir
+        self._parts: tuple[Path, Path, Path] | None = None
+        self._worker: Worker | None = None
+        self._lock = asyncio.Lock()
+
+    async def __aenter__(self) -> Self:
+        self._parts = (find_node(), find_package(self._package_dir), find_chromium())
+        sweep_profile_dirs(self._temp_dir)
+        await self._living_worker()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._worker is not None:
+            await self._worker.close()
+            self._worker = None
+        self._parts = None
+
+    @property
+    def worker_pid(self) -> int | None:
+        """Process id of the present worker; None while there is none."""
+        return self._worker.pid if self._worker is not None and self._worker.is_alive else None
+
+    async def versions(self) -> Versions:
+        """Of Lighthouse, Chromium and Node. Raises PageLoadFailed."""
+        async with self._lock:
+            answer = await self._ask({"op": "versions"}, _VERSIONS_LIMIT_S)
+        return Versions(**answer["versions"])
+
+    async def run(self, job: PageLoadJob) -> PageLoad:
+        """Load a page once in a fresh browser. Raises PageLoadFailed; the runner is then ready for the next job."""
+        async with self._lock:
+            if job.netlog is not None:
+                job.netlog.parent.mkdir(parents=True, exist_ok=True)
+            profile_dir = make_profile_dir(self._temp_dir)
+            try:
+                answer = await self._ask(job.to_message(profile_dir), job.limit_s + _GRACE_S)
+            finally:
+                await asyncio.to_thread(remove_profile_dir, profile_dir)
+        try:
+            return PageLoad.from_dict(answer)
+        except InputError as error:
+            raise PageLoadFailed("bad_answer", str(error)) from error
+
+    async def _ask(self, message: dict[str, Any], limit_s: float) -> dict[str, Any]:
+        worker = await self._living_worker()
+        try:
+            return await worker.ask(message, limit_s)
+        except BaseException:
+            # Failed or cancelled: failures are rare, a new worker costs a second, and nothing of this load reaches the next.
+            await self._discard()
+            raise
+
+    async def _living_worker(self) -> Worker:
+        assert self._parts is not None, "the runner is used outside its `async with` block"
+        if self._worker is not None and not self._worker.is_alive:
+            await self._discard()
+        if self._worker is None:
+            self._worker = await Worker.start(*self._parts)
+        return self._worker
+
+    async def _discard(self) -> None:
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            await worker.close()

@@ -1,0 +1,65 @@
+"""Progress of an experiment on standard error: a bar with the time left on a terminal, a line per run elsewhere."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from mixedsched.experiment.model import Run, RunStatus
+from mixedsched.units import format_duration, format_ms
+
+
+class RunProgress:
+    """Shows an experiment's runs as they come. total: runs of the plan that are left at the start."""
+
+    def __init__(self, console: Console, total: int) -> None:
+        self._console = console
+        self._total = total
+        self._done = 0
+        self._started_s = time.monotonic()
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[left]}"),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._task = self._bar.add_task("starting", total=total, left="")
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+    def before(self, arm: str, block: int, warm_up: bool, left: int) -> None:
+        name = "warm-up" if warm_up else f"block {block + 1}"
+        self._bar.update(
+            self._task, description=f"{name}, {escape(arm)}", total=self._done + left, left=self._time_left(left)
+        )
+
+    def after(self, run: Run, left: int) -> None:
+        self._done += 1
+        self._bar.update(self._task, completed=self._done, total=self._done + left, left=self._time_left(left))
+        name = "warm-up" if run.block < 0 else f"block {run.block + 1}"
+        if run.status is RunStatus.OK:
+            result = f"FCP {format_ms(run.metric('fcp_ms'))}, LCP {format_ms(run.metric('lcp_ms'))}"
+        else:
+            result = f"[bold yellow]{run.status}[/]: {escape(run.reason)}; the block is run again"
+        time_left = "" if self._console.is_terminal or not left else f"  ({self._time_left(left)})"
+        self._console.print(f"{name:9} {escape(run.arm):24} {result}{time_left}", soft_wrap=True)
+
+    def _time_left(self, left: int) -> str:
+        if not self._done:
+            return ""
+        return f"{format_duration((time.monotonic() - self._started_s) / self._done * left)} left"

@@ -1,0 +1,69 @@
+"""Finds the site that a person names: a bundled one, built when it is first used, or a folder."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from mixedsched import catalog
+from mixedsched.cli._output import err
+from mixedsched.errors import SiteError, nearest_hint
+from mixedsched.server.files import Entry
+from mixedsched.sites import Recipe, Site, build, fetch_packages, list_recipes, load_site
+
+
+def recipes() -> list[Recipe]:
+    """The bundled sites, by name."""
+    return list_recipes(catalog.home() / "sites")
+
+
+def open_site(name_or_folder: str) -> Site:
+    """The site of that name, or in that folder. Raises SiteError."""
+    bundled = {recipe.name: recipe for recipe in recipes()}
+    if name_or_folder in bundled:
+        return _built(bundled[name_or_folder])
+    folder = Path(name_or_folder)
+    if folder.is_dir():
+        return load_site(folder)
+    raise SiteError(
+        f"there is no site '{name_or_folder}'",
+        fix=f"{nearest_hint(name_or_folder, bundled)}; or name a folder with an index.html",
+    )
+
+
+def _built(recipe: Recipe) -> Site:
+    sites_folder = catalog.home() / "sites"
+    if recipe.recipe.kind == "npm":
+        fetch_packages(sites_folder)
+    return build(
+        recipe,
+        catalog.home() / "build" / "sites",
+        sites_folder / "node_modules",
+        lambda text: err.print(text, style="dim"),
+    )
+
+
+def served_entries(site: Site) -> dict[str, Entry]:
+    """What the server needs to know of the site's files, by path; the page's own host comes first."""
+    resources = site.page.by_path()
+    entries: dict[str, Entry] = {}
+    for (host, path), file in sorted(site.files.items()):
+        resource = resources.get((host, path))
+        entry = Entry(
+            file,
+            site.mimes[host, path],
+            site.encodings.get((host, path)),
+            resource.kind if resource else None,
+            resource.flags if resource else frozenset(),
+        )
+        entries.setdefault(path, entry)
+    return entries
+
+
+def site_digest(site: Site) -> str:
+    """A fingerprint of what is served: results of a changed site must not be mixed with earlier ones."""
+    digest = hashlib.sha256(site.entry.encode())
+    for (host, path), file in sorted(site.files.items()):
+        content = hashlib.sha256(file.read_bytes()).hexdigest()
+        digest.update(f"{host} {path} {site.mimes[host, path]} {site.encodings.get((host, path))} {content}\n".encode())
+    return digest.hexdigest()[:16]

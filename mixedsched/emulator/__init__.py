@@ -1,0 +1,1 @@
+"""Emulated networks between a client and a server. The relay needs no privilege and repeats exactly."""

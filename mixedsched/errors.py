@@ -1,0 +1,84 @@
+"""The error family: every error says what is wrong, why, and how to mend it, and knows its exit code.
+
+MixedschedError (1)
+  UsageError (2)           the command line is off
+  InputError (3)           a mapping, page, profile or site is bad
+    MappingError  PageError  ProfileError  SiteError
+  MissingPartError (4)     browser, Node or a privilege is missing
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """What the process tells its caller."""
+
+    DONE = 0
+    FAILED = 1
+    USAGE = 2
+    BAD_INPUT = 3
+    MISSING_PART = 4
+    INVALID_RUNS = 5
+    INTERRUPTED = 130
+
+
+class MixedschedError(Exception):
+    """Base of all errors meant for people. `what` is one sentence, `why` and `fix` are optional ones."""
+
+    exit_code = ExitCode.FAILED
+
+    def __init__(self, what: str, *, why: str = "", fix: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.why = why
+        self.fix = fix
+
+    def __str__(self) -> str:
+        text = self.what
+        if self.why:
+            text += f": {self.why}"
+        if self.fix:
+            text += f" ({self.fix})"
+        return text
+
+
+class UsageError(MixedschedError):
+    exit_code = ExitCode.USAGE
+
+
+class InputError(MixedschedError):
+    exit_code = ExitCode.BAD_INPUT
+
+
+class MappingError(InputError):
+    """A priority mapping is unreadable or breaks a rule."""
+
+
+class PageError(InputError):
+    """A page description is unreadable or breaks a rule."""
+
+
+class ProfileError(InputError):
+    """A network profile is unreadable or breaks a rule."""
+
+
+class SiteError(InputError):
+    """A site is missing, incomplete or breaks a rule."""
+
+
+class MissingPartError(MixedschedError):
+    """Something that this machine must have is not there."""
+
+    exit_code = ExitCode.MISSING_PART
+
+
+def nearest_hint(name: str, known: Iterable[str]) -> str:
+    """A sentence that lists the known names and suggests the nearest one to `name`."""
+    names = sorted(known)
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    suggestion = f"did you mean '{close[0]}'? " if close else ""
+    return f"{suggestion}known: {', '.join(names)}"

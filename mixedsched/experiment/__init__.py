@@ -1,0 +1,1 @@
+"""Experiments: the plan (pure), the engine that carries it out, and what its runs show."""

@@ -1,0 +1,105 @@
+"""Child processes that never outlive us: they stop when their standard input ends, which even kill -9 of the parent does."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from mixedsched.errors import MixedschedError
+
+_START_LIMIT_S = 30.0
+_STOP_LIMIT_S = 5.0
+_LINE_LIMIT_BYTES = 1 << 20
+
+
+class Child:
+    """A running Python module of ours that talks JSON lines on standard output. first: its first line."""
+
+    def __init__(self, process: asyncio.subprocess.Process, first: dict[str, Any]) -> None:
+        self.first = first
+        self._process = process
+        self._lines: list[dict[str, Any]] = []
+        self._reader = asyncio.create_task(self._read())
+
+    def take_lines(self) -> list[dict[str, Any]]:
+        """The lines that came since the last call."""
+        lines, self._lines = self._lines, []
+        return lines
+
+    @property
+    def is_alive(self) -> bool:
+        return self._process.returncode is None
+
+    async def _read(self) -> None:
+        assert self._process.stdout is not None
+        while line := await self._process.stdout.readline():
+            self._lines.append(json.loads(line))
+
+    async def stop(self) -> None:
+        """End its input and wait until it has stopped; kill it if it takes too long."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        try:
+            await asyncio.wait_for(self._process.wait(), _STOP_LIMIT_S)
+        except TimeoutError:
+            self._process.kill()
+            await self._process.wait()
+        await self._reader
+
+
+@asynccontextmanager
+async def child(module: str, arguments: Sequence[str], fail: Callable[[str], MixedschedError]) -> AsyncIterator[Child]:
+    """Run `python -m module arguments`, wait for its first line, and stop it at the end.
+
+    fail: makes the error for a child that does not start, from what it wrote on standard error.
+    """
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        module,
+        *arguments,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        limit=_LINE_LIMIT_BYTES,
+        start_new_session=True,  # Ctrl-C in a terminal is for us alone; we stop our children in order
+    )
+    running: Child | None = None
+    complaints = asyncio.create_task(_last_words(process))
+    try:
+        running = Child(process, await _first_line(process, complaints, fail))
+        yield running
+    finally:
+        if running is not None:
+            await asyncio.shield(running.stop())
+        elif process.returncode is None:
+            process.kill()
+            await process.wait()
+        await complaints
+
+
+async def _first_line(
+    process: asyncio.subprocess.Process, complaints: asyncio.Task[str], fail: Callable[[str], MixedschedError]
+) -> dict[str, Any]:
+    assert process.stdout is not None
+    try:
+        line = await asyncio.wait_for(process.stdout.readline(), _START_LIMIT_S)
+    except TimeoutError:
+        raise fail(f"it said nothing for {_START_LIMIT_S:.0f} s") from None
+    if not line:
+        raise fail(await complaints)
+    first: dict[str, Any] = json.loads(line)
+    return first
+
+
+async def _last_words(process: asyncio.subprocess.Process) -> str:
+    """Drain standard error, so that the child never blocks on it; returns its end."""
+    assert process.stderr is not None
+    kept = b""
+    while piece := await process.stderr.read(4096):
+        kept = (kept + piece)[-4096:]
+    return kept.decode(errors="replace").strip()

@@ -1,0 +1,126 @@
+"""The vocabulary of an experiment: arms, blocks, the plan, and what one run left behind. Plain values only."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+PLAN_SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """One of the things compared. label: unique in the plan; scheme: as the registry parses it; mapping: name or None."""
+
+    label: str
+    scheme: str
+    mapping: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One site, one link seed, one repeat: every arm once, in `order` (labels). Warm-up blocks are never analysed."""
+
+    index: int
+    link_seed: int
+    order: tuple[str, ...]
+    warm_up: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything decided before the first run.
+
+    site_digest: fingerprint of the site's contents; link: profile name; link_facts: its numbers, so that an edited profile
+    is another experiment. baseline: label of the arm the others are compared with. primary: metrics of the declared family.
+    blocks: analysed blocks, then the warm-up ones first in time; seed: what order and link seeds were drawn from.
+    """
+
+    site: str
+    site_digest: str
+    link: str
+    link_facts: Mapping[str, Any]
+    form_factor: str
+    arms: tuple[Arm, ...]
+    baseline: str
+    primary: tuple[str, ...]
+    seed: int
+    blocks: tuple[Block, ...]
+    schema: int = PLAN_SCHEMA
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Plan:
+        return cls(
+            **{
+                **data,
+                "arms": tuple(Arm(**arm) for arm in data["arms"]),
+                "blocks": tuple(
+                    Block(**{**block, "order": tuple(block["order"])}) for block in data["blocks"]
+                ),
+                "primary": tuple(data["primary"]),
+            }
+        )
+
+    @property
+    def digest(self) -> str:
+        """Names the experiment: equal for equal plans but for the number of blocks, so that a longer one continues it."""
+        facts = {key: value for key, value in self.to_dict().items() if key != "blocks"}
+        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
+
+
+class RunStatus(StrEnum):
+    """ok: counts. failed: no result (reason says why). invalid: a result that must not be trusted (reason says why)."""
+
+    OK = "ok"
+    FAILED = "failed"
+    INVALID = "invalid"
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A run of consecutive STREAM frames of one response, in order of arrival at the browser.
+
+    from_ms, to_ms: since the first QUIC event of the page; frames and size_bytes: what came in between.
+    """
+
+    path: str
+    from_ms: float
+    to_ms: float
+    frames: int
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One page load: which block, attempt and arm; how it ended; what was seen.
+
+    attempt: 1 for the first try of the block, one more for each redo (a failed run voids its whole block).
+    page_load: the browser's view (metrics, requests, frames ...) as browser.PageLoad.to_dict gives it; {} when failed.
+    placements: the server's log, one mapping per request. relay: the link's counters.
+    """
+
+    block: int
+    attempt: int
+    arm: str
+    position: int
+    status: RunStatus
+    reason: str = ""
+    started_at: str = ""
+    cost_s: float = 0.0
+    page_load: Mapping[str, Any] = field(default_factory=dict)
+    arrivals: tuple[Arrival, ...] = ()
+    connections: int = 0
+    lost_packets: int = 0
+    placements: tuple[Mapping[str, Any], ...] = ()
+    relay: Mapping[str, Any] = field(default_factory=dict)
+
+    def metric(self, name: str) -> float:
+        """A metric of a run that is ok, by its key (for instance "lcp_ms")."""
+        return float(self.page_load["metrics"][name])

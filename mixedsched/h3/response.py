@@ -1,0 +1,87 @@
+"""Responses as the session sends them: headers at once, bodies pulled when the scheduler has chosen them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from mixedsched.request import Flag, Kind
+
+Headers = list[tuple[bytes, bytes]]
+
+
+class Body(Protocol):
+    """The bytes of a response, handed over piece by piece."""
+
+    @property
+    def size_bytes(self) -> int:
+        """All of them."""
+
+    @property
+    def remaining_bytes(self) -> int:
+        """Those not read yet."""
+
+    def read(self, size_bytes: int) -> bytes:
+        """The next bytes, exactly as many as asked for unless fewer remain."""
+
+
+class BytesBody:
+    """A body over anything with the buffer protocol (bytes, a memory-mapped file); copies only what is read."""
+
+    def __init__(self, data: bytes | memoryview) -> None:
+        self._view = memoryview(data)
+        self._offset = 0
+
+    @property
+    def size_bytes(self) -> int:
+        return len(self._view)
+
+    @property
+    def remaining_bytes(self) -> int:
+        return len(self._view) - self._offset
+
+    def read(self, size_bytes: int) -> bytes:
+        start = self._offset
+        self._offset = min(len(self._view), start + size_bytes)
+        return bytes(self._view[start : self._offset])
+
+
+@dataclass(frozen=True, slots=True)
+class RequestHead:
+    """A request as received: method and target, then all regular fields in order, names in lower case."""
+
+    method: str
+    authority: str
+    path: str
+    fields: Headers
+
+    def field_lines(self, name: bytes) -> list[bytes]:
+        """The values of all field lines of that name, in order."""
+        return [value for key, value in self.fields if key == name]
+
+    def field(self, name: bytes) -> str | None:
+        """The value of the first field line of that name, as text."""
+        lines = self.field_lines(name)
+        return lines[0].decode("latin-1") if lines else None
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What to answer. body: None for none. The rest is what the server knows about the resource, for the classifier.
+
+    kind: from the page's manifest, None without one. flags: likewise.
+    """
+
+    status: int
+    fields: Headers
+    body: Body | None = None
+    mime: str = "application/octet-stream"
+    kind: Kind | None = None
+    flags: frozenset[Flag] = frozenset()
+
+
+class Responder(Protocol):
+    """Where responses come from: a site's files, or a page that is only simulated."""
+
+    def respond(self, head: RequestHead) -> Response:
+        """Answer a request; never raises for what a client may send."""

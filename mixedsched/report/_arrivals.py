@@ -1,0 +1,102 @@
+"""The order in which bytes of each response arrived: what a scheduler does, made visible."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from markupsafe import Markup
+
+from mixedsched.experiment.model import Arrival
+from mixedsched.report._page_view import Response
+from mixedsched.report._svg import Scale, drawing, element, line, rectangle, shortened, text, tooltip
+from mixedsched.report._waterfall import LABELS, WIDTH, hint_of, kind_label, moment_lines, time_axis
+from mixedsched.units import format_bytes
+
+_ROW = 17.0
+_TOP = 40.0
+_BINS = 260  # about 3 pixels each: finer than the eye, coarse enough to keep the file small
+_KERNEL = (1, 2, 1)  # over neighbouring bins: turns shorter than a bin would else look like a comb
+
+
+def arrivals_chart(
+    arm: str, responses: Sequence[Response], order: Mapping[str, int], marks: Mapping[str, float], end_ms: float
+) -> Markup:
+    """One row per response. A bar's height is the response's share of the bytes that arrived in that moment.
+
+    order: row by URL, shared by all arms so that rows can be compared; responses that are not in it come last.
+    One full bar after the other means one response at a time; low bars side by side mean interleaving.
+    """
+    shown = sorted(
+        (item for item in responses if item.arrivals),
+        key=lambda item: (order.get(item.url, len(order)), item.request_ms),
+    )
+    binned = [_smoothed(_bins(item.arrivals, end_ms)) for item in shown]
+    totals = [sum(column) for column in zip(*binned, strict=True)]
+    scale = Scale(0, end_ms, LABELS - 100, WIDTH - 14)
+    height = _TOP + _ROW * len(shown) + 6
+    shapes = time_axis(scale, _TOP - 4, height - 6)
+    for index, (response, sizes) in enumerate(zip(shown, binned, strict=True)):
+        y = _TOP + _ROW * index
+        shapes += [rectangle(0, y, WIDTH, _ROW, "row")] if index % 2 else []
+        shapes += kind_label(response, y)
+        shapes.append(text(24, y + 13, shortened(response.name, 31), class_="name"))
+        shapes.append(line(scale.start, y + _ROW - 1, scale.end, y + _ROW - 1, "lane"))
+        shapes.append(_bars(response, sizes, totals, scale, y, end_ms))
+    shapes += moment_lines(marks, scale, _TOP - 4, height - 6)
+    in_progress = f"{mean_in_progress(shown):.1f} of them in progress on average"
+    label = f"Arrival of bytes under {arm}: {len(shown)} responses, {in_progress}"
+    return drawing(WIDTH, height, label, *shapes, class_="wide")
+
+
+def mean_in_progress(responses: Sequence[Response]) -> float:
+    """How many responses are between their first and last byte, averaged over the time in which any is; 0 without any."""
+    spans = sorted(
+        (item.arrivals[0].from_ms, max(run.to_ms for run in item.arrivals)) for item in responses if item.arrivals
+    )
+    busy_ms, until = 0.0, float("-inf")
+    for start, end in spans:
+        busy_ms += max(0.0, end - max(start, until))
+        until = max(until, end)
+    return sum(end - start for start, end in spans) / busy_ms if busy_ms else 0.0
+
+
+def _smoothed(sizes: Sequence[float]) -> list[float]:
+    reach = len(_KERNEL) // 2
+    padded = [0.0] * reach + list(sizes) + [0.0] * reach
+    return [sum(weight * padded[index + place] for place, weight in enumerate(_KERNEL)) for index in range(len(sizes))]
+
+
+def _bins(arrivals: Sequence[Arrival], end_ms: float) -> list[float]:
+    """Bytes per bin of time; a run of frames is spread evenly over its time."""
+    sizes = [0.0] * _BINS
+    if end_ms <= 0:
+        return sizes
+    for item in arrivals:
+        first = _bin(item.from_ms, end_ms)
+        last = max(first, _bin(item.to_ms, end_ms))
+        for index in range(first, last + 1):
+            sizes[index] += item.size_bytes / (last - first + 1)
+    return sizes
+
+
+def _bin(at_ms: float, end_ms: float) -> int:
+    return min(_BINS - 1, max(0, int(at_ms / end_ms * _BINS)))
+
+
+def _bars(
+    response: Response, sizes: Sequence[float], totals: Sequence[float], scale: Scale, y: float, end_ms: float
+) -> Markup:
+    """All bars of a row as one path; neighbours of the same height are joined, which keeps long downloads short in text."""
+    full, width_ms = _ROW - 4, end_ms / _BINS
+    heights = [max(3, round(full * size / total)) if size > 0 else 0 for size, total in zip(sizes, totals, strict=True)]
+    bottom, parts, start = y + _ROW - 1, [], 0
+    for index in range(1, _BINS + 1):
+        if index < _BINS and heights[index] == heights[start]:
+            continue
+        if heights[start]:
+            left, right = scale(start * width_ms), scale(index * width_ms)
+            parts.append(f"M{left:.1f} {bottom:g}v-{heights[start]}H{right:.1f}v{heights[start]}z")
+        start = index
+    received = format_bytes(sum(item.size_bytes for item in response.arrivals))
+    hint = tooltip(f"{hint_of(response)}\n{received} in {sum(item.frames for item in response.arrivals)} frames")
+    return element("path", hint, d="".join(parts), class_=f"kind {response.kind.value}")

@@ -1,0 +1,156 @@
+"""Filmstrips: what the screen showed at even steps of time, arm below arm."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from markupsafe import Markup
+
+from mixedsched.experiment.model import Run
+from mixedsched.report._svg import element, round_step
+from mixedsched.units import format_ms
+
+_COLUMNS_MOST = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One presented picture. name: fingerprint of its content. width, height: in pixels."""
+
+    at_ms: float
+    name: str
+    jpeg: bytes
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One moment of one arm. frame: None before the first picture. is_new: differs from the cell before.
+
+    marks: names and times of the moments that became visible since the cell before, for instance "LCP 1.20 s".
+    """
+
+    at_ms: float
+    frame: Frame | None
+    is_new: bool
+    marks: tuple[str, ...] = ()
+
+    @property
+    def picture(self) -> Markup:
+        """A reference to the picture, which the page holds once however often it is shown."""
+        assert self.frame is not None
+        use = element("use", href=f"#frame-{self.frame.name}")
+        return element(
+            "svg", use, viewBox=f"0 0 {self.frame.width} {self.frame.height}", class_="frame", aria_hidden="true"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Filmstrip:
+    """rows: cells by arm label, all on the same times."""
+
+    times_ms: tuple[float, ...]
+    rows: Mapping[str, tuple[Cell, ...]]
+    frames: tuple[Frame, ...] = field(repr=False)
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(len(frame.jpeg) for frame in self.frames)
+
+
+def frames_of(run: Run) -> tuple[Frame, ...]:
+    """The frames of a run in time order. What is not a JPEG picture is left out: the report must not carry anything else."""
+    found = []
+    for item in run.page_load.get("frames") or ():
+        try:
+            jpeg = base64.b64decode(str(item["jpeg_base64"]), validate=True)
+            at_ms = float(item["at_ms"])
+        except (KeyError, TypeError, ValueError, binascii.Error):
+            continue
+        size = jpeg_size(jpeg)
+        if size is not None and math.isfinite(at_ms):
+            found.append(Frame(at_ms, hashlib.sha256(jpeg).hexdigest()[:16], jpeg, *size))
+    return tuple(sorted(found, key=lambda frame: frame.at_ms))
+
+
+def jpeg_size(data: bytes) -> tuple[int, int] | None:
+    """Width and height of a JPEG picture; None if it is not one. Source: ITU-T T.81, annex B (SOFn segments)."""
+    if data[:2] != b"\xff\xd8":
+        return None
+    at = 2
+    while at + 9 <= len(data) and data[at] == 0xFF:
+        marker, length = data[at + 1], int.from_bytes(data[at + 2 : at + 4], "big")
+        if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
+            height, width = int.from_bytes(data[at + 5 : at + 7], "big"), int.from_bytes(data[at + 7 : at + 9], "big")
+            return (width, height) if width and height else None
+        at += 2 + max(2, length)
+    return None
+
+
+def filmstrip(runs: Mapping[str, Run], marks: Mapping[str, Mapping[str, float]]) -> Filmstrip | None:
+    """Put the frames of several arms on one time axis of even steps; None if no arm has any frame.
+
+    marks: by arm, named moments in ms. The axis ends when the last arm shows its final picture and all marks have passed.
+    """
+    frames = {arm: frames_of(run) for arm, run in runs.items()}
+    if not any(frames.values()):
+        return None
+    ends = [_final_change_ms(items) for items in frames.values()]
+    ends += [at_ms for by_name in marks.values() for at_ms in by_name.values()]
+    step_ms = round_step(max(1.0, max(ends)) / (_COLUMNS_MOST - 1))
+    count = math.ceil(max(ends) / step_ms - 1e-9) + 1
+    # Round steps come in leaps; five columns say too little, so halve the step where there is room.
+    if 2 * (count - 1) + 1 <= _COLUMNS_MOST:
+        step_ms, count = step_ms / 2, 2 * (count - 1) + 1
+    times = tuple(index * step_ms for index in range(count))
+    rows = {arm: _cells(items, times, marks.get(arm, {})) for arm, items in frames.items()}
+    shown = {cell.frame.name: cell.frame for cells in rows.values() for cell in cells if cell.frame is not None}
+    return Filmstrip(times, rows, tuple(shown.values()))
+
+
+def _final_change_ms(frames: Sequence[Frame]) -> float:
+    """When the last picture was first shown without changing again."""
+    at_ms = 0.0
+    for before, after in zip((None, *frames), frames, strict=False):
+        if before is None or before.name != after.name:
+            at_ms = after.at_ms
+    return at_ms
+
+
+def _cells(frames: Sequence[Frame], times: Sequence[float], marks: Mapping[str, float]) -> tuple[Cell, ...]:
+    cells: list[Cell] = []
+    for index, at_ms in enumerate(times):
+        frame = next((item for item in reversed(frames) if item.at_ms <= at_ms), None)
+        before = cells[-1].frame if cells else None
+        since = times[index - 1] if index else -math.inf
+        passed = sorted((when, name) for name, when in marks.items() if since < when <= at_ms)
+        cells.append(
+            Cell(
+                at_ms,
+                frame,
+                is_new=index > 0 and frame is not None and (before is None or before.name != frame.name),
+                marks=tuple(f"{name} {format_ms(when)}" for when, name in passed),
+            )
+        )
+    return tuple(cells)
+
+
+def frame_store(frames: Sequence[Frame]) -> Markup:
+    """An invisible drawing that holds every picture once, for `Cell.picture` to refer to."""
+    images = [
+        element(
+            "image",
+            id=f"frame-{frame.name}",
+            href=f"data:image/jpeg;base64,{base64.b64encode(frame.jpeg).decode()}",
+            width=frame.width,
+            height=frame.height,
+        )
+        for frame in {frame.name: frame for frame in frames}.values()
+    ]
+    return element("svg", element("defs", *images), width=0, height=0, class_="store", aria_hidden="true")

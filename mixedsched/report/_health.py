@@ -1,0 +1,59 @@
+"""Signs of trouble that need not fail a run: connections, losses, the processor's speed, warnings."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mixedsched.experiment.comparison import Comparison
+from mixedsched.experiment.model import Run, RunStatus
+from mixedsched.units import format_duration
+
+
+@dataclass(frozen=True, slots=True)
+class HealthRow:
+    """One arm, all texts: counts of runs, and medians with ranges over its ok runs."""
+
+    arm: str
+    attempted: int
+    ok: int
+    failed: int
+    invalid: int
+    connections: str
+    lost_packets: str
+    benchmark_index: str
+    run_time: str
+    warnings: str
+
+
+def health_rows(comparison: Comparison, runs: Sequence[Run]) -> list[HealthRow]:
+    """One row per arm, baseline first, over all attempts and warm-up blocks."""
+    return [_row(arm.label, [run for run in runs if run.arm == arm.label]) for arm in comparison.arms]
+
+
+def _row(label: str, runs: Sequence[Run]) -> HealthRow:
+    good = [run for run in runs if run.status is RunStatus.OK]
+    indices = [run.page_load.get("benchmark_index") for run in good]
+    warned = sum(bool(run.page_load.get("warnings")) for run in good)
+    costs = [run.cost_s for run in good]
+    return HealthRow(
+        arm=label,
+        attempted=len(runs),
+        ok=len(good),
+        failed=sum(run.status is RunStatus.FAILED for run in runs),
+        invalid=sum(run.status is RunStatus.INVALID for run in runs),
+        connections=_middle_and_range([run.connections for run in good]),
+        lost_packets=_middle_and_range([run.lost_packets for run in good]),
+        benchmark_index=_middle_and_range([value for value in indices if isinstance(value, int | float)]),
+        run_time=format_duration(statistics.median(costs)) if costs else "–",
+        warnings=f"{warned} of {len(good)} runs",
+    )
+
+
+def _middle_and_range(values: Sequence[float]) -> str:
+    """As "2 (1 to 3)", or only "2" where all are the same."""
+    if not values:
+        return "–"
+    middle, low, high = statistics.median(values), min(values), max(values)
+    return f"{middle:g}" if low == high else f"{middle:g} ({low:g} to {high:g})"

@@ -1,0 +1,139 @@
+"""Builds sites from recipes: copy or generate, compress, analyse, write the manifest; all or nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from mixedsched.errors import SiteError
+from mixedsched.page import PAGE_FORMAT
+from mixedsched.sites._contents import ContentsCopier
+from mixedsched.sites._discover import Discovery, Hints, Sent, discover, serving_entry
+from mixedsched.sites._html import has_icon
+from mixedsched.sites._images import blank_icon
+from mixedsched.sites._packages import package_version
+from mixedsched.sites._paths import Local, url_of_file
+from mixedsched.sites._recipe import NpmContents, Recipe
+from mixedsched.sites._references import decoded
+from mixedsched.sites._site import MANIFEST_NAME, ROOT_NAME, Site, load_site
+from mixedsched.sites._synthetic import write_davies_meenan
+from mixedsched.sites._wire import compress, is_text
+
+BUILDER_VERSION = 1  # raise it when the same recipe would give other bytes
+FINGERPRINT_NAME = "fingerprint"
+
+
+def build(
+    recipe: Recipe, build_dir: Path, packages_dir: Path, progress: Callable[[str], None] = lambda _line: None
+) -> Site:
+    """The site of a recipe, built into build_dir/NAME unless an up-to-date build is there.
+
+    packages_dir: the node_modules that fetch_packages filled. progress: is told in a line what takes time.
+    A build is written aside and renamed at its end, so that a broken or half-done one is never seen.
+    Raises SiteError, and MissingPartError if a package is not installed.
+    """
+    target = build_dir / recipe.name
+    fingerprint = _fingerprint(recipe, packages_dir)
+    if _is_current(target, fingerprint):
+        return load_site(target)
+    progress(f"building site {recipe.name}")
+    build_dir.mkdir(parents=True, exist_ok=True)
+    aside = Path(tempfile.mkdtemp(prefix=f".{recipe.name}-", dir=build_dir))
+    try:
+        fresh = aside / "new"
+        _build_into(recipe, fresh, packages_dir)
+        (fresh / FINGERPRINT_NAME).write_text(fingerprint + "\n", encoding="ascii")
+        load_site(fresh)
+        _put_in_place(fresh, target, aside / "old", fingerprint)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+    return load_site(target)
+
+
+def _is_current(target: Path, fingerprint: str) -> bool:
+    stored = target / FINGERPRINT_NAME
+    return stored.is_file() and stored.read_text(encoding="ascii").strip() == fingerprint
+
+
+def _put_in_place(fresh: Path, target: Path, old: Path, fingerprint: str) -> None:
+    """Rename the new build to its name; fine too if another process was faster with the same one."""
+    try:
+        if target.exists():
+            target.rename(old)
+        fresh.rename(target)
+    except OSError as error:
+        if not _is_current(target, fingerprint):
+            raise SiteError(f"site '{target.name}' cannot be put in place", why=str(error)) from error
+
+
+def _fingerprint(recipe: Recipe, packages_dir: Path) -> str:
+    """What a build depends on, as a hash: builder, recipe text, versions of the packages it takes from."""
+    facts: dict[str, Any] = {"builder": BUILDER_VERSION, "recipe": recipe.text or recipe.model_dump_json()}
+    if isinstance(recipe.recipe, NpmContents):
+        packages = {recipe.recipe.package, *(rule.package for rule in recipe.recipe.rewrite if rule.package)}
+        facts["packages"] = {name: package_version(packages_dir, name) for name in sorted(packages)}
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+
+
+def _build_into(recipe: Recipe, directory: Path, packages_dir: Path) -> None:
+    www = directory / ROOT_NAME
+    www.mkdir(parents=True)
+    match recipe.recipe:
+        case NpmContents() as contents:
+            ContentsCopier(recipe, contents, packages_dir, www).copy()
+            _provide_icon(www, Local(0, recipe.entry).file)
+            found = _analyse(recipe, contents, www)
+        case _:
+            found = Discovery(write_davies_meenan(www), [])
+    manifest = {
+        "format": PAGE_FORMAT,
+        "name": recipe.name,
+        "title": recipe.title,
+        "description": recipe.description,
+        "licence": recipe.licence,
+        "source": recipe.source,
+        "hosts": list(recipe.hosts),
+        "entry": recipe.entry,
+        "resources": found.resources,
+        "also_served": found.served,
+    }
+    text = json.dumps(manifest, indent=1, ensure_ascii=False) + "\n"
+    (directory / MANIFEST_NAME).write_text(text, encoding="utf-8")
+
+
+def _analyse(recipe: Recipe, contents: NpmContents, www: Path) -> Discovery:
+    """Compress the texts of www, work out the page, and list what else can be asked for."""
+    sent = {path.relative_to(www).as_posix(): _compressed(path, www) for path in _files(www)}
+    hints = Hints(contents.hero, contents.above_fold, contents.not_loaded)
+    origin = f"site '{recipe.name}'"
+    found = discover(www, recipe.entry, recipe.hosts, lambda file: sent[file], hints, origin)
+    listed = {entry["file"] for entry in (*found.resources, *found.served)}
+    rest = [serving_entry(Local(0, url_of_file(file)), item) for file, item in sent.items() if item.file not in listed]
+    return replace(found, served=[*found.served, *rest])
+
+
+def _provide_icon(www: Path, page: str) -> None:
+    """Give a page that names no icon the one that browsers then ask for, so that no request of a load fails."""
+    icon = www / "favicon.ico"
+    if not icon.exists() and not has_icon(decoded((www / page).read_bytes())):
+        icon.write_bytes(blank_icon())
+
+
+def _files(www: Path) -> list[Path]:
+    return sorted(path for path in www.rglob("*") if path.is_file())
+
+
+def _compressed(path: Path, www: Path) -> Sent:
+    """How a file travels: text as the gzip file that this puts beside it, all else as it is."""
+    file = path.relative_to(www).as_posix()
+    if not is_text(file):
+        return Sent(file, path.stat().st_size)
+    body = compress(path.read_bytes())
+    path.with_name(path.name + ".gz").write_bytes(body)
+    return Sent(file + ".gz", len(body), "gzip")

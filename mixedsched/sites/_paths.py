@@ -1,0 +1,105 @@
+"""Addresses of a site: what a reference in a document points to, and which file that is. Nothing leaves the root."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+from urllib.parse import quote, unquote, urljoin, urlsplit
+
+from mixedsched.errors import SiteError
+
+# What browsers leave as it is in paths and queries (URL standard, path and query percent-encode sets).
+_PATH_SAFE = "/%:@!$&'()*+,;=-._~[]|^"
+_QUERY_SAFE = _PATH_SAFE + "?{}`\\"
+_ASCII_WHITESPACE = " \t\n\r\f"
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """A reference into the site. host: index into its hosts. path: as requested, with query, without fragment."""
+
+    host: int
+    path: str
+
+    @property
+    def file(self) -> str:
+        """The path's file relative to the root: no query, percent-decoded, folders stand for their index.html."""
+        return default_file(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class External:
+    """A reference that would leave the site."""
+
+    url: str
+
+
+def default_file(path: str) -> str:
+    """The file behind a request path: "/a%20b.css?v=1" -> "a b.css", "/docs/" -> "docs/index.html"."""
+    bare = unquote(path.partition("?")[0]).lstrip("/")
+    return bare + "index.html" if not bare or bare.endswith("/") else bare
+
+
+def resolve(url: str, base_path: str, hosts: tuple[str, ...], host: int = 0) -> Local | External | None:
+    """What a reference means in a document at base_path of hosts[host]; None where it loads nothing (data:, #part, empty).
+
+    Source: URL standard, as far as pages use it: white space is trimmed, backslashes are slashes, // means https.
+    """
+    trimmed = url.strip(_ASCII_WHITESPACE).translate({ord(sign): None for sign in "\t\n\r"})
+    if not trimmed or trimmed.startswith("#"):
+        return None
+    scheme = urlsplit(trimmed).scheme
+    if scheme and scheme not in {"http", "https"}:
+        return None
+    joined = urlsplit(urljoin(f"https://{hosts[host]}{base_path}", _with_slashes(trimmed)))
+    if joined.netloc not in hosts:
+        return External(trimmed)
+    query = f"?{quote(joined.query, safe=_QUERY_SAFE)}" if joined.query else ""
+    return Local(hosts.index(joined.netloc), quote(joined.path or "/", safe=_PATH_SAFE) + query)
+
+
+def _with_slashes(url: str) -> str:
+    """Backslashes before the query as slashes, as browsers read them."""
+    path, mark, rest = url.partition("?")
+    return path.replace("\\", "/") + mark + rest
+
+
+def url_of_file(file: str) -> str:
+    """The absolute path under which a file of the root is requested: it means the same from every document."""
+    return "/" + quote(file, safe=_PATH_SAFE.replace("%", ""))
+
+
+def matches_any(path: str, patterns: Iterable[str]) -> bool:
+    """Whether a request path, its query aside, fits one of the patterns (* ? [])."""
+    bare = path.partition("?")[0]
+    return any(fnmatchcase(bare, pattern) for pattern in patterns)
+
+
+def confined(root: Path, relative: str, what: str) -> Path:
+    """root/relative, if it is a regular file inside root, symbolic links followed.
+
+    what: how errors call it, for instance "site 'shop': resource 'logo'". Raises SiteError.
+    """
+    pure = PurePosixPath(relative)
+    if pure.is_absolute() or ".." in pure.parts or "\\" in relative or "\0" in relative or relative in {"", "."}:
+        raise SiteError(
+            f"{what} names the file '{relative}'",
+            why="that is no path inside the served folder",
+            fix="write it relative to the folder, with / and without ..",
+        )
+    path = root / pure
+    if not path.exists():
+        raise SiteError(
+            f"{what} has no file '{relative}'", why=f"{path} does not exist", fix="restore or rebuild the site"
+        )
+    if not path.resolve().is_relative_to(root.resolve()):
+        raise SiteError(
+            f"{what} names the file '{relative}'",
+            why=f"it is a link that leads out of {root}",
+            fix="copy the file into the folder",
+        )
+    if not path.is_file():
+        raise SiteError(f"{what} names '{relative}'", why="that is no regular file", fix="name a file")
+    return path

@@ -1,0 +1,139 @@
+"""Recipes: how a shipped site is made (format `mixedsched.site/1`, files sites/<name>/site.toml)."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from mixedsched.errors import SiteError, nearest_hint
+
+SITE_FORMAT = "mixedsched.site/1"
+RECIPE_NAME = "site.toml"
+
+
+def _inside(path: str) -> str:
+    """Refuse a path that would leave the folder it is relative to."""
+    pure = PurePosixPath(path)
+    if pure.is_absolute() or ".." in pure.parts or "\\" in path:
+        raise ValueError(f"'{path}' is no path inside the package")
+    return path
+
+
+InsidePath = Annotated[str, AfterValidator(_inside)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Rewrite(_Strict):
+    """A reference that gets a local file instead.
+
+    match: the reference as written, or its beginning with * at the end. package: where the file is, by default the
+    recipe's own. file: relative to the package. files: several style sheets of one folder, joined into one.
+    """
+
+    match: str = Field(min_length=1)
+    package: InsidePath | None = None
+    file: InsidePath | None = None
+    files: tuple[InsidePath, ...] = ()
+
+    @model_validator(mode="after")
+    def _names_what_it_gives(self) -> Self:
+        if (self.file is None) == (not self.files):
+            raise ValueError(f"the rewrite of '{self.match}' needs either file or files")
+        if len({PurePosixPath(file).parent for file in self.files}) > 1:
+            raise ValueError(f"the files for '{self.match}' must lie in one folder, for their own references' sake")
+        return self
+
+
+class Drop(_Strict):
+    """A reference the lab does without. why: what is lost."""
+
+    match: str = Field(min_length=1)
+    why: str = Field(min_length=1)
+
+
+class NpmContents(_Strict):
+    """Contents from a pinned npm package.
+
+    root: folder in the package that is the site's root. index: its page. include: patterns of files that scripts load.
+    hero, above_fold, not_loaded: patterns of request paths, see Hints.
+    """
+
+    kind: Literal["npm"]
+    package: InsidePath = Field(min_length=1)
+    root: InsidePath = "."
+    index: InsidePath = "index.html"
+    rewrite: tuple[Rewrite, ...] = ()
+    drop: tuple[Drop, ...] = ()
+    include: tuple[InsidePath, ...] = ()
+    hero: tuple[str, ...] = ()
+    above_fold: tuple[str, ...] = ()
+    not_loaded: tuple[str, ...] = ()
+
+
+class SyntheticContents(_Strict):
+    """The generated test page of Davies and Meenan."""
+
+    kind: Literal["davies-meenan"]
+
+
+class Recipe(_Strict):
+    """A site that can be built. text: the recipe file as read, part of the build's fingerprint."""
+
+    format: Literal["mixedsched.site/1"]
+    name: str = Field(pattern="^[a-z0-9]([a-z0-9-]*[a-z0-9])?$")
+    title: str = Field(min_length=1)
+    description: str = Field(min_length=1)
+    licence: str = Field(min_length=1)
+    source: str = Field(min_length=1)
+    hosts: tuple[str, ...] = Field(min_length=1, max_length=1)
+    entry: str = Field(default="/", pattern="^/")
+    recipe: Annotated[NpmContents | SyntheticContents, Field(discriminator="kind")]
+    text: str = Field(default="", exclude=True, repr=False)
+
+    @classmethod
+    def from_file(cls, path: Path) -> Self:
+        """Read sites/<name>/site.toml. Raises SiteError."""
+        try:
+            text = path.read_text(encoding="utf-8")
+            data = tomllib.loads(text)
+        except OSError as error:
+            raise SiteError(f"recipe {path} cannot be read", why=error.strerror or str(error)) from error
+        except ValueError as error:  # TOML and UTF-8 alike
+            raise SiteError(f"recipe {path} is not TOML", why=str(error)) from error
+        if "text" in data:
+            raise SiteError(f"recipe {path} has an unknown key 'text'", fix="take it out")
+        try:
+            recipe = cls.model_validate({**data, "text": text})
+        except ValidationError as error:
+            reasons = "; ".join(
+                f"{'.'.join(str(step) for step in finding['loc'])}: {finding['msg'].removeprefix('Value error, ')}"
+                for finding in error.errors(include_url=False)
+            )
+            raise SiteError(f"recipe {path} is refused", why=reasons) from error
+        if recipe.name != path.parent.name:
+            raise SiteError(
+                f"recipe {path} has the name '{recipe.name}'",
+                why="a recipe is found by its folder",
+                fix=f"name it '{path.parent.name}' or rename the folder",
+            )
+        return recipe
+
+
+def list_recipes(recipes_dir: Path) -> list[Recipe]:
+    """All recipes of a folder, by name. Raises SiteError for the first bad one."""
+    return [Recipe.from_file(path) for path in sorted(recipes_dir.glob(f"*/{RECIPE_NAME}"))]
+
+
+def find_recipe(name: str, recipes_dir: Path) -> Recipe:
+    """The recipe of that name. Raises SiteError that lists the known ones."""
+    path = recipes_dir / name / RECIPE_NAME
+    known = [found.parent.name for found in recipes_dir.glob(f"*/{RECIPE_NAME}")]
+    if name not in known:
+        raise SiteError(f"there is no site '{name}'", fix=nearest_hint(name, known))
+    return Recipe.from_file(path)

@@ -1,0 +1,59 @@
+"""One reference of a document to something else, and how a visitor may change it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from mixedsched.request import ChromiumPriority, Flag, Kind
+
+
+class Role(StrEnum):
+    """What comes of a reference when a browser loads the page.
+
+    LOAD: it is fetched. SERVE: it may be, so it must be there (icons, other sizes of an image). SPARE: Chromium never
+    asks for it (old font formats). CONTACT: nothing is fetched, but the browser calls on the host (preconnect).
+    """
+
+    LOAD = "load"
+    SERVE = "serve"
+    SPARE = "spare"
+    CONTACT = "contact"
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A reference as written.
+
+    offset: where it stands in the document's text, in characters (after normalised line ends).
+    styled: it is a style's image or font, fetched only when the page is first laid out.
+    chromium_priority: where the place in the document settles it and kind and flags do not.
+    """
+
+    url: str
+    kind: Kind
+    offset: int
+    role: Role = Role.LOAD
+    flags: frozenset[Flag] = frozenset()
+    styled: bool = False
+    chromium_priority: ChromiumPriority | None = None
+
+
+# A visitor sees every reference in document order and says what shall stand there: a URL, or DROP.
+Visitor = Callable[[Reference], str | None]
+DROP: Final = None
+
+
+def normalised(text: str) -> str:
+    """Text with the line ends that HTML and CSS parsers see."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n").replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+def decoded(body: bytes) -> str:
+    """The text of a document: UTF-8 where it is that, else Windows-1252, as browsers guess."""
+    try:
+        return normalised(body.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        return normalised(body.decode("cp1252", errors="replace"))

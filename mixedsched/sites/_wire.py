@@ -1,0 +1,54 @@
+"""What of a file goes on the wire: its content type, and whether its text travels compressed."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import PurePosixPath
+
+GZIP_LEVEL = 9
+
+_MIME_BY_SUFFIX = {
+    ".html": "text/html; charset=utf-8",
+    ".htm": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".mjs": "text/javascript; charset=utf-8",
+    ".json": "application/json",
+    ".map": "application/json",
+    ".webmanifest": "application/manifest+json",
+    ".xml": "application/xml",
+    ".txt": "text/plain; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+    ".jpg": "image/jpeg",
+    ".jpeg": "image/jpeg",
+    ".gif": "image/gif",
+    ".webp": "image/webp",
+    ".avif": "image/avif",
+    ".ico": "image/x-icon",
+    ".woff2": "font/woff2",
+    ".woff": "font/woff",
+    ".ttf": "font/ttf",
+    ".otf": "font/otf",
+    ".mp4": "video/mp4",
+    ".webm": "video/webm",
+    ".mp3": "audio/mpeg",
+    ".ogg": "audio/ogg",
+    ".wasm": "application/wasm",
+}
+_COMPRESSED_SUFFIXES = {".html", ".htm", ".css", ".js", ".mjs", ".json", ".webmanifest", ".svg", ".xml", ".txt"}
+
+
+def mime_of_file(file: str) -> str:
+    """The content type of a file by its name; application/octet-stream where the ending is unknown."""
+    return _MIME_BY_SUFFIX.get(PurePosixPath(file).suffix.lower(), "application/octet-stream")
+
+
+def is_text(file: str) -> bool:
+    """Whether real servers would send a file of this name compressed."""
+    return PurePosixPath(file).suffix.lower() in _COMPRESSED_SUFFIXES
+
+
+def compress(body: bytes) -> bytes:
+    """`body` as gzip, the same bytes for the same input on every run: no file name, no time of day."""
+    return gzip.compress(body, GZIP_LEVEL, mtime=0)

@@ -1,0 +1,32 @@
+"""Paired statistics: how large a change is, how sure that is, and how many blocks it takes. Pure."""
+
+from mixedsched.stats._family import holm, paired_dominance
+from mixedsched.stats._planning import (
+    ALPHA,
+    POWER,
+    minimum_detectable_effect,
+    more_pairs_needed,
+    smallest_deciding_pairs,
+    spread,
+)
+from mixedsched.stats._shift import CONFIDENCE, Interval, hodges_lehmann, signed_rank_interval, walsh_averages
+from mixedsched.stats._signed_rank import EXACT_PAIRS_MAX, smallest_p, wilcoxon_p
+
+__all__ = [
+    "ALPHA",
+    "CONFIDENCE",
+    "EXACT_PAIRS_MAX",
+    "POWER",
+    "Interval",
+    "hodges_lehmann",
+    "holm",
+    "minimum_detectable_effect",
+    "more_pairs_needed",
+    "paired_dominance",
+    "signed_rank_interval",
+    "smallest_deciding_pairs",
+    "smallest_p",
+    "spread",
+    "walsh_averages",
+    "wilcoxon_p",
+]

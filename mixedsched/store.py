@@ -1,0 +1,128 @@
+"""Stored experiments: the plan before its first run, every run as soon as it is over. SQLite, or any database of SQLAlchemy's.
+
+Records are JSON objects of whoever uses the store; what it searches by has columns of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from sqlalchemy import JSON, ForeignKey, String, UniqueConstraint, create_engine, event, select
+from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
+
+from mixedsched.errors import MixedschedError
+
+STORE_SCHEMA = 1
+
+
+class _Base(DeclarativeBase):
+    type_annotation_map = {dict[str, Any]: JSON}  # noqa: RUF012 - SQLAlchemy reads it from the class
+
+
+class _SchemaRow(_Base):
+    __tablename__ = "mixedsched_schema"
+    version: Mapped[int] = mapped_column(primary_key=True)
+
+
+class _ExperimentRow(_Base):
+    __tablename__ = "experiment"
+    digest: Mapped[str] = mapped_column(String(64), primary_key=True)
+    plan: Mapped[dict[str, Any]]
+    facts: Mapped[dict[str, Any]]
+
+
+class _RunRow(_Base):
+    __tablename__ = "run"
+    __table_args__ = (UniqueConstraint("experiment", "block", "attempt", "arm"),)
+    id: Mapped[int] = mapped_column(primary_key=True)
+    experiment: Mapped[str] = mapped_column(ForeignKey("experiment.digest"), index=True)
+    block: Mapped[int]
+    attempt: Mapped[int]
+    arm: Mapped[str] = mapped_column(String(200))
+    record: Mapped[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredExperiment:
+    """plan: as decided before the first run. facts: machine, versions and command at that time."""
+
+    digest: str
+    plan: Mapping[str, Any]
+    facts: Mapping[str, Any]
+
+
+class Store:
+    """Experiments and runs in a database. Every call is a transaction of its own; what it returned is on disk.
+
+    url: of SQLAlchemy's form, for instance "sqlite:///runs/x/results.sqlite". Raises MixedschedError if it cannot be used.
+    """
+
+    def __init__(self, url: str) -> None:
+        try:
+            self._engine = create_engine(url)
+            if self._engine.dialect.name == "sqlite":
+                event.listen(self._engine, "connect", _make_sqlite_durable)
+            _Base.metadata.create_all(self._engine)
+            self._check_schema()
+        except SQLAlchemyError as error:
+            raise MixedschedError(f"cannot use the database {url}", why=str(error).splitlines()[0]) from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._engine.dispose()
+
+    def save_plan(self, digest: str, plan: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
+        """Store a plan, or replace it by one with more blocks. The facts of the first time stay."""
+        with Session(self._engine) as session, session.begin():
+            row = session.get(_ExperimentRow, digest)
+            if row is None:
+                session.add(_ExperimentRow(digest=digest, plan=dict(plan), facts=dict(facts)))
+            else:
+                row.plan = dict(plan)
+
+    def experiments(self) -> list[StoredExperiment]:
+        with Session(self._engine) as session:
+            rows = session.scalars(select(_ExperimentRow).order_by(_ExperimentRow.digest))
+            return [StoredExperiment(row.digest, row.plan, row.facts) for row in rows]
+
+    def add_run(self, digest: str, block: int, attempt: int, arm: str, record: Mapping[str, Any]) -> None:
+        """Store a run. Raises ValueError if that very run is stored already."""
+        row = _RunRow(experiment=digest, block=block, attempt=attempt, arm=arm, record=dict(record))
+        try:
+            with Session(self._engine) as session, session.begin():
+                session.add(row)
+        except IntegrityError as error:
+            raise ValueError(f"run {block}/{attempt}/{arm} of {digest} is stored already") from error
+
+    def runs(self, digest: str) -> list[dict[str, Any]]:
+        """The records of all runs of an experiment, in the order in which they were made."""
+        with Session(self._engine) as session:
+            return list(
+                session.scalars(select(_RunRow.record).where(_RunRow.experiment == digest).order_by(_RunRow.id))
+            )
+
+    def _check_schema(self) -> None:
+        with Session(self._engine) as session, session.begin():
+            versions = list(session.scalars(select(_SchemaRow.version)))
+            if not versions:
+                session.add(_SchemaRow(version=STORE_SCHEMA))
+            elif max(versions) > STORE_SCHEMA:
+                raise MixedschedError(
+                    "the database was written by a newer version of mixedsched",
+                    why=f"its schema is {max(versions)}, this version knows {STORE_SCHEMA}",
+                    fix="upgrade mixedsched, or use another folder",
+                )
+
+
+def _make_sqlite_durable(connection: Any, _: object) -> None:
+    """A killed process or machine must lose no run that was reported as stored."""
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA journal_mode=WAL")
+    cursor.execute("PRAGMA synchronous=FULL")
+    cursor.execute("PRAGMA foreign_keys=ON")
+    cursor.close()

@@ -1,0 +1,72 @@
+"""Parsing and printing of rates, sizes and times. The only place that does either."""
+
+from __future__ import annotations
+
+import re
+
+from mixedsched.errors import UsageError
+
+MICROSECONDS_PER_SECOND = 1_000_000
+
+_RATE_UNITS = {
+    "bps": 1,
+    "bit/s": 1,
+    "kbps": 1e3,
+    "kbit/s": 1e3,
+    "mbps": 1e6,
+    "mbit/s": 1e6,
+    "gbps": 1e9,
+    "gbit/s": 1e9,
+}
+_TIME_UNITS_S = {"ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+_NUMBER_AND_UNIT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z/]*)\s*$")
+
+
+def _split(text: str, units: dict[str, float], what: str) -> float:
+    match = _NUMBER_AND_UNIT.match(text)
+    unit = match.group(2).lower() if match else ""
+    if not match or unit not in units:
+        raise UsageError(f"{what} '{text}' is not understood", fix=f"write a number and one of {', '.join(units)}")
+    return float(match.group(1)) * units[unit]
+
+
+def parse_rate_bps(text: str) -> int:
+    """Read a rate such as "4 Mbit/s" or "600kbps" as bit/s. Raises UsageError."""
+    return round(_split(text, dict(_RATE_UNITS), "rate"))
+
+
+def parse_duration_s(text: str) -> float:
+    """Read a duration such as "90s", "10m" or "250 ms" as seconds. Raises UsageError."""
+    return _split(text, _TIME_UNITS_S, "duration")
+
+
+def format_bytes(size_bytes: float) -> str:
+    """1234567 -> "1.23 MB". Decimal units, three significant digits."""
+    for limit, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if abs(size_bytes) >= limit:
+            return f"{size_bytes / limit:.3g} {unit}"
+    return f"{size_bytes:.0f} B"
+
+
+def format_rate(rate_bps: float | None) -> str:
+    """9000000 -> "9 Mbit/s"; None (no limit) -> "unlimited"."""
+    if rate_bps is None:
+        return "unlimited"
+    for limit, unit in ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")):
+        if rate_bps >= limit:
+            return f"{rate_bps / limit:.3g} {unit}"
+    return f"{rate_bps:.0f} bit/s"
+
+
+def format_ms(time_ms: float) -> str:
+    """1234.5 -> "1.23 s"; 87.4 -> "87 ms"."""
+    return f"{time_ms / 1000:.2f} s" if abs(time_ms) >= 1000 else f"{time_ms:.0f} ms"
+
+
+def format_duration(duration_s: float) -> str:
+    """125 -> "2 min 5 s"; 42 -> "42 s". For waiting times, so whole seconds are enough."""
+    minutes, seconds = divmod(round(duration_s), 60)
+    if not minutes:
+        return f"{seconds} s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s"

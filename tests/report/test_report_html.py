@@ -1,0 +1,294 @@
+"""Rules of the HTML report: complete, self-contained, safe with hostile text, readable in a real browser."""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made_up_runs import GREY_JPEG, MadeUp, made_up_plan
+
+from mixedsched.experiment.analysis import analyse
+from mixedsched.experiment.model import Plan, Run, RunStatus
+from mixedsched.report import render_report, write_report
+
+FACTS: dict[str, Any] = {
+    "command": "mixedsched compare shop --schemes round-robin,mixed --link sander-loss2 --blocks 12 --seed 7",
+    "machine": {"processor": "made-up", "memory_bytes": 4_000_000_000},
+    "versions": {"chromium": "156.0", "lighthouse": "12.8.2"},
+    "title": "made-up shop",
+    "licence": "CC0-1.0",
+    "notes": "the relay emulated the network",
+}
+HOSTILE = '"><script>alert(1)</script><img src=https://evil.test/x onerror=alert(2)>'
+
+
+class Outline(HTMLParser):
+    """Collects headings, tags and the attributes that load something."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.headings: list[tuple[str, str]] = []
+        self.tags: list[str] = []
+        self.loads: list[str] = []
+        self.images_without_words = 0
+        self._open: str | None = None
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        given = dict(attrs)
+        self.loads += [
+            value or "" for name, value in attrs if name in ("src", "href", "xlink:href", "srcset", "action")
+        ]
+        self.images_without_words += given.get("role") == "img" and not given.get("aria-label")
+        if tag in ("h1", "h2", "h3"):
+            self._open = tag
+            self.headings.append((tag, ""))
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == self._open:
+            self._open = None
+
+    def handle_data(self, data: str) -> None:
+        if self._open:
+            tag, text = self.headings[-1]
+            self.headings[-1] = (tag, text + data)
+
+
+def experiment(blocks: int = 12, **maker: Any) -> tuple[Plan, list[Run]]:
+    plan = made_up_plan(blocks, ("round-robin", "mixed"))
+    return plan, MadeUp(plan, **{"factors": {"mixed": 0.85}, **maker}).runs()
+
+
+def report(plan: Plan, runs: list[Run], facts: dict[str, Any] | None = None) -> str:
+    return render_report(analyse(plan, runs), runs, FACTS if facts is None else facts)
+
+
+def test_sections_come_in_the_order_of_questions() -> None:
+    outline = Outline(report(*experiment()))
+    assert outline.headings == [
+        ("h1", "made-up shop over sander-loss2"),
+        ("h2", "All metrics"),
+        ("h2", "Paired differences, block by block"),
+        ("h2", "What people saw"),
+        ("h2", "Why: requests and bytes"),
+        ("h3", "Request waterfall"),
+        ("h3", "The order in which bytes of each response arrived"),
+        ("h2", "Failures and the health of the runs"),
+        ("h2", "How it was measured"),
+        ("h2", "How to repeat it"),
+    ]
+
+
+def test_headline_names_change_interval_and_blocks() -> None:
+    assert re.search(
+        r"With mixed, the main content appeared 1\d\.\d\s% sooner than with round-robin "
+        r"\(LCP; 95\s% interval 1\d\.\d\s% to 1\d\.\d\s% sooner; 12 blocks\)\.",
+        report(*experiment()),
+    )
+
+
+def test_an_undecided_comparison_says_so_first() -> None:
+    text = report(*experiment(blocks=4))
+    assert "Undecided: whether mixed is better or worse than round-robin cannot be told yet" in text
+    assert text.count("4 blocks cannot decide anything") == 1
+
+
+def test_equal_arms_are_called_equal() -> None:
+    text = report(*experiment(blocks=30, factors={}, noise=0.01))
+    assert "mixed and round-robin do equally well: any difference is within ±2.0" in text
+
+
+def test_nothing_is_loaded_and_nothing_runs() -> None:
+    outline = Outline(report(*experiment()))
+    assert all(load.startswith(("data:", "#")) for load in outline.loads)
+    assert not {"script", "iframe", "object", "embed", "form"} & set(outline.tags)
+    text = report(*experiment())
+    assert "default-src 'none'" in text
+    assert "url(" not in text
+    assert "@import" not in text
+
+
+def test_every_picture_has_words_for_those_who_cannot_see_it() -> None:
+    assert Outline(report(*experiment())).images_without_words == 0
+
+
+def hostile_experiment() -> tuple[Plan, list[Run], dict[str, Any]]:
+    """Every text that comes from outside tries to break out."""
+    plan = replace(made_up_plan(7, ("round-robin", HOSTILE)), site=HOSTILE, link=HOSTILE, link_facts={HOSTILE: HOSTILE})
+    runs = MadeUp(plan).runs()
+    last = runs[-1]
+    requests = [
+        {**item, "url": f"https://shop.test/{HOSTILE}", "priority": HOSTILE} for item in last.page_load["requests"]
+    ]
+    frames = [
+        {"at_ms": 5, "jpeg_base64": HOSTILE},
+        {"at_ms": 6, "jpeg_base64": base64.b64encode(HOSTILE.encode()).decode()},
+    ]
+    spoiled = {**last.page_load, "requests": requests, "frames": frames, "warnings": [HOSTILE]}
+    placements = tuple({**item, "signal": HOSTILE, "placement": HOSTILE, "kind": HOSTILE} for item in last.placements)
+    runs = [replace(run, page_load=spoiled, placements=placements) for run in runs]
+    failed = replace(last, attempt=0, status=RunStatus.FAILED, reason=HOSTILE, page_load={})
+    return (
+        plan,
+        [*runs, failed],
+        {"command": HOSTILE, "machine": {HOSTILE: HOSTILE}, "title": HOSTILE, "notes": [HOSTILE]},
+    )
+
+
+def test_hostile_text_stays_text() -> None:
+    text = report(*hostile_experiment())
+    outline = Outline(text)
+    assert "<script" not in text
+    assert not {"script", "img"} & set(outline.tags)
+    assert all(load.startswith(("data:", "#")) for load in outline.loads)
+    assert "&lt;script&gt;" in text
+
+
+def test_what_is_no_jpeg_is_never_embedded() -> None:
+    plan, runs, facts = hostile_experiment()
+    assert "data:image" not in report(plan, runs, facts)
+    assert "No complete block holds pictures." in report(plan, runs, facts)
+
+
+def test_failures_are_counted_with_their_reasons_and_blocks() -> None:
+    plan, runs = experiment()
+    victim = next(run for run in runs if run.block == 3 and run.arm == "mixed")
+    lost = [
+        replace(victim, attempt=0, status=RunStatus.INVALID, reason="1 of 13 requests was not h3"),
+        replace(victim, block=0, attempt=0, status=RunStatus.INVALID, reason="1 of 13 requests was not h3"),
+    ]
+    text = re.sub(r"<[^>]+>", "|", report(plan, [*runs, *lost]))
+    assert re.search(r"mixed\|+invalid\|+1 of 13 requests was not h3\|+2\|+0 \(warm-up\), 3\|", text)
+    assert "No run failed" in report(plan, runs)
+
+
+def test_the_command_network_and_machine_are_there_to_repeat_it() -> None:
+    text = report(*experiment())
+    for fact in (
+        FACTS["command"],
+        "2 Mbit/s",
+        "37.5 kB",
+        "2 %",
+        "unlimited",
+        "4 GB",
+        "12.8.2",
+        "CC0-1.0",
+        "the relay emulated",
+    ):
+        assert fact in text, fact
+
+
+def test_sequential_and_interleaved_delivery_can_be_told_apart() -> None:
+    shown = re.findall(r"([\d.]+) responses in progress on average", report(*experiment()))
+    interleaved, sequential = map(float, shown)
+    assert interleaved > 4
+    assert sequential < 1.5
+
+
+def test_more_than_two_arms_are_compared_with_the_baseline_each() -> None:
+    plan = made_up_plan(8, ("fifo", "round-robin", "mixed", "ip:alpha=0.5"))
+    text = report(plan, MadeUp(plan).runs())
+    assert text.count('class="headline ') == 3
+    assert len(re.findall(r'aria-label="Waterfall of [^"]*, scrolls"', text)) == 4
+    assert text.count("Paired differences in Speed Index") == 3
+
+
+@pytest.mark.parametrize("kept", [0, 1, 2])
+def test_an_unfinished_experiment_still_gives_a_report(kept: int) -> None:
+    plan, runs = experiment()
+    text = report(plan, runs[:kept])
+    assert "no block is complete yet" in text
+    assert "No block is complete yet." in text
+
+
+def test_runs_with_gaps_in_their_data_still_give_a_report() -> None:
+    plan, runs = experiment()
+    bare = [replace(run, page_load={"metrics": {"lcp_ms": 1000.0}}, arrivals=(), placements=()) for run in runs]
+    text = report(plan, bare, {})
+    assert "the network log holds no arrivals" in text
+    assert "The command was not recorded." in text
+
+
+def test_the_same_runs_give_the_same_bytes() -> None:
+    assert report(*experiment()) == report(*experiment())
+
+
+def test_real_sized_pictures_keep_the_report_below_three_megabytes() -> None:
+    def bulky(arm: str, progress: float) -> bytes:
+        head = GREY_JPEG[:2]
+        fill = f"{arm}{progress}".encode().ljust(20_000, b".")
+        return head + b"\xff\xfe" + (len(fill) + 2).to_bytes(2, "big") + fill + GREY_JPEG[2:]
+
+    plan = made_up_plan(7, ("a", "b", "c", "d"))
+    assert len(report(plan, MadeUp(plan, jpeg_of=bulky).runs())) < 3_000_000
+
+
+def chromium() -> str:
+    found = shutil.which("chromium") or shutil.which("google-chrome")
+    assert found, "the browser tests need Chromium"
+    return found
+
+
+def browse(page: Path, profile: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """Open a file in headless Chromium; its DOM comes on stdout, its console on stderr."""
+    as_root = ["--no-sandbox"] if os.getuid() == 0 else []
+    command = [
+        chromium(),
+        "--headless",
+        "--disable-gpu",
+        *as_root,
+        f"--user-data-dir={profile}",
+        "--enable-logging=stderr",
+    ]
+    return subprocess.run(
+        [*command, "--host-resolver-rules=MAP * ~NOTFOUND", *options, "--dump-dom", page.as_uri()],
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=True,
+    )
+
+
+@pytest.mark.browser
+def test_chromium_shows_it_without_a_word_on_the_console(tmp_path: Path) -> None:
+    plan, runs, facts = hostile_experiment()
+    write_report(analyse(plan, runs), runs, facts, tmp_path / "deep" / "hostile.html")
+    healthy_plan, healthy_runs = experiment()
+    write_report(analyse(healthy_plan, healthy_runs), healthy_runs, FACTS, tmp_path / "healthy.html")
+    for page in (tmp_path / "deep" / "hostile.html", tmp_path / "healthy.html"):
+        seen = browse(page, tmp_path / "profile")
+        assert "How to repeat it" in seen.stdout
+        assert "CONSOLE" not in seen.stderr
+
+
+@pytest.mark.browser
+def test_a_page_that_breaks_its_own_policy_would_be_noticed(tmp_path: Path) -> None:
+    plan, runs = experiment(blocks=2)
+    broken = report(plan, runs).replace("</main>", "<script>alert(1)</script><img src='https://evil.test/x'></main>")
+    (tmp_path / "broken.html").write_text(broken, encoding="utf-8")
+    assert browse(tmp_path / "broken.html", tmp_path / "profile").stderr.count("Content Security Policy") >= 2
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width_px", [400, 1280])
+def test_the_page_never_scrolls_sideways(tmp_path: Path, width_px: int) -> None:
+    plan, runs = experiment()
+    write_report(analyse(plan, runs), runs, FACTS, tmp_path / "report.html")
+    (tmp_path / "frame.html").write_text(
+        f"<iframe id=f src=report.html width={width_px} height=900 style='border:0'></iframe><p id=answer></p><script>"
+        "f.onload = () => { answer.textContent = 'width ' + f.contentDocument.documentElement.scrollWidth }</script>",
+        encoding="utf-8",
+    )
+    seen = browse(tmp_path / "frame.html", tmp_path / "profile", "--allow-file-access-from-files")
+    answer = re.search(r"width (\d+)", seen.stdout.partition('id="answer"')[2])
+    assert answer is not None
+    assert int(answer.group(1)) <= width_px

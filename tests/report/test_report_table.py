@@ -1,0 +1,70 @@
+"""Rules of the terminal table: the same verdicts, plain where there is no terminal."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+
+from made_up_runs import MadeUp, made_up_plan
+from rich.console import Console
+
+from mixedsched.experiment.analysis import Comparison, analyse
+from mixedsched.experiment.model import RunStatus
+from mixedsched.report import render_table
+
+
+def printed(comparison: Comparison, *, terminal: bool = False, width: int = 90) -> str:
+    console = Console(
+        file=io.StringIO(), width=width, force_terminal=terminal, color_system="standard" if terminal else None
+    )
+    console.print(render_table(comparison))
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def comparison(blocks: int = 12, arms: tuple[str, ...] = ("round-robin", "mixed")) -> Comparison:
+    plan = made_up_plan(blocks, arms)
+    return analyse(plan, MadeUp(plan, factors={"mixed": 0.85}).runs())
+
+
+def test_headline_then_one_line_per_metric() -> None:
+    lines = printed(comparison()).splitlines()
+    assert lines[0].startswith("With mixed, the main content appeared")
+    starts = [line.split()[0] for line in lines if "→" in line]
+    assert starts == ["LCP", "SI", "FCP", "TBT", "CLS", "TTI"]
+    assert any("▼ better" in line and "−1" in line for line in lines)
+
+
+def test_metrics_outside_the_declared_family_are_marked() -> None:
+    text = printed(comparison())
+    assert " FCP *" in text
+    assert " LCP *" not in text
+    assert "* exploratory" in text
+
+
+def test_no_colour_codes_without_a_terminal() -> None:
+    assert "\x1b[" not in printed(comparison())
+    assert "\x1b[" in printed(comparison(), terminal=True)
+
+
+def test_names_that_look_like_markup_are_printed_as_they_are() -> None:
+    assert "[red]x[/red] against [/]" in printed(comparison(arms=("[/]", "[red]x[/red]")))
+
+
+def test_it_fits_eighty_columns() -> None:
+    assert max(map(len, printed(comparison(), width=80).splitlines())) <= 80
+
+
+def test_too_few_blocks_and_failures_are_said() -> None:
+    plan = made_up_plan(4)
+    runs = MadeUp(plan).runs()
+    runs.append(replace(runs[0], attempt=0, status=RunStatus.FAILED, page_load={}))
+    text = printed(analyse(plan, runs[2:]))
+    assert "4 blocks cannot decide anything" in text
+    assert "1 of 5 runs failed or were invalid" in text
+
+
+def test_every_arm_has_its_own_table() -> None:
+    text = printed(comparison(8, ("fifo", "round-robin", "mixed")))
+    assert "round-robin against fifo, 8 blocks" in text
+    assert "mixed against fifo, 8 blocks" in text

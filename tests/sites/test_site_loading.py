@@ -1,0 +1,147 @@
+"""What may be served, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mixedsched.errors import ExitCode, SiteError
+from mixedsched.request import Flag
+from mixedsched.sites import load_site
+from tests.sites.folders import built, manifest, resource, write_files
+
+
+def refusal(folder: Path) -> SiteError:
+    with pytest.raises(SiteError) as caught:
+        load_site(folder)
+    return caught.value
+
+
+def test_a_built_site_gives_its_files_types_and_encodings(tmp_path: Path) -> None:
+    image = resource("/img/a%20b.png?v=1", 3, mime="image/png")
+    style = resource("/a.css", 4, kind="stylesheet", file="a.css.gz", encoding="gzip")
+    site = load_site(built(tmp_path, manifest(image, style), {"img/a b.png": "png", "a.css.gz": "gzip"}))
+    assert site.url == "https://shop.test/"
+    assert site.files[0, "/img/a%20b.png?v=1"] == site.root / "img/a b.png"
+    assert site.files[0, "/"] == site.root / "index.html"
+    assert dict(site.encodings) == {(0, "/a.css"): "gzip"}
+
+
+def test_one_file_may_answer_many_queries(tmp_path: Path) -> None:
+    twins = [resource(f"/a.jpg?{number}", 1) for number in (1, 2)]
+    site = load_site(built(tmp_path, manifest(*twins), {"a.jpg": "x"}))
+    assert site.files[0, "/a.jpg?1"] == site.files[0, "/a.jpg?2"]
+
+
+def test_resources_of_other_hosts_are_kept_apart(tmp_path: Path) -> None:
+    other = resource("/a.jpg", 1, host=1, file="cdn/a.jpg")
+    site = load_site(built(tmp_path, manifest(other, hosts=["shop.test", "cdn.test"]), {"cdn/a.jpg": "x"}))
+    assert (1, "/a.jpg") in site.files
+    assert (0, "/a.jpg") not in site.files
+
+
+@pytest.mark.parametrize("file", ["../secret", "/etc/passwd", "a/../../secret", "..\\secret", "", ".", "a\0b"])
+def test_files_outside_the_root_are_refused(tmp_path: Path, file: str) -> None:
+    write_files(tmp_path, {"secret": "x"})
+    error = refusal(built(tmp_path, manifest(resource("/a", 1, file=file)), {"a/b": "x"}))
+    assert "resource '/a'" in str(error)
+    assert error.exit_code == ExitCode.BAD_INPUT
+    assert error.fix
+
+
+def test_a_path_with_encoded_dots_is_refused(tmp_path: Path) -> None:
+    write_files(tmp_path, {"secret": "x"})
+    assert "inside the served folder" in str(refusal(built(tmp_path, manifest(resource("/%2e%2e/secret", 1)), {})))
+
+
+def test_a_link_out_of_the_root_is_refused(tmp_path: Path) -> None:
+    write_files(tmp_path, {"secret/key": "x"})
+    folder = built(tmp_path, manifest(resource("/out/key", 1)), {})
+    (folder / "www/out").symlink_to(tmp_path / "secret")
+    assert "leads out of" in str(refusal(folder))
+
+
+def test_a_link_within_the_root_is_fine(tmp_path: Path) -> None:
+    folder = built(tmp_path, manifest(resource("/b", 1)), {"a": "x"})
+    (folder / "www/b").symlink_to(folder / "www/a")
+    assert (0, "/b") in load_site(folder).files
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        (resource("/gone.png", 1), "does not exist"),
+        (resource("/a.png", 7), "should have 7 bytes: its file 'a.png' has 1"),
+        (resource("/", 2, id="again"), "the path '/' is listed twice"),
+        (resource("/folder", 1), "no regular file"),
+        (resource("/a.png", 1, host=1), "is on host 1"),
+        (resource("/a.png", 1, kind="picture"), "kind"),
+        (resource("/a.png", 1, found_by="nobody"), "its parent 'nobody' is not listed"),
+        (resource("a.png", 1), "path"),
+        (resource("/a.png", 1, encoding="br"), "encoding"),
+    ],
+)
+def test_a_resource_that_breaks_a_rule_is_named_with_the_reason(
+    tmp_path: Path, entry: dict[str, Any], words: str
+) -> None:
+    assert words in str(refusal(built(tmp_path, manifest(entry), {"a.png": "x", "folder/x": "x"})))
+
+
+@pytest.mark.parametrize("hosts", [[], ["Shop.test"], ["shop.test", "shop.test"], ["a b"], ["a..b"], ["-a.test"]])
+def test_host_names_must_be_usable(tmp_path: Path, hosts: list[str]) -> None:
+    assert "host" in str(refusal(built(tmp_path, manifest(hosts=hosts), {})))
+
+
+def test_the_entry_must_be_served(tmp_path: Path) -> None:
+    assert "entry '/start'" in str(refusal(built(tmp_path, manifest(entry="/start"), {})))
+
+
+def test_a_manifest_that_is_no_json_is_refused(tmp_path: Path) -> None:
+    write_files(tmp_path, {"page.json": "{"})
+    assert "is not JSON" in str(refusal(tmp_path))
+
+
+def test_a_folder_without_page_is_no_site(tmp_path: Path) -> None:
+    assert "neither page.json nor index.html" in str(refusal(tmp_path))
+    assert "no such folder" in str(refusal(tmp_path / "gone"))
+
+
+def test_a_plain_folder_is_a_site_named_after_it(tmp_path: Path) -> None:
+    files = {
+        "index.html": '<img src="a.png"><script src="a.js"></script>',
+        "a.png": "png",
+        "a.js": "1",
+        "late.json": "{}",
+    }
+    site = load_site(write_files(tmp_path / "My Shop", {**files, ".git/config": "x", ".env": "x"}))
+    assert (site.name, site.hosts) == ("my-shop", ("my-shop.test",))
+    assert [item.path for item in site.page.resources] == ["/", "/a.png", "/a.js"]
+    assert {path for _host, path in site.files} == {"/", "/index.html", "/a.png", "/a.js", "/late.json"}
+    assert site.page.main.flags == {Flag.MAIN, Flag.CRITICAL}
+
+
+def test_links_out_of_a_plain_folder_are_not_served(tmp_path: Path) -> None:
+    write_files(tmp_path, {"secret": "x", "shop/index.html": "hi"})
+    (tmp_path / "shop/key").symlink_to(tmp_path / "secret")
+    assert (0, "/key") not in load_site(tmp_path / "shop").files
+
+
+def test_a_plain_folder_that_needs_other_hosts_is_refused_with_the_url(tmp_path: Path) -> None:
+    write_files(tmp_path, {"index.html": '<script src="//cdn.example/x.js"></script>'})
+    assert "index.html refers to //cdn.example/x.js" in str(refusal(tmp_path))
+
+
+@given(file=st.text(alphabet="./\\ab", max_size=12))
+def test_no_file_name_leads_out_of_the_root(file: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.getbasetemp() / "names"
+    built(folder, manifest(resource("/a", 1, file=file)), {"a/b": "x", "b": "x"})
+    write_files(folder, {"a": "x"})
+    try:
+        site = load_site(folder)
+    except SiteError:
+        return
+    assert site.files[0, "/a"].resolve().is_relative_to((folder / "www").resolve())
