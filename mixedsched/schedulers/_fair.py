@@ -36,7 +36,8 @@ class ByteFair:
         return self._ready.first()
 
     def sent(self, member: int, size_bytes: int) -> None:
-        self._now = max(self._now, self._virtual_bytes[member])
-        self._virtual_bytes[member] += size_bytes
+        start = self._virtual_bytes.get(member, self._now)  # a member may be charged that never was ready here
+        self._now = max(self._now, start)
+        self._virtual_bytes[member] = start + size_bytes
         if member in self._ready:
-            self._ready.push(member, self._virtual_bytes[member])
+            self._ready.push(member, start + size_bytes)

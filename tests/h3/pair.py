@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from collections.abc import Iterator, Mapping
 from functools import cache
 
@@ -18,8 +17,8 @@ from mixedsched.h3.response import BytesBody, RequestHead, Response
 from mixedsched.h3.session import Served, Session, SessionEvents
 from mixedsched.link import Link, direction_rng
 from mixedsched.profile import Direction
-from mixedsched.scheme import configure
 from mixedsched.schedulers import SCHEMES
+from mixedsched.scheme import configure
 from mixedsched.server.certificate import Certificate, make_certificate
 
 CLIENT, SERVER = ("192.0.2.1", 1), ("192.0.2.2", 443)
@@ -61,7 +60,11 @@ class Pair:
         responder: object | None = None,
     ) -> None:
         configuration = QuicConfiguration(
-            is_client=True, alpn_protocols=["h3"], server_name="pair.test", max_data=max_data, max_stream_data=max_stream_data
+            is_client=True,
+            alpn_protocols=["h3"],
+            server_name="pair.test",
+            max_data=max_data,
+            max_stream_data=max_stream_data,
         )
         configuration.verify_mode = 0
         self.now_us = 0
@@ -109,7 +112,12 @@ class Pair:
 
     def request(self, path: str, priority: str | None = None, destination: str | None = None, **more: str) -> int:
         stream_id = self.client.get_next_available_stream_id()
-        fields = [(b":method", b"GET"), (b":scheme", b"https"), (b":authority", b"pair.test"), (b":path", path.encode())]
+        fields = [
+            (b":method", b"GET"),
+            (b":scheme", b"https"),
+            (b":authority", b"pair.test"),
+            (b":path", path.encode()),
+        ]
         if priority is not None:
             fields.append((b"priority", priority.encode()))
         if destination is not None:
@@ -203,5 +211,3 @@ def runs(stream_ids: Iterator[int]) -> Iterator[int]:
         if stream_id != last:
             yield stream_id
         last = stream_id
-
-

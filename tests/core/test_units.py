@@ -1,0 +1,42 @@
+"""Rates, sizes and times as people write and read them."""
+
+from __future__ import annotations
+
+import pytest
+
+from mixedsched.errors import UsageError
+from mixedsched.units import format_bytes, format_duration, format_ms, format_rate, parse_duration_s, parse_rate_bps
+
+
+@pytest.mark.parametrize(
+    ("text", "bps"), [("4 Mbit/s", 4_000_000), ("600kbps", 600_000), ("1.5mbps", 1_500_000), ("9bps", 9)]
+)
+def test_rates_are_read(text: str, bps: int) -> None:
+    assert parse_rate_bps(text) == bps
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("90s", 90), ("10m", 600), ("250 ms", 0.25), ("1.5h", 5400), ("2 min", 120)]
+)
+def test_durations_are_read(text: str, seconds: float) -> None:
+    assert parse_duration_s(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "fast", "4", "-4 Mbit/s", "4 parsec"])
+def test_what_is_no_quantity_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="is not understood"):
+        parse_rate_bps(text)
+    with pytest.raises(UsageError, match="is not understood"):
+        parse_duration_s(text)
+
+
+def test_quantities_are_printed_for_people() -> None:
+    assert [format_bytes(size) for size in (0, 999, 1234, 1_234_567)] == ["0 B", "999 B", "1.23 kB", "1.23 MB"]
+    assert [format_rate(rate) for rate in (None, 500, 750_000, 9_000_000)] == [
+        "unlimited",
+        "500 bit/s",
+        "750 kbit/s",
+        "9 Mbit/s",
+    ]
+    assert [format_ms(time) for time in (0, 87.4, 1234.5)] == ["0 ms", "87 ms", "1.23 s"]
+    assert [format_duration(time) for time in (42, 125, 3725)] == ["42 s", "2 min 5 s", "1 h 2 min"]

@@ -1,0 +1,13 @@
+from tests.schedulers.wire import Wire, wire
+
+
+def test_whole_responses_by_urgency_then_by_stream() -> None:
+    assert wire("nip", "A2:u=3 B2:u=1 C2:u=3 D1:u=0,i") == "DBBAACC"
+
+
+def test_a_response_in_progress_is_not_interrupted_by_a_more_urgent_one() -> None:
+    assert Wire("nip", "A3:u=5").send(1).add("B2:u=0").send().out == "AAABB"
+
+
+def test_a_response_that_cannot_send_lets_the_next_one_start_and_finish() -> None:
+    assert Wire("nip", "A3:u=1 B2:u=2 C1:u=3").send(1).pause("A").send(1).resume("A").send().out == "ABBAAC"
