@@ -62,12 +62,9 @@ async def _serve(
     if settings.stop_with_stdin:
         loop.add_reader(sys.stdin, _at_end_of_stdin, stop)
     endpoint = Endpoint(certificate, scheme, responder, served, settings.congestion_control)
-    try:
-        transport, _ = await loop.create_datagram_endpoint(lambda: endpoint, local_addr=(settings.host, settings.port))
-    except OSError as error:
-        raise _cannot_listen(settings, error) from error
-    host, port = transport.get_extra_info("sockname")[:2]
-    _enlarge_buffers(transport)
+    sock = _bound_socket(settings)
+    host, port = sock.getsockname()[:2]
+    await loop.create_datagram_endpoint(lambda: endpoint, sock=sock)
     listening(host, port)
     try:
         await stop.wait()
@@ -81,12 +78,19 @@ def _at_end_of_stdin(stop: asyncio.Event) -> None:
         stop.set()
 
 
-def _enlarge_buffers(transport: asyncio.DatagramTransport) -> None:
-    """So that a burst of acknowledgements is not dropped in the kernel, which no emulated link would show."""
-
-    sock: socket.socket = transport.get_extra_info("socket")
-    for option in (socket.SO_RCVBUF, socket.SO_SNDBUF):
-        sock.setsockopt(socket.SOL_SOCKET, option, _SOCKET_BUFFER_BYTES)
+def _bound_socket(settings: ServerSettings) -> socket.socket:
+    """The socket to listen on, with buffers so large that no burst of acknowledgements is dropped in the kernel."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_DGRAM)
+    try:
+        sock.setblocking(False)
+        for option in (socket.SO_RCVBUF, socket.SO_SNDBUF):
+            sock.setsockopt(socket.SOL_SOCKET, option, _SOCKET_BUFFER_BYTES)
+        sock.bind((settings.host, settings.port))
+    except OSError as error:
+        sock.close()
+        raise _cannot_listen(settings, error) from error
+    return sock
 
 
 def _cannot_listen(settings: ServerSettings, error: OSError) -> MixedschedError:
