@@ -6,9 +6,11 @@ import asyncio
 import ipaddress
 import json
 import socket
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from cryptography import x509
@@ -183,5 +185,6 @@ def _prove_page_load(open_site: Callable[[], Site]) -> Iterator[Check]:
 async def _load(site: Site) -> Run:
     arm = Arm("eps", "eps")
     scene = Scene(site.name, site.url, site.hosts, catalog.load_profile("cdn"), "mobile")
-    async with Lab(scene, [arm]) as lab:
-        return await lab.run(arm=arm.label, block=0, attempt=1, position=0, link_seed=1)
+    with tempfile.TemporaryDirectory(prefix="mixedsched-doctor-") as folder:
+        async with Lab(scene, [arm], Path(folder)) as lab:
+            return await lab.run(arm=arm.label, block=0, attempt=1, position=0, link_seed=1)

@@ -21,6 +21,7 @@ taken) or a table:
 
 from __future__ import annotations
 
+import hashlib
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -61,6 +62,12 @@ class PriorityMapping:
     cells: Mapping[Cell, Priority] | None
     switches: tuple[Switch, ...] = ()
     chosen: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def digest(self) -> str:
+        """A fingerprint of what the mapping does, whatever it is called."""
+        cells = sorted(self.cells.items()) if self.cells is not None else "as sent"
+        return hashlib.sha256(repr(cells).encode()).hexdigest()[:12]
 
     def priority_for(self, request: Request) -> Priority:
         """The EPS priority that this mapping gives to a request."""

@@ -1,19 +1,50 @@
-"""The command line: one file per command, every one of them a function that the app finds by its module."""
+"""The command line: one file per command, imported when it is asked for, so that `serve` need not wait for statistics."""
 
 from __future__ import annotations
 
+import importlib
 import sys
+from collections.abc import Mapping
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
-from mixedsched.cli import compare, doctor, lists, report, serve
 from mixedsched.cli._output import say_error
 from mixedsched.errors import MixedschedError
 
 __all__ = ["app", "main"]
 
+# Command -> module of this package. A module has `register(app)`, which adds its commands.
+_MODULES: Mapping[str, str] = {
+    "compare": "compare",
+    "serve": "serve",
+    "report": "report",
+    "doctor": "doctor",
+    "schemes": "lists",
+    "mappings": "lists",
+    "networks": "lists",
+    "sites": "lists",
+}
+
+
+class _LazyCommands(TyperGroup):
+    """A group whose commands are imported by name."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the same list whatever the context
+        return list(_MODULES)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
+        if cmd_name not in _MODULES:
+            return None
+        commands = typer.Typer()
+        importlib.import_module(f"{__name__}.{_MODULES[cmd_name]}").register(commands)
+        return typer.main.get_group(commands).commands[cmd_name]
+
+
 app = typer.Typer(
     name="mixedsched",
+    cls=_LazyCommands,
     help="HTTP/3 prioritization lab: which order of bytes gives people the best page?",
     epilog="Example: mixedsched compare agency --schemes sequential,mixed --link 4g --blocks 8",
     no_args_is_help=True,
@@ -21,8 +52,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-for command in (compare, doctor, lists, report, serve):
-    command.register(app)
+
+
+@app.callback()
+def _options() -> None:
+    """All options belong to commands."""
 
 
 def main() -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import statistics
-import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,21 +17,24 @@ from mixedsched.cli._output import Json, err, out, say_json
 from mixedsched.cli._progress import RunProgress
 from mixedsched.cli._runs import REPORT_NAME, conclude, database_url, own_command, own_versions, owned
 from mixedsched.cli._sites import open_site, site_digest
-from mixedsched.errors import ExitCode, MixedschedError, UsageError
+from mixedsched.errors import ExitCode, UsageError
 from mixedsched.experiment.engine import carry_out, stored_runs
 from mixedsched.experiment.lab import Lab, Scene, machine_facts
 from mixedsched.experiment.model import Arm, Plan, Run, RunStatus
-from mixedsched.experiment.plan import WARM_UP_INDEX, make_plan
+from mixedsched.experiment.plan import make_plan
 from mixedsched.experiment.progress import block_state, runs_left
+from mixedsched.experiment.resume import Impatient, continued, refuse_other_versions
 from mixedsched.metrics import metric_named
 from mixedsched.profile import Profile
 from mixedsched.report import render_table
 from mixedsched.schedulers import SCHEMES
 from mixedsched.scheme import configure, split_specs
 from mixedsched.sites import Site
-from mixedsched.store import Store, StoredExperiment
+from mixedsched.store import Store
 from mixedsched.units import format_duration
 
+DEFAULT_SCHEMES = "sequential,mixed"
+AA_SCHEME = "sequential"
 AGAIN = " (again)"  # marks the second arm of a scheme that is compared with itself
 
 
@@ -41,8 +45,9 @@ def register(app: typer.Typer) -> None:
 def compare(
     site: Annotated[str, typer.Argument(help="A bundled site, or a folder with an index.html.", metavar="SITE")],
     schemes: Annotated[
-        str, typer.Option(help="Schemes to compare, with parameters: sequential,mixed:alpha=0.5.", metavar="A,B")
-    ] = "sequential,mixed",
+        str | None,
+        typer.Option(help="Schemes to compare, with parameters; sequential,mixed by default.", metavar="A,B"),
+    ] = None,
     link: Annotated[str, typer.Option(help="Network profile, by name or file.", metavar="L")] = "4g",
     blocks: Annotated[int, typer.Option(help="Paired repeats; 6 can decide on one metric, 8 on all six.", min=1)] = 8,
     baseline: Annotated[
@@ -69,6 +74,7 @@ def compare(
     """
     profile = catalog.load_profile(link)
     arms = _arms(schemes, mapping, aa)
+    metrics = [metric_named(name).key for name in primary.split(",")]
     if form_factor not in {"mobile", "desktop"}:
         raise UsageError(f"there is no form factor '{form_factor}'", fix="choose mobile or desktop")
     opened = open_site(site)
@@ -80,11 +86,12 @@ def compare(
         form_factor=form_factor,
         arms=arms,
         baseline=baseline or arms[0].label,
-        primary=[metric_named(name).key for name in primary.split(",")],
+        primary=metrics,
         seed=seed,
         blocks=blocks,
     )
     folder = folder or Path("runs") / f"{opened.name}-{profile.name}-{plan.digest}"
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: clean up, and say how to go on
     with owned(folder):
         try:
             runs = asyncio.run(_carry_out(plan, opened, site, profile, folder))
@@ -104,74 +111,38 @@ def compare(
         raise typer.Exit(ExitCode.INVALID_RUNS)
 
 
-def _arms(schemes: str, mapping: str | None, aa: bool) -> list[Arm]:
+def _arms(schemes: str | None, mapping: str | None, aa: bool) -> list[Arm]:
     """The arms to compare, every scheme of them checked. --aa makes two of one."""
-    specs = split_specs(schemes)
-    arms = []
-    for spec in specs:
-        configured = configure(spec, SCHEMES, catalog.load_mapping, mapping)
-        uses_mapping = configured.scheme.default_mapping is not None
-        arms.append(Arm(spec, spec, mapping if uses_mapping else None))
-    if aa:
-        return [arms[0], Arm(arms[0].label + AGAIN, arms[0].scheme, arms[0].mapping)]
-    return arms
+    arms = [_arm(spec, mapping) for spec in split_specs(schemes or (AA_SCHEME if aa else DEFAULT_SCHEMES))]
+    if not aa:
+        return arms
+    if len(arms) > 1:
+        raise UsageError("--aa compares one scheme with itself", fix="name one scheme only")
+    return [arms[0], replace(arms[0], label=arms[0].label + AGAIN)]
+
+
+def _arm(spec: str, mapping: str | None) -> Arm:
+    configured = configure(spec, SCHEMES, catalog.load_mapping, mapping)
+    if configured.scheme.default_mapping is None or configured.mapping is None:
+        return Arm(spec, spec)
+    return Arm(spec, spec, mapping, configured.mapping.digest)
 
 
 async def _carry_out(plan: Plan, site: Site, site_argument: str, profile: Profile, folder: Path) -> list[Run]:
     with Store(database_url(folder)) as store:
         stored = next((item for item in store.experiments()), None)
-        plan = _continued(plan, stored, folder)
+        plan = continued(plan, stored)
         if stored is not None and not runs_left(plan, stored_runs(store, plan.digest)):
             store.save_plan(plan.digest, plan.to_dict(), stored.facts)
             return stored_runs(store, plan.digest)
         scene = Scene(site_argument, site.url, site.hosts, profile, plan.form_factor)
-        async with Lab(scene, plan.arms) as lab:
+        async with Lab(scene, plan.arms, folder) as lab:
             versions = {**own_versions(), **await lab.versions()}
-            _refuse_other_versions(stored, versions, folder)
+            refuse_other_versions(stored, versions)
             store.save_plan(plan.digest, plan.to_dict(), _facts(site, versions))
             with RunProgress(err, runs_left(plan, stored_runs(store, plan.digest))) as progress:
-                await carry_out(plan, store, _Guarded(lab), progress)
+                await carry_out(plan, store, Impatient(lab), progress)
         return stored_runs(store, plan.digest)
-
-
-class _Guarded:
-    """A lab that gives up early: a page that cannot be loaded at all needs no three tries of every block."""
-
-    def __init__(self, lab: Lab) -> None:
-        self._lab = lab
-        self._warm_up_failures = 0
-
-    async def run(self, *, arm: str, block: int, attempt: int, position: int, link_seed: int) -> Run:
-        run = await self._lab.run(arm=arm, block=block, attempt=attempt, position=position, link_seed=link_seed)
-        if block == WARM_UP_INDEX and run.status is not RunStatus.OK:
-            self._warm_up_failures += 1
-            if self._warm_up_failures == 2:
-                raise MixedschedError(
-                    "the page cannot be loaded", why=run.reason, fix="`mixedsched doctor` finds what is missing here"
-                )
-        return run
-
-
-def _continued(plan: Plan, stored: StoredExperiment | None, folder: Path) -> Plan:
-    """The plan to carry out: a longer one of the same experiment that is stored already stays as it is."""
-    if stored is None:
-        return plan
-    if stored.digest != plan.digest:
-        raise UsageError(f"{folder} holds another experiment", fix="choose another folder with --out")
-    earlier = Plan.from_dict(stored.plan)
-    return earlier if len(earlier.blocks) > len(plan.blocks) else plan
-
-
-def _refuse_other_versions(stored: StoredExperiment | None, versions: Mapping[str, str], folder: Path) -> None:
-    """Runs of different programs must not be mixed."""
-    before = stored.facts["versions"] if stored is not None else versions
-    changed = [f"{name} {before[name]} -> {now}" for name, now in versions.items() if before.get(name) != now]
-    if changed:
-        raise UsageError(
-            f"{folder} was begun with other versions",
-            why=", ".join(changed),
-            fix="start anew with another --out, or bring the old versions back",
-        )
 
 
 def _facts(site: Site, versions: Mapping[str, str]) -> dict[str, Any]:
@@ -197,4 +168,3 @@ def _say_cost(runs: Sequence[Run]) -> None:
         style="dim",
         soft_wrap=True,
     )
-    sys.stderr.flush()

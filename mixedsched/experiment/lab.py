@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -40,19 +39,20 @@ class Scene:
 class Lab:
     """Keeps a server per arm and one browser worker; every run gets a fresh browser and a fresh link.
 
-    Use with `async with`. All child processes end with it, and also if this process is killed.
+    folder: where the browser's log lies while a page is loaded. Use with `async with`. All child processes end with it, and
+    also if this process is killed.
     """
 
-    def __init__(self, scene: Scene, arms: Sequence[Arm]) -> None:
+    def __init__(self, scene: Scene, arms: Sequence[Arm], folder: Path) -> None:
         self._scene = scene
         self._arms = {arm.label: arm for arm in arms}
+        self._netlog = folder / "netlog.json"
         self._servers: dict[str, Child] = {}
         self._runner = LighthouseRunner()
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
         try:
-            self._netlog_folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="mixedsched-lab-")))
             await self._stack.enter_async_context(self._runner)
             for label, arm in self._arms.items():
                 self._servers[label] = await self._stack.enter_async_context(self._server(arm))
@@ -77,10 +77,9 @@ class Lab:
         blank = Run(block, attempt, arm, position, RunStatus.OK, started_at=started_at)
         server = self._servers[arm]
         server.take_lines()
-        netlog = self._netlog_folder / "netlog.json"
         async with self._relay(server, link_seed) as relay:
             try:
-                load: PageLoad | None = await self._runner.run(self._job(server, relay, netlog))
+                load: PageLoad | None = await self._runner.run(self._job(server, relay))
                 failure = ""
             except PageLoadFailed as error:
                 load, failure = None, f"{error.reason}: {error.detail}"
@@ -93,7 +92,7 @@ class Lab:
         )
         if load is None:
             return replace(run, status=RunStatus.FAILED, reason=failure)
-        return self._judged(replace(run, page_load=load.to_dict()), load, netlog)
+        return self._judged(replace(run, page_load=load.to_dict()), load)
 
     def _server(self, arm: Arm) -> Any:
         arguments = [
@@ -126,25 +125,25 @@ class Lab:
             lambda why: MixedschedError("the relay did not start", why=why),
         )
 
-    def _job(self, server: Child, relay: Child, netlog: Path) -> PageLoadJob:
+    def _job(self, server: Child, relay: Child) -> PageLoadJob:
         port = int(relay.first["listening"][1])
         return PageLoadJob(
             url=self._scene.url,
             hosts=dict.fromkeys(self._scene.hosts, port),
             spki_sha256=(str(server.first["spki_sha256"]),),
             form_factor="desktop" if self._scene.form_factor == "desktop" else "mobile",
-            netlog=netlog,
+            netlog=self._netlog,
             limit_s=self._scene.limit_s,
         )
 
-    def _judged(self, run: Run, load: PageLoad, netlog: Path) -> Run:
+    def _judged(self, run: Run, load: PageLoad) -> Run:
         """The run with what the NetLog shows, and marked invalid if it must not be trusted."""
         try:
-            log = read_netlog(netlog)
+            log = read_netlog(self._netlog)
         except InputError as error:
             return replace(run, status=RunStatus.INVALID, reason=f"netlog: {error}")
         finally:
-            netlog.unlink(missing_ok=True)
+            self._netlog.unlink(missing_ok=True)
         run = replace(
             run,
             arrivals=tuple(_arrivals(log)),

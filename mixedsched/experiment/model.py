@@ -14,11 +14,16 @@ PLAN_SCHEMA = 1
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """One of the things compared. label: unique in the plan; scheme: as the registry parses it; mapping: name or None."""
+    """One of the things compared.
+
+    label: unique in the plan. scheme: as the registry parses it. mapping: name of another table than the scheme's own, or
+    None. table_digest: fingerprint of the table in force, so that an edited one is another experiment.
+    """
 
     label: str
     scheme: str
     mapping: str | None = None
+    table_digest: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +66,7 @@ class Plan:
             **{
                 **data,
                 "arms": tuple(Arm(**arm) for arm in data["arms"]),
-                "blocks": tuple(
-                    Block(**{**block, "order": tuple(block["order"])}) for block in data["blocks"]
-                ),
+                "blocks": tuple(Block(**{**block, "order": tuple(block["order"])}) for block in data["blocks"]),
                 "primary": tuple(data["primary"]),
             }
         )

@@ -1,0 +1,133 @@
+"""The command line: contracts for machines, words for people, exit codes for scripts."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HOME = Path(__file__).resolve().parents[2]
+
+
+def mixedsched(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "mixedsched", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        cwd=HOME,
+        env={**os.environ, "COLUMNS": "120", **environment},
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "names"),
+    [
+        ("schemes", {"sequential", "stock", "nip", "ip", "mixed", "eps"}),
+        ("mappings", {"gupta2024", "chromium"}),
+        ("networks", {"cdn", "fiber", "cable", "4g", "slow-4g", "3g"}),
+        ("sites", {"agency", "davies-meenan"}),
+    ],
+)
+def test_lists_tell_machines_name_source_and_description(command: str, names: set[str]) -> None:
+    ended = mixedsched(command, "--json")
+    entries: list[dict[str, Any]] = json.loads(ended.stdout)
+    assert names <= {entry["name"] for entry in entries}
+    assert all(entry["source"] and entry["description"] for entry in entries)
+    told = mixedsched(command)
+    assert (told.returncode, ended.returncode) == (0, 0)
+    assert all(name in told.stdout for name in names)
+
+
+@pytest.mark.parametrize(
+    "command", ["compare", "doctor", "schemes", "mappings", "networks", "sites", "report", "serve"]
+)
+def test_every_command_explains_itself_with_an_example(command: str) -> None:
+    told = mixedsched(command, "--help")
+    assert told.returncode == 0
+    assert f"Example: mixedsched {command}" in " ".join(told.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["compare", "agency", "--schemes", "sequential,mixd"], 2, "did you mean 'mixed'?"),
+        (["compare", "agency", "--schemes", "sequential"], 2, "name two or more schemes"),
+        (["compare", "agency", "--schemes", "sequential,sequential"], 2, "use --aa"),
+        (["compare", "agency", "--aa", "--schemes", "sequential,mixed"], 2, "name one scheme only"),
+        (["compare", "agency", "--link", "slow4g"], 3, "did you mean 'slow-4g'?"),
+        (["compare", "agncy"], 3, "did you mean 'agency'?"),
+        (["compare", "agency", "--mapping", "gupta"], 3, "did you mean 'gupta2024'?"),
+        (["compare", "agency", "--primary", "lcpp"], 2, "did you mean"),
+        (["compare", "agency", "--blocks", "0"], 2, "--blocks"),
+        (["compare", "agency", "--form-factor", "watch"], 2, "choose mobile or desktop"),
+        (["compare", "agency", "--baseline", "eps"], 2, "choose one of sequential, mixed"),
+        (["serve", "agency", "--scheme", "ip:alpha=7"], 2, "a number from 0 to 1"),
+        (["serve", "agency", "--port", "99999"], 2, "--port"),
+        (["serve", "agency", "--congestion-control", "bbr"], 2, "choose cubic or reno"),
+        (["serve", "."], 3, "index.html"),
+        (["report", "nowhere"], 3, "name a folder that compare made"),
+        (["frobnicate"], 2, "No such command"),
+        (["compare"], 2, "SITE"),
+    ],
+)
+def test_bad_input_is_refused_with_a_hint_and_the_right_exit_code(arguments: list[str], code: int, says: str) -> None:
+    ended = mixedsched(*arguments)
+    assert says in " ".join(ended.stderr.split())
+    assert ended.returncode == code
+    assert "Traceback" not in ended.stderr
+    assert ended.stdout == ""
+
+
+def test_a_mapping_with_urgency_nine_or_an_unknown_kind_is_refused(tmp_path: Path) -> None:
+    text = (HOME / "mapping" / "gupta2024.toml").read_text()
+    for old, new, says in (('"1,N"', '"9,N"', "'9,N'"), ('["font"]', '["fonts"]', "did you mean 'font'?")):
+        file = tmp_path / "bad.toml"
+        file.write_text(text.replace(old, new, 1))
+        ended = mixedsched("compare", "agency", "--mapping", str(file))
+        assert says in ended.stderr
+        assert ended.returncode == 3
+
+
+def test_a_site_with_a_missing_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "www").mkdir()
+    resource = {"id": "html", "path": "/", "kind": "document", "body_bytes": 5, "found_by": None, "found_when": "start"}
+    resource["file"] = "index.html"
+    page = {"format": "mixedsched.page/1", "name": "x", "hosts": ["x.test"], "entry": "/", "resources": [resource]}
+    (tmp_path / "page.json").write_text(json.dumps(page))
+    ended = mixedsched("serve", str(tmp_path))
+    assert ended.returncode == 3
+    assert "html" in ended.stderr
+    assert "index.html" in ended.stderr
+
+
+def test_without_node_or_chromium_it_says_what_to_install(tmp_path: Path) -> None:
+    for variables, says in (({"PATH": str(tmp_path)}, "Node"), ({"CHROME_PATH": str(tmp_path / "none")}, "Chrom")):
+        ended = mixedsched("compare", "davies-meenan", "--out", str(tmp_path / "out"), **variables)
+        assert ended.returncode == 4, ended.stderr
+        assert says in ended.stderr
+        assert "fix:" in ended.stderr
+
+
+def test_a_folder_that_is_not_the_projects_is_told_as_such(tmp_path: Path) -> None:
+    ended = mixedsched("mappings", MIXEDSCHED_HOME=str(tmp_path))
+    assert ended.returncode == 4
+    assert "MIXEDSCHED_HOME" in ended.stderr
+
+
+def test_output_that_nobody_reads_is_no_error() -> None:
+    ended = subprocess.run(
+        ["/bin/sh", "-c", f"{sys.executable} -m mixedsched schemes --json | head -c 1"],
+        capture_output=True,
+        text=True,
+        cwd=HOME,
+        timeout=60,
+        check=False,
+    )
+    assert "Traceback" not in ended.stderr

@@ -1,0 +1,184 @@
+"""Carrying out a plan: nothing twice, nothing lost, failures redone and counted, whatever interrupts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mixedsched.errors import MixedschedError, UsageError
+from mixedsched.experiment.engine import carry_out, read_run, run_record, stored_runs
+from mixedsched.experiment.model import Arrival, Plan, Run, RunStatus
+from mixedsched.experiment.progress import MAX_ATTEMPTS, block_state, runs_left
+from mixedsched.experiment.resume import Impatient, continued, refuse_other_versions
+from mixedsched.store import Store, StoredExperiment
+from tests.experiment.test_plan import plan
+
+
+class InterruptedRunError(Exception):
+    """Stands for Ctrl-C, or for a power cut."""
+
+
+class ScriptedLab:
+    """A laboratory without browser: fate(arm, block, attempt) says how a run ends; it can be interrupted at the n-th run."""
+
+    def __init__(
+        self, fate: Callable[[str, int, int], RunStatus] | None = None, interrupt_at: int | None = None
+    ) -> None:
+        self.fate = fate or (lambda *_: RunStatus.OK)
+        self.interrupt_at = interrupt_at
+        self.made: list[Run] = []
+        self.seeds: list[int] = []
+
+    async def run(self, *, arm: str, block: int, attempt: int, position: int, link_seed: int) -> Run:
+        if len(self.made) == self.interrupt_at:
+            raise InterruptedRunError
+        self.seeds.append(link_seed)
+        status = self.fate(arm, block, attempt)
+        self.made.append(Run(block, attempt, arm, position, status, reason="" if status is RunStatus.OK else "broken"))
+        return self.made[-1]
+
+
+class Silent:
+    def before(self, arm: str, block: int, warm_up: bool, left: int) -> None: ...
+    def after(self, run: Run, left: int) -> None: ...
+
+
+def store_in(folder: Path) -> Store:
+    return Store(f"sqlite:///{folder / 'results.sqlite'}")
+
+
+def go(made: Plan, store: Store, lab: ScriptedLab) -> list[Run]:
+    store.save_plan(made.digest, made.to_dict(), {})
+    asyncio.run(carry_out(made, store, lab, Silent()))
+    return stored_runs(store, made.digest)
+
+
+def keys(runs: list[Run]) -> Counter[tuple[int, int, str]]:
+    return Counter((run.block, run.attempt, run.arm) for run in runs)
+
+
+def test_every_block_is_run_once_in_the_planned_order_warm_up_first(tmp_path: Path) -> None:
+    made = plan(blocks=4)
+    runs = go(made, store_in(tmp_path), ScriptedLab())
+    assert [(run.block, run.arm) for run in runs] == [
+        (block.index, arm) for block in made.blocks for arm in block.order
+    ]
+    assert {run.attempt for run in runs} == {1}
+
+
+def test_arms_of_a_block_meet_the_same_network(tmp_path: Path) -> None:
+    lab = ScriptedLab()
+    go(plan(blocks=4), store_in(tmp_path), lab)
+    assert lab.seeds[0::2] == lab.seeds[1::2]
+    assert len(set(lab.seeds)) == 5
+
+
+@settings(max_examples=15)
+@given(interruptions=st.lists(st.integers(0, 9), max_size=4))
+def test_whenever_it_is_interrupted_it_ends_with_every_block_exactly_once(
+    interruptions: list[int], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder, made = tmp_path_factory.mktemp("store"), plan(blocks=4)
+    for interrupt_at in interruptions:
+        try:
+            go(made, store_in(folder), ScriptedLab(interrupt_at=interrupt_at))
+        except InterruptedRunError:
+            continue
+    runs = go(made, store_in(folder), ScriptedLab())
+    assert keys(runs) == {(block.index, 1, arm): 1 for block in made.blocks for arm in block.order}
+    assert runs_left(made, runs) == 0
+
+
+def test_a_failed_run_voids_its_block_which_is_run_again_whole_over_another_network(tmp_path: Path) -> None:
+    lab = ScriptedLab(
+        lambda arm, block, attempt: RunStatus.FAILED if (arm, block, attempt) == ("B", 1, 1) else RunStatus.OK
+    )
+    runs = go(plan(blocks=3), store_in(tmp_path), lab)
+    of_block = [(run.attempt, run.arm, run.status) for run in runs if run.block == 1]
+    assert [status for attempt, _, status in of_block if attempt == 2] == [RunStatus.OK, RunStatus.OK]
+    assert any(status is RunStatus.FAILED for _, _, status in of_block), "failures stay stored"
+    assert all(run.attempt == 1 for run in runs if run.block != 1)
+
+
+def test_a_block_that_always_fails_is_given_up_and_the_others_go_on(tmp_path: Path) -> None:
+    lab = ScriptedLab(lambda _arm, block, _attempt: RunStatus.INVALID if block == 0 else RunStatus.OK)
+    made = plan(blocks=3)
+    runs = go(made, store_in(tmp_path), lab)
+    assert max(run.attempt for run in runs if run.block == 0) == MAX_ATTEMPTS
+    assert block_state(made.blocks[1], runs).given_up
+    assert {run.block for run in runs if run.status is RunStatus.OK} == {-1, 1, 2}
+
+
+def test_a_page_that_cannot_be_loaded_at_all_stops_the_experiment(tmp_path: Path) -> None:
+    made, store = plan(blocks=3), store_in(tmp_path)
+    store.save_plan(made.digest, made.to_dict(), {})
+    lab = ScriptedLab(lambda *_: RunStatus.FAILED)
+    with pytest.raises(MixedschedError, match="the page cannot be loaded: broken"):
+        asyncio.run(carry_out(made, store, Impatient(lab), Silent()))
+    assert len(stored_runs(store, made.digest)) == 2
+
+
+def test_more_blocks_are_added_to_what_is_there(tmp_path: Path) -> None:
+    go(plan(blocks=2), store_in(tmp_path), ScriptedLab())
+    lab = ScriptedLab()
+    go(plan(blocks=5), store_in(tmp_path), lab)
+    assert {run.block for run in lab.made} == {2, 3, 4}
+
+
+def test_a_run_survives_storage() -> None:
+    run = Run(
+        block=1,
+        attempt=2,
+        arm="A",
+        position=0,
+        status=RunStatus.INVALID,
+        reason="late",
+        started_at="2026-01-01T00:00:00+00:00",
+        cost_s=9.5,
+        page_load={"metrics": {"lcp_ms": 1.5}},
+        arrivals=(Arrival("/", 1.0, 2.0, 3, 4),),
+        placements=({"path": "/"},),
+    )
+    assert read_run(run_record(run)) == run
+    assert run.metric("lcp_ms") == 1.5
+
+
+def test_a_stored_run_cannot_be_stored_again(tmp_path: Path) -> None:
+    store, made = store_in(tmp_path), plan()
+    store.save_plan(made.digest, made.to_dict(), {})
+    store.add_run(made.digest, 0, 1, "A", {})
+    with pytest.raises(ValueError, match="stored already"):
+        store.add_run(made.digest, 0, 1, "A", {})
+
+
+def test_only_the_same_experiment_by_the_same_programs_is_continued() -> None:
+    stored = StoredExperiment(plan().digest, plan(blocks=9).to_dict(), {"versions": {"chromium": "1"}})
+    assert len(continued(plan(blocks=4), stored).blocks) == 10
+    assert len(continued(plan(blocks=12), stored).blocks) == 13
+    assert continued(plan(), None) == plan()
+    with pytest.raises(UsageError, match="another experiment"):
+        continued(plan(seed=5), stored)
+    refuse_other_versions(stored, {"chromium": "1"})
+    refuse_other_versions(None, {"chromium": "2"})
+    with pytest.raises(UsageError, match="chromium 1 -> 2"):
+        refuse_other_versions(stored, {"chromium": "2"})
+
+
+def test_a_database_of_a_newer_version_or_no_database_is_refused(tmp_path: Path) -> None:
+    import sqlite3
+
+    store_in(tmp_path)
+    with sqlite3.connect(tmp_path / "results.sqlite") as connection:
+        connection.execute("INSERT INTO mixedsched_schema VALUES (99)")
+    connection.close()
+    with pytest.raises(MixedschedError, match="newer version"):
+        store_in(tmp_path)
+    (tmp_path / "rubbish").write_bytes(b"this is no database at all" * 100)
+    with pytest.raises(MixedschedError, match="cannot use the database"):
+        Store(f"sqlite:///{tmp_path / 'rubbish'}")
