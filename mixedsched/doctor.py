@@ -187,4 +187,4 @@ async def _load(site: Site) -> Run:
     scene = Scene(site.name, site.url, site.hosts, catalog.load_profile("cdn"), "mobile")
     with tempfile.TemporaryDirectory(prefix="mixedsched-doctor-") as folder:
         async with Lab(scene, [arm], Path(folder)) as lab:
-            return await lab.run(arm=arm.label, block=0, attempt=1, position=0, link_seed=1)
+            return await lab.run(arm=arm.label, block=1, attempt=1, position=0, link_seed=1)

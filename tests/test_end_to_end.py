@@ -140,7 +140,7 @@ def test_after_kill_9_nothing_stays_and_the_same_command_ends_with_every_block_o
     made = stored(folder)
     assert made[: len(kept)] == kept, "nothing stored is lost or changed"
     assert Counter((run["block"], run["arm"]) for run in made) == {
-        (block, arm): 1 for block in (-1, 0) for arm in ("sequential", "mixed")
+        (block, arm): 1 for block in (0, 1) for arm in ("sequential", "mixed")
     }
 
     third = subprocess.run(command(*arguments), cwd=HOME, capture_output=True, text=True, timeout=60, check=False)

@@ -5,6 +5,9 @@ import {nonSimulatedSettingsOverrides, screenEmulationMetrics} from 'lighthouse/
 
 import {RunFailure} from './failure.mjs';
 import {AUDITS} from './metrics.mjs';
+import {shortenBenchmark} from './short-benchmark.mjs';
+
+shortenBenchmark();
 
 // Lighthouse raises its waits to 5.25 s whenever it does not simulate; the last of them, for the CPU, comes on top of the
 // others. TTI needs 5 s of quiet inside the trace, and the network's wait provides them, unless a long task comes late.

@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from mixedsched.experiment.model import Run, RunStatus
+from mixedsched.experiment.plan import WARM_UP_INDEX
 from mixedsched.units import format_duration, format_ms
 
 
@@ -43,7 +44,7 @@ class RunProgress:
         self._bar.stop()
 
     def before(self, arm: str, block: int, warm_up: bool, left: int) -> None:
-        name = "warm-up" if warm_up else f"block {block + 1}"
+        name = "warm-up" if warm_up else f"block {block}"
         self._bar.update(
             self._task, description=f"{name}, {escape(arm)}", total=self._done + left, left=self._time_left(left)
         )
@@ -51,7 +52,7 @@ class RunProgress:
     def after(self, run: Run, left: int) -> None:
         self._done += 1
         self._bar.update(self._task, completed=self._done, total=self._done + left, left=self._time_left(left))
-        name = "warm-up" if run.block < 0 else f"block {run.block + 1}"
+        name = "warm-up" if run.block == WARM_UP_INDEX else f"block {run.block}"
         if run.status is RunStatus.OK:
             result = f"FCP {format_ms(run.metric('fcp_ms'))}, LCP {format_ms(run.metric('lcp_ms'))}"
         else:

@@ -9,7 +9,7 @@ from typing import Any
 from mixedsched.errors import UsageError
 from mixedsched.experiment.model import Arm, Block, Plan
 
-WARM_UP_INDEX = -1  # the warm-up block; analysed ones count from 0, so that more of them only add
+WARM_UP_INDEX = 0  # the warm-up block; analysed ones count from 1
 
 
 def make_plan(
@@ -54,7 +54,7 @@ def make_plan(
         seed=seed,
         blocks=(
             Block(WARM_UP_INDEX, _link_seed(seed, WARM_UP_INDEX), tuple(labels), warm_up=True),
-            *(Block(index, _link_seed(seed, index), _order(seed, index, labels)) for index in range(blocks)),
+            *(Block(index, _link_seed(seed, index), _order(seed, index, labels)) for index in range(1, blocks + 1)),
         ),
     )
 
@@ -69,7 +69,7 @@ def _link_seed(seed: int, index: int) -> int:
 
 
 def _order(seed: int, index: int, labels: Sequence[str]) -> tuple[str, ...]:
-    pair, is_second = divmod(index, 2)
+    pair, is_second = divmod(index - 1, 2)
     order = list(labels)
     random.Random(f"{seed}/order/{pair}").shuffle(order)
     return tuple(reversed(order)) if is_second else tuple(order)

@@ -28,7 +28,8 @@ def headline(effect: Effect) -> str:
     metric = effect.metric
     if effect.change is None or effect.low is None or effect.high is None:
         return f"Nothing can be said yet on {effect.arm} against {effect.baseline}: no block has {metric.short} in both arms."
-    basis = f"{metric.short}; {confidence_text(effect)} interval {_interval(effect)}; {_blocks(effect.blocks)}"
+    interval = f"{confidence_text(effect)} interval {_interval(effect)}; " if effect.blocks > 1 else ""
+    basis = f"{metric.short}; {interval}{_blocks(effect.blocks)}"
     match effect.verdict:
         case Verdict.BETTER | Verdict.WORSE:
             said = f"With {effect.arm}, {metric.event} {_directed(effect, effect.change)} than with {effect.baseline}"

@@ -107,12 +107,12 @@ def test_a_failed_run_voids_its_block_which_is_run_again_whole_over_another_netw
 
 
 def test_a_block_that_always_fails_is_given_up_and_the_others_go_on(tmp_path: Path) -> None:
-    lab = ScriptedLab(lambda _arm, block, _attempt: RunStatus.INVALID if block == 0 else RunStatus.OK)
+    lab = ScriptedLab(lambda _arm, block, _attempt: RunStatus.INVALID if block == 1 else RunStatus.OK)
     made = plan(blocks=3)
     runs = go(made, store_in(tmp_path), lab)
-    assert max(run.attempt for run in runs if run.block == 0) == MAX_ATTEMPTS
+    assert max(run.attempt for run in runs if run.block == 1) == MAX_ATTEMPTS
     assert block_state(made.blocks[1], runs).given_up
-    assert {run.block for run in runs if run.status is RunStatus.OK} == {-1, 1, 2}
+    assert {run.block for run in runs if run.status is RunStatus.OK} == {0, 2, 3}
 
 
 def test_a_page_that_cannot_be_loaded_at_all_stops_the_experiment(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_more_blocks_are_added_to_what_is_there(tmp_path: Path) -> None:
     go(plan(blocks=2), store_in(tmp_path), ScriptedLab())
     lab = ScriptedLab()
     go(plan(blocks=5), store_in(tmp_path), lab)
-    assert {run.block for run in lab.made} == {2, 3, 4}
+    assert {run.block for run in lab.made} == {3, 4, 5}
 
 
 def test_a_run_survives_storage() -> None:

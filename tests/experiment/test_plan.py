@@ -32,7 +32,7 @@ def plan(labels: str = "AB", blocks: int = 8, seed: int = 1, **changes: Any) -> 
 def test_a_warm_up_block_comes_first_and_is_marked() -> None:
     blocks = plan(blocks=3).blocks
     assert [block.warm_up for block in blocks] == [True, False, False, False]
-    assert [block.index for block in blocks] == [-1, 0, 1, 2]
+    assert [block.index for block in blocks] == [0, 1, 2, 3]
 
 
 @given(st.integers(0, 2**32), st.integers(1, 12), st.integers(2, 5))

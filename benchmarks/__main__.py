@@ -1,0 +1,24 @@
+"""Runs every benchmark and prints what it found. Times are the minimum of several repeats; ratios are what counts."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+
+from benchmarks import decisions, transfer
+
+
+def main() -> None:
+    sys.stdout.write(
+        f"{platform.system()} {platform.release()}, {os.cpu_count()} cores, Python {platform.python_version()}\n"
+    )
+    for benchmark in (decisions, transfer):
+        sys.stdout.write(f"\n{(benchmark.__doc__ or '').splitlines()[0]}\n")
+        for line in benchmark.run():
+            sys.stdout.write(f"  {line}\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
