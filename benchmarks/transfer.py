@@ -21,7 +21,7 @@ STEP_S = 0.002  # virtual time per exchange of datagrams
 
 def connections(scheduled: bool) -> tuple[QuicConnection, QuicConnection]:
     """A client and a server after their handshake."""
-    certificate = make_certificate(["bench.test"])
+    certificate = make_certificate(["bench.test"], repeatable=True)
     client = QuicConnection(
         configuration=QuicConfiguration(
             is_client=True,

@@ -13,6 +13,7 @@ from aioquic.quic.events import (
     ConnectionIdIssued,
     ConnectionIdRetired,
     ConnectionTerminated,
+    ProtocolNegotiated,
     QuicEvent,
     StopSendingReceived,
     StreamDataReceived,
@@ -147,6 +148,8 @@ class Session:
 
     def _handle(self, event: QuicEvent) -> None:
         match event:
+            case ProtocolNegotiated():
+                self._h3 = H3Connection(self.quic)  # its SETTINGS go out with the handshake
             case ConnectionIdIssued():
                 self._events.connection_id_issued(event.connection_id)
             case ConnectionIdRetired():
@@ -161,8 +164,7 @@ class Session:
                 pass
 
     def _handle_stream_event(self, event: StreamDataReceived | StopSendingReceived | StreamReset) -> None:
-        if self._h3 is None:
-            self._h3 = H3Connection(self.quic)
+        assert self._h3 is not None, "streams carry data after the handshake only"
         if isinstance(event, StreamDataReceived) and event.stream_id % 4 == 2:
             self._read_control(event)
         for h3_event in self._h3.handle_event(event):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.x509.oid import NameOID
 
 _VALID_DAYS = 3650
@@ -22,7 +22,7 @@ class Certificate:
     """A certificate with its key. Hosts share one, because browsers pool connections only under a certificate for all."""
 
     certificate: x509.Certificate
-    private_key: ec.EllipticCurvePrivateKey
+    private_key: ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey
 
     @property
     def spki_sha256(self) -> str:
@@ -33,9 +33,13 @@ class Certificate:
         return base64.b64encode(hashlib.sha256(spki).digest()).decode()
 
 
-def make_certificate(hosts: Sequence[str]) -> Certificate:
-    """A fresh self-signed ECDSA certificate whose alternative names are the given host names and addresses."""
-    key = ec.generate_private_key(ec.SECP256R1())
+def make_certificate(hosts: Sequence[str], *, repeatable: bool = False) -> Certificate:
+    """A fresh self-signed certificate whose alternative names are the given host names and addresses.
+
+    repeatable: with an Ed25519 key, whose signatures all have the same length, so that handshakes in virtual time repeat to
+    the byte. Browsers do not take those: by default the key is ECDSA.
+    """
+    key = ed25519.Ed25519PrivateKey.generate() if repeatable else ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, hosts[0][:64])])
     now = dt.datetime.now(dt.UTC)
     certificate = (
@@ -48,7 +52,7 @@ def make_certificate(hosts: Sequence[str]) -> Certificate:
         .not_valid_after(now + dt.timedelta(days=_VALID_DAYS))
         .add_extension(x509.SubjectAlternativeName([_alternative_name(host) for host in hosts]), critical=False)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
+        .sign(key, None if repeatable else hashes.SHA256())
     )
     return Certificate(certificate, key)
 

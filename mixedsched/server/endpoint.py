@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from mixedsched.h3.response import Responder
 from mixedsched.h3.session import Address, Served, Session, SessionEvents
 from mixedsched.scheme import ConfiguredScheme
 from mixedsched.server.certificate import Certificate
+
+_log = logging.getLogger(__name__)
 
 IDLE_TIMEOUT_S = 30.0
 MAX_SESSIONS = 1000
@@ -77,8 +80,15 @@ class Endpoint(asyncio.DatagramProtocol):
         connection = self._by_id.get(header.destination_cid)
         if connection is None:
             connection = self._accept(header, len(data), addr)
-        if connection is not None:
+        if connection is None:
+            return
+        try:
             connection.session.receive(data, addr, time.monotonic())
+        except Exception:
+            # Whatever a hostile packet provokes must cost its own connection only.
+            _log.exception("connection %d is dropped", connection.number)
+            self._remove(connection)
+        else:
             self._flush_soon(connection)
 
     def error_received(self, exc: Exception) -> None:
@@ -144,7 +154,9 @@ class Endpoint(asyncio.DatagramProtocol):
 
     def _flush(self, connection: _Connection) -> None:
         """Send what may leave, set the next timer, and drop the session if it has ended."""
-        connection.flush = None
+        if connection.flush is not None:
+            connection.flush.cancel()
+            connection.flush = None
         session = connection.session
         for datagram, address in session.send(time.monotonic()):
             self._send(datagram, address)
@@ -169,8 +181,9 @@ class Endpoint(asyncio.DatagramProtocol):
         self._flush(connection)
 
     def _remove(self, connection: _Connection) -> None:
-        if connection.timer is not None:
-            connection.timer.cancel()
+        for handle in (connection.timer, connection.flush):
+            if handle is not None:
+                handle.cancel()
         for connection_id in connection.connection_ids:
             self._by_id.pop(connection_id, None)
         del self._connections[connection.number]

@@ -40,7 +40,7 @@ def pattern(size_bytes: int) -> bytes:
 
 @cache
 def certificate() -> Certificate:
-    return make_certificate(["pair.test"])
+    return make_certificate(["pair.test"], repeatable=True)
 
 
 class Pair:
