@@ -2,34 +2,48 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 from mixedsched.schedulers._heap import KeyedHeap
 
 
 class BlockQueue:
-    """Ready N responses by (urgency, stream ID); one in progress is not interrupted.
+    """Ready N responses: those that have begun, in the order in which they began; then the others by (urgency, stream ID).
 
-    Source: Gupta & Bartos 2024, the non-incremental priority queue: responses go "in their entirety". A response that
-    cannot send for the moment lets the next one start, which then is the one in progress.
+    So a response in progress is not interrupted by a more urgent one, and what was lost of an earlier response does not wait
+    behind a later one. A response that cannot send for the moment lets the next one begin, and goes on when it can.
+    Source: Gupta & Bartos 2024, the non-incremental priority queue: responses go "in their entirety".
     """
 
     def __init__(self) -> None:
-        self._ready: KeyedHeap[int] = KeyedHeap()
-        self._in_progress: int | None = None
+        self._ready: KeyedHeap[tuple[int, int]] = KeyedHeap()
+        self._begun: dict[int, int] = {}
+        self._order = count()
 
     def __len__(self) -> int:
         return len(self._ready)
 
     def enter(self, stream_id: int, urgency: int) -> None:
-        self._ready.push(stream_id, urgency)
+        begun = self._begun.get(stream_id)
+        self._ready.push(stream_id, (1, urgency) if begun is None else (0, begun))
 
     def leave(self, stream_id: int) -> None:
         self._ready.discard(stream_id)
-        if self._in_progress == stream_id:
-            self._in_progress = None
+
+    def forget(self, stream_id: int) -> None:
+        self.leave(stream_id)
+        self._begun.pop(stream_id, None)
+
+    @property
+    def is_in_progress(self) -> bool:
+        """Whether a response that has begun is ready to go on."""
+        return self._ready.first() in self._begun
 
     def first(self) -> int | None:
-        return self._in_progress if self._in_progress is not None else self._ready.first()
+        return self._ready.first()
 
     def sent(self, stream_id: int) -> None:
-        if stream_id in self._ready:
-            self._in_progress = stream_id
+        if stream_id not in self._begun:
+            self._begun[stream_id] = next(self._order)
+            if stream_id in self._ready:
+                self._ready.push(stream_id, (0, self._begun[stream_id]))

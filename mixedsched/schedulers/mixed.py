@@ -14,7 +14,7 @@ class Mixed(StreamTable[Priority]):
     """N responses whole, by urgency, before any I response; I responses share what is left.
 
     interrupts: whether an N response that arrives while I responses are under way goes at the next packet. Otherwise it
-    waits until no I response can send, as the paper's loop says when taken by the letter.
+    waits until no I response can send, as the paper's loop says when taken by the letter; one that has begun goes on.
     """
 
     def __init__(self, alpha: float, interrupts: bool) -> None:
@@ -35,13 +35,12 @@ class Mixed(StreamTable[Priority]):
 
     def _forget(self, stream_id: int) -> None:
         self._shares.forget(stream_id)
+        self._blocks.forget(stream_id)
 
     def pick(self) -> int | None:
-        queues = (
-            (self._shares, self._blocks) if self._draining_shares and self._shares else (self._blocks, self._shares)
-        )
-        first = queues[0].first()
-        return first if first is not None else queues[1].first()
+        if self._shares and self._draining_shares and not self._blocks.is_in_progress:
+            return self._shares.first()
+        return self._blocks.first() if self._blocks else self._shares.first()
 
     def sent(self, stream_id: int, size_bytes: int, again_bytes: int = 0) -> None:  # noqa: ARG002 - repeats cost capacity too
         placement = self._placements[stream_id]

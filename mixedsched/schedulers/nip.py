@@ -22,6 +22,9 @@ class NonIncremental(StreamTable[Priority]):
     def _leave(self, stream_id: int, placement: Priority) -> None:  # noqa: ARG002 - one queue for all urgencies
         self._blocks.leave(stream_id)
 
+    def _forget(self, stream_id: int) -> None:
+        self._blocks.forget(stream_id)
+
     def pick(self) -> int | None:
         return self._blocks.first()
 

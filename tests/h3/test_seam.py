@@ -120,6 +120,18 @@ def test_lost_data_follows_the_priority_of_its_stream() -> None:
     assert sum(size for _, size, _ in while_waiting) < 200_000
 
 
+@pytest.mark.parametrize("scheme", ["nip", "mixed", "eps", "sequential"])
+def test_a_lost_packet_of_an_earlier_block_does_not_wait_for_a_later_one_to_finish(scheme: str) -> None:
+    pair = Pair(scheme, rate_bps=4_000_000, loss_ratio=0.02, seed=4).connect()
+    style = pair.request("/40000", "u=0", "style")
+    script = pair.request("/1500000", "u=1", "script")
+    pair.finish()
+    assert sum(size for stream, size, _ in pair.writes if stream == style) > 40_000, "something of it was lost"
+    last_of_style = max(index for index, (stream, _, _) in enumerate(pair.writes) if stream == style)
+    script_before = sum(size for stream, size, _ in pair.writes[:last_of_style] if stream == script)
+    assert script_before < 400_000, "it was repaired within some round trips, not after the script"
+
+
 def test_a_late_urgent_response_overtakes_at_the_next_packet() -> None:
     pair = Pair("eps", rate_bps=4_000_000).connect()
     slow = pair.request("/1000000", "u=3")

@@ -33,6 +33,11 @@ def test_but_a_blocked_incremental_response_never_idles_the_link() -> None:
     assert line.out == "ABBAA"
 
 
+def test_a_block_in_progress_goes_on_before_incremental_responses_even_if_new_blocks_would_wait() -> None:
+    line = Wire("mixed:n_interrupts_i=no", "A3:u=1 B3:u=3,i").send(1).pause("A").send(1).resume("A").send()
+    assert line.out == "ABAABB"
+
+
 def test_incremental_responses_share_by_urgency() -> None:
     out = Wire("mixed", "A900:u=3,i B900:u=5,i").send(900).out
     assert abs(out.count("A") / 900 - 0.611) < 0.003
