@@ -2,7 +2,8 @@
  * A run that gave no result. `reason` is for machines, `detail` for people.
  *
  * Reasons: bad_job, timeout (limit_s is over), chrome_start, chrome_died, runtime_error:CODE (Lighthouse's own code, such
- * as NO_FCP or PAGE_HUNG), metric_missing:NAME, internal.
+ * as NO_FCP or PAGE_HUNG), needs_own_waits (the short waits saw no quiet period: worth another load with own_waits),
+ * metric_missing:NAME, internal.
  */
 export class RunFailure extends Error {
   constructor(reason, detail) {

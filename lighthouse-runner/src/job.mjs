@@ -2,7 +2,7 @@
  * The jobs that the worker accepts. Everything that ends up on Chromium's command line is checked here: a job is input.
  */
 
-import {isAbsolute} from 'node:path';
+import {basename, isAbsolute, resolve} from 'node:path';
 
 import {RunFailure} from './failure.mjs';
 
@@ -12,6 +12,8 @@ const FORM_FACTORS = ['mobile', 'desktop'];
 const HOST = /^(\*\.)?[a-z0-9_]([a-z0-9._-]*[a-z0-9_])?$/i;
 const SHA256_BASE64 = /^[A-Za-z0-9+/]{43}=$/;
 const FEATURE = /^[A-Za-z0-9_]+$/;
+// The worker empties and removes this directory: nothing that was not made for it may be named.
+const PROFILE_PREFIX = 'mixedsched-chrome-';
 
 /**
  * Check one line of input. Returns the job with every optional field filled; throws RunFailure bad_job that names the field.
@@ -37,7 +39,7 @@ function runFields(id, raw) {
   };
   const {
     url, form_factor = 'mobile', hosts = {}, spki_sha256 = [], profile_dir, netlog = null,
-    limit_s = 90, max_wait_s = 45, extra_features_off = [], frames = true,
+    limit_s = 90, max_wait_s = 45, own_waits = false, extra_features_off = [], frames = true,
   } = raw;
   need(typeof url === 'string' && URL.canParse(url) && new URL(url).protocol === 'https:', 'url must be an https URL');
   need(FORM_FACTORS.includes(form_factor), `form_factor must be one of ${FORM_FACTORS.join(', ')}`);
@@ -47,17 +49,25 @@ function runFields(id, raw) {
     need(Number.isInteger(port) && port > 0 && port < 65536, `hosts: the port of '${host}' must be 1..65535`);
   }
   need(isListOf(spki_sha256, SHA256_BASE64), 'spki_sha256 must be a list of base64 SHA-256 hashes');
-  need(typeof profile_dir === 'string' && isAbsolute(profile_dir) && profile_dir !== '/', 'profile_dir must be an absolute path');
+  need(isProfile(profile_dir), `profile_dir must be an absolute path whose last part starts with ${PROFILE_PREFIX}`);
   need(netlog === null || (typeof netlog === 'string' && isAbsolute(netlog)), 'netlog must be an absolute path or null');
   need(isPositive(limit_s), 'limit_s must be a positive number of seconds');
   need(isPositive(max_wait_s), 'max_wait_s must be a positive number of seconds');
+  need(typeof own_waits === 'boolean', 'own_waits must be true or false');
   need(isListOf(extra_features_off, FEATURE), 'extra_features_off must be a list of feature names');
   need(typeof frames === 'boolean', 'frames must be true or false');
-  return {url, form_factor, hosts, spki_sha256, profile_dir, netlog, limit_s, max_wait_s, extra_features_off, frames};
+  return {
+    url, form_factor, hosts, spki_sha256, profile_dir: resolve(profile_dir), netlog,
+    limit_s, max_wait_s, own_waits, extra_features_off, frames,
+  };
 }
 
 function badJob(id, text) {
   return Object.assign(new RunFailure('bad_job', text), {jobId: id});
+}
+
+function isProfile(path) {
+  return typeof path === 'string' && isAbsolute(path) && basename(resolve(path)).startsWith(PROFILE_PREFIX);
 }
 
 function isPlainObject(value) {

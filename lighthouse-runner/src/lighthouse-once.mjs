@@ -16,14 +16,14 @@ const OWN_CPU_WAIT_MS = nonSimulatedSettingsOverrides.cpuQuietThresholdMs;
 export const WARNING_TOO_SLOW = 'loaded too slowly';
 
 /**
- * Load the job's page once. ownWaits: wait exactly as long as Lighthouse would by itself (some 5 s longer).
+ * Load the job's page once. With own_waits it waits exactly as long as Lighthouse would by itself (some 5 s longer).
  * Returns Lighthouse's result and the trace. Throws RunFailure runtime_error:CODE when the page gave no result.
  */
-export async function lighthouseOnce(port, job, {ownWaits}) {
-  nonSimulatedSettingsOverrides.cpuQuietThresholdMs = ownWaits ? OWN_CPU_WAIT_MS : 0;
+export async function lighthouseOnce(port, job) {
+  nonSimulatedSettingsOverrides.cpuQuietThresholdMs = cpuWaitMs(job);
   let result;
   try {
-    result = await lighthouse(job.url, flagsOf(port, job, ownWaits));
+    result = await lighthouse(job.url, flagsOf(port, job));
   } catch (error) {
     if (error.code) throw new RunFailure(`runtime_error:${error.code}`, error.friendlyMessage ?? error.message);
     throw error;
@@ -33,7 +33,11 @@ export async function lighthouseOnce(port, job, {ownWaits}) {
   return {lhr, traceEvents: artifacts.Trace.traceEvents};
 }
 
-function flagsOf(port, job, ownWaits) {
+function cpuWaitMs(job) {
+  return job.own_waits ? OWN_CPU_WAIT_MS : 0;
+}
+
+function flagsOf(port, job) {
   const max_wait_ms = job.max_wait_s * 1000;
   return {
     port,
@@ -48,7 +52,7 @@ function flagsOf(port, job, ownWaits) {
     throttlingMethod: 'provided',
     maxWaitForLoad: max_wait_ms,
     maxWaitForFcp: max_wait_ms,
-    cpuQuietThresholdMs: ownWaits ? OWN_CPU_WAIT_MS : 0,
+    cpuQuietThresholdMs: cpuWaitMs(job),
     disableFullPageScreenshot: true,
     // The profile is new: there is no storage to clear.
     disableStorageReset: true,

@@ -1,4 +1,4 @@
-/** The op "run": a browser, one page load, an answer; repeated once with longer waits if the short ones lost TTI. */
+/** The op "run": a browser, one page load, an answer. */
 
 import {setTimeout as sleep} from 'node:timers/promises';
 
@@ -16,19 +16,16 @@ export async function runJob(job) {
   const started_ms = performance.now();
   const {expired, cancel} = deadline(job.limit_s);
   try {
-    let fallbackWaits = false;
-    let attempt = await attemptOnce(job, {ownWaits: false}, expired);
-    if (needsOwnWaits(attempt.lhr)) {
-      fallbackWaits = true;
-      attempt = await attemptOnce(job, {ownWaits: true}, expired);
-    }
-    return answerOf(job, attempt, fallbackWaits, performance.now() - started_ms);
+    const load = await loadOnce(job, expired);
+    // Not repeated here: a second load would meet a used network. Whoever made the network makes a fresh one and asks again.
+    if (!job.own_waits && lacksQuiet(load.lhr)) throw new RunFailure('needs_own_waits', missingInWords(load.lhr));
+    return answerOf(job, load, performance.now() - started_ms);
   } finally {
     cancel();
   }
 }
 
-async function attemptOnce(job, {ownWaits}, expired) {
+async function loadOnce(job, expired) {
   const started_ms = performance.now();
   const chrome = await Chrome.start(job, expired);
   const chrome_start_ms = performance.now() - started_ms;
@@ -36,7 +33,7 @@ async function attemptOnce(job, {ownWaits}, expired) {
   let done = false;
   try {
     const version = await Promise.race([chrome.version(), chrome.died(), expired]);
-    pending = lighthouseOnce(chrome.port, job, {ownWaits});
+    pending = lighthouseOnce(chrome.port, job);
     const {lhr, traceEvents} = await Promise.race([pending, chrome.died(), expired]);
     done = true;
     return {lhr, traceEvents, version, chrome_start_ms, lighthouse_ms: performance.now() - started_ms - chrome_start_ms};
@@ -56,34 +53,37 @@ async function causeOf(error, chrome) {
   return Promise.race([chrome.died().catch(death => death), sleep(EXIT_WAIT_MS, error)]);
 }
 
-/** A page that ran into max_wait_s would do so again; only a late long task is worth the second load. */
-function needsOwnWaits(lhr) {
+/** Whether longer waits would help. A page that ran into max_wait_s would do so again. */
+function lacksQuiet(lhr) {
   const missing = missingMetrics(lhr);
   const tooSlow = lhr.runWarnings.some(warning => warning.includes(WARNING_TOO_SLOW));
   return !tooSlow && ('tti_ms' in missing || 'tbt_ms' in missing);
 }
 
-function answerOf(job, attempt, fallbackWaits, total_ms) {
-  const {lhr, traceEvents, version} = attempt;
-  const missing = Object.entries(missingMetrics(lhr));
-  if (missing.length) {
-    const [[name]] = missing;
-    const why = missing.map(([metric, reason]) => `${metric}: ${reason}`).join('; ');
-    throw new RunFailure(`metric_missing:${name}`, [why, ...lhr.runWarnings].join(' | '));
-  }
+function missingInWords(lhr) {
+  const missing = Object.entries(missingMetrics(lhr)).map(([metric, reason]) => `${metric}: ${reason}`);
+  return [missing.join('; '), ...lhr.runWarnings].join(' | ');
+}
+
+function answerOf(job, load, total_ms) {
+  const {lhr, traceEvents, version} = load;
+  const [missing] = Object.keys(missingMetrics(lhr));
+  if (missing) throw new RunFailure(`metric_missing:${missing}`, missingInWords(lhr));
+  const metrics = metricsOf(lhr);
+  const observed = observedOf(lhr);
   return {
-    metrics: metricsOf(lhr),
+    metrics,
     requests: requestsOf(lhr),
-    frames: job.frames ? framesOf(traceEvents, navigationStartUs(lhr)) : [],
+    frames: job.frames ? framesOf(traceEvents, navigationStartUs(lhr), {...metrics, ...observed}) : [],
     lcp_element: lcpElementOf(lhr),
     warnings: lhr.runWarnings,
-    fallback_waits: fallbackWaits,
+    fallback_waits: job.own_waits,
     versions: {lighthouse: lhr.lighthouseVersion, chromium: version, node: process.versions.node},
     benchmark_index: lhr.environment.benchmarkIndex,
-    observed: observedOf(lhr),
+    observed,
     timings_ms: {
-      chrome_start: Math.round(attempt.chrome_start_ms),
-      lighthouse: Math.round(attempt.lighthouse_ms),
+      chrome_start: Math.round(load.chrome_start_ms),
+      lighthouse: Math.round(load.lighthouse_ms),
       total: Math.round(total_ms),
     },
   };

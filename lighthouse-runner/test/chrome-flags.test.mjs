@@ -4,7 +4,7 @@ import {test} from 'node:test';
 import {chromeFlags, hostResolverRules} from '../src/chrome-flags.mjs';
 
 const JOB = {
-  profile_dir: '/tmp/profile', hosts: {'a.test': 4001, 'b.test': 4002}, spki_sha256: ['AAAA', 'BBBB'], netlog: '/tmp/net.json',
+  profile_dir: '/tmp/mixedsched-chrome-1', hosts: {'a.test': 4001, 'b.test': 4002}, spki_sha256: ['AAAA', 'BBBB'], netlog: '/tmp/net.json',
   extra_features_off: ['SomethingNew', 'Translate'],
 };
 

@@ -3,7 +3,7 @@ import {test} from 'node:test';
 
 import {parseJob} from '../src/job.mjs';
 
-const RUN = {id: 1, op: 'run', url: 'https://site.test/', profile_dir: '/tmp/profile'};
+const RUN = {id: 1, op: 'run', url: 'https://site.test/', profile_dir: '/tmp/mixedsched-chrome-1'};
 
 function refusal(job) {
   try {
@@ -16,7 +16,7 @@ function refusal(job) {
 
 test('a job with nothing optional gets the defaults', () => {
   assert.deepEqual(parseJob(JSON.stringify(RUN)), {
-    ...RUN, form_factor: 'mobile', hosts: {}, spki_sha256: [], netlog: null, limit_s: 90, max_wait_s: 45,
+    ...RUN, form_factor: 'mobile', hosts: {}, spki_sha256: [], netlog: null, limit_s: 90, max_wait_s: 45, own_waits: false,
     extra_features_off: [], frames: true,
   });
 });
@@ -44,6 +44,7 @@ test('a broken field is refused with the id of its job and its name', () => {
     netlog: 'net.json',
     limit_s: -1,
     max_wait_s: null,
+    own_waits: 'yes',
     extra_features_off: ['A,B'],
     frames: 1,
   };
@@ -52,6 +53,16 @@ test('a broken field is refused with the id of its job and its name', () => {
     assert.equal(error.jobId, 1);
     assert.match(error.detail, new RegExp(`^${field}`));
   }
+});
+
+test('a directory that was not made as a profile is never emptied', () => {
+  const precious = [
+    '/', '//', '/.', '/home', '/tmp', '/tmp/..', '/tmp/profile', '/tmp/mixedsched-chrome-1/..', '/tmp/mixedsched-chrome-1/Default',
+    'mixedsched-chrome-1', './mixedsched-chrome-1', '', null,
+  ];
+  for (const profile_dir of precious) assert.match(refusal({...RUN, profile_dir}).detail, /^profile_dir/, String(profile_dir));
+  const job = parseJob(JSON.stringify({...RUN, profile_dir: '/tmp/x/../mixedsched-chrome-1/'}));
+  assert.equal(job.profile_dir, '/tmp/mixedsched-chrome-1');
 });
 
 test('nothing in a host name can start another resolver rule', () => {

@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
-import {distinct, framesOf, FRAMES_MAX, thin} from '../src/frames.mjs';
+import {distinct, endMs, framesOf, FRAMES_MAX, thin} from '../src/frames.mjs';
 import {lcpElementOf, metricsOf, missingMetrics, observedOf, requestsOf} from '../src/metrics.mjs';
+
+const MOMENTS = {fcp_ms: 1, lcp_ms: 8, load_ms: 6};
 
 const shot = (ts, snapshot) => ({name: 'Screenshot', ts, args: {snapshot}});
 
 test('frames are distinct, in order, and count from navigation start', () => {
   const events = [shot(5_000, 'b'), shot(900, 'a'), {name: 'Paint', ts: 1}, shot(7_000, 'b'), shot(9_500, 'c')];
-  assert.deepEqual(framesOf(events, 1_000), [
+  assert.deepEqual(framesOf(events, 1_000, MOMENTS), [
     {at_ms: 0, jpeg_base64: 'a'},
     {at_ms: 4, jpeg_base64: 'b'},
     {at_ms: 8.5, jpeg_base64: 'c'},
@@ -16,18 +18,42 @@ test('frames are distinct, in order, and count from navigation start', () => {
 });
 
 test('of the frames before navigation start only the last one is shown', () => {
-  const frames = framesOf([shot(100, 'x'), shot(200, 'y'), shot(1_500, 'z')], 1_000);
+  const frames = framesOf([shot(100, 'x'), shot(200, 'y'), shot(1_500, 'z')], 1_000, MOMENTS);
   assert.deepEqual(frames.map(frame => frame.jpeg_base64), ['y', 'z']);
 });
 
-test('many frames are thinned evenly, with the first and the last one kept', () => {
-  const frames = Array.from({length: 400}, (_, index) => ({at_ms: index, jpeg_base64: String(index)}));
-  const kept = thin(frames, FRAMES_MAX);
+const framesAt = times => times.map(at_ms => ({at_ms, jpeg_base64: String(at_ms)}));
+const timesOf = frames => frames.map(frame => frame.at_ms);
+
+test('an animation after the page is there takes no frame: the film ends 0.5 s after load, FCP and LCP', () => {
+  const events = Array.from({length: 300}, (_, index) => shot(1_000 + index * 33_000, `picture ${index}`));
+  const frames = framesOf(events, 1_000, {fcp_ms: 880, lcp_ms: 2_870, load_ms: 2_500});
+  assert.ok(frames.at(-1).at_ms <= 3_370 && frames.at(-1).at_ms > 3_300);
+  assert.equal(frames.length, FRAMES_MAX);
+  assert.equal(endMs({fcp_ms: 880, lcp_ms: 2_870, load_ms: 5_500}), 6_000);
+});
+
+test('a page that never finished loading has its whole film', () => {
+  assert.equal(endMs({fcp_ms: 880, lcp_ms: 2_870, load_ms: null}), Infinity);
+});
+
+test('many frames are thinned by time, with the first and the last one kept', () => {
+  const burst = Array.from({length: 360}, (_, index) => 4_000 + index);
+  const sparse = Array.from({length: 41}, (_, index) => index * 100);
+  const kept = timesOf(thin(framesAt([...sparse, ...burst.slice(1)]), FRAMES_MAX, []));
   assert.equal(kept.length, FRAMES_MAX);
-  assert.equal(kept[0], frames[0]);
-  assert.equal(kept.at(-1), frames.at(-1));
-  const gaps = kept.slice(1).map((frame, index) => frame.at_ms - kept[index].at_ms);
-  assert.ok(Math.max(...gaps) - Math.min(...gaps) <= 1);
+  assert.equal(kept[0], 0);
+  assert.equal(kept.at(-1), 4_359);
+  assert.ok(kept.filter(at_ms => at_ms > 4_000).length <= 5, 'a tenth of the time has no more than its share of the frames');
+});
+
+test('the frames around FCP and LCP are never thinned out', () => {
+  const frames = framesAt(Array.from({length: 1_000}, (_, index) => index * 10));
+  const kept = timesOf(thin(frames, FRAMES_MAX, [883.2, 2_870]));
+  assert.equal(kept.length, FRAMES_MAX);
+  for (const at_ms of [880, 890, 2_860, 2_870]) assert.ok(kept.includes(at_ms), String(at_ms));
+  const gaps = kept.slice(1).map((at_ms, index) => at_ms - kept[index]);
+  assert.ok(Math.max(...gaps) <= 600, `widest gap ${Math.max(...gaps)} ms`);
 });
 
 test('a frame that returns later is kept', () => {

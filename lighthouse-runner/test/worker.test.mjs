@@ -49,7 +49,7 @@ test('a browser that does not start is a failure with its last words', async t =
   t.after(() => rmSync(directory, {recursive: true}));
   const browser = join(directory, 'chrome');
   writeFileSync(browser, '#!/bin/sh\necho out of order >&2\nexit 3\n', {mode: 0o755});
-  const job = {id: 7, op: 'run', url: 'https://site.test/', profile_dir: join(directory, 'profile')};
+  const job = {id: 7, op: 'run', url: 'https://site.test/', profile_dir: join(directory, 'mixedsched-chrome-1')};
   const {answers} = await converse([JSON.stringify(job)], {env: {CHROME_PATH: browser}});
   assert.equal(answers[0].reason, 'chrome_start');
   assert.match(answers[0].detail, /exit code 3.*out of order/s);

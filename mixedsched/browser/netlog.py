@@ -96,10 +96,16 @@ class NetLog:
 
 @dataclass(frozen=True, slots=True)
 class ArrivalRun:
-    """Frames of one response that arrived one after the other. size_bytes: all of them, repeated ones too."""
+    """Frames of one response that arrived one after the other. size_bytes: all of them, repeated ones too.
+
+    from_ms, to_ms: when the first and the last of them came, as NetLog counts time. path: "stream N" and no authority if the
+    log has no request for the stream.
+    """
 
     authority: str
     path: str
+    from_ms: float
+    to_ms: float
     frames: int
     size_bytes: int
 
@@ -144,7 +150,8 @@ def arrival_order(log: NetLog) -> list[ArrivalRun]:
         frames = list(group)
         request = requests.get(key)
         authority, path = (request.authority, request.path) if request else ("", f"stream {key[1]}")
-        runs.append(ArrivalRun(authority, path, len(frames), sum(frame.length_bytes for frame in frames)))
+        size_bytes = sum(frame.length_bytes for frame in frames)
+        runs.append(ArrivalRun(authority, path, frames[0].time_ms, frames[-1].time_ms, len(frames), size_bytes))
     return runs
 
 

@@ -18,14 +18,19 @@ FormFactor = Literal["mobile", "desktop"]
 class PageLoadFailed(MixedschedError):  # noqa: N818 -- it says what happened to the load
     """A page load gave no result.
 
-    reason: for machines. timeout, chrome_start, chrome_died, runtime_error:CODE (Lighthouse's), metric_missing:NAME, bad_job,
-    internal; and from this side worker_died, worker_silent, bad_answer. detail: for people.
+    reason: for machines. timeout, chrome_start, chrome_died, runtime_error:CODE (Lighthouse's), needs_own_waits,
+    metric_missing:NAME, bad_job, internal; and from this side worker_died, worker_silent, bad_answer. detail: for people.
     """
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(f"the page load failed ({reason})", why=detail)
         self.reason = reason
         self.detail = detail
+
+    @property
+    def needs_own_waits(self) -> bool:
+        """The page had no quiet period while we waited: with a fresh network and `own_waits` the same job may well succeed."""
+        return self.reason == "needs_own_waits"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +39,8 @@ class PageLoadJob:
 
     hosts: UDP port on the loopback interface of each host name; all other names resolve to nothing.
     spki_sha256: base64 SHA-256 of the public keys to trust. netlog: file to write, or None.
-    limit_s: the whole job, a repeat with longer waits included. max_wait_s: after that a page still loading is scored as it is.
+    limit_s: the whole job. max_wait_s: after that a page still loading is scored as it is. own_waits: wait as long as Lighthouse
+    would by itself, some 5 s more, for pages that failed with needs_own_waits.
     """
 
     url: str
@@ -44,6 +50,7 @@ class PageLoadJob:
     netlog: Path | None = None
     limit_s: float = 90.0
     max_wait_s: float = 45.0
+    own_waits: bool = False
     extra_features_off: tuple[str, ...] = ()
     frames: bool = True
 
@@ -58,6 +65,7 @@ class PageLoadJob:
             "netlog": str(self.netlog.resolve()) if self.netlog is not None else None,
             "limit_s": self.limit_s,
             "max_wait_s": self.max_wait_s,
+            "own_waits": self.own_waits,
             "extra_features_off": list(self.extra_features_off),
             "frames": self.frames,
             "profile_dir": str(profile_dir),
@@ -117,7 +125,7 @@ class Versions:
 class PageLoad:
     """The result of a load.
 
-    fallback_waits: a long task came so late that the page was loaded again with Lighthouse's own, longer waits.
+    fallback_waits: loaded with Lighthouse's own, longer waits (PageLoadJob.own_waits).
     benchmark_index: Lighthouse's CPU index just before the load. observed: moments by name, None where they did not happen.
     timings_ms: what the run itself cost (chrome_start, lighthouse, total).
     """
@@ -134,7 +142,11 @@ class PageLoad:
     timings_ms: Mapping[str, float]
 
     def answered_without_h3(self) -> tuple[LoadedRequest, ...]:
-        """Requests that got an answer, but not over HTTP/3: none in a valid run."""
+        """Requests with a status code whose protocol is not exactly "h3"; none in a valid run. In order of their start.
+
+        Requests without any answer (status -1: no such host, refused, still waiting at the end) do not count, whatever their
+        protocol; answers from a cache or a data URL would, but the profile is fresh and only http(s) requests are listed.
+        """
         return tuple(item for item in self.requests if item.status > 0 and item.protocol != "h3")
 
     def to_dict(self) -> dict[str, Any]:

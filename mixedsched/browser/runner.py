@@ -8,29 +8,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from mixedsched.browser.find import find_chromium, find_node, find_package
-from mixedsched.browser.pageload import (
-    Frame,
-    LoadedRequest,
-    PageLoad,
-    PageLoadFailed,
-    PageLoadJob,
-    QoeMetrics,
-    Versions,
-)
+from mixedsched.browser.pageload import PageLoad, PageLoadFailed, PageLoadJob, Versions
 from mixedsched.browser.profiles import make_profile_dir, remove_profile_dir, sweep_profile_dirs
 from mixedsched.browser.worker import Worker
 from mixedsched.errors import InputError
-
-__all__ = [
-    "Frame",
-    "LighthouseRunner",
-    "LoadedRequest",
-    "PageLoad",
-    "PageLoadFailed",
-    "PageLoadJob",
-    "QoeMetrics",
-    "Versions",
-]
 
 # Beyond the job's own limit: ending the browser, and sending the answer.
 _GRACE_S = 15.0
@@ -78,7 +59,10 @@ class LighthouseRunner:
         return Versions(**answer["versions"])
 
     async def run(self, job: PageLoadJob) -> PageLoad:
-        """Load a page once in a fresh browser. Raises PageLoadFailed; the runner is then ready for the next job."""
+        """Load a page once in a fresh browser. Raises PageLoadFailed; the runner is then ready for the next job.
+
+        A failure that `needs_own_waits` is worth the same job with `own_waits`, over a network as fresh as the browser.
+        """
         async with self._lock:
             if job.netlog is not None:
                 job.netlog.parent.mkdir(parents=True, exist_ok=True)
@@ -96,9 +80,11 @@ class LighthouseRunner:
         worker = await self._living_worker()
         try:
             return await worker.ask(message, limit_s)
-        except BaseException:
+        except BaseException as error:
             # Failed or cancelled: failures are rare, a new worker costs a second, and nothing of this load reaches the next.
-            await self._discard()
+            # A load that only lacked quiet went well, though: some pages always do.
+            if not (isinstance(error, PageLoadFailed) and error.needs_own_waits):
+                await self._discard()
             raise
 
     async def _living_worker(self) -> Worker:

@@ -21,7 +21,7 @@ _LEAVE_LIMIT_S = 5.0
 
 
 class Worker:
-    """A running lighthouse-runner. After a failed `ask` it is to be closed and replaced."""
+    """A running lighthouse-runner. After a failed `ask` it is to be closed and replaced, unless it `needs_own_waits`."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import queue
+import signal
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import typer
 from rich.console import Console
@@ -33,6 +38,41 @@ def say_error(error: MixedschedError) -> None:
         err.print(f"  why: {escape(error.why)}", soft_wrap=True)
     if error.fix:
         err.print(f"  fix: {escape(error.fix)}", soft_wrap=True)
+
+
+class LineWriter:
+    """Writes lines to standard output from a thread of its own, so that a slow reader delays nobody else.
+
+    Lines beyond MAX_WAITING are dropped while the reader does not read. If it has gone, this process is asked to end.
+    """
+
+    MAX_WAITING = 100_000
+
+    def __init__(self) -> None:
+        self._lines: queue.Queue[str | None] = queue.Queue(self.MAX_WAITING)
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with contextlib.suppress(queue.Full):
+            self._lines.put_nowait(None)
+            self._thread.join(timeout=2)  # a reader that has stopped reading must not keep us
+
+    def write(self, line: str) -> None:
+        with contextlib.suppress(queue.Full):
+            self._lines.put_nowait(line)
+
+    def _run(self) -> None:
+        try:
+            while (line := self._lines.get()) is not None:
+                sys.stdout.write(line + "\n")
+                if self._lines.empty():
+                    sys.stdout.flush()
+        except BrokenPipeError:
+            os.kill(os.getpid(), signal.SIGTERM)
 
 
 @dataclass(frozen=True, slots=True)

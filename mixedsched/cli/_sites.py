@@ -8,7 +8,7 @@ from pathlib import Path
 from mixedsched import catalog
 from mixedsched.cli._output import err
 from mixedsched.errors import SiteError, nearest_hint
-from mixedsched.server.files import Entry
+from mixedsched.server.files import Entry, SiteFiles
 from mixedsched.sites import Recipe, Site, build, fetch_packages, list_recipes, load_site
 
 
@@ -43,21 +43,20 @@ def _built(recipe: Recipe) -> Site:
     )
 
 
-def served_entries(site: Site) -> dict[str, Entry]:
-    """What the server needs to know of the site's files, by path; the page's own host comes first."""
+def site_files(site: Site) -> SiteFiles:
+    """What the server serves of a site, and what the page's manifest says of it."""
     resources = site.page.by_path()
-    entries: dict[str, Entry] = {}
-    for (host, path), file in sorted(site.files.items()):
+    entries: dict[str, dict[str, Entry]] = {host: {} for host in site.hosts}
+    for (host, path), file in site.files.items():
         resource = resources.get((host, path))
-        entry = Entry(
+        entries[site.hosts[host]][path] = Entry(
             file,
             site.mimes[host, path],
             site.encodings.get((host, path)),
             resource.kind if resource else None,
             resource.flags if resource else frozenset(),
         )
-        entries.setdefault(path, entry)
-    return entries
+    return SiteFiles(entries, site.hosts[0])
 
 
 def site_digest(site: Site) -> str:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated
 
 import typer
 from rich.markup import escape
 
 from mixedsched import catalog
-from mixedsched.cli._output import Json, err, out, say_json
-from mixedsched.cli._sites import open_site, served_entries
+from mixedsched.cli._output import Json, LineWriter, err, out, say_json
+from mixedsched.cli._sites import open_site, site_files
 from mixedsched.errors import UsageError
 from mixedsched.h3.session import Served
 from mixedsched.schedulers import SCHEMES
 from mixedsched.scheme import configure
 from mixedsched.server.certificate import make_certificate
-from mixedsched.server.files import SiteFiles
 from mixedsched.server.run import ServerSettings, run_server
+from mixedsched.udp import host_and_port
 from mixedsched.units import format_bytes
 
 
@@ -49,10 +50,11 @@ def serve(
     certificate = make_certificate([*opened.hosts, "localhost", "127.0.0.1", "::1"])
 
     def listening(address: str, number: int) -> None:
+        where = host_and_port(address, number)
         if as_json:
             say_json(
                 {
-                    "listening": f"{address}:{number}",
+                    "listening": where,
                     "spki_sha256": certificate.spki_sha256,
                     "site": opened.name,
                     "url": opened.url,
@@ -62,39 +64,34 @@ def serve(
                 }
             )
             return
-        out.print(
-            f"serving [bold]{escape(opened.name)}[/] with [bold]{escape(configured.label)}[/] on UDP {address}:{number}"
-        )
+        out.print(f"serving [bold]{escape(opened.name)}[/] with [bold]{escape(configured.label)}[/] on UDP {where}")
         out.print(f"open {opened.url} in Chromium with")
-        rules = ", ".join(f"MAP {name} {address}:{number}" for name in opened.hosts)
+        rules = ", ".join(f"MAP {name} {where}" for name in opened.hosts)
         out.print(
             "  --user-data-dir=$(mktemp -d) --origin-to-force-quic-on=* "
             f"--ignore-certificate-errors-spki-list={certificate.spki_sha256} "
             f'--host-resolver-rules="{rules}"',
             soft_wrap=True,
+            markup=False,
         )
         err.print("Ctrl-C stops the server", style="dim")
 
-    run_server(
-        ServerSettings(host, port, congestion_control, stop_with_stdin),
-        certificate,
-        configured,
-        SiteFiles(served_entries(opened)),
-        listening,
-        _log_json if as_json else _log_text,
-    )
+    with LineWriter() as log:
+        run_server(
+            ServerSettings(host, port, congestion_control, stop_with_stdin),
+            certificate,
+            configured,
+            site_files(opened),
+            listening,
+            lambda served: log.write(json.dumps({"request": served.to_dict()}) if as_json else _text(served)),
+        )
 
 
-def _log_json(served: Served) -> None:
-    say_json({"request": served.to_dict()})
-
-
-def _log_text(served: Served) -> None:
+def _text(served: Served) -> str:
+    """A request as a line for people."""
     first = f"{served.first_byte_ms:.0f}" if served.first_byte_ms is not None else "-"
     last = f"{served.last_byte_ms:.0f}" if served.last_byte_ms is not None else "cancelled"
-    out.print(
+    return (
         f"{served.status} {served.path}  {served.kind}, {format_bytes(served.body_bytes)}"
-        f"  signalled {served.signal} ({served.signalled_by})  placed {served.placement}  bytes from {first} to {last} ms",
-        soft_wrap=True,
-        markup=False,
+        f"  signalled {served.signal} ({served.signalled_by})  placed {served.placement}  bytes from {first} to {last} ms"
     )

@@ -22,13 +22,13 @@ from typing import Any
 
 from mixedsched.link import IP_UDP_HEADER_BYTES, Link, direction_rng
 from mixedsched.profile import Profile
+from mixedsched.udp import open_udp_socket
 
 Address = tuple[str, int]
 
 LATE_US = 1000  # a packet delivered later than this after its time counts as late
 MAX_CLIENTS = 64
 _RECEIVE_BYTES = 65536
-_SOCKET_BUFFER_BYTES = 4 * 1024 * 1024
 _BATCH = 64  # datagrams taken from one socket before the clock is looked at again
 
 
@@ -63,8 +63,7 @@ class Relay:
         self._down: Link[_Packet] = Link(profile.down, direction_rng(seed, "down"))
         self._up: Link[_Packet] = Link(profile.up, direction_rng(seed, "up"))
         self._selector = selectors.SelectSelector()  # its time-outs are in microseconds, epoll's in milliseconds
-        self._front = _udp_socket()
-        self._front.bind(listen)
+        self._front = open_udp_socket(*listen)
         self._selector.register(self._front, selectors.EVENT_READ, self._take_from_clients)
         self._upstream: dict[Address, socket.socket] = {}
         self._punctuality = Punctuality()
@@ -126,7 +125,7 @@ class Relay:
     def _upstream_of(self, client: Address) -> socket.socket | None:
         """The socket that stands for a client towards the server; None if there are too many clients already."""
         if client not in self._upstream and len(self._upstream) < MAX_CLIENTS:
-            sock = _udp_socket()
+            sock = open_udp_socket()
             sock.connect(self._server)
             self._upstream[client] = sock
 
@@ -151,14 +150,6 @@ def _quietly(deliver: Callable[[bytes], object], data: bytes) -> None:
         deliver(data)
     except OSError:
         return
-
-
-def _udp_socket() -> socket.socket:
-    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    sock.setblocking(False)
-    for option in (socket.SO_RCVBUF, socket.SO_SNDBUF):
-        sock.setsockopt(socket.SOL_SOCKET, option, _SOCKET_BUFFER_BYTES)
-    return sock
 
 
 def _ask_for_punctuality() -> None:

@@ -35,6 +35,9 @@ FRAME_DATA = 0x00
 Sent = Callable[[int, int, bool], None]
 """(stream ID, size of a STREAM frame's data in bytes, whether it ends the stream)"""
 
+Discarded = Callable[[int], None]
+"""(stream ID)"""
+
 
 class PullingSender(QuicStreamSender):
     """Send part of a stream that takes a response body's bytes only when a packet has room for them.
@@ -59,9 +62,14 @@ class PullingSender(QuicStreamSender):
         return self._buffer_stop > self.highest_offset or (self.body is not None and self.body.remaining_bytes > 0)
 
     @property
+    def is_stopped(self) -> bool:
+        """Whether the stream was reset, by us or at the peer's wish."""
+        return self._reset_error_code is not None
+
+    @property
     def has_work(self) -> bool:
         """Whether there is anything to put into a STREAM frame, credit or not."""
-        if self._reset_error_code is not None or self.is_finished:
+        if self.is_stopped or self.is_finished:
             return False
         return len(self._pending) > 0 or self._pending_eof or self.has_new_data
 
@@ -174,6 +182,14 @@ class ServiceQueue:
         """The end of a packet: aioquic puts the streams that it served back."""
         self._in_packet = False
 
+    def awaits_response(self, stream_id: int) -> bool:
+        """Whether a response can be opened: there is none yet, and the client still wants one."""
+        sender = self._senders.get(stream_id)
+        return sender is not None and stream_id not in self._responses and not sender.is_stopped
+
+    def has_response(self, stream_id: int) -> bool:
+        return stream_id in self._responses
+
     def open_response(self, stream_id: int, placement: Any, body: Body | None) -> None:
         self._senders[stream_id].body = body
         self._responses[stream_id] = None
@@ -268,19 +284,28 @@ class ServiceQueue:
         if stream_id in self._responses:
             del self._responses[stream_id]
             self._scheduler.close(stream_id)
+        self._connection.discarded(stream_id)
 
 
 class ScheduledConnection(QuicConnection):
     """A server's QUIC connection whose responses are sent in the order that a scheduler picks.
 
-    sent: told of every STREAM frame of a response that goes into a packet, repeats included.
+    sent: told of every STREAM frame of a response that goes into a packet, repeats included. Must not raise.
+    discarded: told of every stream that is over, both ways.
     """
 
     def __init__(
-        self, *, configuration: QuicConfiguration, scheduler: Scheduler[Any], sent: Sent, **arguments: Any
+        self,
+        *,
+        configuration: QuicConfiguration,
+        scheduler: Scheduler[Any],
+        sent: Sent = lambda _stream_id, _size_bytes, _fin: None,
+        discarded: Discarded = lambda _stream_id: None,
+        **arguments: Any,
     ) -> None:
         self._service = ServiceQueue(self, scheduler)  # before aioquic's constructor, which assigns _streams_queue
         self.sent = sent
+        self.discarded = discarded
         super().__init__(configuration=configuration, **arguments)
 
     @property  # type: ignore[override]
@@ -311,6 +336,14 @@ class ScheduledConnection(QuicConnection):
     def is_discarded(self, stream_id: int) -> bool:
         """Whether the stream was opened and is over."""
         return self._stream_is_discarded(stream_id)
+
+    def awaits_response(self, stream_id: int) -> bool:
+        """Whether a request may be answered: it was not yet, and the client has not cancelled it."""
+        return self._service.awaits_response(stream_id)
+
+    def has_response(self, stream_id: int) -> bool:
+        """Whether a response was opened and is not over, though all of it may have been sent."""
+        return self._service.has_response(stream_id)
 
     def open_response(self, stream_id: int, placement: Any, body: Body | None) -> None:
         """Hand a response to the scheduler. The body follows, in one DATA frame, what is written to the stream next."""

@@ -23,11 +23,14 @@ from aioquic.quic.events import (
 from mixedsched.h3.control import ControlStreamError, PriorityUpdate, UnidirectionalStreamReader
 from mixedsched.h3.response import RequestHead, Responder, Response
 from mixedsched.h3.seam import ScheduledConnection
-from mixedsched.h3.signals import Signals
+from mixedsched.h3.signals import Signals, updated_priority
 from mixedsched.request import Request, chromium_priority_of, kind_of_destination, kind_of_mime
 from mixedsched.scheme import ConfiguredScheme
 
 Address = tuple[Any, ...]
+
+H3_NO_ERROR = 0x100
+H3_INTERNAL_ERROR = 0x102
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +38,9 @@ class Served:
     """What became of a request: a line of the server's log.
 
     signal, signalled_by: what the client wanted and how it said so; placement: what the scheme made of it, as text.
-    Times are ms since the connection's first packet; sent_bytes is stream data, repeats included. complete: the last byte
-    was sent, as opposed to cancelled by the client or cut off by the end of the connection.
+    Times are ms since the connection's first packet. sent_bytes: stream data up to the moment when the last byte first
+    left, with what had to be sent again by then. complete: that moment came, as opposed to cancelled by the client or cut
+    off by the end of the connection.
     """
 
     connection: int
@@ -78,7 +82,7 @@ class _Exchange:
 
 @dataclass(frozen=True, slots=True)
 class SessionEvents:
-    """Whom a session tells what: connection IDs that lead to it, requests that are over, and its own end."""
+    """Whom a session tells what: connection IDs that lead to it, and requests that are over."""
 
     connection_id_issued: Callable[[bytes], None]
     connection_id_retired: Callable[[bytes], None]
@@ -104,7 +108,11 @@ class Session:
         **arguments: Any,
     ) -> None:
         self.quic = ScheduledConnection(
-            configuration=configuration, scheduler=scheme.create_scheduler(), sent=self._note_sent, **arguments
+            configuration=configuration,
+            scheduler=scheme.create_scheduler(),
+            sent=self._note_sent,
+            discarded=self._forget,
+            **arguments,
         )
         self.is_closed = False
         self._scheme = scheme
@@ -117,6 +125,7 @@ class Session:
         self._readers: dict[int, UnidirectionalStreamReader] = {}
         self._signals = Signals()
         self._exchanges: dict[int, _Exchange] = {}
+        self._served: list[Served] = []  # not told yet
 
     def receive(self, datagram: bytes, address: Address, now_s: float) -> None:
         """Take a datagram and act on what it brought."""
@@ -127,7 +136,9 @@ class Session:
     def send(self, now_s: float) -> list[tuple[bytes, Address]]:
         """The datagrams that may leave now, and where to."""
         self._now_s = now_s
-        return self.quic.datagrams_to_send(now=now_s)
+        datagrams = self.quic.datagrams_to_send(now=now_s)
+        self._tell()
+        return datagrams
 
     def next_timer_s(self) -> float | None:
         """When handle_timer wants to be called, if nothing happens before."""
@@ -138,13 +149,20 @@ class Session:
         self.quic.handle_timer(now=now_s)
         self._process_events()
 
-    def close(self) -> None:
-        """Begin to close the connection politely; `send` has the packet that says so."""
-        self.quic.close(error_code=0x100, reason_phrase="")  # H3_NO_ERROR
+    def close(self, error_code: int = H3_NO_ERROR) -> None:
+        """Begin to close the connection; `send` has the packet that says so."""
+        self.quic.close(error_code=error_code, reason_phrase="")
 
     def _process_events(self) -> None:
         while (event := self.quic.next_event()) is not None:
             self._handle(event)
+        self._tell()
+
+    def _tell(self) -> None:
+        """Report what is over, but not from inside aioquic's packet writer, which a failing listener must not disturb."""
+        served, self._served = self._served, []
+        for item in served:
+            self._events.served(item)
 
     def _handle(self, event: QuicEvent) -> None:
         match event:
@@ -168,8 +186,8 @@ class Session:
         if isinstance(event, StreamDataReceived) and event.stream_id % 4 == 2:
             self._read_control(event)
         for h3_event in self._h3.handle_event(event):
-            if isinstance(h3_event, HeadersReceived) and h3_event.stream_id not in self._exchanges:
-                self._answer(h3_event)
+            if isinstance(h3_event, HeadersReceived) and self.quic.awaits_response(h3_event.stream_id):
+                self._answer(h3_event)  # as opposed to trailers
         if isinstance(event, StopSendingReceived) and event.stream_id in self._exchanges:
             self._finish(event.stream_id, complete=False)
 
@@ -180,22 +198,33 @@ class Session:
                 self._update(update)
         except ControlStreamError as error:
             self.quic.close(error_code=error.error_code, reason_phrase=str(error))
+        if event.end_stream:
+            del self._readers[event.stream_id]
 
     def _update(self, update: PriorityUpdate) -> None:
-        if self.quic.is_discarded(update.stream_id):
+        """Move a response under way, or keep the signal until its request arrives."""
+        priority = updated_priority(update, self.quic.request_stream_limit)
+        if priority is None or self.quic.is_discarded(update.stream_id):
             return
-        signal = self._signals.take_update(update, self.quic.request_stream_limit)
         exchange = self._exchanges.get(update.stream_id)
-        if signal is None or exchange is None:
-            return
-        exchange.request = replace(
-            exchange.request,
-            signal=signal.priority,
-            signalled=True,
-            chromium_priority=chromium_priority_of(signal.priority),
-        )
-        exchange.signalled_by = signal.by
-        self.quic.reprioritize(update.stream_id, self._scheme.place(exchange.request))
+        if exchange is not None:
+            exchange.request = replace(
+                exchange.request,
+                signal=priority,
+                signalled=True,
+                chromium_priority=chromium_priority_of(priority),
+            )
+            exchange.signalled_by = "update"
+            self.quic.reprioritize(update.stream_id, self._scheme.place(exchange.request))
+        elif not self.quic.has_response(update.stream_id):
+            self._signals.keep(update.stream_id, priority)
+
+    def _forget(self, stream_id: int) -> None:
+        """A stream is over."""
+        self._signals.forget(stream_id)
+        self._readers.pop(stream_id, None)
+        if stream_id in self._exchanges:
+            self._finish(stream_id, complete=False)
 
     def _answer(self, event: HeadersReceived) -> None:
         """Place a request and hand its response to the scheduler: headers now, body when its turn comes."""
@@ -235,7 +264,7 @@ class Session:
         exchange = self._exchanges.pop(stream_id)
         self._signals.forget(stream_id)
         request = exchange.request
-        self._events.served(
+        self._served.append(
             Served(
                 connection=self._number,
                 stream_id=stream_id,

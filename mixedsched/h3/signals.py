@@ -10,6 +10,16 @@ from mixedsched.h3.response import RequestHead
 from mixedsched.priority import Priority, parse_field
 
 
+def updated_priority(update: PriorityUpdate, stream_limit: int) -> Priority | None:
+    """What a frame says; None if its value is no dictionary, so that it is to be ignored.
+
+    stream_limit: number of request streams allowed so far. Raises ControlStreamError for a stream beyond it.
+    """
+    if update.stream_id >= 4 * stream_limit:
+        raise ControlStreamError(H3_ID_ERROR, "PRIORITY_UPDATE beyond the stream limit")
+    return update.parameters.over(Priority()) if update.parameters is not None else None
+
+
 @dataclass(frozen=True, slots=True)
 class Signal:
     """A request's priority as the client wants it, and how it said so (`default` = not at all)."""
@@ -27,27 +37,18 @@ class Signals:
     """
 
     def __init__(self) -> None:
-        self._updates: dict[int, Priority] = {}
+        self._early: dict[int, Priority] = {}
 
-    def take_update(self, update: PriorityUpdate, stream_limit: int) -> Signal | None:
-        """The new signal of the stream; None if the frame's value is no dictionary and is to be ignored.
-
-        stream_limit: number of request streams allowed so far. Raises ControlStreamError for a stream beyond it.
-        """
-        if update.stream_id >= 4 * stream_limit:
-            raise ControlStreamError(H3_ID_ERROR, "PRIORITY_UPDATE beyond the stream limit")
-        if update.parameters is None:
-            return None
-        priority = update.parameters.over(Priority())
-        self._updates[update.stream_id] = priority
-        return Signal(priority, "update")
+    def keep(self, stream_id: int, priority: Priority) -> None:
+        """Remember an update that came before its request."""
+        self._early[stream_id] = priority
 
     def of_request(self, stream_id: int, head: RequestHead) -> Signal:
         """The signal of a request that has arrived."""
-        if stream_id in self._updates:
-            return Signal(self._updates[stream_id], "update")
+        if stream_id in self._early:
+            return Signal(self._early[stream_id], "update")
         lines = head.field_lines(b"priority")
         return Signal(parse_field(lines), "field" if lines else "default")
 
     def forget(self, stream_id: int) -> None:
-        self._updates.pop(stream_id, None)
+        self._early.pop(stream_id, None)

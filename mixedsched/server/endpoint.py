@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from aioquic.quic.configuration import SMALLEST_MAX_DATAGRAM_SIZE, QuicConfigura
 from aioquic.quic.packet import QuicHeader, QuicPacketType, encode_quic_version_negotiation, pull_quic_header
 
 from mixedsched.h3.response import Responder
-from mixedsched.h3.session import Address, Served, Session, SessionEvents
+from mixedsched.h3.session import H3_INTERNAL_ERROR, Address, Served, Session, SessionEvents
 from mixedsched.scheme import ConfiguredScheme
 from mixedsched.server.certificate import Certificate
 
@@ -80,16 +81,10 @@ class Endpoint(asyncio.DatagramProtocol):
         connection = self._by_id.get(header.destination_cid)
         if connection is None:
             connection = self._accept(header, len(data), addr)
-        if connection is None:
-            return
-        try:
-            connection.session.receive(data, addr, time.monotonic())
-        except Exception:
-            # Whatever a hostile packet provokes must cost its own connection only.
-            _log.exception("connection %d is dropped", connection.number)
-            self._remove(connection)
-        else:
-            self._flush_soon(connection)
+        if connection is not None:
+            session = connection.session
+            if self._guarded(connection, lambda: session.receive(data, addr, time.monotonic())):
+                self._flush_soon(connection)
 
     def error_received(self, exc: Exception) -> None:
         """A client's port is closed or its network gone: its sessions end by their idle timeout."""
@@ -158,8 +153,8 @@ class Endpoint(asyncio.DatagramProtocol):
             connection.flush.cancel()
             connection.flush = None
         session = connection.session
-        for datagram, address in session.send(time.monotonic()):
-            self._send(datagram, address)
+        if not self._guarded(connection, lambda: self._send_all(session)):
+            return
         if session.is_closed:
             self._remove(connection)
             return
@@ -177,8 +172,26 @@ class Endpoint(asyncio.DatagramProtocol):
         # uvloop counts in milliseconds and may be half of one early; aioquic would then see nothing to do.
         now_s = max(time.monotonic(), connection.timer_at_s or 0.0)
         connection.timer = connection.timer_at_s = None
-        connection.session.handle_timer(now_s)
-        self._flush(connection)
+        session = connection.session
+        if self._guarded(connection, lambda: session.handle_timer(now_s)):
+            self._flush(connection)
+
+    def _guarded(self, connection: _Connection, step: Callable[[], None]) -> bool:
+        """Take a step of a session; whatever a hostile packet provokes there costs its own connection only."""
+        try:
+            step()
+        except Exception:
+            _log.exception("connection %d is closed after an internal error", connection.number)
+            with contextlib.suppress(Exception):
+                connection.session.close(H3_INTERNAL_ERROR)
+                self._send_all(connection.session)
+            self._remove(connection)
+            return False
+        return True
+
+    def _send_all(self, session: Session) -> None:
+        for datagram, address in session.send(time.monotonic()):
+            self._send(datagram, address)
 
     def _remove(self, connection: _Connection) -> None:
         for handle in (connection.timer, connection.flush):

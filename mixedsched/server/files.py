@@ -5,7 +5,7 @@ from __future__ import annotations
 import mmap
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import unquote_to_bytes
 
@@ -30,18 +30,23 @@ class SiteFiles:
     """Answers GET and HEAD from a fixed list of files.
 
     A request is looked up in the list and never becomes a file name, so no path, encoded or not, leads out of the site.
-    entries: by path, with query where one matters, of all host names together: their origins are merged here. A path with a
-    query that is not listed is served as the path without it.
+    entries: by host name, then by path, with query where one matters. A host that is not listed is answered as `main_host`.
+    A path with a query that is not listed is served as the path without it.
     """
 
-    def __init__(self, entries: Mapping[str, Entry]) -> None:
+    def __init__(self, entries: Mapping[str, Mapping[str, Entry]], main_host: str) -> None:
         self._entries = entries
+        self._main = entries[main_host]
         self._contents: dict[Path, memoryview] = {}
 
     def respond(self, head: RequestHead) -> Response:
+        response = self._response_to_get(head)
+        return replace(response, body=None) if head.method == "HEAD" else response
+
+    def _response_to_get(self, head: RequestHead) -> Response:
         if head.method not in {"GET", "HEAD"}:
             return _plain(405, "only GET and HEAD are possible here", [(b"allow", b"GET, HEAD")])
-        entry = self._find(head.path)
+        entry = self._find(head.authority, head.path)
         if entry is None:
             return _plain(404, "there is nothing here")
         try:
@@ -57,12 +62,12 @@ class SiteFiles:
         ]
         if entry.encoding:
             fields.append((b"content-encoding", entry.encoding.encode()))
-        body = BytesBody(content) if head.method == "GET" else None
-        return Response(200, fields, body, entry.mime, entry.kind, entry.flags)
+        return Response(200, fields, BytesBody(content), entry.mime, entry.kind, entry.flags)
 
-    def _find(self, target: str) -> Entry | None:
+    def _find(self, authority: str, target: str) -> Entry | None:
+        entries = self._entries.get(authority.rpartition(":")[0] or authority, self._main)
         path = target.partition("?")[0]
-        return self._entries.get(target) or self._entries.get(path) or self._entries.get(_decoded(path))
+        return entries.get(target) or entries.get(path) or entries.get(_decoded(path))
 
     def _content(self, file: Path) -> memoryview:
         """A file's bytes: from memory if small, mapped if large. Kept while the server lives, as sites do not change."""

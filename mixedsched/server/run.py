@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import errno
 import signal
-import socket
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,8 +17,7 @@ from mixedsched.h3.session import Served
 from mixedsched.scheme import ConfiguredScheme
 from mixedsched.server.certificate import Certificate
 from mixedsched.server.endpoint import Endpoint
-
-_SOCKET_BUFFER_BYTES = 4 * 1024 * 1024
+from mixedsched.udp import host_and_port, open_udp_socket
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +60,10 @@ async def _serve(
     if settings.stop_with_stdin:
         loop.add_reader(sys.stdin, _at_end_of_stdin, stop)
     endpoint = Endpoint(certificate, scheme, responder, served, settings.congestion_control)
-    sock = _bound_socket(settings)
+    try:
+        sock = open_udp_socket(settings.host, settings.port)
+    except OSError as error:
+        raise _cannot_listen(settings, error) from error
     host, port = sock.getsockname()[:2]
     await loop.create_datagram_endpoint(lambda: endpoint, sock=sock)
     listening(host, port)
@@ -78,23 +79,8 @@ def _at_end_of_stdin(stop: asyncio.Event) -> None:
         stop.set()
 
 
-def _bound_socket(settings: ServerSettings) -> socket.socket:
-    """The socket to listen on, with buffers so large that no burst of acknowledgements is dropped in the kernel."""
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    sock = socket.socket(family, socket.SOCK_DGRAM)
-    try:
-        sock.setblocking(False)
-        for option in (socket.SO_RCVBUF, socket.SO_SNDBUF):
-            sock.setsockopt(socket.SOL_SOCKET, option, _SOCKET_BUFFER_BYTES)
-        sock.bind((settings.host, settings.port))
-    except OSError as error:
-        sock.close()
-        raise _cannot_listen(settings, error) from error
-    return sock
-
-
 def _cannot_listen(settings: ServerSettings, error: OSError) -> MixedschedError:
-    where = f"{settings.host}:{settings.port}"
+    where = host_and_port(settings.host, settings.port)
     if error.errno == errno.EADDRINUSE:
         return MixedschedError(
             f"cannot listen on UDP {where}", why="the port is in use", fix="choose another --port, or 0 for a free one"

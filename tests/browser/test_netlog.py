@@ -109,13 +109,17 @@ def test_arrivals_are_those_of_request_streams_only(tmp_path: Path) -> None:
 
 def test_arrival_order_joins_neighbouring_frames_of_a_response(tmp_path: Path) -> None:
     script = Script().session(1, 100).request(0, "/").request(4, "/a.js")
-    script.frame(0, 0, 1000).frame(0, 1000, 200).frame(4, 0, 700).frame(0, 1200, 0, fin=True).frame(
-        4, 700, 50, fin=True
-    )
+    script.frame(0, 0, 1000, 120).frame(0, 1000, 200, 123).frame(4, 0, 700, 124)
+    script.frame(0, 1200, 0, 125, fin=True).frame(4, 700, 50, 130, fin=True)
     assert arrival_order(script.read(tmp_path)) == [
-        ArrivalRun("site.test", "/", 2, 1200),
-        ArrivalRun("site.test", "/a.js", 2, 750),
+        ArrivalRun("site.test", "/", 20, 23, 2, 1200),
+        ArrivalRun("site.test", "/a.js", 24, 30, 2, 750),
     ]
+
+
+def test_frames_of_a_stream_without_a_request_are_named_by_its_number(tmp_path: Path) -> None:
+    log = Script().session(1, 100).frame(8, 0, 10, 120).read(tmp_path)
+    assert arrival_order(log) == [ArrivalRun("", "stream 8", 20, 20, 1, 10)]
 
 
 def test_equal_stream_ids_of_two_connections_are_two_responses(tmp_path: Path) -> None:

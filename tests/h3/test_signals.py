@@ -89,7 +89,7 @@ def test_an_update_for_a_response_that_is_over_is_ignored_and_remembered_nowhere
     pair.update_priority(0, "u=1")
     pair.run(until_s=pair.now_s + 1)
     assert pair.terminated is None
-    assert pair.session._signals._updates == {}
+    assert pair.session._signals._early == {}
 
 
 @pytest.mark.parametrize(

@@ -26,21 +26,34 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def files(root: Path) -> SiteFiles:
-    return SiteFiles(
-        {
-            "/": Entry(root / "a.txt", "text/html; charset=utf-8", "gzip", Kind.DOCUMENT, frozenset({Flag.MAIN})),
-            "/a.txt": Entry(root / "a.txt", "text/plain"),
-            "/q.txt?v=1": Entry(root / "q.txt", "text/plain"),
-            "/with space": Entry(root / "a.txt", "text/plain"),
-            "/large.bin": Entry(root / "large.bin", "application/octet-stream"),
-            "/link": Entry(root / "link", "text/plain"),
-            "/gone": Entry(root / "gone", "text/plain"),
-        }
-    )
+    entries = {
+        "/": Entry(root / "a.txt", "text/html; charset=utf-8", "gzip", Kind.DOCUMENT, frozenset({Flag.MAIN})),
+        "/a.txt": Entry(root / "a.txt", "text/plain"),
+        "/q.txt?v=1": Entry(root / "q.txt", "text/plain"),
+        "/with space": Entry(root / "a.txt", "text/plain"),
+        "/large.bin": Entry(root / "large.bin", "application/octet-stream"),
+        "/link": Entry(root / "link", "text/plain"),
+        "/gone": Entry(root / "gone", "text/plain"),
+    }
+    other = {"/a.txt": Entry(root / "q.txt", "text/plain")}
+    return SiteFiles({"x.test": entries, "cdn.test": other}, "x.test")
 
 
 def ask(files: SiteFiles, path: str, method: str = "GET") -> Response:
     return files.respond(RequestHead(method, "x.test", path, []))
+
+
+def test_hosts_are_kept_apart_and_unknown_ones_get_the_main_site(files: SiteFiles) -> None:
+    def at(authority: str) -> bytes:
+        return body(files.respond(RequestHead("GET", authority, "/a.txt", [])))
+
+    assert [at("x.test"), at("x.test:4433"), at("cdn.test"), at("127.0.0.1:4433"), at("[::1]:4433")] == [
+        b"a",
+        b"a",
+        b"with query",
+        b"a",
+        b"a",
+    ]
 
 
 def body(response: Response) -> bytes:
@@ -61,6 +74,10 @@ def test_head_tells_the_length_and_has_no_body(files: SiteFiles) -> None:
     response = ask(files, "/a.txt", "HEAD")
     assert response.body is None
     assert dict(response.fields)[b"content-length"] == b"1"
+
+
+def test_head_of_what_is_not_there_has_no_body_either(files: SiteFiles) -> None:
+    assert ask(files, "/none", "HEAD").body is None
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "CONNECT", ""])
