@@ -1,24 +1,21 @@
 # Two commands for a fresh machine: `make demo` and `make test`. `make check` is what a change must pass.
 
 BIN := .venv/bin
-DEMO := runs/demo
 
 .PHONY: help setup demo test check bench clean
 
 help:
-	@echo "make demo    compare mixed with sequential delivery of a real page; leaves $(DEMO)/report.html"
+	@echo "make demo    compare mixed with sequential delivery of a real page; leaves a report in runs/"
 	@echo "make test    all tests"
 	@echo "make check   format, lint, types, import layers, tests"
 	@echo "make bench   benchmarks"
-	@echo "make clean   remove what was built, installed and measured here"
+	@echo "make clean   remove what was built and installed here; results in runs/ stay"
 
 setup:
 	@scripts/setup
 
 demo: setup
-	$(BIN)/mixedsched compare agency --schemes sequential,mixed --link 4g --blocks 8 --out $(DEMO)
-	@echo
-	@echo "open $(CURDIR)/$(DEMO)/report.html in a browser"
+	$(BIN)/mixedsched compare agency --schemes sequential,mixed --link 4g --blocks 8
 
 test: setup
 	cd lighthouse-runner && npm test --silent
@@ -35,6 +32,6 @@ bench: setup
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf .venv lighthouse-runner/node_modules sites/node_modules build runs mixedsched.egg-info
+	rm -rf .venv lighthouse-runner/node_modules sites/node_modules build mixedsched.egg-info
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -46,9 +46,12 @@ class Resource(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _derive_missing_signals(cls, data: Any) -> Any:
-        if not isinstance(data, Mapping) or data.get("kind") not in set(Kind):
+        if not isinstance(data, Mapping):
             return data
-        kind, flags = Kind(data["kind"]), frozenset(data.get("flags") or ())
+        kind, flags = data.get("kind"), data.get("flags") or ()
+        if kind not in tuple(Kind) or not isinstance(flags, list | tuple | frozenset):
+            return data  # the fields' own checks say what is wrong
+        kind, flags = Kind(kind), frozenset(flag for flag in flags if isinstance(flag, str))
         filled = dict(data)
         if filled.get("chromium_priority") is None:
             filled["chromium_priority"] = derive_chromium_priority(kind, flags)

@@ -77,13 +77,13 @@ class Store:
         self._engine.dispose()
 
     def save_plan(self, digest: str, plan: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
-        """Store a plan, or replace it by one with more blocks. The facts of the first time stay."""
+        """Store a plan with its facts, or replace those of an earlier start."""
         with Session(self._engine) as session, session.begin():
             row = session.get(_ExperimentRow, digest)
             if row is None:
                 session.add(_ExperimentRow(digest=digest, plan=dict(plan), facts=dict(facts)))
             else:
-                row.plan = dict(plan)
+                row.plan, row.facts = dict(plan), dict(facts)
 
     def experiments(self) -> list[StoredExperiment]:
         with Session(self._engine) as session:

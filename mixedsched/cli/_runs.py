@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
+import json
 import platform
 import shlex
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from mixedsched import catalog
 from mixedsched.errors import InputError, MixedschedError
 from mixedsched.experiment.analysis import analyse
 from mixedsched.experiment.comparison import Comparison
@@ -65,19 +67,49 @@ def read_experiment(folder: Path) -> tuple[Plan, list[Run], Mapping[str, Any]]:
         return Plan.from_dict(found.plan), stored_runs(store, found.digest), found.facts
 
 
-def conclude(folder: Path) -> Comparison:
+def conclude(folder: Path) -> tuple[Comparison, list[Run]]:
     """Analyse what is stored in a folder and (re)write its report."""
     plan, runs, facts = read_experiment(folder)
     comparison = analyse(plan, runs)
-    write_report(comparison, runs, facts, folder / REPORT_NAME)
-    return comparison
+    write_report(comparison, runs, {**facts, "command": command_for(plan, facts)}, folder / REPORT_NAME)
+    return comparison, runs
+
+
+def default_folder(plan: Plan) -> Path:
+    """Where results go unless told otherwise: a folder for each experiment and version of this program."""
+    versions = hashlib.sha256(json.dumps(own_versions(), sort_keys=True).encode()).hexdigest()[:6]
+    return Path("runs") / f"{plan.site}-{plan.link}-{plan.digest[:8]}-{versions}"
 
 
 def own_versions() -> dict[str, str]:
-    """Of this program and what serves the pages."""
-    return {"mixedsched": version("mixedsched"), "aioquic": version("aioquic"), "python": platform.python_version()}
+    """Of this program and what serves the pages. code: fingerprint of the source, which changes before version numbers do."""
+    return {
+        "mixedsched": version("mixedsched"),
+        "code": _code_digest(),
+        "aioquic": version("aioquic"),
+        "python": platform.python_version(),
+    }
 
 
-def own_command() -> str:
-    """The command line as one would type it again."""
-    return shlex.join(["mixedsched", *sys.argv[1:]])
+def _code_digest() -> str:
+    home = catalog.home()
+    files = [*(home / "mixedsched").rglob("*.py"), *(home / "lighthouse-runner").glob("*.mjs")]
+    files += (home / "lighthouse-runner" / "src").glob("*.mjs")
+    digest = hashlib.sha256()
+    for file in sorted(files):
+        digest.update(file.relative_to(home).as_posix().encode() + file.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def command_for(plan: Plan, facts: Mapping[str, Any]) -> str:
+    """The command that makes this experiment, in full, as one would type it."""
+    arms = plan.arms
+    is_aa = len(arms) == 2 and arms[0].scheme == arms[1].scheme and arms[0].mapping == arms[1].mapping
+    schemes = [arms[0].scheme] if is_aa else [arm.scheme for arm in arms]
+    words = ["mixedsched", "compare", str(facts.get("site_argument", plan.site)), "--schemes", ",".join(schemes)]
+    words += ["--aa"] if is_aa else ["--baseline", plan.baseline]
+    words += ["--link", plan.link, "--blocks", str(sum(not block.warm_up for block in plan.blocks))]
+    mapping = next((arm.mapping for arm in arms if arm.mapping is not None), None)
+    words += ["--mapping", mapping] if mapping is not None else []
+    words += ["--primary", ",".join(plan.primary), "--form-factor", plan.form_factor, "--seed", str(plan.seed)]
+    return shlex.join(words)

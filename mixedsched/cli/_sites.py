@@ -22,9 +22,8 @@ def open_site(name_or_folder: str) -> Site:
     bundled = {recipe.name: recipe for recipe in recipes()}
     if name_or_folder in bundled:
         return _built(bundled[name_or_folder])
-    folder = Path(name_or_folder)
-    if folder.is_dir():
-        return load_site(folder)
+    if _is_folder(name_or_folder):
+        return load_site(Path(name_or_folder), _build_folder())
     raise SiteError(
         f"there is no site '{name_or_folder}'",
         fix=f"{nearest_hint(name_or_folder, bundled)}; or name a folder with an index.html",
@@ -37,10 +36,21 @@ def _built(recipe: Recipe) -> Site:
         fetch_packages(sites_folder)
     return build(
         recipe,
-        catalog.home() / "build" / "sites",
+        _build_folder(),
         sites_folder / "node_modules",
         lambda text: err.print(text, style="dim"),
     )
+
+
+def _is_folder(name: str) -> bool:
+    try:
+        return Path(name).is_dir()
+    except OSError:  # such as a name that is too long for one
+        return False
+
+
+def _build_folder() -> Path:
+    return catalog.home() / "build" / "sites"
 
 
 def site_files(site: Site) -> SiteFiles:

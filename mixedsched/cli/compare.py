@@ -15,15 +15,15 @@ import typer
 from mixedsched import catalog
 from mixedsched.cli._output import Json, err, out, say_json
 from mixedsched.cli._progress import RunProgress
-from mixedsched.cli._runs import REPORT_NAME, conclude, database_url, own_command, own_versions, owned
+from mixedsched.cli._runs import REPORT_NAME, conclude, database_url, default_folder, own_versions, owned
 from mixedsched.cli._sites import open_site, site_digest
 from mixedsched.errors import ExitCode, UsageError
 from mixedsched.experiment.engine import carry_out, stored_runs
 from mixedsched.experiment.lab import Lab, Scene, machine_facts
 from mixedsched.experiment.model import Arm, Plan, Run, RunStatus
 from mixedsched.experiment.plan import make_plan
-from mixedsched.experiment.progress import block_state, runs_left
-from mixedsched.experiment.resume import Impatient, continued, refuse_other_versions
+from mixedsched.experiment.progress import missing_blocks, runs_left
+from mixedsched.experiment.resume import Impatient, continued, refuse_other_versions, with_history
 from mixedsched.metrics import metric_named
 from mixedsched.profile import Profile
 from mixedsched.report import render_table
@@ -49,7 +49,9 @@ def compare(
         typer.Option(help="Schemes to compare, with parameters; sequential,mixed by default.", metavar="A,B"),
     ] = None,
     link: Annotated[str, typer.Option(help="Network profile, by name or file.", metavar="L")] = "4g",
-    blocks: Annotated[int, typer.Option(help="Paired repeats; 6 can decide on one metric, 8 on all six.", min=1)] = 8,
+    blocks: Annotated[
+        int, typer.Option(help="Paired repeats; 6 decide on one metric of two schemes, 8 on all six.", min=1)
+    ] = 8,
     baseline: Annotated[
         str | None, typer.Option(help="The scheme that others are measured against; the first by default.", metavar="S")
     ] = None,
@@ -74,7 +76,7 @@ def compare(
     """
     profile = catalog.load_profile(link)
     arms = _arms(schemes, mapping, aa)
-    metrics = [metric_named(name).key for name in primary.split(",")]
+    metrics = dict.fromkeys(metric_named(name.strip()).key for name in primary.split(","))
     if form_factor not in {"mobile", "desktop"}:
         raise UsageError(f"there is no form factor '{form_factor}'", fix="choose mobile or desktop")
     opened = open_site(site)
@@ -86,19 +88,19 @@ def compare(
         form_factor=form_factor,
         arms=arms,
         baseline=baseline or arms[0].label,
-        primary=metrics,
+        primary=tuple(metrics),
         seed=seed,
         blocks=blocks,
     )
-    folder = folder or Path("runs") / f"{opened.name}-{profile.name}-{plan.digest}"
+    folder = folder or default_folder(plan)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: clean up, and say how to go on
     with owned(folder):
         try:
-            runs = asyncio.run(_carry_out(plan, opened, site, profile, folder))
+            asyncio.run(_carry_out(plan, profile, opened, site, folder))
         except KeyboardInterrupt:
             err.print(f"stopped; all finished runs are stored in {folder}, the same command goes on")
             raise
-        comparison = conclude(folder)
+        comparison, runs = conclude(folder)
     report = folder / REPORT_NAME
     if as_json:
         say_json(comparison.to_dict(str(report)))
@@ -106,7 +108,7 @@ def compare(
         out.print(render_table(comparison))
         out.print(f"report: {report}", soft_wrap=True)
     _say_cost(runs)
-    if any(block_state(block, runs).given_up for block in plan.blocks):
+    if missing_blocks(comparison.plan, runs):
         err.print("[bold yellow]some blocks failed again and again and are missing; the report says why[/]")
         raise typer.Exit(ExitCode.INVALID_RUNS)
 
@@ -128,26 +130,25 @@ def _arm(spec: str, mapping: str | None) -> Arm:
     return Arm(spec, spec, mapping, configured.mapping.digest)
 
 
-async def _carry_out(plan: Plan, site: Site, site_argument: str, profile: Profile, folder: Path) -> list[Run]:
+async def _carry_out(plan: Plan, profile: Profile, site: Site, site_argument: str, folder: Path) -> None:
     with Store(database_url(folder)) as store:
         stored = next((item for item in store.experiments()), None)
         plan = continued(plan, stored)
         if stored is not None and not runs_left(plan, stored_runs(store, plan.digest)):
-            store.save_plan(plan.digest, plan.to_dict(), stored.facts)
-            return stored_runs(store, plan.digest)
+            return
         scene = Scene(site_argument, site.url, site.hosts, profile, plan.form_factor)
         async with Lab(scene, plan.arms, folder) as lab:
             versions = {**own_versions(), **await lab.versions()}
             refuse_other_versions(stored, versions)
-            store.save_plan(plan.digest, plan.to_dict(), _facts(site, versions))
+            facts = _facts(site, site_argument, versions) if stored is None else stored.facts
+            store.save_plan(plan.digest, plan.to_dict(), with_history(facts, plan))
             with RunProgress(err, runs_left(plan, stored_runs(store, plan.digest))) as progress:
                 await carry_out(plan, store, Impatient(lab), progress)
-        return stored_runs(store, plan.digest)
 
 
-def _facts(site: Site, versions: Mapping[str, str]) -> dict[str, Any]:
+def _facts(site: Site, site_argument: str, versions: Mapping[str, str]) -> dict[str, Any]:
     return {
-        "command": own_command(),
+        "site_argument": site_argument,
         "title": site.title or site.name,
         "licence": site.licence,
         "machine": machine_facts(),

@@ -21,7 +21,7 @@ def report(
     as_json: Json = False,
 ) -> None:
     """Analyse stored runs and write their report, also of an experiment that is not finished."""
-    comparison = conclude(folder)
+    comparison, _ = conclude(folder)
     path = folder / REPORT_NAME
     if as_json:
         say_json(comparison.to_dict(str(path)))

@@ -23,6 +23,9 @@ from mixedsched.metrics import METRICS, Metric, metric_named
 
 __all__ = ["ArmSummary", "BlockChoice", "Comparison", "Effect", "Failure", "Family", "Verdict", "analyse"]
 
+# Of the blocks, how many must lie within the margin themselves for `equivalent`, where zeros may hide the others.
+EQUIVALENT_BLOCKS_RATIO = 0.9
+
 # A block that counts: its runs by arm label.
 CompleteBlocks = Mapping[int, Mapping[str, Run]]
 
@@ -164,11 +167,9 @@ def _effect(
     if pairs.steps:
         shift, interval = stats.hodges_lehmann(pairs.steps), stats.signed_rank_interval(pairs.steps)
         told = tuple(_told(step, metric) for step in (shift, interval.low, interval.high))
-        verdict = _verdict(interval, p_adjusted, metric)
+        verdict = _verdict(pairs, interval, p_adjusted, metric)
         confidence, dominance = interval.confidence, stats.paired_dominance(pairs.steps)
     change_pct, low_pct, high_pct = told if metric.scale == "ratio" else _relative(told, pairs)
-    undecided = verdict is Verdict.UNDECIDED
-    margin_step = math.log1p(metric.margin) if metric.scale == "ratio" else metric.margin
     detectable = stats.minimum_detectable_effect(pairs.steps, family_size) if pairs.steps else None
     return Effect(
         arm=arm.label,
@@ -190,7 +191,7 @@ def _effect(
         dominance=dominance,
         detectable=_told(detectable, metric) if detectable is not None else None,
         verdict=verdict,
-        more_blocks=stats.more_pairs_needed(pairs.steps, margin_step, family_size) if undecided else None,
+        more_blocks=_more_blocks(pairs, metric, family_size) if verdict is Verdict.UNDECIDED else None,
         note=_note(pairs, verdict, told, metric, family_size),
     )
 
@@ -209,15 +210,44 @@ def _relative(told: Sequence[float | None], pairs: _Pairs) -> tuple[float | None
     return (0.0, 0.0, 0.0) if everything_is_zero else (None, None, None)
 
 
-def _verdict(interval: stats.Interval, p_adjusted: float, metric: Metric) -> Verdict:
-    """Better or worse where test and interval agree; else equivalent where the whole interval is within the margin."""
+def _verdict(pairs: _Pairs, interval: stats.Interval, p_adjusted: float, metric: Metric) -> Verdict:
+    """Better or worse where test and interval agree; else equivalent where the whole interval is within the margin.
+
+    Of a metric that is often zero nearly all blocks must be, too: its interval may be narrow while single blocks are far off.
+    """
     if interval.confidence < stats.CONFIDENCE:
         return Verdict.UNDECIDED
     if p_adjusted < stats.ALPHA and interval.excludes_zero():
         return Verdict.BETTER if interval.high < 0 else Verdict.WORSE
     low, high = _told(interval.low, metric), _told(interval.high, metric)
-    within = -metric.change_margin <= low and high <= metric.change_margin
+    within = _is_within_margin(low, high, metric) and not _is_scattered(pairs, metric)
     return Verdict.EQUIVALENT if within else Verdict.UNDECIDED
+
+
+def _is_within_margin(low: float, high: float, metric: Metric) -> bool:
+    return -metric.change_margin <= low and high <= metric.change_margin
+
+
+def _blocks_beyond_margin(pairs: _Pairs, metric: Metric) -> int:
+    return sum(abs(_told(step, metric)) > metric.change_margin for step in pairs.steps)
+
+
+def _is_scattered(pairs: _Pairs, metric: Metric) -> bool:
+    """Whether too many blocks of a difference metric are beyond the margin for `equivalent`."""
+    within = len(pairs.steps) - _blocks_beyond_margin(pairs, metric)
+    return metric.scale == "difference" and within < EQUIVALENT_BLOCKS_RATIO * len(pairs.steps) - 1e-9
+
+
+def _more_blocks(pairs: _Pairs, metric: Metric, family_size: int) -> int | None:
+    """About how many more blocks would decide; None where scatter, which more blocks do not lessen, is in the way."""
+    if (
+        len(pairs.steps) > 1
+        and _is_scattered(pairs, metric)
+        and abs(stats.hodges_lehmann(pairs.steps)) <= metric.margin
+    ):
+        return None
+    margin_step = math.log1p(metric.margin) if metric.scale == "ratio" else metric.margin
+    return stats.more_pairs_needed(pairs.steps, margin_step, family_size)
 
 
 def _note(pairs: _Pairs, verdict: Verdict, told: Sequence[float | None], metric: Metric, family_size: int) -> str:
@@ -228,19 +258,27 @@ def _note(pairs: _Pairs, verdict: Verdict, told: Sequence[float | None], metric:
         )
     if verdict is Verdict.UNDECIDED:
         notes += [text] if (text := _note_on_blocks(len(pairs.steps), family_size)) else []
-    if verdict in (Verdict.BETTER, Verdict.WORSE):
-        low, high = told[1], told[2]
-        if low is not None and high is not None and max(-low, high) <= metric.change_margin:
-            margin = metric.format_change(metric.change_margin, signed=False)
+    low, high = told[1], told[2]
+    if low is not None and high is not None and _is_within_margin(low, high, metric):
+        margin = metric.format_change(metric.change_margin, signed=False)
+        if verdict in (Verdict.BETTER, Verdict.WORSE):
             notes.append(f"the change is real, but within the ±{margin} that make no difference in practice")
+        elif len(pairs.steps) >= _blocks_for_interval() and _is_scattered(pairs, metric):
+            beyond = f"{_blocks_beyond_margin(pairs, metric)} of {len(pairs.steps)} blocks"
+            notes.append(f"the typical difference is within ±{margin}, but {beyond} differ by more")
     return "; ".join(notes)
+
+
+def _blocks_for_interval() -> int:
+    """With fewer no interval reaches its confidence."""
+    return stats.smallest_deciding_pairs(1, 1 - stats.CONFIDENCE)
 
 
 def _note_on_blocks(blocks: int, family_size: int) -> str:
     """Why so few blocks cannot decide; "" where they can."""
     if blocks == 0:
         return "no block is complete yet"
-    for_interval = stats.smallest_deciding_pairs(1, 1 - stats.CONFIDENCE)
+    for_interval = _blocks_for_interval()
     for_family = stats.smallest_deciding_pairs(family_size)
     counted = f"{blocks} block{'s' if blocks > 1 else ''}"
     if blocks < for_interval:

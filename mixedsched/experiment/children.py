@@ -19,9 +19,12 @@ _LINE_LIMIT_BYTES = 1 << 20
 class Child:
     """A running Python module of ours that talks JSON lines on standard output. first: its first line."""
 
-    def __init__(self, process: asyncio.subprocess.Process, first: dict[str, Any]) -> None:
+    def __init__(
+        self, process: asyncio.subprocess.Process, first: dict[str, Any], complaints: asyncio.Task[str]
+    ) -> None:
         self.first = first
         self._process = process
+        self._complaints = complaints
         self._lines: list[dict[str, Any]] = []
         self._reader = asyncio.create_task(self._read())
 
@@ -33,6 +36,10 @@ class Child:
     @property
     def is_alive(self) -> bool:
         return self._process.returncode is None
+
+    async def last_words(self) -> str:
+        """What it wrote on standard error, once it has ended."""
+        return await self._complaints
 
     async def _read(self) -> None:
         assert self._process.stdout is not None
@@ -71,7 +78,7 @@ async def child(module: str, arguments: Sequence[str], fail: Callable[[str], Mix
     running: Child | None = None
     complaints = asyncio.create_task(_last_words(process))
     try:
-        running = Child(process, await _first_line(process, complaints, fail))
+        running = Child(process, await _first_line(process, complaints, fail), complaints)
         yield running
     finally:
         if running is not None:

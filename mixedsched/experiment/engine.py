@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, Protocol
 
+from mixedsched.errors import InputError
 from mixedsched.experiment.model import Arrival, Plan, Run, RunStatus
 from mixedsched.experiment.plan import attempt_seed
-from mixedsched.experiment.progress import block_state, order_of_blocks, runs_left
+from mixedsched.experiment.progress import block_state, is_over, order_of_blocks, runs_left, voided_attempts
 from mixedsched.store import Store
 
 RUN_SCHEMA = 1
@@ -33,11 +34,13 @@ class Observer(Protocol):
 async def carry_out(plan: Plan, store: Store, laboratory: Laboratory, observer: Observer) -> None:
     """Make all runs of the plan that the store does not have.
 
-    A failed or invalid run voids its block, which is begun again, at most progress.MAX_ATTEMPTS times.
+    A failed or invalid run voids its block, which is begun again, at most progress.MAX_ATTEMPTS times a call.
     """
     runs = stored_runs(store, plan.digest)
+    voided_before = voided_attempts(plan, runs)
     for block in order_of_blocks(plan):
-        while not (state := block_state(block, runs)).is_over:
+        while not is_over(block, runs, voided_before):
+            state = block_state(block, runs)
             arm = state.missing[0]
             observer.before(arm, block.index, block.warm_up, runs_left(plan, runs))
             run = await laboratory.run(
@@ -62,7 +65,13 @@ def run_record(run: Run) -> dict[str, Any]:
 
 
 def read_run(record: Mapping[str, Any]) -> Run:
-    """The reverse of run_record."""
+    """The reverse of run_record. Raises InputError for a record of a newer version."""
+    if record.get("schema", RUN_SCHEMA) > RUN_SCHEMA:
+        raise InputError(
+            "the runs were stored by a newer version of mixedsched",
+            why=f"their schema is {record['schema']}, this version knows {RUN_SCHEMA}",
+            fix="upgrade mixedsched",
+        )
     fields = {key: value for key, value in record.items() if key != "schema"}
     return Run(
         **{

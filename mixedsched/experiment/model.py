@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from mixedsched.errors import InputError
+
 PLAN_SCHEMA = 1
 
 
@@ -42,7 +44,7 @@ class Plan:
 
     site_digest: fingerprint of the site's contents; link: profile name; link_facts: its numbers, so that an edited profile
     is another experiment. baseline: label of the arm the others are compared with. primary: metrics of the declared family.
-    blocks: analysed blocks, then the warm-up ones first in time; seed: what order and link seeds were drawn from.
+    blocks: the warm-up block, then those that are analysed. seed: what orders and link seeds were drawn from.
     """
 
     site: str
@@ -62,6 +64,9 @@ class Plan:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Plan:
+        """The reverse of to_dict. Raises InputError for a plan of a newer version."""
+        if data["schema"] > PLAN_SCHEMA:
+            raise InputError("the plan was stored by a newer version of mixedsched", fix="upgrade mixedsched")
         return cls(
             **{
                 **data,

@@ -1,8 +1,9 @@
-"""Going on with what is stored: only the same experiment, made by the same programs. Pure."""
+"""Going on with what is stored: only the same experiment, made by the same programs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from mixedsched.errors import MixedschedError, UsageError
 from mixedsched.experiment.engine import Laboratory
@@ -36,6 +37,12 @@ def refuse_other_versions(stored: StoredExperiment | None, versions: Mapping[str
             why=", ".join(changed),
             fix="start anew with another --out, or bring the old versions back",
         )
+
+
+def with_history(facts: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
+    """The facts with the number of blocks now planned behind those planned before: extending is looking, and must show."""
+    history = [*facts.get("history", []), sum(not block.warm_up for block in plan.blocks)]
+    return {**facts, "history": [count for index, count in enumerate(history) if history.index(count) == index]}
 
 
 class Impatient:

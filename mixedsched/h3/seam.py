@@ -80,7 +80,7 @@ class PullingSender(QuicStreamSender):
         frame = super().get_frame(max_size, max_offset)
         self.buffer_is_empty = not self.has_work  # aioquic's idea of it knows nothing of the body
         if frame is not None:
-            self._queue.charge(self._id, len(frame.data), again, frame.fin)
+            self._queue.charge(self._id, frame, again, filled=len(frame.data) == max_size)
         return frame
 
     def _pull(self, wanted_bytes: int) -> None:
@@ -161,7 +161,7 @@ class ServiceQueue:
         self._ahead: dict[int, None] = {}  # streams with data that are no responses
         self._parked: dict[int, None] = {}  # responses that wait for credit of the connection
         self._in_packet = False
-        self._wrote = False
+        self._has_room = False
 
     def append(self, stream: QuicStream) -> None:
         """aioquic has created a stream."""
@@ -226,12 +226,13 @@ class ServiceQueue:
             self._parked.pop(stream_id, None)
             self._scheduler.resume(stream_id)
 
-    def charge(self, stream_id: int, size_bytes: int, again: bool, fin: bool) -> None:
-        """A STREAM frame was written into the packet."""
-        self._wrote = True
+    def charge(self, stream_id: int, frame: QuicStreamFrame, again: bool, filled: bool) -> None:
+        """A STREAM frame goes into the packet. again: it repeats lost data; filled: it leaves no room for another."""
+        self._has_room = not filled
+        size_bytes = len(frame.data)
         if stream_id in self._responses:
             self._scheduler.sent(stream_id, size_bytes, size_bytes if again else 0)
-            self._connection.sent(stream_id, size_bytes, fin)
+            self._connection.sent(stream_id, size_bytes, frame.fin)
         self.note(stream_id)
 
     def _serve(self) -> Iterator[QuicStream]:
@@ -253,10 +254,10 @@ class ServiceQueue:
             if not self._has_credit(self._senders[picked]):
                 self._park(picked)
                 continue
-            self._wrote = False
+            self._has_room = False  # nor if no frame fits any more
             yield self._streams[picked]
-            if not self._wrote:
-                return  # no room left in the packet
+            if not self._has_room:
+                return
 
     def _is_stream_blocked(self, stream: QuicStream, sender: PullingSender) -> bool:
         """Whether the stream's own flow-control limit stops it; repeats and a bare FIN need no credit."""

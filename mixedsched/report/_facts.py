@@ -2,13 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from mixedsched.units import format_bytes, format_duration, format_ms, format_rate
 
+_TELLERS: tuple[tuple[str, Callable[[float], str]], ...] = (
+    ("_bps", format_rate),
+    ("_us", lambda value: f"{value / 1000:g} ms"),  # delays of links, half of an odd round trip among them
+    ("_ms", format_ms),
+    ("_bytes", format_bytes),
+    ("_s", format_duration),
+)
+# By setting of a direction, what is said before its value, and what is said where there is none.
+_LINK_WORDS = {
+    "rate_bps": ("", "no rate limit"),
+    "delay_us": ("", "no delay"),
+    "queue_bytes": ("queue ", "queue without limit"),
+    "loss_ratio": ("loss ", "no random loss"),
+}
+
+
+def network_rows(link_facts: Mapping[str, object]) -> list[tuple[str, str]]:
+    """What the link does to packets: a row for each direction of Profile.facts(), then whatever else there is."""
+    rows = []
+    rest = dict(link_facts)
+    for name, label in (("down", "to the browser"), ("up", "to the server")):
+        direction = link_facts.get(name)
+        if isinstance(direction, Mapping):
+            rows.append((label, ", ".join(_link_setting(key, value) for key, value in direction.items())))
+            del rest[name]
+    return rows + fact_rows(rest)
+
+
+def _link_setting(name: str, value: object) -> str:
+    """One of "9 Mbit/s", "85 ms", "queue 191 kB", "loss 0.05 %"."""
+    before, nothing = _LINK_WORDS.get(name, (f"{_without_unit(name)} ", f"no {_without_unit(name)}"))
+    return before + _told(name, value)[1] if value else nothing
+
+
+def has_random_losses(link_facts: Mapping[str, object]) -> bool:
+    """Whether either direction of Profile.facts() loses packets by chance; a queue that overflows is another matter."""
+    directions = [facts for name in ("down", "up") if isinstance(facts := link_facts.get(name), Mapping)]
+    ratios = [facts.get("loss_ratio") for facts in directions]
+    return any(isinstance(ratio, int | float) and ratio > 0 for ratio in ratios)
+
 
 def fact_rows(facts: Mapping[str, object], prefix: str = "") -> list[tuple[str, str]]:
-    """(name, value) of every leaf, in the order given: {"down": {"rate_bps": 2e6}} -> [("down: rate", "2 Mbit/s")]."""
+    """(name, value) of every leaf, in the order given: {"disk": {"free_bytes": 2e9}} -> [("disk: free", "2 GB")]."""
     rows: list[tuple[str, str]] = []
     for key, value in facts.items():
         name = f"{prefix}: {key}" if prefix else str(key)
@@ -22,10 +62,10 @@ def fact_rows(facts: Mapping[str, object], prefix: str = "") -> list[tuple[str, 
 def _told(name: str, value: object) -> tuple[str, str]:
     if isinstance(value, bool):
         return name.replace("_", " "), "yes" if value else "no"
-    if name.endswith("_bps") and (value is None or isinstance(value, int | float)):
-        return _without_unit(name), format_rate(value)
+    if value is None and name.endswith("_bps"):
+        return _without_unit(name), format_rate(None)
     if isinstance(value, int | float):
-        for suffix, tell in (("_ms", format_ms), ("_bytes", format_bytes), ("_s", format_duration)):
+        for suffix, tell in _TELLERS:
             if name.endswith(suffix):
                 return _without_unit(name), tell(value)
         if name.endswith("ratio"):

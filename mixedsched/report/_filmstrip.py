@@ -16,6 +16,8 @@ from mixedsched.report._svg import element, round_step
 from mixedsched.units import format_ms
 
 _COLUMNS_MOST = 12
+# What changes later than this after the page is there is an animation or a carousel, not loading.
+AFTER_LOAD_MS = 500.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,11 @@ class Filmstrip:
 
 
 def frames_of(run: Run) -> tuple[Frame, ...]:
-    """The frames of a run in time order. What is not a JPEG picture is left out: the report must not carry anything else."""
+    """The frames of a run until AFTER_LOAD_MS after its load, FCP and LCP, in time order.
+
+    What is not a JPEG picture is left out: the report must not carry anything else.
+    """
+    end_ms = _end_ms(run)
     found = []
     for item in run.page_load.get("frames") or ():
         try:
@@ -74,9 +80,19 @@ def frames_of(run: Run) -> tuple[Frame, ...]:
         except (KeyError, TypeError, ValueError, binascii.Error):
             continue
         size = jpeg_size(jpeg)
-        if size is not None and math.isfinite(at_ms):
+        if size is not None and math.isfinite(at_ms) and at_ms <= end_ms:
             found.append(Frame(at_ms, hashlib.sha256(jpeg).hexdigest()[:16], jpeg, *size))
     return tuple(sorted(found, key=lambda frame: frame.at_ms))
+
+
+def _end_ms(run: Run) -> float:
+    """When the film of a run ends; never, where the page was still loading when its measurement ended."""
+    load_ms = (run.page_load.get("observed") or {}).get("load_ms")
+    if not isinstance(load_ms, int | float):
+        return math.inf
+    metrics = run.page_load.get("metrics") or {}
+    moments = [metrics.get("fcp_ms"), metrics.get("lcp_ms")]
+    return max([load_ms, *(at_ms for at_ms in moments if isinstance(at_ms, int | float))]) + AFTER_LOAD_MS
 
 
 def jpeg_size(data: bytes) -> tuple[int, int] | None:

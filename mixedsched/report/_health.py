@@ -13,7 +13,10 @@ from mixedsched.units import format_duration
 
 @dataclass(frozen=True, slots=True)
 class HealthRow:
-    """One arm, all texts: counts of runs, and medians with ranges over its ok runs."""
+    """One arm, all texts: counts of runs, and medians with ranges over its ok runs.
+
+    random_losses, queue_overflows: packets on their way to the browser. longer_waits: runs with Lighthouse's own waits.
+    """
 
     arm: str
     attempted: int
@@ -21,9 +24,11 @@ class HealthRow:
     failed: int
     invalid: int
     connections: str
-    lost_packets: str
+    random_losses: str
+    queue_overflows: str
     benchmark_index: str
     run_time: str
+    longer_waits: str
     warnings: str
 
 
@@ -35,6 +40,7 @@ def health_rows(comparison: Comparison, runs: Sequence[Run]) -> list[HealthRow]:
 def _row(label: str, runs: Sequence[Run]) -> HealthRow:
     good = [run for run in runs if run.status is RunStatus.OK]
     indices = [run.page_load.get("benchmark_index") for run in good]
+    waited = sum(bool(run.page_load.get("fallback_waits")) for run in good)
     warned = sum(bool(run.page_load.get("warnings")) for run in good)
     costs = [run.cost_s for run in good]
     return HealthRow(
@@ -44,11 +50,19 @@ def _row(label: str, runs: Sequence[Run]) -> HealthRow:
         failed=sum(run.status is RunStatus.FAILED for run in runs),
         invalid=sum(run.status is RunStatus.INVALID for run in runs),
         connections=_middle_and_range([run.connections for run in good]),
-        lost_packets=_middle_and_range([run.lost_packets for run in good]),
+        random_losses=_middle_and_range(_down_counts(good, "lost")),
+        queue_overflows=_middle_and_range(_down_counts(good, "overflowed")),
         benchmark_index=_middle_and_range([value for value in indices if isinstance(value, int | float)]),
         run_time=format_duration(statistics.median(costs)) if costs else "–",
+        longer_waits=f"{waited} of {len(good)} runs",
         warnings=f"{warned} of {len(good)} runs",
     )
+
+
+def _down_counts(runs: Sequence[Run], name: str) -> list[float]:
+    """A counter of the link towards the browser, of the runs that have it."""
+    counts = [run.relay.get("down", {}).get(name) for run in runs]
+    return [count for count in counts if isinstance(count, int | float)]
 
 
 def _middle_and_range(values: Sequence[float]) -> str:

@@ -15,11 +15,12 @@ from markupsafe import Markup
 
 from mixedsched.experiment.comparison import ArmSummary, BlockChoice, Comparison, Effect
 from mixedsched.experiment.model import Run
-from mixedsched.metrics import Metric
+from mixedsched.metrics import Metric, metric_named
 from mixedsched.report import _plots, _words
-from mixedsched.report._facts import fact_rows
-from mixedsched.report._filmstrip import Filmstrip, filmstrip, frame_store
+from mixedsched.report._facts import fact_rows, network_rows
+from mixedsched.report._filmstrip import AFTER_LOAD_MS, Filmstrip, filmstrip, frame_store
 from mixedsched.report._health import health_rows
+from mixedsched.report._lcp import lcp_elements
 from mixedsched.report._page_pair import PagePair, page_pair
 from mixedsched.report._waterfall import KIND_LEGEND
 
@@ -30,8 +31,9 @@ FRAMES_BYTES_MOST = 2_000_000
 def write_report(comparison: Comparison, runs: Sequence[Run], facts: Mapping[str, Any], path: Path) -> None:
     """Write the report of a comparison to `path`; its folder is made where missing.
 
-    runs: all stored runs of the plan. facts: shown as they are, generically; the keys command, title, licence and notes have
-    places of their own, mappings such as machine and versions become tables. Raises OSError if it cannot be written.
+    runs: all stored runs of the plan. facts: shown as they are, generically; the keys command, history (numbers of blocks
+    planned, in time), title, licence and notes have places of their own, mappings such as machine and versions become tables.
+    None of them need be there. Raises OSError if it cannot be written.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(render_report(comparison, runs, facts), encoding="utf-8")
@@ -52,6 +54,9 @@ def render_report(comparison: Comparison, runs: Sequence[Run], facts: Mapping[st
     return environment.get_template("report.html.j2").render(
         comparison=comparison,
         plan=comparison.plan,
+        primary_names=", ".join(metric_named(name).short for name in comparison.plan.primary),
+        same_network=_words.same_network(comparison.plan),
+        history=_words.history_note(facts.get("history")),
         facts={key: facts.get(key) or "" for key in _FACTS_WITH_PLACES},
         arm_index={arm.label: index for index, arm in enumerate(comparison.arms)},
         headlines=[(effect, _words.verdict_text(effect), _words.headline(effect)) for effect in headline_effects],
@@ -60,11 +65,13 @@ def render_report(comparison: Comparison, runs: Sequence[Run], facts: Mapping[st
         film=median_film,
         worst_film=worst_film,
         store=store,
+        after_load_s=AFTER_LOAD_MS / 1000,
         pair=_page_pair(comparison, comparison.median_block, runs),
         kinds=KIND_LEGEND,
+        lcp_elements=lcp_elements(comparison, runs),
         failures=_failure_rows(comparison),
         health=health_rows(comparison, runs),
-        link_rows=fact_rows(comparison.plan.link_facts),
+        link_rows=network_rows(comparison.plan.link_facts),
         method=_words.statistics_in_words(comparison),
         fact_tables=_fact_tables(facts),
         block_rows=_block_rows(comparison),
@@ -210,7 +217,7 @@ def _failure_rows(comparison: Comparison) -> list[tuple[str, str, str, int, str]
     return rows
 
 
-_FACTS_WITH_PLACES = ("command", "title", "licence", "notes")
+_FACTS_WITH_PLACES = ("command", "history", "title", "licence", "notes")
 
 
 def _fact_tables(facts: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:

@@ -9,19 +9,24 @@ from markupsafe import Markup
 
 from mixedsched.experiment.model import Run
 from mixedsched.report._arrivals import arrivals_chart, mean_in_progress
+from mixedsched.report._lcp import lcp_element
 from mixedsched.report._page_view import Response, responses_of
 from mixedsched.report._waterfall import last_end_ms, waterfall
 
 
 @dataclass(frozen=True, slots=True)
 class ArmPage:
-    """One arm's page load. in_progress: responses between their first and last byte, on average; None without a log."""
+    """One arm's page load. in_progress: responses between their first and last byte, on average; None without a log.
+
+    lcp_element: "" if it is not known.
+    """
 
     arm: str
     responses: tuple[Response, ...]
     waterfall: Markup
     arrivals: Markup | None
     in_progress: float | None
+    lcp_element: str
 
     @property
     def summary(self) -> str:
@@ -46,11 +51,21 @@ def page_pair(runs: Mapping[str, Run], marks: Mapping[str, Mapping[str, float]])
     ends += [arrival.to_ms for items in responses.values() for item in items for arrival in item.arrivals]
     end_ms = max([1.0, *ends]) * 1.02
     order = _shared_order(list(responses.values()))
-    return PagePair(tuple(_arm_page(arm, items, order, marks.get(arm, {}), end_ms) for arm, items in responses.items()))
+    return PagePair(
+        tuple(
+            _arm_page(arm, items, order, marks.get(arm, {}), end_ms, lcp_element(runs[arm]))
+            for arm, items in responses.items()
+        )
+    )
 
 
 def _arm_page(
-    arm: str, responses: tuple[Response, ...], order: Mapping[str, int], marks: Mapping[str, float], end_ms: float
+    arm: str,
+    responses: tuple[Response, ...],
+    order: Mapping[str, int],
+    marks: Mapping[str, float],
+    end_ms: float,
+    lcp: str,
 ) -> ArmPage:
     has_arrivals = any(item.arrivals for item in responses)
     return ArmPage(
@@ -59,6 +74,7 @@ def _arm_page(
         waterfall=waterfall(arm, responses, marks, end_ms),
         arrivals=arrivals_chart(arm, responses, order, marks, end_ms) if has_arrivals else None,
         in_progress=mean_in_progress(responses) if has_arrivals else None,
+        lcp_element=lcp,
     )
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mixedsched import stats
 from mixedsched.experiment.comparison import Comparison, Effect, Family, Verdict
+from mixedsched.experiment.model import Plan
+from mixedsched.report._facts import has_random_losses
 
 SYMBOLS = {Verdict.BETTER: "▼", Verdict.WORSE: "▲", Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "?"}
 
@@ -14,12 +18,13 @@ def verdict_text(effect: Effect) -> str:
 
 
 def remarks(effect: Effect, *, with_note: bool) -> str:
-    """What stands below a verdict: the adjusted p, what more blocks or these blocks can do, and the note if wanted."""
+    """What stands below a verdict: the adjusted p, what more blocks would do, what these can notice, and the note if wanted."""
     said = ["p < 0.001" if effect.p_adjusted < 0.001 else f"p = {effect.p_adjusted:.2g}"]
     if effect.more_blocks:
         said.append(f"about {effect.more_blocks} more blocks would decide")
-    if effect.detectable:
-        said.append(f"would likely find {effect.metric.format_change(effect.detectable, signed=False)}")
+    if effect.detectable and effect.verdict in (Verdict.EQUIVALENT, Verdict.UNDECIDED):
+        size = effect.metric.format_change(effect.detectable, signed=False)
+        said.append(f"these {effect.blocks} blocks would likely notice a change of {size}")
     return "; ".join([*said, effect.note] if effect.note and with_note else said)
 
 
@@ -36,7 +41,7 @@ def headline(effect: Effect) -> str:
             return f"{said} ({basis})."
         case Verdict.EQUIVALENT:
             margin = metric.format_change(metric.change_margin, signed=False)
-            said = f"{effect.arm} and {effect.baseline} do equally well: any difference is within ±{margin}"
+            said = f"{effect.arm} and {effect.baseline} do equally well: the typical difference is within ±{margin}"
             return f"{said} ({basis})."
         case Verdict.UNDECIDED:
             said = f"Undecided: whether {effect.arm} is better or worse than {effect.baseline} cannot be told yet"
@@ -78,27 +83,48 @@ def _interval(effect: Effect) -> str:
     return f"{_directed(effect, effect.low)} to {_directed(effect, effect.high)}"
 
 
+def same_network(plan: Plan) -> str:
+    """What the arms of a block have in common: "over the same link", with "the same random losses" only if there are any."""
+    losses = " with the same random losses" if has_random_losses(plan.link_facts) else ""
+    return f"over the same link{losses}"
+
+
+def history_note(history: object) -> str:
+    """That an experiment was extended, and why that matters; "" if it was not. history: numbers of blocks planned, in time."""
+    if not isinstance(history, Sequence) or isinstance(history, str):
+        return ""
+    counts = list(dict.fromkeys(item for item in history if isinstance(item, int)))
+    if len(counts) < 2:
+        return ""
+    extended = ", then to ".join(str(count) for count in counts[1:])
+    return (
+        f"First planned with {_blocks(counts[0])}, extended to {extended}. Extending until a verdict appears makes "
+        "false findings more frequent than p says."
+    )
+
+
 def statistics_in_words(comparison: Comparison) -> list[str]:
     """How numbers became verdicts, one paragraph per step."""
     primary = [effect for effect in comparison.effects if effect.family is Family.PRIMARY]
     names = ", ".join(dict.fromkeys(effect.metric.short for effect in primary))
+    often_zero = " and ".join(metric.short for metric in comparison.metrics if metric.scale == "difference")
     return [
         (
-            "A block loads the page once with every arm, in random order, over a network whose losses are drawn from the same "
-            "seed. So each block compares the arms under the same conditions, and slow drift of the machine cancels out. A "
-            "failed or invalid load voids its whole block, which is then repeated; warm-up blocks do not count."
+            f"A block loads the page once with every arm, in random order, {same_network(comparison.plan)}, so that slow drift "
+            "of the machine cancels out. Packets that overflow the link's queue are each arm's own, as a result of what it "
+            "sends. A failed or invalid load voids its whole block, which is then repeated; warm-up blocks do not count."
         ),
         (
             "Within every block the change of a metric is taken: in per cent for times, plainly for metrics that are often "
-            "zero (TBT, CLS). The change shown is the Hodges–Lehmann estimate, a kind of median that one odd block cannot "
+            f"zero ({often_zero}). The change shown is the Hodges–Lehmann estimate, a kind of median that one odd block cannot "
             "bend. Its interval holds the true change in 95 of 100 such experiments; few blocks may reach less, which is "
             "then said."
         ),
         (
             "Better or worse is said only if the interval leaves out zero and the Wilcoxon signed-rank test, tightened by "
             f"Holm for the number of questions asked ({len(primary)} in the declared family: {names}), gives p < "
-            f"{stats.ALPHA}. Equivalent means that the whole interval lies within the margin of changes too small to matter. "
-            "All else is undecided. Metrics outside the declared family are exploratory: findings there are hints for "
-            "another experiment."
+            f"{stats.ALPHA}. Equivalent means that the whole interval lies within the margin of changes too small to matter, "
+            f"and for {often_zero} that nine of ten blocks do, too. All else is undecided. Metrics outside the declared family "
+            "are exploratory: findings there are hints for another experiment."
         ),
     ]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
-import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,15 +11,17 @@ from typing import Any
 
 from mixedsched.errors import SiteError
 from mixedsched.page import PAGE_FORMAT
+from mixedsched.sites._aside import make_folder
 from mixedsched.sites._contents import ContentsCopier
 from mixedsched.sites._discover import Discovery, Hints, Sent, discover, serving_entry
 from mixedsched.sites._html import has_icon
 from mixedsched.sites._images import blank_icon
+from mixedsched.sites._load import load_site
 from mixedsched.sites._packages import package_version
 from mixedsched.sites._paths import Local, url_of_file
 from mixedsched.sites._recipe import NpmContents, Recipe
 from mixedsched.sites._references import decoded
-from mixedsched.sites._site import MANIFEST_NAME, ROOT_NAME, Site, load_site
+from mixedsched.sites._site import MANIFEST_NAME, ROOT_NAME, Site
 from mixedsched.sites._synthetic import write_davies_meenan
 from mixedsched.sites._wire import compress, is_text
 
@@ -35,41 +35,31 @@ def build(
     """The site of a recipe, built into build_dir/NAME unless an up-to-date build is there.
 
     packages_dir: the node_modules that fetch_packages filled. progress: is told in a line what takes time.
-    A build is written aside and renamed at its end, so that a broken or half-done one is never seen.
+    A build is written aside and renamed at its end, so that a half-done one is never seen; a damaged one is built again.
     Raises SiteError, and MissingPartError if a package is not installed.
     """
     target = build_dir / recipe.name
     fingerprint = _fingerprint(recipe, packages_dir)
-    if _is_current(target, fingerprint):
-        return load_site(target)
+    if (site := _current(target, fingerprint)) is not None:
+        return site
     progress(f"building site {recipe.name}")
-    build_dir.mkdir(parents=True, exist_ok=True)
-    aside = Path(tempfile.mkdtemp(prefix=f".{recipe.name}-", dir=build_dir))
-    try:
-        fresh = aside / "new"
+
+    def fill(fresh: Path) -> None:
         _build_into(recipe, fresh, packages_dir)
         (fresh / FINGERPRINT_NAME).write_text(fingerprint + "\n", encoding="ascii")
         load_site(fresh)
-        _put_in_place(fresh, target, aside / "old", fingerprint)
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
+
+    make_folder(target, fill, is_good=lambda: _current(target, fingerprint) is not None)
     return load_site(target)
 
 
-def _is_current(target: Path, fingerprint: str) -> bool:
-    stored = target / FINGERPRINT_NAME
-    return stored.is_file() and stored.read_text(encoding="ascii").strip() == fingerprint
-
-
-def _put_in_place(fresh: Path, target: Path, old: Path, fingerprint: str) -> None:
-    """Rename the new build to its name; fine too if another process was faster with the same one."""
+def _current(target: Path, fingerprint: str) -> Site | None:
+    """The site of a build that is there, up to date and undamaged."""
     try:
-        if target.exists():
-            target.rename(old)
-        fresh.rename(target)
-    except OSError as error:
-        if not _is_current(target, fingerprint):
-            raise SiteError(f"site '{target.name}' cannot be put in place", why=str(error)) from error
+        stored = (target / FINGERPRINT_NAME).read_bytes()
+        return load_site(target) if stored.decode("ascii", "replace").strip() == fingerprint else None
+    except (OSError, SiteError):
+        return None
 
 
 def _fingerprint(recipe: Recipe, packages_dir: Path) -> str:
@@ -83,7 +73,7 @@ def _fingerprint(recipe: Recipe, packages_dir: Path) -> str:
 
 def _build_into(recipe: Recipe, directory: Path, packages_dir: Path) -> None:
     www = directory / ROOT_NAME
-    www.mkdir(parents=True)
+    www.mkdir()
     match recipe.recipe:
         case NpmContents() as contents:
             ContentsCopier(recipe, contents, packages_dir, www).copy()

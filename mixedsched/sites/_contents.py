@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from mixedsched.errors import SiteError
 from mixedsched.sites._css import rewrite_css
 from mixedsched.sites._html import rewrite_html
-from mixedsched.sites._paths import External, Local, confined, matches_any, resolve, url_of_file
+from mixedsched.sites._paths import External, Local, confined, is_confined, matches_any, resolve, url_of_file
 from mixedsched.sites._recipe import Drop, NpmContents, Recipe, Rewrite
 from mixedsched.sites._references import DROP, Reference, Role, decoded
 
@@ -107,11 +107,13 @@ class ContentsCopier:
         if isinstance(rule, Rewrite):
             return url_of_file(self._bring(rule))
         target = resolve(reference.url, url_of_file(place), self._recipe.hosts)
+        if reference.role in {Role.SPARE, Role.CONTACT}:
+            return reference.url  # loads nothing, wherever it points
         if isinstance(target, External):
             self._unresolved.append(f"{target.url} in {origin.partition(': ')[2]}")
-        elif target is not None and reference.role in {Role.LOAD, Role.SERVE}:
+        elif target is not None:
             package, file = self._origin_of(target.file, place)
-            absent = not (self._packages_dir / package / file).exists()
+            absent = not is_confined(self._packages_dir / package, file)
             if not (absent and matches_any(target.path, self._contents.not_loaded)):
                 self._waiting.append((package, file))
         return reference.url

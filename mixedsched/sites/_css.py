@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ _UNUSABLE_SUFFIXES = (".eot", ".svg")
 _BASIC_LATIN = range(0x20, 0x7F)
 _IMAGE_SETS = {"image-set", "-webkit-image-set"}
 _CSS_SIGNS = str.maketrans({"(": "%28", ")": "%29", "'": "%27", '"': "%22"})  # they would end the URL
+_SURROGATES = re.compile("[\ud800-\udfff]")  # an escape may spell one; CSS reads it as U+FFFD
 _EMPTY_URL = "data:,"  # loads nothing and is valid wherever a URL is
 
 
@@ -25,12 +27,16 @@ def rewrite_css(text: str, visit: Visitor, origin: str, at: int = 0, flags: froz
     """Show every reference of a style sheet, or of a style attribute, to `visit`; return the text with its answers.
 
     Only the URLs are touched. at: offset of this text in the document around it. flags: go into every reference.
-    Raises SiteError if a URL must change that is written with escapes.
+    Raises SiteError if a URL must change that is written with escapes, and for blocks nested hundreds deep.
     """
     text = normalised(text)
     edits: list[tuple[int, int, str]] = []
     starts = _line_starts(text)
-    for token, kind, role in _references(tinycss2.parse_component_value_list(text)):
+    try:
+        references = list(_references(tinycss2.parse_component_value_list(text)))
+    except RecursionError as error:
+        raise SiteError(f"{origin} cannot be read", why="its blocks are nested too deeply") from error
+    for token, kind, role in references:
         start = starts[token.source_line - 1] + token.source_column - 1
         url = _url_of(token)
         where = text.find(url, start) if url else start
@@ -58,7 +64,7 @@ def _url_of(token: Any) -> str:
     """The URL of a url() in either spelling, or of a string."""
     if token.type == "function":
         token = next(item for item in token.arguments if item.type == "string")
-    return str(token.value)
+    return _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", str(token.value))
 
 
 def _is_url(token: Any) -> bool:

@@ -15,7 +15,7 @@ from mixedsched.errors import SiteError
 from mixedsched.request import ChromiumPriority, Flag, Kind
 from mixedsched.sites._css import rewrite_css
 from mixedsched.sites._html import rewrite_html
-from mixedsched.sites._paths import External, Local, confined, matches_any, resolve
+from mixedsched.sites._paths import External, Local, confined, is_confined, matches_any, resolve
 from mixedsched.sites._references import Reference, Role, decoded
 from mixedsched.sites._wire import mime_of_file
 
@@ -84,7 +84,7 @@ def discover(
     """Follow every reference from the entry page on.
 
     root: folder with the files as written, not compressed. sent: how a file of it travels.
-    Raises SiteError for a reference that leaves the site, and for one whose file is missing.
+    Raises SiteError for references that leave the site, all of them named, and for one whose file is missing.
     """
     return _Analysis(root, hosts, sent, hints, origin).run(entry)
 
@@ -104,12 +104,19 @@ class _Analysis:
         self._served: dict[tuple[int, str], Local] = {}
         self._waiting: deque[_Found] = deque()
         self._ids: set[str] = set()
+        self._external: list[str] = []
 
     def run(self, entry: str) -> Discovery:
         main = _Found("html", Local(0, entry), Kind.DOCUMENT, None, "start", 0, {Flag.MAIN, Flag.CRITICAL})
         self._add(main)
         while self._waiting:
             self._read(self._waiting.popleft())
+        if self._external:
+            raise SiteError(
+                f"{self._origin} refers to other hosts: {'; '.join(self._external)}",
+                why="a lab site must be complete: nothing is fetched from other hosts",
+                fix="copy each file into the folder and refer to it there, or take the reference out",
+            )
         resources = [self._entry_of(found) for found in self._found.values()]
         served = [self._serving(target) for key, target in self._served.items() if key not in self._found]
         return Discovery(resources, served)
@@ -142,23 +149,19 @@ class _Analysis:
         immediate = [item for item in references if not item.styled]
         for item in [*immediate, *(item for item in references if item.styled)]:
             share = len(text[: item.offset].encode()) / size_bytes
-            self._follow(item, parent, share, where)
+            if item.role not in {Role.SPARE, Role.CONTACT}:  # these load nothing, wherever they point
+                self._follow(item, parent, share, where)
 
     def _follow(self, reference: Reference, parent: _Found, share: float, where: str) -> None:
         target = resolve(reference.url, parent.target.path, self._hosts, parent.target.host)
         if target is None:
             return
         if isinstance(target, External):
-            raise SiteError(
-                f"{where} refers to {target.url}",
-                why="a lab site must be complete: nothing is fetched from other hosts",
-                fix="rewrite the reference to a local copy, or drop it with a reason",
-            )
-        if reference.role in {Role.SPARE, Role.CONTACT}:
+            self._external.append(f"{target.url} in {parent.target.file}")
             return
         key = target.host, target.path
         if matches_any(target.path, self._hints.not_loaded):
-            if (self._root / target.file).is_file():
+            if is_confined(self._root, target.file):
                 self._served.setdefault(key, target)
         elif reference.role is Role.SERVE:
             confined(self._root, target.file, where)

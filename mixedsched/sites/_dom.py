@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from selectolax.lexbor import LexborNode
 
 _SMALL_IMAGE_PX = 10_000  # Blink does not hurry images of at most this area
+_LONGEST_SIZE = 9  # digits of a width or height that are worth reading
 _PICTURE_TYPES = {"", "image/webp", "image/avif", "image/png", "image/jpeg", "image/gif", "image/svg+xml"}
 _RAW = {"<!--": "-->", "<script": "</script", "<noscript": "</noscript"}  # opening -> closing
 _LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
@@ -95,4 +96,6 @@ def first_source(picture: LexborNode) -> LexborNode | None:
 def is_small(image: LexborNode) -> bool:
     """Whether its attributes say it is too small for Chromium to hurry."""
     width, height = (image.attributes.get(name) or "" for name in ("width", "height"))
-    return width.isdecimal() and height.isdecimal() and int(width) * int(height) <= _SMALL_IMAGE_PX
+    if not (width.isdecimal() and height.isdecimal()) or max(len(width), len(height)) > _LONGEST_SIZE:
+        return False
+    return int(width) * int(height) <= _SMALL_IMAGE_PX

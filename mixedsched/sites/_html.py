@@ -51,9 +51,13 @@ def rewrite_html(text: str, visit: Visitor, origin: str) -> str:
     A dropped script, style sheet, image or frame leaves with its element. The text comes back untouched if nothing
     changed, else as the parser writes it. What is in noscript and template is not fetched, so it is not shown;
     noscript comes back empty from a change.
-    origin: what errors call the document. Raises SiteError for a base element, which would bend every reference.
+    origin: what errors call the document. Raises SiteError for a base element, which would bend every reference, and for
+    frames or styles nested hundreds deep.
     """
-    return _Walk(normalised(text), visit, origin).run()
+    try:
+        return _Walk(normalised(text), visit, origin).run()
+    except RecursionError as error:
+        raise SiteError(f"{origin.partition(',')[0]} cannot be read", why="its frames are nested too deeply") from error
 
 
 class _Walk:

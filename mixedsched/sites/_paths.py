@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -31,7 +32,7 @@ class Local:
 
 @dataclass(frozen=True, slots=True)
 class External:
-    """A reference that would leave the site."""
+    """A reference that would leave the site, or that is no URL at all."""
 
     url: str
 
@@ -45,11 +46,20 @@ def default_file(path: str) -> str:
 def resolve(url: str, base_path: str, hosts: tuple[str, ...], host: int = 0) -> Local | External | None:
     """What a reference means in a document at base_path of hosts[host]; None where it loads nothing (data:, #part, empty).
 
+    What no URL parser takes is External: a browser would not load it, and whoever wrote it wants to know.
     Source: URL standard, as far as pages use it: white space is trimmed, backslashes are slashes, // means https.
     """
     trimmed = url.strip(_ASCII_WHITESPACE).translate({ord(sign): None for sign in "\t\n\r"})
     if not trimmed or trimmed.startswith("#"):
         return None
+    try:
+        return _resolved(trimmed, base_path, hosts, host)
+    except ValueError:  # half an IPv6 address, a host name that normalises to another
+        return External(trimmed)
+
+
+def _resolved(trimmed: str, base_path: str, hosts: tuple[str, ...], host: int) -> Local | External | None:
+    """As resolve, for a reference that is not empty. Raises ValueError if it is no URL."""
     scheme = urlsplit(trimmed).scheme
     if scheme and scheme not in {"http", "https"}:
         return None
@@ -78,28 +88,55 @@ def matches_any(path: str, patterns: Iterable[str]) -> bool:
 
 
 def confined(root: Path, relative: str, what: str) -> Path:
-    """root/relative, if it is a regular file inside root, symbolic links followed.
+    """root/relative, if it is a regular, readable file inside root, symbolic links followed.
 
-    what: how errors call it, for instance "site 'shop': resource 'logo'". Raises SiteError.
+    what: how errors call what names it, for instance "site 'shop': resource 'logo'". Raises SiteError.
     """
+    refused = f"{what} names the file '{shown(relative)}'"
     pure = PurePosixPath(relative)
     if pure.is_absolute() or ".." in pure.parts or "\\" in relative or "\0" in relative or relative in {"", "."}:
         raise SiteError(
-            f"{what} names the file '{relative}'",
+            refused,
             why="that is no path inside the served folder",
             fix="write it relative to the folder, with / and without ..",
         )
+    if shown(relative) != relative:
+        raise SiteError(refused, why="its name is not UTF-8", fix="rename the file")
     path = root / pure
-    if not path.exists():
-        raise SiteError(
-            f"{what} has no file '{relative}'", why=f"{path} does not exist", fix="restore or rebuild the site"
-        )
-    if not path.resolve().is_relative_to(root.resolve()):
-        raise SiteError(
-            f"{what} names the file '{relative}'",
-            why=f"it is a link that leads out of {root}",
-            fix="copy the file into the folder",
-        )
-    if not path.is_file():
-        raise SiteError(f"{what} names '{relative}'", why="that is no regular file", fix="name a file")
+    try:
+        finding = _finding(root, path)
+    except OSError as error:
+        shorter = error.errno == errno.ENAMETOOLONG
+        fix = "give it a shorter name" if shorter else "make it readable for you"
+        raise SiteError(refused, why=error.strerror or str(error), fix=fix) from error
+    if finding is not None:
+        why, fix = finding
+        raise SiteError(refused, why=why, fix=fix)
     return path
+
+
+def is_confined(root: Path, relative: str) -> bool:
+    """Whether `confined` would take this file."""
+    try:
+        confined(root, relative, "a question")
+    except SiteError:
+        return False
+    return True
+
+
+def _finding(root: Path, path: Path) -> tuple[str, str] | None:
+    """Why a path cannot be served, and the remedy; None if it can. Raises OSError if it cannot be looked at."""
+    if not path.exists():
+        why = f"{shown(path)} is a link that leads nowhere" if path.is_symlink() else f"{shown(path)} does not exist"
+        return why, "put the file there, or correct what names it"
+    if not path.resolve().is_relative_to(root.resolve()):
+        return f"it is a link that leads out of {shown(root)}", "copy the file into the folder"
+    if not path.is_file():
+        return "that is no regular file", "name a file"
+    with path.open("rb"):  # permission is known only by trying
+        return None
+
+
+def shown(text: object) -> str:
+    """A path as text that can be printed and stored: bytes of file names that are not UTF-8 become \\udcXX."""
+    return str(text).encode("utf-8", "backslashreplace").decode()

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from mixedsched.errors import SiteError, nearest_hint
+from mixedsched.errors import SiteError
 
 SITE_FORMAT = "mixedsched.site/1"
 RECIPE_NAME = "site.toml"
@@ -104,7 +104,7 @@ class Recipe(_Strict):
             data = tomllib.loads(text)
         except OSError as error:
             raise SiteError(f"recipe {path} cannot be read", why=error.strerror or str(error)) from error
-        except ValueError as error:  # TOML and UTF-8 alike
+        except (ValueError, RecursionError) as error:  # TOML and UTF-8 alike; tables nested too deeply
             raise SiteError(f"recipe {path} is not TOML", why=str(error)) from error
         if "text" in data:
             raise SiteError(f"recipe {path} has an unknown key 'text'", fix="take it out")
@@ -128,12 +128,3 @@ class Recipe(_Strict):
 def list_recipes(recipes_dir: Path) -> list[Recipe]:
     """All recipes of a folder, by name. Raises SiteError for the first bad one."""
     return [Recipe.from_file(path) for path in sorted(recipes_dir.glob(f"*/{RECIPE_NAME}"))]
-
-
-def find_recipe(name: str, recipes_dir: Path) -> Recipe:
-    """The recipe of that name. Raises SiteError that lists the known ones."""
-    path = recipes_dir / name / RECIPE_NAME
-    known = [found.parent.name for found in recipes_dir.glob(f"*/{RECIPE_NAME}")]
-    if name not in known:
-        raise SiteError(f"there is no site '{name}'", fix=nearest_hint(name, known))
-    return Recipe.from_file(path)

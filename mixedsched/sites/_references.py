@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -52,7 +53,9 @@ def normalised(text: str) -> str:
 
 
 def decoded(body: bytes) -> str:
-    """The text of a document: UTF-8 where it is that, else Windows-1252, as browsers guess."""
+    """The text of a document: UTF-16 if it begins like that, UTF-8 where it is that, else Windows-1252, as browsers guess."""
+    if body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return normalised(body.decode("utf-16", errors="replace"))
     try:
         return normalised(body.decode("utf-8-sig"))
     except UnicodeDecodeError:

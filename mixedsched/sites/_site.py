@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +11,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from mixedsched.errors import PageError, SiteError
-from mixedsched.page import PAGE_FORMAT, Page
-from mixedsched.sites._discover import Hints, Sent, discover
-from mixedsched.sites._paths import confined, default_file, url_of_file
+from mixedsched.page import Page
+from mixedsched.sites._paths import confined, default_file
 from mixedsched.sites._wire import mime_of_file
 
 MANIFEST_NAME = "page.json"
@@ -28,8 +26,9 @@ class Site:
     """A complete page with its files, ready to serve.
 
     hosts: names it is reached under, the page's own first; resources name theirs by index. entry: path of the page.
-    root: the only folder that is served. files: (host index, path with query) -> file, for the page's resources and for
-    whatever else may be asked for. mimes: content type of each. encodings: content-encoding of those that have one.
+    root: where the site's files are from; the compressed copies of a plain folder lie elsewhere, so only `files` tells
+    what is sent. files: (host index, path with query) -> file, for the page's resources and for whatever else may be
+    asked for. mimes: content type of each. encodings: content-encoding of those that have one.
     """
 
     name: str
@@ -84,79 +83,18 @@ class Manifest(BaseModel):
     also_served: tuple[Served, ...] = ()
 
 
-def load_site(directory: Path) -> Site:
-    """Read a built site, or take a plain folder with an index.html as one.
-
-    Every file is checked: it lies inside the root, links followed, and is as large as the manifest says. A plain folder is
-    analysed on the spot and reached as FOLDERNAME.test; its files are sent as they are. Raises SiteError.
-    """
-    if (directory / MANIFEST_NAME).is_file():
-        return _load_built(directory)
-    if (directory / "index.html").is_file():
-        return _load_plain(directory)
-    raise SiteError(
-        f"'{directory}' is no site",
-        why=f"it has neither {MANIFEST_NAME} nor index.html" if directory.is_dir() else "there is no such folder",
-        fix="name the folder of a built site, or one with an index.html",
-    )
-
-
-def _load_built(directory: Path) -> Site:
-    origin = str(directory / MANIFEST_NAME)
-    try:
-        data = json.loads((directory / MANIFEST_NAME).read_bytes())
-    except ValueError as error:
-        raise SiteError(f"{origin} is not JSON", why=str(error), fix="build the site again") from error
-    return _site_of(data, directory / ROOT_NAME, origin)
-
-
-def _load_plain(directory: Path) -> Site:
-    name = site_name_of(directory.resolve().name)
-    hosts = (f"{name}.test",)
-
-    def sent(file: str) -> Sent:
-        return Sent(file, (directory / file).stat().st_size)
-
-    found = discover(directory, "/", hosts, sent, Hints(), f"site '{name}'")
-    referred = [*found.resources, *found.served]
-    known = {entry["path"].partition("?")[0] for entry in referred}
-    data = {
-        "format": PAGE_FORMAT,
-        "name": name,
-        "title": name,
-        "description": f"the files of {directory.name}",
-        "source": str(directory),
-        "hosts": hosts,
-        "entry": "/",
-        "resources": found.resources,
-        "also_served": [*found.served, *_unreferred(directory, known)],
-    }
-    return _site_of(data, directory, f"site '{name}'")
-
-
-def _unreferred(directory: Path, known: set[str]) -> list[dict[str, Any]]:
-    """Manifest entries for the other files of a plain folder, which scripts may ask for. Hidden files stay hidden."""
-    entries = []
-    root = directory.resolve()
-    for path in sorted(directory.rglob("*")):
-        relative = path.relative_to(directory)
-        address = url_of_file(relative.as_posix())
-        hidden = any(part.startswith(".") for part in relative.parts)
-        if hidden or address in known or not path.is_file() or not path.resolve().is_relative_to(root):
-            continue
-        size_bytes = path.stat().st_size
-        entries.append({"path": address, "file": relative.as_posix(), "body_bytes": size_bytes})
-    return entries
-
-
 def site_name_of(text: str) -> str:
     """A name that may stand in a host name: lower-case letters, digits and hyphens."""
     kept = "".join(sign if sign.isascii() and sign.isalnum() else "-" for sign in text.lower())
     return kept.strip("-")[:63].strip("-") or "site"
 
 
-def _site_of(data: Any, root: Path, origin: str) -> Site:
-    """Check a manifest against its files and build the site."""
+def site_of(data: Any, root: Path, origin: str, encoded_root: Path | None = None) -> Site:
+    """Check a manifest against its files and make the site.
+
+    data: the manifest as JSON gives it. encoded_root: where files with an encoding lie, by default root as well.
+    origin: how errors call the manifest. Raises SiteError.
+    """
     try:
         page = Page.from_dict(data, origin)
         manifest = Manifest.model_validate(data)
@@ -165,11 +103,9 @@ def _site_of(data: Any, root: Path, origin: str) -> Site:
     except ValidationError as error:
         finding = error.errors(include_url=False)[0]
         where = ".".join(str(step) for step in finding["loc"])
-        raise SiteError(
-            f"{origin} is refused", why=f"{where}: {finding['msg']}", fix="correct or rebuild it"
-        ) from error
+        raise SiteError(f"{origin} is refused", why=f"{where}: {finding['msg']}", fix="correct it") from error
     _check_hosts(manifest.hosts, origin)
-    files, mimes, encodings = _check_files(manifest, root, origin)
+    files, mimes, encodings = _check_files(manifest, root, encoded_root or root, origin)
     if (0, manifest.entry) not in files:
         raise SiteError(f"{origin} has no file for its entry '{manifest.entry}'", fix="list it among the resources")
     return Site(
@@ -200,7 +136,7 @@ def _check_hosts(hosts: Iterable[str], origin: str) -> None:
 
 
 def _check_files(
-    manifest: Manifest, root: Path, origin: str
+    manifest: Manifest, root: Path, encoded_root: Path, origin: str
 ) -> tuple[dict[tuple[int, str], Path], dict[tuple[int, str], str], dict[tuple[int, str], Encoding]]:
     files: dict[tuple[int, str], Path] = {}
     mimes: dict[tuple[int, str], str] = {}
@@ -213,15 +149,15 @@ def _check_files(
         if key in files:
             raise SiteError(f"{what} is refused", why=f"the path '{served.path}' is listed twice", fix="list it once")
         file = served.file if served.file is not None else default_file(served.path)
-        path = confined(root, file, what)
+        path = confined(root if served.encoding is None else encoded_root, file, what)
         size_bytes = path.stat().st_size
         if size_bytes != served.body_bytes:
             raise SiteError(
                 f"{what} should have {served.body_bytes} bytes",
                 why=f"its file '{file}' has {size_bytes}",
-                fix="build the site again",
+                fix="put the right file there, or correct body_bytes",
             )
-        files[key] = path
+        files[key] = path.resolve() if path.is_symlink() else path  # the server follows no link
         mimes[key] = served.mime or mime_of_file(file)
         if served.encoding is not None:
             encodings[key] = served.encoding

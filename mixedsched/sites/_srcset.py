@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 # Lighthouse's phone: 412 CSS pixels wide at 1.75 device pixels each, images taken as wide as the screen.
 _SCREEN_DENSITY = 1.75
 _SCREEN_PX = 412 * _SCREEN_DENSITY
+_URL = re.compile(r"[^ \t\n\r\f]*")  # ends at ASCII white space only
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ def parse_srcset(value: str) -> list[Candidate]:
     candidates = []
     rest = value
     while rest := rest.lstrip(" \t\n\r\f,"):
-        url = rest.split(maxsplit=1)[0]
+        url = _URL.match(rest)[0]  # type: ignore[index]  # something is left, and no white space begins it
         rest = rest[len(url) :]
         if url.endswith(","):
             candidates.append(Candidate(url.rstrip(",")))

@@ -29,10 +29,6 @@ class Interval:
     def excludes_zero(self) -> bool:
         return self.low > 0 or self.high < 0
 
-    def is_within(self, margin: float) -> bool:
-        """Whether it lies in -margin .. +margin, ends included."""
-        return -margin <= self.low and self.high <= margin
-
 
 def walsh_averages(differences: Sequence[float]) -> NDArray[np.float64]:
     """All n(n+1)/2 means of two differences, each with itself included, sorted. Raises ValueError if there is none."""

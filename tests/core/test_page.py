@@ -103,6 +103,9 @@ def test_above_the_fold_are_main_critical_hero_and_every_font() -> None:
     ("resource", "says"),
     [
         (child(kind="picture"), "resource 'x'"),
+        (child(kind=[]), "kind"),
+        (child(flags=5), "flags"),
+        (child(flags=[{}]), "flags"),
         (child(body_bytes=-1), "body_bytes"),
         (child(body_bytes=1.5), "body_bytes"),
         (child(flags=["heroic"]), "flags"),

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mixedsched.errors import MixedschedError, UsageError
+from mixedsched.errors import InputError, MixedschedError, UsageError
 from mixedsched.experiment.engine import carry_out, read_run, run_record, stored_runs
 from mixedsched.experiment.model import Arrival, Plan, Run, RunStatus
-from mixedsched.experiment.progress import MAX_ATTEMPTS, block_state, runs_left
-from mixedsched.experiment.resume import Impatient, continued, refuse_other_versions
+from mixedsched.experiment.progress import MAX_ATTEMPTS, missing_blocks, runs_left
+from mixedsched.experiment.resume import Impatient, continued, refuse_other_versions, with_history
 from mixedsched.store import Store, StoredExperiment
 from tests.experiment.test_plan import plan
 
@@ -106,13 +106,49 @@ def test_a_failed_run_voids_its_block_which_is_run_again_whole_over_another_netw
     assert all(run.attempt == 1 for run in runs if run.block != 1)
 
 
-def test_a_block_that_always_fails_is_given_up_and_the_others_go_on(tmp_path: Path) -> None:
+def test_a_block_that_always_fails_is_left_out_and_the_others_go_on(tmp_path: Path) -> None:
     lab = ScriptedLab(lambda _arm, block, _attempt: RunStatus.INVALID if block == 1 else RunStatus.OK)
     made = plan(blocks=3)
     runs = go(made, store_in(tmp_path), lab)
     assert max(run.attempt for run in runs if run.block == 1) == MAX_ATTEMPTS
-    assert block_state(made.blocks[1], runs).given_up
+    assert missing_blocks(made, runs) == (1,)
     assert {run.block for run in runs if run.status is RunStatus.OK} == {0, 2, 3}
+
+
+def test_what_failed_before_is_tried_again_by_the_same_command(tmp_path: Path) -> None:
+    made, store = plan(blocks=2), store_in(tmp_path)
+    broken = ScriptedLab(lambda _arm, block, _attempt: RunStatus.FAILED if block == 2 else RunStatus.OK)
+    assert missing_blocks(made, go(made, store, broken)) == (2,)
+    again = ScriptedLab(lambda _arm, _block, attempt: RunStatus.FAILED if attempt < MAX_ATTEMPTS + 3 else RunStatus.OK)
+    assert missing_blocks(made, go(made, store, again)) == ()
+    assert {run.block for run in again.made} == {2}
+
+
+def test_a_warm_up_that_failed_leaves_no_block_missing(tmp_path: Path) -> None:
+    lab = ScriptedLab(lambda _arm, block, _attempt: RunStatus.INVALID if block == 0 else RunStatus.OK)
+    made = plan(blocks=2)
+    assert missing_blocks(made, go(made, store_in(tmp_path), lab)) == ()
+
+
+def test_each_start_is_impatient_anew(tmp_path: Path) -> None:
+    made, store = plan(blocks=3), store_in(tmp_path)
+    store.save_plan(made.digest, made.to_dict(), {})
+    for start in (1, 2):
+        with pytest.raises(MixedschedError, match="cannot be loaded"):
+            asyncio.run(carry_out(made, store, Impatient(ScriptedLab(lambda *_: RunStatus.FAILED)), Silent()))
+        assert len(stored_runs(store, made.digest)) == 2 * start
+
+
+def test_extending_leaves_its_trace() -> None:
+    facts = with_history(with_history(with_history({"a": 1}, plan(blocks=6)), plan(blocks=6)), plan(blocks=12))
+    assert facts == {"a": 1, "history": [6, 12]}
+
+
+def test_records_of_a_newer_version_are_refused() -> None:
+    with pytest.raises(InputError, match="newer version"):
+        read_run({**run_record(Run(1, 1, "A", 0, RunStatus.OK)), "schema": 99})
+    with pytest.raises(InputError, match="newer version"):
+        Plan.from_dict({**plan().to_dict(), "schema": 99})
 
 
 def test_a_page_that_cannot_be_loaded_at_all_stops_the_experiment(tmp_path: Path) -> None:

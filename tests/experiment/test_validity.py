@@ -13,27 +13,54 @@ HOSTS = ("shop.test",)
 PUNCTUAL = {"punctuality": {"delivered": 1000, "late": 3, "worst_us": 1200}}
 
 
-def load(*requests: tuple[str, str]) -> PageLoad:
+def load(*requests: tuple[str, str], finished: bool = True, warnings: tuple[str, ...] = ()) -> PageLoad:
     made = tuple(
-        LoadedRequest(url, protocol, "High", "Image", 200, 1, 1, 0.0, 0.0, 1.0, True) for url, protocol in requests
+        LoadedRequest(
+            url=url,
+            protocol=protocol,
+            priority="High",
+            resource_type="Image",
+            status=200,
+            transfer_bytes=1,
+            resource_bytes=1,
+            start_ms=0.0,
+            request_ms=0.0,
+            end_ms=1.0,
+            finished=finished,
+        )
+        for url, protocol in requests
     )
-    return PageLoad(QoeMetrics(1, 1, 1, 1, 1, 1), made, (), None, (), Versions("1", "1", "1"), False, 1000.0, {}, {})
+    return PageLoad(
+        metrics=QoeMetrics(1, 1, 1, 1, 1, 1),
+        requests=made,
+        frames=(),
+        lcp_element=None,
+        warnings=warnings,
+        fallback_waits=False,
+        versions=Versions("1", "1", "1"),
+        benchmark_index=1000.0,
+        observed={},
+        timings_ms={},
+    )
+
+
+MAIN = ("https://shop.test/", "h3")
 
 
 @pytest.mark.parametrize(
-    ("requests", "relay", "says"),
+    ("page_load", "relay", "says"),
     [
-        ([("https://shop.test/", "h3"), ("data:image/png;base64,", "data")], PUNCTUAL, ""),
-        ([("https://shop.test/", "h3"), ("https://gone.test/", "")], PUNCTUAL, ""),
-        ([("https://shop.test/", "h3"), ("https://shop.test/a", "h2")], PUNCTUAL, "requests over h2"),
-        ([("https://shop.test/", "h3"), ("https://other.test/a", "h3")], PUNCTUAL, "answers from other.test"),
-        ([], PUNCTUAL, "no request was answered"),
-        ([("https://shop.test/", "h3")], {"punctuality": {"delivered": 100, "late": 20}}, "20 of 100 packets"),
+        (load(MAIN, ("data:image/png;base64,", "data")), PUNCTUAL, ""),
+        (load(MAIN, ("https://shop.test/a", "h2")), PUNCTUAL, "https://shop.test/a over h2"),
+        (load(MAIN, ("https://other.test/a", "h3")), PUNCTUAL, "answers from other.test"),
+        (load(), PUNCTUAL, "no request was answered"),
+        (load(MAIN, finished=False), PUNCTUAL, "without a complete answer, for instance https://shop.test/"),
+        (load(MAIN, warnings=("The page loaded too slowly to finish",)), PUNCTUAL, "too_slow"),
+        (load(MAIN), {}, "link has stopped"),
+        (load(MAIN), {"punctuality": {"delivered": 100, "late": 20}}, "20 of 100 packets"),
     ],
 )
-def test_a_load_counts_only_if_it_is_what_it_seems(
-    requests: list[tuple[str, str]], relay: dict[str, Any], says: str
-) -> None:
-    reason = invalid_reason(load(*requests), HOSTS, relay)
+def test_a_load_counts_only_if_it_is_what_it_seems(page_load: PageLoad, relay: dict[str, Any], says: str) -> None:
+    reason = invalid_reason(page_load, HOSTS, relay)
     assert says in reason
     assert bool(reason) == bool(says)

@@ -6,6 +6,7 @@ import inspect
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import aioquic
@@ -240,3 +241,43 @@ def test_hash_seeds_do_not_change_the_wire() -> None:
     first = wire("1")
     assert len(first) > 1000
     assert wire("2") == first
+
+
+def test_trailers_are_no_second_request() -> None:
+    pair = Pair("eps").connect()
+    stream_id = pair.client.get_next_available_stream_id()
+    fields = [(b":method", b"POST"), (b":scheme", b"https"), (b":authority", b"pair.test"), (b":path", b"/5000")]
+    pair.h3.send_headers(stream_id, fields)
+    pair.bodies[stream_id] = bytearray()
+    pair.run(until_s=pair.now_s + 0.2)
+    pair.h3.send_data(stream_id, b"x" * 100, end_stream=False)
+    pair.h3.send_headers(stream_id, [(b"checksum", b"1")], end_stream=True)
+    other = pair.request("/10")
+    pair.finish()
+    assert (pair.terminated, sorted(pair.done)) == (None, [stream_id, other])
+
+
+def test_a_request_cancelled_before_it_is_complete_is_not_answered() -> None:
+    pair = Pair("eps").connect()
+    cancelled = pair.request("/5000")
+    pair.client.stop_stream(cancelled, 0x10C)
+    other = pair.request("/10")
+    pair.run(until_s=pair.now_s + 2)
+    assert pair.done[-1:] == [other]
+    assert pair.terminated is None
+
+
+def test_a_listener_that_fails_does_not_spoil_the_packet() -> None:
+    pair = Pair("eps").connect()
+    pair.request("/5000")
+    told = []
+
+    def fail(served: object) -> None:
+        told.append(served)
+        raise BrokenPipeError
+
+    pair.session._events = replace(pair.session._events, served=fail)
+    with pytest.raises(BrokenPipeError):
+        pair.finish()
+    assert complete(pair.finish())
+    assert len(told) == 1

@@ -145,3 +145,25 @@ def test_no_bytes_on_a_control_stream_raise_anything_else(pieces: list[bytes], s
 def test_other_streams_of_the_client_are_not_read_for_updates() -> None:
     reader = UnidirectionalStreamReader()
     assert list(reader.feed(b"\x02" + update(0, b"u=0"))) == []
+
+
+def test_nothing_is_remembered_of_streams_that_are_over() -> None:
+    pair = Pair("eps", rate_bps=4_000_000).connect()
+    for _ in range(20):
+        stream_id = pair.request("/3000", "u=2")
+        while stream_id not in pair.done:
+            pair.update_priority(stream_id, "u=1")
+            pair.run(until_s=pair.now_s + 0.005)
+        pair.update_priority(stream_id, "u=5")
+    pair.run(until_s=pair.now_s + 2)
+    assert pair.session._signals._early == {}
+    assert pair.session._exchanges == {}
+
+
+def test_a_unidirectional_stream_that_ends_is_forgotten() -> None:
+    pair = Pair("eps").connect()
+    before = len(pair.session._readers)
+    for _ in range(50):
+        pair.client.send_stream_data(pair.client.get_next_available_stream_id(is_unidirectional=True), b"\x21abc", True)
+        pair.run(until_s=pair.now_s + 0.1)
+    assert len(pair.session._readers) == before

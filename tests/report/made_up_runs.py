@@ -9,6 +9,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mixedsched.experiment.model import Arm, Arrival, Block, Plan, Run, RunStatus
+from mixedsched.profile import Direction, Profile
+
+LINK = Profile(
+    name="sander-loss2",
+    description="",
+    source="",
+    down=Direction(rate_bps=2_000_000, delay_us=30_000, queue_bytes=37_500, loss_ratio=0.02),
+    up=Direction(rate_bps=None, delay_us=30_000, queue_bytes=None, loss_ratio=0.0),
+)
 
 # A grey picture of 16 by 12 pixels: the smallest thing that a browser draws as JPEG.
 GREY_JPEG = base64.b64decode(
@@ -52,12 +61,8 @@ def made_up_plan(blocks: int = 20, arms: Sequence[str] = ("round-robin", "mixed"
     facts = {
         "site": "made-up shop",
         "site_digest": "3f2a9c1e77b0",
-        "link": "sander-loss2",
-        "link_facts": {
-            "rtt_ms": 60.0,
-            "down": {"rate_bps": 2_000_000, "queue_bytes": 37_500, "loss": {"kind": "random", "ratio": 0.02}},
-            "up": {"rate_bps": None, "loss": None},
-        },
+        "link": LINK.name,
+        "link_facts": LINK.facts(),
         "form_factor": "mobile",
         "arms": tuple(Arm(label, label) for label in arms),
         "baseline": arms[0],
@@ -117,6 +122,7 @@ class MadeUp:
                 "arrivals": arrivals,
                 "connections": 2,
                 "lost_packets": lost,
+                "relay": {"down": {"packets": 600, "size_bytes": 700_000, "overflowed": 3 * lost, "lost": lost}},
                 "placements": _placements(),
                 **fields,
             }
@@ -146,8 +152,10 @@ class MadeUp:
                 for path, _, resource_type, priority, _, size, at_ms in RESPONSES
             ],
             "frames": [{"at_ms": at, "jpeg_base64": base64.b64encode(jpeg).decode()} for at, jpeg in pictures],
-            "lcp_element": "img.hero",
+            "lcp_element": '<img class="hero" src="/img/hero.jpg">',
             "warnings": [],
+            "fallback_waits": False,
+            "observed": {"load_ms": max(ends.values())},
             "benchmark_index": 1450.0,
             "versions": {"chromium": "156.0", "lighthouse": "12.8.2"},
         }

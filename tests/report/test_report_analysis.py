@@ -57,6 +57,16 @@ def test_an_interval_within_the_margin_is_equivalent() -> None:
     assert effect.more_blocks is None
 
 
+def test_a_metric_that_is_often_zero_is_equivalent_only_if_nine_of_ten_blocks_are() -> None:
+    calm = [(100.0, 100.0)] * 18
+    nearly_all = effect_of([*calm, (100.0, 190.0), (190.0, 100.0)], "tbt_ms")
+    assert nearly_all.verdict is Verdict.EQUIVALENT
+    scattered = effect_of([*calm, *[(100.0, 190.0), (190.0, 100.0)] * 2], "tbt_ms")
+    assert scattered.verdict is Verdict.UNDECIDED
+    assert scattered.note == "the typical difference is within ±10 ms, but 4 of 22 blocks differ by more"
+    assert scattered.more_blocks is None  # they would not lessen the scatter
+
+
 def test_a_wide_interval_is_undecided_and_says_how_many_more_blocks() -> None:
     effect = effect_of([(2000.0, 2000.0 * factor) for factor in (0.7, 1.3, 0.8, 1.2, 0.85, 1.1, 0.9, 1.15)])
     assert effect.verdict is Verdict.UNDECIDED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from dataclasses import replace
 
 import pytest
@@ -10,9 +11,10 @@ from hypothesis import strategies as st
 from made_up_runs import BASE_METRICS, GREY_JPEG, MadeUp, made_up_plan, numbered_jpeg
 
 from mixedsched.experiment.model import Arrival, Run
+from mixedsched.profile import Direction, Profile
 from mixedsched.report._arrivals import mean_in_progress
-from mixedsched.report._facts import fact_rows
-from mixedsched.report._filmstrip import filmstrip, jpeg_size
+from mixedsched.report._facts import fact_rows, has_random_losses, network_rows
+from mixedsched.report._filmstrip import filmstrip, frames_of, jpeg_size
 from mixedsched.report._page_view import path_of, responses_of
 from mixedsched.report._svg import Scale, element, round_step, shortened
 
@@ -79,6 +81,29 @@ def test_a_column_shows_the_last_picture_at_or_before_its_time() -> None:
     assert [mark for cell in cells for mark in cell.marks] == ["FCP 300 ms", "LCP 1.10 s"]
 
 
+def animated(load_ms: float | None) -> Run:
+    """A page with FCP at 300 ms and LCP at 1100 ms that draws something new every 100 ms for 10 s."""
+    run = one_run(lcp_ms=1100.0, fcp_ms=300.0)
+    frames = [
+        {"at_ms": at_ms, "jpeg_base64": base64.b64encode(numbered_jpeg(at_ms)).decode()}
+        for at_ms in range(0, 10_000, 100)
+    ]
+    return replace(run, page_load={**run.page_load, "frames": frames, "observed": {"load_ms": load_ms}})
+
+
+@pytest.mark.parametrize(("load_ms", "last_ms"), [(700.0, 1600.0), (2000.0, 2500.0), (None, 9900.0)])
+def test_a_film_ends_half_a_second_after_load_and_lcp_and_never_before_the_load(
+    load_ms: float | None, last_ms: float
+) -> None:
+    assert frames_of(animated(load_ms))[-1].at_ms == last_ms
+
+
+def test_the_axis_of_an_animated_page_ends_with_its_film() -> None:
+    film = filmstrip({"mixed": animated(2000.0)}, {"mixed": {"FCP": 300.0, "LCP": 1100.0}})
+    assert film is not None
+    assert 2500 <= film.times_ms[-1] < 3000
+
+
 def test_arms_without_pictures_leave_no_filmstrip() -> None:
     run = replace(one_run(), page_load={"metrics": BASE_METRICS})
     assert filmstrip({"mixed": run}, {}) is None
@@ -142,14 +167,39 @@ def test_two_full_overlaps_are_two_responses_in_progress() -> None:
 def test_facts_carry_the_unit_of_their_name() -> None:
     facts = {
         "rtt_ms": 60.0,
-        "down": {"rate_bps": 2_000_000, "loss": {"ratio": 0.02}},
-        "up": {"rate_bps": None},
+        "timer": {"resolution_us": 2_500, "late": {"ratio": 0.02}},
+        "port_rate_bps": None,
         "gso": False,
     }
     assert fact_rows(facts) == [
         ("rtt", "60 ms"),
-        ("down: rate", "2 Mbit/s"),
-        ("down: loss: ratio", "2 %"),
-        ("up: rate", "unlimited"),
+        ("timer: resolution", "2.5 ms"),
+        ("timer: late: ratio", "2 %"),
+        ("port rate", "unlimited"),
         ("gso", "no"),
     ]
+
+
+def profile(down: Direction, up: Direction) -> Profile:
+    return Profile("made-up", "", "", down, up)
+
+
+def test_a_network_is_told_as_people_say_it() -> None:
+    cable = profile(Direction(9_000_000, 85_000, 191_250, 0.0005), Direction(768_000, 2_500, None, 0.0))
+    assert network_rows(cable.facts()) == [
+        ("to the browser", "9 Mbit/s, 85 ms, queue 191 kB, loss 0.05 %"),
+        ("to the server", "768 kbit/s, 2.5 ms, queue without limit, no random loss"),
+    ]
+    bare = profile(Direction(None, 0, None, 0.0), Direction(None, 0, None, 0.0))
+    assert network_rows(bare.facts())[0] == (
+        "to the browser",
+        "no rate limit, no delay, queue without limit, no random loss",
+    )
+    assert network_rows({"down": "odd", "rtt_ms": 60}) == [("down", "odd"), ("rtt", "60 ms")]
+
+
+def test_only_a_loss_ratio_makes_random_losses() -> None:
+    clean = Direction(9_000_000, 85_000, 3_000, 0.0)
+    assert not has_random_losses(profile(clean, clean).facts())
+    assert has_random_losses(profile(clean, replace(clean, loss_ratio=0.01)).facts())
+    assert not has_random_losses({"down": {"loss_ratio": "much"}, "up": None})

@@ -104,7 +104,7 @@ def test_an_undecided_comparison_says_so_first() -> None:
 
 def test_equal_arms_are_called_equal() -> None:
     text = report(*experiment(blocks=30, factors={}, noise=0.01))
-    assert "mixed and round-robin do equally well: any difference is within ±2.0" in text
+    assert "mixed and round-robin do equally well: the typical difference is within ±2.0" in text
 
 
 def test_nothing_is_loaded_and_nothing_runs() -> None:
@@ -133,14 +133,26 @@ def hostile_experiment() -> tuple[Plan, list[Run], dict[str, Any]]:
         {"at_ms": 5, "jpeg_base64": HOSTILE},
         {"at_ms": 6, "jpeg_base64": base64.b64encode(HOSTILE.encode()).decode()},
     ]
-    spoiled = {**last.page_load, "requests": requests, "frames": frames, "warnings": [HOSTILE]}
+    spoiled = {
+        **last.page_load,
+        "requests": requests,
+        "frames": frames,
+        "warnings": [HOSTILE],
+        "lcp_element": HOSTILE,
+    }
     placements = tuple({**item, "signal": HOSTILE, "placement": HOSTILE, "kind": HOSTILE} for item in last.placements)
     runs = [replace(run, page_load=spoiled, placements=placements) for run in runs]
     failed = replace(last, attempt=0, status=RunStatus.FAILED, reason=HOSTILE, page_load={})
     return (
         plan,
         [*runs, failed],
-        {"command": HOSTILE, "machine": {HOSTILE: HOSTILE}, "title": HOSTILE, "notes": [HOSTILE]},
+        {
+            "command": HOSTILE,
+            "history": [8, HOSTILE],
+            "machine": {HOSTILE: HOSTILE},
+            "title": HOSTILE,
+            "notes": [HOSTILE],
+        },
     )
 
 
@@ -175,16 +187,96 @@ def test_the_command_network_and_machine_are_there_to_repeat_it() -> None:
     text = report(*experiment())
     for fact in (
         FACTS["command"],
-        "2 Mbit/s",
-        "37.5 kB",
-        "2 %",
-        "unlimited",
+        "2 Mbit/s, 30 ms, queue 37.5 kB, loss 2 %",
+        "no rate limit, 30 ms, queue without limit, no random loss",
+        "LCP, SI</td>",
         "4 GB",
         "12.8.2",
         "CC0-1.0",
         "the relay emulated",
     ):
         assert fact in text, fact
+
+
+def words(text: str) -> str:
+    """What a reader reads, on one line."""
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", text.partition("<body>")[2]))
+
+
+def test_columns_of_long_films_are_labelled_exactly() -> None:
+    plan, runs = experiment()
+    slow = [
+        replace(run, page_load={**run.page_load, "metrics": {**run.page_load["metrics"], "lcp_ms": 24_000.0}})
+        for run in runs
+    ]
+    labels = re.findall(r'<th scope="col">([\d.]+) s</th>', report(plan, slow))
+    assert labels == ["0", "2.5", "5", "7.5", "10", "12.5", "15", "17.5", "20", "22.5", "25"]
+
+
+def test_losses_are_the_same_for_all_arms_only_where_there_are_random_ones() -> None:
+    plan, runs = experiment()
+    assert "over the same link with the same random losses" in words(report(plan, runs))
+    clean = {name: {**facts, "loss_ratio": 0.0} for name, facts in plan.link_facts.items()}
+    text = words(report(replace(plan, link_facts=clean), runs))
+    assert "over the same link" in text
+    assert "same random losses" not in text
+    assert "Packets that overflow the link's queue are each arm's own" in text.replace("&#39;", "'")
+
+
+def test_health_tells_random_losses_from_overflows_and_counts_longer_waits() -> None:
+    plan, runs = experiment(blocks=2)
+    counted = [
+        replace(
+            run,
+            relay={"down": {"packets": 900, "size_bytes": 1, "overflowed": 40 + run.block, "lost": 0}},
+            page_load={**run.page_load, "fallback_waits": run.arm == "mixed" and run.block > 0},
+        )
+        for run in runs
+    ]
+    text = words(report(plan, counted))
+    assert "random losses queue overflows" in text
+    assert re.search(r"mixed 3 3 0 0 2 0 41 \(40 to 42\) \S+ \S+ s 2 of 3 runs 0 of 3 runs", text)
+    assert re.search(r"round-robin 3 3 0 0 2 – – ", words(report(plan, [replace(run, relay={}) for run in runs])))
+
+
+def test_what_could_be_noticed_is_said_only_where_nothing_was_found() -> None:
+    plan, runs = experiment()
+    rows = re.findall(r'<span class="chip (\w+)">.*?<span class="note">(.*?)</span>', report(plan, runs), re.DOTALL)
+    said = dict(rows)
+    assert {"better", "undecided"} <= set(said)
+    assert "notice" not in said["better"]
+    assert "these 12 blocks would likely notice a change of" in said["undecided"]
+
+
+@pytest.mark.parametrize("history", [None, [], [8], [8, 8], "8", {"first": 8}, ["8", "20"]])
+def test_an_experiment_that_was_not_extended_says_nothing_of_it(history: object) -> None:
+    assert "First planned with" not in report(*experiment(), {**FACTS, "history": history})
+
+
+def test_an_extended_experiment_says_so_and_why_it_matters() -> None:
+    text = words(report(*experiment(), {**FACTS, "history": [8, 12, 20]}))
+    assert "First planned with 8 blocks, extended to 12, then to 20." in text
+    assert "until a verdict appears" in text
+
+
+def test_the_element_of_the_lcp_is_shown_for_every_arm() -> None:
+    text = report(*experiment())
+    assert text.count("<code>&lt;img class=&#34;hero&#34; src=&#34;/img/hero.jpg&#34;&gt;</code>") == 2
+    assert "LCP does not compare like with like" not in text
+
+
+def test_an_lcp_that_is_not_always_the_same_element_is_remarked() -> None:
+    plan, runs = experiment()
+    mixed_up = [
+        replace(run, page_load={**run.page_load, "lcp_element": "<h1>"})
+        if (run.arm, run.block) == ("mixed", 3)
+        else run
+        for run in runs
+    ]
+    text = words(report(plan, mixed_up))
+    assert "LCP does not compare like with like" in text
+    assert "&lt;h1&gt; in 1 run." in text
+    assert re.search(r"hero.jpg&#34;&gt; in 11 runs\s*,", text)
 
 
 def test_sequential_and_interleaved_delivery_can_be_told_apart() -> None:

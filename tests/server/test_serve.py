@@ -65,6 +65,21 @@ def test_what_is_not_there_or_not_possible_is_said_so(server: RunningServer) -> 
     assert [missing.status, post.status, outside.status] == [404, 405, 404]
 
 
+def test_a_reader_that_stops_reading_does_not_stop_the_server(site: Path) -> None:
+    with serving(site) as running:
+        for _ in range(30):
+            answers = fetch(running.port, *[("GET", f"/{'x' * 200}")] * 20)  # in all more than a pipe holds
+        assert {answer.status for answer in answers} == {404}
+
+
+def test_a_reader_that_goes_away_ends_the_server(site: Path) -> None:
+    with serving(site) as running:
+        assert running.process.stdout is not None
+        running.process.stdout.close()
+        fetch(running.port, ("GET", "/"))
+        assert running.process.wait(10) == 0
+
+
 def test_rubbish_on_the_port_changes_nothing(server: RunningServer) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         for size in (0, 1, 20, 1200, 1500):

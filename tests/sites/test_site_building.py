@@ -11,7 +11,7 @@ import pytest
 
 from mixedsched.errors import MissingPartError, SiteError
 from mixedsched.request import Flag
-from mixedsched.sites import Recipe, Site, build, fetch_packages, find_recipe, list_recipes
+from mixedsched.sites import Recipe, Site, build, fetch_packages, list_recipes
 from tests.sites.folders import recipe_text, write_files
 
 PACKAGE = Callable[..., Path]
@@ -104,7 +104,7 @@ def test_a_dropped_reference_is_gone(tmp_path: Path, package: PACKAGE, recipe: R
         ("index.html", '<script src="//x.example/a"></script>'),
         ("index.html", '<p style="background:url(http://x.example/a)">'),
         ("index.html", '<img srcset="https://x.example/a 2x">'),
-        ("index.html", '<link rel=preconnect href="https://x.example/a">'),
+        ("index.html", '<link rel=icon href="https://x.example/a">'),
         ("index.html", '<iframe srcdoc="<img src=//x.example/a>"></iframe>'),
         ("a.css", "@import url(//x.example/a);"),
         ("a.css", "@font-face{src:url(https://x.example/a) format('woff')}"),
@@ -190,6 +190,60 @@ def test_an_up_to_date_build_is_kept_and_an_outdated_one_is_replaced(
     assert [path.name for path in (tmp_path / "build").iterdir()] == ["shop"]
 
 
+def gone(site: Path) -> None:
+    (site / "www/index.html.gz").unlink()
+
+
+def cut(site: Path) -> None:
+    (site / "www/index.html.gz").write_bytes(b"")
+
+
+def half_written(site: Path) -> None:
+    (site / "page.json").write_text("{")
+
+
+def without_manifest(site: Path) -> None:
+    (site / "page.json").unlink()
+
+
+def illegible(site: Path) -> None:
+    (site / "fingerprint").write_bytes(b"\xff")
+
+
+def replaced_by_a_file(site: Path) -> None:
+    site.rename(site.with_name("moved"))
+    site.write_text("no folder")
+
+
+@pytest.mark.parametrize("damage", [gone, cut, half_written, without_manifest, illegible, replaced_by_a_file])
+def test_a_damaged_build_is_built_again(
+    tmp_path: Path, package: PACKAGE, recipe: RECIPE, damage: Callable[[Path], None]
+) -> None:
+    told: list[str] = []
+    packages = package("theme", {"index.html": "one"})
+    build(recipe(""), tmp_path / "build", packages)
+    damage(tmp_path / "build/shop")
+    site = build(recipe(""), tmp_path / "build", packages, told.append)
+    assert gzip.decompress(site.files[0, "/"].read_bytes()) == b"one"
+    assert told == ["building site shop"]
+
+
+def test_a_build_folder_that_cannot_be_written_is_told(tmp_path: Path, package: PACKAGE, recipe: RECIPE) -> None:
+    packages = package("theme", {"index.html": "one"})
+    write_files(tmp_path, {"taken": "a file"})
+    with pytest.raises(SiteError, match="cannot be written"):
+        build(recipe(""), tmp_path / "taken", packages)
+
+
+def test_hints_to_other_hosts_need_no_rule_as_they_load_nothing(
+    tmp_path: Path, package: PACKAGE, recipe: RECIPE
+) -> None:
+    html = '<link rel=preconnect href="https://x.example"><link rel=dns-prefetch href="//x.example">'
+    html += '<link rel=apple-touch-icon href="//x.example/i.png"><style>@font-face{src:url(//x.example/a.eot)}</style>'
+    site = build(recipe(""), tmp_path / "build", package("theme", {"index.html": html}))
+    assert paths(site) == ["/"]
+
+
 def test_the_same_recipe_gives_the_same_bytes(tmp_path: Path, package: PACKAGE, recipe: RECIPE) -> None:
     packages = package("theme", {"index.html": '<img src="a.png">', "a.png": "x"})
     first, second = (build(recipe(""), tmp_path / name, packages) for name in ("one", "two"))
@@ -241,12 +295,6 @@ def test_a_package_name_cannot_lead_out_of_the_packages(tmp_path: Path, package_
     write_files(tmp_path, {"shop/site.toml": recipe_text(contents=f'kind = "npm"\npackage = "{package_name}"\n')})
     with pytest.raises(SiteError, match="no path inside"):
         list_recipes(tmp_path)
-
-
-def test_an_unknown_site_lists_the_known_ones(tmp_path: Path) -> None:
-    write_files(tmp_path, {"shop/site.toml": recipe_text()})
-    with pytest.raises(SiteError, match=r"did you mean 'shop'\?"):
-        find_recipe("shopp", tmp_path)
 
 
 def test_packages_are_not_fetched_again_when_the_lock_file_is_met(

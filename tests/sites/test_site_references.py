@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from html import escape as html_escape
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +13,7 @@ from mixedsched.request import Flag, Kind
 from mixedsched.sites._css import rewrite_css
 from mixedsched.sites._html import rewrite_html
 from mixedsched.sites._paths import External, Local, resolve
-from mixedsched.sites._references import Reference, Role
+from mixedsched.sites._references import Reference, Role, decoded
 from mixedsched.sites._srcset import chosen, parse_srcset
 
 
@@ -200,6 +202,10 @@ def test_a_base_element_is_refused() -> None:
         ("//cdn.test/x", Local(1, "/x")),
         ("//other.test/x", External("//other.test/x")),
         ("http://shop.test:8080/x", External("http://shop.test:8080/x")),
+        ("http://[x/a.png", External("http://[x/a.png")),
+        ("//[", External("//[")),
+        ("http://a\u2100b/", External("http://a\u2100b/")),
+        ("100%.png?50%", Local(0, "/dir/100%.png?50%")),
         ("data:image/png,x", None),
         ("javascript:x()", None),
         ("#part", None),
@@ -215,6 +221,54 @@ def test_the_coarsest_image_that_fills_a_phone_screen_is_chosen() -> None:
     assert chosen(parse_srcset("a.png?x=1,2 300w,b 400w")).url == "b"  # type: ignore[union-attr]
     assert [item.url for item in parse_srcset("a, b 2x,c")] == ["a", "b", "c"]
     assert chosen([]) is None
+
+
+def test_only_ascii_white_space_parts_a_srcset() -> None:
+    assert [item.url for item in parse_srcset("\u00a0a 1x, \u3000")] == ["\u00a0a", "\u3000"]
+
+
+def test_a_width_of_thousands_of_digits_is_not_small() -> None:
+    html = f"<img src=a width={'9' * 5000} height=1>"
+    assert [item.chromium_priority for item in seen(html)] == ["Medium"]
+
+
+@pytest.mark.parametrize("text", ["a{" * 5000, "(" * 5000])
+def test_styles_nested_thousands_deep_are_refused(text: str) -> None:
+    with pytest.raises(SiteError, match="nested too deeply"):
+        seen(text, is_css=True)
+    with pytest.raises(SiteError, match="nested too deeply"):
+        seen(f"<style>{text}</style>")
+
+
+def test_frames_nested_hundreds_deep_are_refused() -> None:
+    frame = "x"
+    for _level in range(300):
+        frame = f'<iframe srcdoc="{html_escape(frame)}"></iframe>'
+    with pytest.raises(SiteError, match="nested too deeply"):
+        seen(frame)
+
+
+def test_an_escape_for_half_a_sign_is_a_replacement_character() -> None:
+    assert loads(r"a{b:url(\d800 .png)}", is_css=True) == [("image", "\ufffd.png")]
+
+
+@pytest.mark.parametrize("body", ["\ufeff<img src=ü>".encode("utf-16-le"), "<img src=ü>".encode("utf-16")])
+def test_a_document_that_begins_as_utf_16_is_read_as_that(body: bytes) -> None:
+    assert loads(decoded(body)) == [("image", "ü")]
+
+
+@given(url=st.text(max_size=30) | st.text(alphabet="/:[]@?#%\\.ahtps&", max_size=30))
+def test_any_reference_resolves_without_failing(url: str) -> None:
+    target = resolve(url, "/dir/page.html", ("shop.test",))
+    if isinstance(target, Local):
+        assert target.path.isascii()
+        assert target.path.startswith("/")
+        assert isinstance(target.file, str)
+
+
+@given(value=st.text(max_size=40) | st.text(alphabet="a, \t\xa0\u20031.wx", max_size=40))
+def test_any_srcset_is_read_without_failing(value: str) -> None:
+    chosen(parse_srcset(value))
 
 
 @given(html=st.text(alphabet="<>/='\"abimgsrc style(url) -!", max_size=80))
