@@ -71,8 +71,9 @@ def compare(
 ) -> None:
     """Compare delivery schemes on a page over a network, in real Chromium, scored by Lighthouse.
 
-    Every run is stored at once. After an interruption the same command goes on where it stopped; with more --blocks it
-    adds to what is there.
+    Every run is stored at once, and after an interruption the same command goes on where it stopped.
+
+    With more --blocks it adds to what is there.
     """
     profile = catalog.load_profile(link)
     arms = _arms(schemes, mapping, aa)

@@ -144,7 +144,6 @@ def test_arrival_order_starts_with_the_document_and_accounts_for_every_body_byte
         size_bytes[run.path] += run.size_bytes
     for path in ("/", "/style.css", "/app.js", "/hero.png", "/small.png"):
         # Beyond the body: HTTP/3 headers and frame headers, and what the server sent twice.
-        # Framing and headers come on top, and on a busy machine some of it twice.
         assert site.sizes[path] < size_bytes[path] < site.sizes[path] * 3 + 1000
     assert sum(run.frames for run in order) == sum(frame.length_bytes > 0 for frame in loaded.log.arrivals)
 
