@@ -94,7 +94,8 @@ def compare(
         blocks=blocks,
     )
     folder = folder or default_folder(plan)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: clean up, and say how to go on
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt)
     with owned(folder):
         try:
             asyncio.run(_carry_out(plan, profile, opened, site, folder))
@@ -112,6 +113,11 @@ def compare(
     if missing_blocks(comparison.plan, runs):
         err.print("[bold yellow]some blocks failed again and again and are missing; the report says why[/]")
         raise typer.Exit(ExitCode.INVALID_RUNS)
+
+
+def _interrupt(*_: object) -> None:
+    """Stop at once, cleaning up. Not asyncio's own way, a cancellation, which a wait that ends just then may swallow."""
+    raise KeyboardInterrupt
 
 
 def _arms(schemes: str | None, mapping: str | None, aa: bool) -> list[Arm]:
