@@ -117,7 +117,7 @@ class Request:
 
     signal: the merged client signal (PRIORITY_UPDATE over `priority` field over defaults).
     signalled: whether the client sent any signal; without one Chromium means Low, non-incremental.
-    mime, body_bytes: of the response, known because the server has it. flags: from the page's manifest, if there is one.
+    mime, body_bytes: of the response, known because the server has it. flags: from the page's manifest; None without one.
     """
 
     stream_id: int
@@ -128,4 +128,39 @@ class Request:
     chromium_priority: ChromiumPriority = ChromiumPriority.LOW
     mime: str = "application/octet-stream"
     body_bytes: int = 0
-    flags: frozenset[Flag] = frozenset()
+    flags: frozenset[Flag] | None = None
+
+    @property
+    def hints(self) -> frozenset[Flag]:
+        """How the resource sits in its page: as the manifest says, else as can be inferred from what Chromium signals."""
+        if self.flags is not None:
+            return self.flags
+        return infer_flags(self.kind, self.chromium_priority, is_first=self.stream_id == 0)
+
+
+def infer_flags(kind: Kind, priority: ChromiumPriority, *, is_first: bool) -> frozenset[Flag]:
+    """Flags that explain why Chromium gave this priority to this kind: the fallback where no manifest tells them.
+
+    The reverse of Blink's rules: a script or style sheet that blocks rendering is High or VeryHigh, one late in the body
+    Medium, an async or deferred script Low; an image is above Low where it is on the first screen; a font is High where it
+    is preloaded. is_first: whether it is the connection's first request, which is the navigation.
+    """
+    match kind, priority:
+        case Kind.DOCUMENT, _ if is_first:
+            return frozenset({Flag.MAIN, Flag.CRITICAL})
+        case Kind.STYLESHEET, ChromiumPriority.VERY_HIGH | ChromiumPriority.HIGH:
+            return frozenset({Flag.IN_HEAD, Flag.CRITICAL})
+        case Kind.STYLESHEET, _:
+            return frozenset({Flag.LATE_BODY})
+        case Kind.SCRIPT, ChromiumPriority.VERY_HIGH | ChromiumPriority.HIGH:
+            return frozenset({Flag.IN_HEAD, Flag.CRITICAL})
+        case Kind.SCRIPT, ChromiumPriority.MEDIUM:
+            return frozenset({Flag.LATE_BODY, Flag.AFTER_FIRST_IMAGE})
+        case Kind.SCRIPT, _:
+            return frozenset({Flag.ASYNC})
+        case Kind.FONT, ChromiumPriority.HIGH:
+            return frozenset({Flag.PRELOAD})
+        case Kind.IMAGE, ChromiumPriority.VERY_HIGH | ChromiumPriority.HIGH | ChromiumPriority.MEDIUM:
+            return frozenset({Flag.ABOVE_FOLD})
+        case _:
+            return frozenset()

@@ -46,6 +46,10 @@ class Scheduler(Protocol[P_contra]):
     def sent(self, stream_id: int, size_bytes: int, again_bytes: int = 0) -> None:
         """Charge what really left. again_bytes: how much of it had been sent before and was lost."""
 
+    def is_steady(self) -> bool:
+        """Whether `pick` stays the same however often it is served, until another call than `sent` is made, and a single
+        `sent` for several packets is as good as one for each. A simulator need not ask again then."""
+
 
 @dataclass(frozen=True, slots=True)
 class Parameter:

@@ -64,7 +64,7 @@ def site_files(site: Site) -> SiteFiles:
             site.mimes[host, path],
             site.encodings.get((host, path)),
             resource.kind if resource else None,
-            resource.flags if resource else frozenset(),
+            resource.flags if resource else None,
         )
     return SiteFiles(entries, site.hosts[0])
 

@@ -77,7 +77,7 @@ class Response:
     body: Body | None = None
     mime: str = "application/octet-stream"
     kind: Kind | None = None
-    flags: frozenset[Flag] = frozenset()
+    flags: frozenset[Flag] | None = None
 
 
 class Responder(Protocol):

@@ -52,6 +52,10 @@ class StreamTable(Generic[P]):
         del self._placements[stream_id]
         self._forget(stream_id)
 
+    def is_steady(self) -> bool:
+        """Never promised unless a policy knows better."""
+        return False
+
     def _enter(self, stream_id: int, placement: P) -> None:
         """The stream became ready."""
 

@@ -23,7 +23,7 @@ class Entry:
     mime: str
     encoding: str | None = None
     kind: Kind | None = None
-    flags: frozenset[Flag] = frozenset()
+    flags: frozenset[Flag] | None = None
 
 
 class SiteFiles:

@@ -1,0 +1,1 @@
+"""Page loads in virtual time: rung `pipe` is an ideal paced pipe, rung `stack` two real QUIC connections over a link."""

@@ -1,0 +1,123 @@
+"""Page playback: who is found when, the same rules on every rung that plays a page instead of loading it.
+
+Source: the discovery rules of format `mixedsched.page/1`, a superset of those of Marx et al. 2019 (their `childrenStart` is
+found when `requested`, their `childrenEnd` when `complete`).
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+from typing import Self
+
+from mixedsched.page import Page
+
+MICROSECONDS_PER_MILLISECOND = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A resource that another one finds. index: its place in the page; at_bytes: of the parent's body, where that counts."""
+
+    index: int
+    at_bytes: int
+    delay_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Discoveries:
+    """A page's discovery graph by the parents' indexes, made once for many loads.
+
+    roots: found by navigation. Lists of children are in the order in which they are found: by offset, then place in the page.
+    """
+
+    page: Page
+    roots: tuple[Child, ...]
+    when_requested: tuple[tuple[Child, ...], ...]
+    at_bytes: tuple[tuple[Child, ...], ...]
+    when_complete: tuple[tuple[Child, ...], ...]
+
+    @classmethod
+    def of(cls, page: Page) -> Self:
+        places = {item.id: index for index, item in enumerate(page.resources)}
+        roots: list[Child] = []
+        found: dict[str, list[list[Child]]] = {
+            when: [[] for _ in page.resources] for when in ("requested", "bytes", "complete")
+        }
+        for index, item in enumerate(page.resources):
+            child = Child(index, item.found_at_bytes, round(item.delay_ms * MICROSECONDS_PER_MILLISECOND))
+            if item.found_by is None:
+                roots.append(child)
+            else:
+                found[item.found_when][places[item.found_by]].append(child)
+        by_offset = [sorted(children, key=lambda child: (child.at_bytes, child.index)) for children in found["bytes"]]
+        return cls(
+            page,
+            tuple(roots),
+            tuple(map(tuple, found["requested"])),
+            tuple(map(tuple, by_offset)),
+            tuple(map(tuple, found["complete"])),
+        )
+
+
+class Playback:
+    """One load of a page, as its client lives it: told what arrives, it says what to request when.
+
+    Resources are named by their place in the page, times are microseconds since navigation. Whoever drives it asks pop_due
+    for requests, sends them at once, and reports delivered body bytes (in order, without gaps) and completions. Found at the
+    same moment means requested in page order. request_slot_us: at most one request leaves in so much time; 0 = no limit.
+    """
+
+    def __init__(self, discoveries: Discoveries, request_slot_us: int = 0) -> None:
+        self._discoveries = discoveries
+        self._slot_us = request_slot_us
+        self._slot_from_us = 0
+        self._due: list[tuple[int, int]] = []  # (found, index)
+        self._next_child = [0] * len(discoveries.page.resources)  # of at_bytes
+        self._unfinished = len(discoveries.page.resources)
+        self._find(discoveries.roots, 0)
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether every resource of the page is complete."""
+        return not self._unfinished
+
+    def next_due_us(self) -> int | None:
+        """When the next request leaves, if nothing is found before; None if none is waiting."""
+        return max(self._due[0][0], self._slot_from_us) if self._due else None
+
+    def pop_due(self, now_us: int) -> list[int]:
+        """The resources whose requests leave now, in order; what these requests make known at once is among them."""
+        leaving: list[int] = []
+        while self._due and max(self._due[0][0], self._slot_from_us) <= now_us:
+            _, index = heapq.heappop(self._due)
+            self._slot_from_us = now_us + self._slot_us
+            self._find(self._discoveries.when_requested[index], now_us)
+            leaving.append(index)
+        return leaving
+
+    def next_stop_bytes(self, index: int) -> int | None:
+        """At how many delivered body bytes this resource next makes another one known; None if at none any more."""
+        children = self._discoveries.at_bytes[index]
+        place = self._next_child[index]
+        return children[place].at_bytes if place < len(children) else None
+
+    def delivered(self, index: int, body_bytes: int, now_us: int) -> None:
+        """So many bytes of a response's body are there in order (and at least its first packet)."""
+        children = self._discoveries.at_bytes[index]
+        first = place = self._next_child[index]
+        while place < len(children) and children[place].at_bytes <= body_bytes:
+            place += 1
+        if place > first:
+            self._next_child[index] = place
+            self._find(children[first:place], now_us)
+
+    def completed(self, index: int, now_us: int) -> None:
+        """All of a response is there."""
+        self.delivered(index, self._discoveries.page.resources[index].body_bytes, now_us)
+        self._unfinished -= 1
+        self._find(self._discoveries.when_complete[index], now_us)
+
+    def _find(self, children: tuple[Child, ...], now_us: int) -> None:
+        for child in children:
+            heapq.heappush(self._due, (now_us + child.delay_us, child.index))
