@@ -55,8 +55,8 @@ class Scheduler(Protocol[P_contra]):
 class Parameter:
     """A parameter of a scheme, given as `name=value` behind its name.
 
-    low, high: bounds (inclusive) of a number; choices: the words allowed instead. switch: it chooses a switch of the
-    mapping, not something of the scheduler.
+    low, high: bounds (inclusive) of a number; whole: without fractions; choices: the words allowed instead. switch: it
+    chooses a switch of the mapping, not something of the scheduler.
     """
 
     name: str
@@ -65,6 +65,7 @@ class Parameter:
     low: float = 0.0
     high: float = 0.0
     choices: tuple[str, ...] = ()
+    whole: bool = False
     switch: bool = False
 
     def read(self, text: str, scheme: str) -> float | str:
@@ -77,10 +78,10 @@ class Parameter:
             value = float(text)
         except ValueError:
             value = float("nan")
-        if not self.low <= value <= self.high:
+        if not self.low <= value <= self.high or (self.whole and not value.is_integer()):
             raise UsageError(
                 f"{scheme}: {self.name}={text} is not possible",
-                fix=f"a number from {self.low:g} to {self.high:g}",
+                fix=f"a {'whole ' if self.whole else ''}number from {self.low:g} to {self.high:g}",
             )
         return value
 
@@ -93,7 +94,8 @@ class Scheme:
     """A named way of delivering responses.
 
     needs: what it must know of a request, in a few words. default_mapping: used unless the caller names another; None if
-    the scheme looks at no mapping. create: a scheduler from parameter values. place: a request's placement.
+    the scheme looks at no mapping. create: a scheduler from parameter values. place: a request's placement, from mapping and
+    parameter values.
     """
 
     name: str
@@ -101,7 +103,7 @@ class Scheme:
     source: str
     needs: str
     create: Callable[[Values], Scheduler[Any]]
-    place: Callable[[Request, PriorityMapping | None], Any]
+    place: Callable[[Request, PriorityMapping | None, Values], Any]
     parameters: tuple[Parameter, ...] = ()
     default_mapping: str | None = None
 
@@ -124,7 +126,7 @@ class ConfiguredScheme:
 
     def place(self, request: Request) -> Any:
         """Where this request's response belongs, in the terms of the scheduler."""
-        return self.scheme.place(request, self.mapping)
+        return self.scheme.place(request, self.mapping, self.values)
 
 
 MappingLoader = Callable[[str, Mapping[str, str]], PriorityMapping]

@@ -10,8 +10,8 @@ P = TypeVar("P")
 class StreamTable(Generic[P]):
     """Book-keeping half of a scheduler; a policy fills in the hooks and `pick`.
 
-    Hooks are called only on changes: _enter when a stream becomes ready, _leave when it stops being so (its turn is to be
-    kept), _forget when it closes (after _leave).
+    Hooks are called only on changes: _place when a stream gets a placement, _enter when it becomes ready, _leave when it stops
+    being so (its turn is to be kept), _forget when it closes (after _leave).
     """
 
     def __init__(self) -> None:
@@ -22,6 +22,7 @@ class StreamTable(Generic[P]):
         if stream_id in self._placements:
             raise ValueError(f"stream {stream_id} is open already")
         self._placements[stream_id] = placement
+        self._place(stream_id, placement)
         self._ready[stream_id] = None
         self._enter(stream_id, placement)
 
@@ -32,6 +33,7 @@ class StreamTable(Generic[P]):
         if ready:
             self._leave(stream_id, self._placements[stream_id])
         self._placements[stream_id] = placement
+        self._place(stream_id, placement)
         if ready:
             self._enter(stream_id, placement)
 
@@ -55,6 +57,9 @@ class StreamTable(Generic[P]):
     def is_steady(self) -> bool:
         """Never promised unless a policy knows better."""
         return False
+
+    def _place(self, stream_id: int, placement: P) -> None:
+        """The stream has this placement from now on; it is not ready at this moment."""
 
     def _enter(self, stream_id: int, placement: P) -> None:
         """The stream became ready."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mixedsched.mapping import PriorityMapping
 from mixedsched.priority import Priority
 from mixedsched.request import Request
-from mixedsched.scheme import Parameter
+from mixedsched.scheme import Parameter, Values
 
 ALPHA = Parameter(
     "alpha",
@@ -23,6 +23,6 @@ HIGH_MEDIA = Parameter(
 )
 
 
-def by_mapping(request: Request, mapping: PriorityMapping | None) -> Priority:
+def by_mapping(request: Request, mapping: PriorityMapping | None, _values: Values) -> Priority:
     assert mapping is not None, "schemes that place by mapping name a default one"
     return mapping.priority_for(request)

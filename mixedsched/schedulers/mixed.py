@@ -50,6 +50,9 @@ class Mixed(StreamTable[Priority]):
             self._blocks.sent(stream_id)
         self._draining_shares = placement.incremental and not self._interrupts
 
+    def is_steady(self) -> bool:
+        return bool(self._blocks) and not (self._shares and self._draining_shares)
+
 
 SCHEMES = (
     Scheme(

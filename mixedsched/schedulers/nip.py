@@ -31,6 +31,9 @@ class NonIncremental(StreamTable[Priority]):
     def sent(self, stream_id: int, size_bytes: int, again_bytes: int = 0) -> None:  # noqa: ARG002 - blocks are not rationed
         self._blocks.sent(stream_id)
 
+    def is_steady(self) -> bool:
+        return True
+
 
 SCHEMES = (
     Scheme(

@@ -26,6 +26,9 @@ class Sequential(StreamTable[None]):
     def sent(self, stream_id: int, size_bytes: int, again_bytes: int = 0) -> None:
         """Sending changes no order here."""
 
+    def is_steady(self) -> bool:
+        return True
+
 
 SCHEMES = (
     Scheme(
@@ -35,6 +38,6 @@ SCHEMES = (
         source="Gupta & Bartos, arXiv 2404.17439 (standard delivery); aioquic 0.9.25 and before; fifo of Marx et al. 2019",
         needs="nothing",
         create=lambda _: Sequential(),
-        place=lambda _request, _mapping: None,
+        place=lambda _request, _mapping, _values: None,
     ),
 )

@@ -40,6 +40,9 @@ class Stock(StreamTable[None]):
         if stream_id in self._queue:
             self._queue.push(stream_id, self._turn[stream_id])
 
+    def is_steady(self) -> bool:
+        return len(self._queue) == 1
+
 
 SCHEMES = (
     Scheme(
@@ -49,6 +52,6 @@ SCHEMES = (
         source="aioquic 1.0.0 to 1.7.2, stream service queue",
         needs="nothing",
         create=lambda _: Stock(),
-        place=lambda _request, _mapping: None,
+        place=lambda _request, _mapping, _values: None,
     ),
 )

@@ -14,7 +14,17 @@ from mixedsched.schedulers import SCHEMES
 from mixedsched.scheme import Scheduler
 from tests.schedulers.wire import create, placement_for
 
-SPECS = [*SCHEMES, "ip:alpha=0", "ip:alpha=0.5", "mixed:n_interrupts_i=no", "mixed:alpha=0.5,high_media=N"]
+SPECS = [
+    *SCHEMES,
+    "ip:alpha=0",
+    "ip:alpha=0.5",
+    "mixed:n_interrupts_i=no",
+    "mixed:alpha=0.5,high_media=N",
+    "batched-rr:packets=3",
+    "p+:chain=dfifo,linger=3",
+    "s+:linger=2",
+    "spdyrr:inside=wrr",
+]
 priorities = st.builds(Priority, st.integers(0, 7), st.booleans())
 every_spec = pytest.mark.parametrize("spec", SPECS)
 

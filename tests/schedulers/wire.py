@@ -1,7 +1,8 @@
 """Scripts of streams, and the order in which a scheduler puts them on the wire.
 
-A script is a list of streams "NAME+COUNT[:priority field]", for instance "A4:u=3,i B2:u=0": stream A has four packets to
-send and urgency 3, incremental. Names become stream IDs 0, 4, 8 ... in order of appearance.
+A script is a list of streams "NAME+COUNT[:description]". A description is a priority field, as in "A4:u=3,i B2:u=0" (stream A
+has four packets to send and urgency 3, incremental), or a kind with flags, as in "A4:script+in_head B2:image", maybe with
+Chromium's priority: "A4:font@High". Names become stream IDs 0, 4, 8 ... in order of appearance.
 """
 
 from __future__ import annotations
@@ -9,11 +10,14 @@ from __future__ import annotations
 from typing import Any
 
 from mixedsched import catalog
+from mixedsched.page import derive_chromium_priority, derive_incremental
 from mixedsched.priority import Priority, parse_field
+from mixedsched.request import ChromiumPriority, Flag, Kind, Request, chromium_priority_of
 from mixedsched.schedulers import SCHEMES
 from mixedsched.scheme import ConfiguredScheme, Scheduler, configure
 
-PACKET_BYTES = 1200
+PACKET_BYTES = 1400
+MIMES = {"document": "text/html", "stylesheet": "text/css", "script": "text/javascript", "xhr": "application/json"}
 
 
 def scheme(spec: str) -> ConfiguredScheme:
@@ -25,8 +29,42 @@ def create(spec: str) -> Scheduler[Any]:
 
 
 def placement_for(spec: str, priority: Priority) -> Any:
-    """What the scheduler of this scheme understands, given an EPS priority as placement."""
-    return None if scheme(spec).scheme.default_mapping is None else priority
+    """What the scheduler of this scheme understands: an EPS priority as it is, else the placement of some request."""
+    configured = scheme(spec)
+    if configured.scheme.default_mapping is not None:
+        return priority
+    kinds = tuple(Kind)
+    return configured.place(
+        Request(
+            stream_id=4,
+            path="/",
+            kind=kinds[(priority.urgency + 3 * priority.incremental) % len(kinds)],
+            signal=priority,
+            signalled=True,
+            chromium_priority=chromium_priority_of(priority),
+        )
+    )
+
+
+def place(spec: str, stream_id: int, description: str) -> Any:
+    """The placement of a stream that is described like this."""
+    if "=" in description or description in {"", "i"}:
+        return placement_for(spec, parse_field([description.encode()]))
+    what, _, priority = description.partition("@")
+    kind, *flags = what.split("+")
+    found = frozenset(Flag(flag) for flag in flags)
+    seen = ChromiumPriority(priority) if priority else derive_chromium_priority(Kind(kind), found)
+    return scheme(spec).place(
+        Request(
+            stream_id=stream_id,
+            path="/",
+            kind=Kind(kind),
+            signal=Priority(seen.rank, derive_incremental(Kind(kind))),
+            chromium_priority=seen,
+            mime=MIMES.get(kind, kind),
+            flags=found,
+        )
+    )
 
 
 class Wire:
@@ -43,11 +81,11 @@ class Wire:
     def add(self, script: str) -> Wire:
         """Open the streams of a script."""
         for item in script.split():
-            head, _, field = item.partition(":")
+            head, _, description = item.partition(":")
             name, count = head[0], int(head[1:])
             stream_id = 4 * len(self.names)
             self.names[stream_id], self.left[stream_id] = name, count
-            self.scheduler.open(stream_id, placement_for(self.spec, parse_field([field.encode()])))
+            self.scheduler.open(stream_id, place(self.spec, stream_id, description))
         return self
 
     def id_of(self, name: str) -> int:
@@ -61,8 +99,8 @@ class Wire:
         self.scheduler.resume(self.id_of(name))
         return self
 
-    def move(self, name: str, field: str) -> Wire:
-        self.scheduler.reprioritize(self.id_of(name), placement_for(self.spec, parse_field([field.encode()])))
+    def move(self, name: str, description: str) -> Wire:
+        self.scheduler.reprioritize(self.id_of(name), place(self.spec, self.id_of(name), description))
         return self
 
     def send(self, packets: int = 10_000) -> Wire:

@@ -1,0 +1,182 @@
+"""`bucket` and `bucket-html`: priority buckets with three levels of concurrency (Meenan's proposal of January 2019)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+
+from mixedsched.mapping import PriorityMapping
+from mixedsched.request import ChromiumPriority, Flag, Kind, Request
+from mixedsched.schedulers import _marx
+from mixedsched.schedulers._base import StreamTable
+from mixedsched.schedulers._heap import KeyedHeap
+from mixedsched.schedulers._marx import is_delayed, is_visible, kind_of
+from mixedsched.schedulers._queue import Fifo
+from mixedsched.schedulers._round import RoundRobin
+from mixedsched.scheme import Parameter, Scheme, Values
+
+BUCKETS = 64
+
+
+class Concurrency(IntEnum):
+    """How the responses of one bucket go together."""
+
+    SHARED = 1
+    SHARED_SEQUENTIAL = 2
+    EXCLUSIVE_SEQUENTIAL = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """priority: 63 first, 0 last."""
+
+    priority: int
+    concurrency: Concurrency
+
+    def __str__(self) -> str:
+        return f"[{self.priority},{self.concurrency.value}]"
+
+
+class _Contents:
+    """One bucket: the exclusive ones one after another before all others; then a packet of the first sequential one and a
+    packet of a shared one in turn, beginning with the former; a half that has nothing yields."""
+
+    def __init__(self) -> None:
+        self._queues: dict[Concurrency, Fifo | RoundRobin] = {
+            Concurrency.EXCLUSIVE_SEQUENTIAL: Fifo(),
+            Concurrency.SHARED_SEQUENTIAL: Fifo(),
+            Concurrency.SHARED: RoundRobin(),
+        }
+        self._shared_is_next = False
+
+    def __len__(self) -> int:
+        return sum(len(queue) for queue in self._queues.values())
+
+    def queue(self, concurrency: Concurrency) -> Fifo | RoundRobin:
+        return self._queues[concurrency]
+
+    @property
+    def turn(self) -> Concurrency:
+        """Whose packet is next."""
+        if self._queues[Concurrency.EXCLUSIVE_SEQUENTIAL]:
+            return Concurrency.EXCLUSIVE_SEQUENTIAL
+        if self._shared_is_next:
+            return Concurrency.SHARED if self._queues[Concurrency.SHARED] else Concurrency.SHARED_SEQUENTIAL
+        return Concurrency.SHARED_SEQUENTIAL if self._queues[Concurrency.SHARED_SEQUENTIAL] else Concurrency.SHARED
+
+    def sent(self, stream_id: int, concurrency: Concurrency, size_bytes: int) -> None:
+        if concurrency is not Concurrency.EXCLUSIVE_SEQUENTIAL:
+            self._shared_is_next = concurrency is Concurrency.SHARED_SEQUENTIAL
+        self._queues[concurrency].sent(stream_id, size_bytes)
+
+
+class Buckets(StreamTable[Bucket]):
+    """The best bucket that has something to send, at every packet."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._buckets = tuple(_Contents() for _ in range(BUCKETS))
+        self._filled: KeyedHeap[int] = KeyedHeap()  # priorities, the highest first
+
+    def _enter(self, stream_id: int, placement: Bucket) -> None:
+        self._buckets[placement.priority].queue(placement.concurrency).enter(stream_id, 1)
+        self._filled.push(placement.priority, -placement.priority)
+
+    def _leave(self, stream_id: int, placement: Bucket) -> None:
+        bucket = self._buckets[placement.priority]
+        bucket.queue(placement.concurrency).leave(stream_id)
+        if not bucket:
+            self._filled.discard(placement.priority)
+
+    def pick(self) -> int | None:
+        priority = self._filled.first()
+        if priority is None:
+            return None
+        bucket = self._buckets[priority]
+        return bucket.queue(bucket.turn).first()
+
+    def sent(self, stream_id: int, size_bytes: int, again_bytes: int = 0) -> None:  # noqa: ARG002 - repeats cost capacity too
+        placement = self._placements[stream_id]
+        self._buckets[placement.priority].sent(stream_id, placement.concurrency, size_bytes)
+
+    def is_steady(self) -> bool:
+        priority = self._filled.first()
+        return priority is not None and self._buckets[priority].turn is Concurrency.EXCLUSIVE_SEQUENTIAL
+
+
+TABLE = Parameter(
+    "table",
+    "responses that no rule names go to [0,2] (the published code) or to [31,1], as the proposal's figure has it",
+    default="code",
+    choices=("code", "figure7"),
+)
+
+
+def _bucket(priority: int, concurrency: int) -> Bucket:
+    return Bucket(priority, Concurrency(concurrency))
+
+
+def bucket_of(request: Request, values: Values) -> Bucket:
+    """The proposal's sample: what is critical or seen first in 63, the rest in 31, what nothing is known of in 0."""
+    hints = request.hints
+    if is_delayed(request):  # of whatever kind, as the published code tests it
+        return _bucket(31, 2)
+    match kind_of(request, values):
+        case Kind.SCRIPT | Kind.STYLESHEET:
+            return _bucket(63 if hints & {Flag.IN_HEAD, Flag.CRITICAL} else 31, 3)
+        case Kind.FONT:
+            return _bucket(31 if Flag.PRELOAD in hints else 63, 2)
+        case Kind.DOCUMENT:
+            return _bucket(31, 2)
+        case Kind.IMAGE:
+            return _bucket(63 if is_visible(request) else 31, 1)
+        case Kind.XHR if values["table"] == "code":
+            return _bucket(31, 3)
+        case Kind.MEDIA:
+            return _bucket(31, 1)
+        case _ if values["table"] == "code":
+            return _bucket(0, 2)
+    if Flag.CRITICAL in hints:
+        return _bucket(63, 3)
+    is_prefetch = request.chromium_priority is ChromiumPriority.VERY_LOW
+    return _bucket(0, 2) if is_prefetch else _bucket(31, 1)
+
+
+def _place(request: Request, _mapping: PriorityMapping | None, values: Values) -> Bucket:
+    return bucket_of(request, values)
+
+
+def _place_html_first(request: Request, _mapping: PriorityMapping | None, values: Values) -> Bucket:
+    return _bucket(63, 2) if request.kind is Kind.DOCUMENT and not is_delayed(request) else bucket_of(request, values)
+
+
+def _scheme(name: str, description: str, source: str, place: Callable[..., Bucket]) -> Scheme:
+    return Scheme(
+        name=name,
+        description=description,
+        source=source,
+        needs="kind, and from the manifest: in_head, critical, async, defer, preload, above_fold, hero "
+        "(else inferred from Chromium's priority)",
+        create=lambda _: Buckets(),
+        place=place,
+        parameters=(TABLE, _marx.SVG),
+    )
+
+
+SCHEMES = (
+    _scheme(
+        "bucket",
+        "Strict buckets; in one, critical style sheets and scripts go one after another first, then what must be whole "
+        "(fonts, documents) and what may be shared (images) alternate packet by packet. Visible images share the best bucket.",
+        f"{_marx.SOURCE}, bucket; P. Meenan's proposal of January 2019",
+        _place,
+    ),
+    _scheme(
+        "bucket-html",
+        "As bucket, but documents are in the best bucket too: they alternate with visible images, and only critical style "
+        "sheets and scripts interrupt them.",
+        f"{_marx.SOURCE}, bucket HTML",
+        _place_html_first,
+    ),
+)
