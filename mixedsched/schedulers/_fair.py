@@ -37,7 +37,8 @@ class ByteFair:
 
     def sent(self, member: int, size_bytes: int) -> None:
         start = self._virtual_bytes.get(member, self._now)  # a member may be charged that never was ready here
-        self._now = max(self._now, start)
+        if start > self._now:
+            self._now = start
         self._virtual_bytes[member] = start + size_bytes
         if member in self._ready:
             self._ready.push(member, start + size_bytes)

@@ -29,12 +29,17 @@ class KeyedHeap(Generic[K]):
         return stream_id in self._keys
 
     def push(self, stream_id: int, key: K) -> None:
-        if stream_id in self._keys and self._keys[stream_id] == key:
+        heap, keys = self._heap, self._keys
+        old = keys.get(stream_id)
+        if old == key:
             return
-        self._keys[stream_id] = key
-        heapq.heappush(self._heap, (key, stream_id))
-        if len(self._heap) > 2 * len(self._keys) + _SLACK:
-            self._heap = [(key, stream_id) for stream_id, key in self._keys.items()]
+        keys[stream_id] = key
+        if old is not None and heap[0] == (old, stream_id):  # the one in turn moves back, the usual case
+            heapq.heapreplace(heap, (key, stream_id))
+            return
+        heapq.heappush(heap, (key, stream_id))
+        if len(heap) > 2 * len(keys) + _SLACK:
+            self._heap = [(key, stream_id) for stream_id, key in keys.items()]
             heapq.heapify(self._heap)
 
     def discard(self, stream_id: int) -> None:
@@ -48,7 +53,7 @@ class KeyedHeap(Generic[K]):
         heap, keys = self._heap, self._keys
         while heap:
             key, stream_id = heap[0]
-            if stream_id in keys and keys[stream_id] == key:
+            if keys.get(stream_id) == key:
                 return stream_id
             heapq.heappop(heap)
         return None

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mixedsched.schedulers._base import StreamTable
+from mixedsched.schedulers._filled import FilledLevels
 from mixedsched.schedulers._queue import Queue
 
 
@@ -26,25 +27,29 @@ class StrictLevels(StreamTable[Level]):
     def __init__(self, levels: int, discipline: Callable[[], Queue]) -> None:
         super().__init__()
         self._queues = tuple(discipline() for _ in range(levels))
+        self._filled = FilledLevels()
 
     def _enter(self, stream_id: int, placement: Level) -> None:
         self._queues[placement.level].enter(stream_id, placement.weight)
+        self._filled.add(placement.level)
 
     def _leave(self, stream_id: int, placement: Level) -> None:
-        self._queues[placement.level].leave(stream_id)
+        queue = self._queues[placement.level]
+        queue.leave(stream_id)
+        if not queue:
+            self._filled.discard(placement.level)
 
     def _forget(self, stream_id: int) -> None:
         for queue in self._queues:
             queue.forget(stream_id)
 
     def pick(self) -> int | None:
-        for queue in self._queues:
-            if queue:
-                return queue.first()
-        return None
+        level = self._filled.first()
+        return self._queues[level].first() if level >= 0 else None
 
     def sent(self, stream_id: int, size_bytes: int, again_bytes: int = 0) -> None:  # noqa: ARG002 - repeats cost capacity too
         self._queues[self._placements[stream_id].level].sent(stream_id, size_bytes)
 
     def is_steady(self) -> bool:
-        return next((queue.is_steady() for queue in self._queues if queue), False)
+        level = self._filled.first()
+        return level >= 0 and self._queues[level].is_steady()

@@ -23,6 +23,7 @@ class UrgencyShares:
         self._virtual_time = [0.0] * (URGENCY_MAX + 1)  # bytes sent by the level over its weight
         self._now = 0.0
         self._ready_count = 0
+        self._weights: dict[int, float] = {}  # of the levels with ready responses, in order of urgency
 
     def __len__(self) -> int:
         return self._ready_count
@@ -32,10 +33,17 @@ class UrgencyShares:
             self._virtual_time[urgency] = max(self._virtual_time[urgency], self._now)
         self._levels[urgency].enter(stream_id)
         self._ready_count += 1
+        self._weigh()
 
     def leave(self, stream_id: int, urgency: int) -> None:
         self._levels[urgency].leave(stream_id)
         self._ready_count -= 1
+        self._weigh()
+
+    def _weigh(self) -> None:
+        """Shares change when responses come and go, not when they are served."""
+        ready = [urgency for urgency, level in enumerate(self._levels) if level]
+        self._weights = {urgency: self.level_weight(urgency) for urgency in ready}
 
     def forget(self, stream_id: int) -> None:
         for level in self._levels:
@@ -48,14 +56,18 @@ class UrgencyShares:
         return members * one
 
     def first(self) -> int | None:
-        ready = [urgency for urgency, level in enumerate(self._levels) if level]
-        if not ready:
-            return None
-        return self._levels[min(ready, key=lambda urgency: (self._virtual_time[urgency], urgency))].first()
+        times = self._virtual_time
+        best = -1
+        for urgency in self._weights:
+            if best < 0 or times[urgency] < times[best]:
+                best = urgency
+        return self._levels[best].first() if best >= 0 else None
 
     def sent(self, stream_id: int, urgency: int, size_bytes: int) -> None:
-        level = self._levels[urgency]
-        level.sent(stream_id, size_bytes)
-        self._now = max(self._now, self._virtual_time[urgency])
-        if level:
-            self._virtual_time[urgency] += size_bytes / self.level_weight(urgency)
+        self._levels[urgency].sent(stream_id, size_bytes)
+        time = self._virtual_time[urgency]
+        if time > self._now:
+            self._now = time
+        weight = self._weights.get(urgency)
+        if weight is not None:
+            self._virtual_time[urgency] = time + size_bytes / weight

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -10,13 +10,14 @@ from mixedsched.mapping import PriorityMapping
 from mixedsched.request import ChromiumPriority, Flag, Kind, Request
 from mixedsched.schedulers import _marx
 from mixedsched.schedulers._base import StreamTable
-from mixedsched.schedulers._heap import KeyedHeap
+from mixedsched.schedulers._filled import FilledLevels
 from mixedsched.schedulers._marx import is_delayed, is_visible, kind_of
-from mixedsched.schedulers._queue import Fifo
+from mixedsched.schedulers._queue import Fifo, Queue
 from mixedsched.schedulers._round import RoundRobin
 from mixedsched.scheme import Parameter, Scheme, Values
 
 BUCKETS = 64
+_BEST = BUCKETS - 1
 
 
 class Concurrency(IntEnum):
@@ -43,32 +44,40 @@ class _Contents:
     packet of a shared one in turn, beginning with the former; a half that has nothing yields."""
 
     def __init__(self) -> None:
-        self._queues: dict[Concurrency, Fifo | RoundRobin] = {
-            Concurrency.EXCLUSIVE_SEQUENTIAL: Fifo(),
-            Concurrency.SHARED_SEQUENTIAL: Fifo(),
-            Concurrency.SHARED: RoundRobin(),
+        self._exclusive, self._sequential, self._shared = Fifo(), Fifo(), RoundRobin()
+        self._queues: Mapping[Concurrency, Queue] = {
+            Concurrency.EXCLUSIVE_SEQUENTIAL: self._exclusive,
+            Concurrency.SHARED_SEQUENTIAL: self._sequential,
+            Concurrency.SHARED: self._shared,
         }
         self._shared_is_next = False
 
     def __len__(self) -> int:
-        return sum(len(queue) for queue in self._queues.values())
+        return len(self._exclusive) + len(self._sequential) + len(self._shared)
 
-    def queue(self, concurrency: Concurrency) -> Fifo | RoundRobin:
-        return self._queues[concurrency]
+    def enter(self, stream_id: int, concurrency: Concurrency) -> None:
+        self._queues[concurrency].enter(stream_id, 1)
+
+    def leave(self, stream_id: int, concurrency: Concurrency) -> None:
+        self._queues[concurrency].leave(stream_id)
 
     @property
-    def turn(self) -> Concurrency:
-        """Whose packet is next."""
-        if self._queues[Concurrency.EXCLUSIVE_SEQUENTIAL]:
-            return Concurrency.EXCLUSIVE_SEQUENTIAL
-        if self._shared_is_next:
-            return Concurrency.SHARED if self._queues[Concurrency.SHARED] else Concurrency.SHARED_SEQUENTIAL
-        return Concurrency.SHARED_SEQUENTIAL if self._queues[Concurrency.SHARED_SEQUENTIAL] else Concurrency.SHARED
+    def is_exclusive(self) -> bool:
+        """Whether one after another is the rule at present."""
+        return len(self._exclusive) > 0
+
+    def first(self) -> int | None:
+        stream_id = self._exclusive.first()
+        if stream_id is not None:
+            return stream_id
+        before, after = (self._shared, self._sequential) if self._shared_is_next else (self._sequential, self._shared)
+        stream_id = before.first()
+        return after.first() if stream_id is None else stream_id
 
     def sent(self, stream_id: int, concurrency: Concurrency, size_bytes: int) -> None:
         if concurrency is not Concurrency.EXCLUSIVE_SEQUENTIAL:
             self._shared_is_next = concurrency is Concurrency.SHARED_SEQUENTIAL
-        self._queues[concurrency].sent(stream_id, size_bytes)
+            self._queues[concurrency].sent(stream_id, size_bytes)
 
 
 class Buckets(StreamTable[Bucket]):
@@ -77,32 +86,29 @@ class Buckets(StreamTable[Bucket]):
     def __init__(self) -> None:
         super().__init__()
         self._buckets = tuple(_Contents() for _ in range(BUCKETS))
-        self._filled: KeyedHeap[int] = KeyedHeap()  # priorities, the highest first
+        self._filled = FilledLevels()  # counted from the best bucket
 
     def _enter(self, stream_id: int, placement: Bucket) -> None:
-        self._buckets[placement.priority].queue(placement.concurrency).enter(stream_id, 1)
-        self._filled.push(placement.priority, -placement.priority)
+        self._buckets[placement.priority].enter(stream_id, placement.concurrency)
+        self._filled.add(_BEST - placement.priority)
 
     def _leave(self, stream_id: int, placement: Bucket) -> None:
         bucket = self._buckets[placement.priority]
-        bucket.queue(placement.concurrency).leave(stream_id)
+        bucket.leave(stream_id, placement.concurrency)
         if not bucket:
-            self._filled.discard(placement.priority)
+            self._filled.discard(_BEST - placement.priority)
 
     def pick(self) -> int | None:
-        priority = self._filled.first()
-        if priority is None:
-            return None
-        bucket = self._buckets[priority]
-        return bucket.queue(bucket.turn).first()
+        level = self._filled.first()
+        return self._buckets[_BEST - level].first() if level >= 0 else None
 
     def sent(self, stream_id: int, size_bytes: int, again_bytes: int = 0) -> None:  # noqa: ARG002 - repeats cost capacity too
         placement = self._placements[stream_id]
         self._buckets[placement.priority].sent(stream_id, placement.concurrency, size_bytes)
 
     def is_steady(self) -> bool:
-        priority = self._filled.first()
-        return priority is not None and self._buckets[priority].turn is Concurrency.EXCLUSIVE_SEQUENTIAL
+        level = self._filled.first()
+        return level >= 0 and self._buckets[_BEST - level].is_exclusive
 
 
 TABLE = Parameter(

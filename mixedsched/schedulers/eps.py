@@ -5,6 +5,7 @@ from __future__ import annotations
 from mixedsched.priority import URGENCY_MAX, Priority
 from mixedsched.schedulers._base import StreamTable
 from mixedsched.schedulers._fair import ByteFair
+from mixedsched.schedulers._filled import FilledLevels
 from mixedsched.schedulers._heap import KeyedHeap
 from mixedsched.schedulers._placing import by_mapping
 from mixedsched.scheme import Scheme
@@ -58,19 +59,25 @@ class ExtensiblePriorities(StreamTable[Priority]):
     def __init__(self) -> None:
         super().__init__()
         self._levels = tuple(_Level() for _ in range(URGENCY_MAX + 1))
+        self._filled = FilledLevels()
 
     def _enter(self, stream_id: int, placement: Priority) -> None:
         self._levels[placement.urgency].enter(stream_id, placement.incremental)
+        self._filled.add(placement.urgency)
 
     def _leave(self, stream_id: int, placement: Priority) -> None:
-        self._levels[placement.urgency].leave(stream_id, placement.incremental)
+        level = self._levels[placement.urgency]
+        level.leave(stream_id, placement.incremental)
+        if not level:
+            self._filled.discard(placement.urgency)
 
     def _forget(self, stream_id: int) -> None:
         for level in self._levels:
             level.forget(stream_id)
 
     def pick(self) -> int | None:
-        return next((level.first() for level in self._levels if level), None)
+        urgency = self._filled.first()
+        return self._levels[urgency].first() if urgency >= 0 else None
 
     def sent(self, stream_id: int, size_bytes: int, again_bytes: int = 0) -> None:  # noqa: ARG002 - repeats cost capacity too
         placement = self._placements[stream_id]
