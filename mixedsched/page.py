@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -144,7 +145,7 @@ class Page(BaseModel):
             raise PageError(f"{origin} is not JSON", why=str(error)) from error
         return cls.from_dict(data, origin)
 
-    @property
+    @cached_property
     def main(self) -> Resource:
         """The main document: the resource flagged `main`, else the first."""
         return next((item for item in self.resources if Flag.MAIN in item.flags), self.resources[0])

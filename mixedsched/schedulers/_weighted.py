@@ -68,13 +68,15 @@ class WeightedFair:
         time = self._times.get(member)
         if time is None:
             return
-        cost = (QUANTUM_BYTES if self._by_packets else size_bytes) * self._per_byte[member]
-        self._times[member] = time + cost
-        if self._heap[0] == (time, member):
+        then = time + (QUANTUM_BYTES if self._by_packets else size_bytes) * self._per_byte[member]
+        self._times[member] = then
+        heap = self._heap
+        head_time, head = heap[0]
+        if head == member and head_time == time:
             self._now = time
-            heapq.heapreplace(self._heap, (time + cost, member))
+            heapq.heapreplace(heap, (then, member))
         else:
-            heapq.heappush(self._heap, (time + cost, member))
+            heapq.heappush(heap, (then, member))
 
     def is_steady(self) -> bool:
         return False

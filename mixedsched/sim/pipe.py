@@ -112,10 +112,14 @@ class _PipeLoad:
 
     def _next_event_us(self) -> int | None:
         """When something happens next that the scheduler or the client learns of."""
-        events = [self._playback.next_due_us(), self._leaving and self._leaving[0]]
+        event_us = self._playback.next_due_us()
+        if self._leaving is not None and (event_us is None or self._leaving[0] < event_us):
+            event_us = self._leaving[0]
         if self._path is not None:
-            events.append(self._path.next_due_us())
-        return min((at_us for at_us in events if at_us is not None), default=None)
+            arrives_us = self._path.next_due_us()
+            if arrives_us is not None and (event_us is None or arrives_us < event_us):
+                event_us = arrives_us
+        return event_us
 
     def _admit(self) -> None:
         """Requests that leave by now are with the server at once. One without any bytes to wait for is answered thereby."""
@@ -265,9 +269,8 @@ class _PipeLoad:
         if is_complete:
             response.complete_us = self._now_us
             self._playback.completed(response.index, self._now_us)
-        else:
-            body_bytes = max(0, delivered_bytes - response.header_bytes)
-            self._playback.delivered(response.index, body_bytes, self._now_us)
+        elif delivered_bytes >= response.header_bytes:
+            self._playback.delivered(response.index, delivered_bytes - response.header_bytes, self._now_us)
 
     def _load(self) -> PageLoad:
         names = {stream_id: self._page.resources[item.index].id for stream_id, item in self._responses.items()}
@@ -286,7 +289,7 @@ class _PipeLoad:
                 )
                 for stream_id, item in self._responses.items()
             ),
-            order=tuple((names[stream_id], packets) for stream_id, packets in zip(streams, counts, strict=True)),
+            order=tuple(zip([names[stream_id] for stream_id in streams], counts, strict=True)),
             deliveries=tuple(self._deliveries),
             facts={} if self._path is None else {"held_bytes": self._path.held_bytes},
         )

@@ -103,7 +103,7 @@ class Playback:
         return children[place].at_bytes if place < len(children) else None
 
     def delivered(self, index: int, body_bytes: int, now_us: int) -> None:
-        """So many bytes of a response's body are there in order (and at least its first packet)."""
+        """The response's headers are there, and so many bytes of its body in order."""
         children = self._discoveries.at_bytes[index]
         first = place = self._next_child[index]
         while place < len(children) and children[place].at_bytes <= body_bytes:

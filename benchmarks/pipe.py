@@ -1,0 +1,61 @@
+"""Rung `pipe`: packets scheduled in a second of one core, playback and metrics included, for every scheme."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+
+from mixedsched import catalog
+from mixedsched.page import PAGE_FORMAT, Page
+from mixedsched.schedulers import SCHEMES
+from mixedsched.scheme import configure
+from mixedsched.sim.pipe import PipeOptions, play_pipe
+from mixedsched.sim.playback import Discoveries
+from mixedsched.sim.record import to_record
+
+PAGES = 12
+BUFFERS_BYTES = (0, 14_000, 280_000, 1_000_000)
+KINDS = ("image",) * 9 + ("script",) * 6 + ("stylesheet", "xhr", "xhr", "font")
+
+
+def made_up_page(seed: int) -> Page:
+    """75 resources and 2 MB, the averages of recorded pages; most of them small, a few large."""
+    rng = random.Random(seed)
+    resources = [{"id": "html", "path": "/", "kind": "document", "body_bytes": 40_000, "flags": ["main", "critical"]}]
+    for index in range(74):
+        by_html = rng.random() < 0.6
+        found = (
+            {"found_by": "html", "found_when": "bytes", "found_at_bytes": rng.randrange(40_000)}
+            if by_html or not index
+            else {"found_by": f"r{rng.randrange(index)}", "found_when": "complete", "delay_ms": rng.randrange(300)}
+        )
+        size_bytes = min(400_000, round(rng.lognormvariate(9.2, 1.4)))
+        flags = ["in_head"] if rng.random() < 0.2 else ["async"] if rng.random() < 0.3 else []
+        resources.append(
+            {
+                "id": f"r{index}",
+                "path": f"/{index}",
+                "kind": rng.choice(KINDS),
+                "body_bytes": size_bytes,
+                "flags": flags,
+                **found,
+            }
+        )
+    return Page.from_dict({"format": PAGE_FORMAT, "name": f"made-up-{seed}", "resources": resources})
+
+
+def run() -> Iterator[str]:
+    pages = [Discoveries.of(made_up_page(seed)) for seed in range(PAGES)]
+    all_packets, all_s = 0, 0.0
+    for name in SCHEMES:
+        scheme = configure(name, SCHEMES, catalog.load_mapping)
+        packets, started_s = 0, time.process_time()
+        for page in pages:
+            for buffer_bytes in BUFFERS_BYTES:
+                packets += to_record(play_pipe(page, scheme, PipeOptions(send_buffer_bytes=buffer_bytes)))["packets"]
+        spent_s = time.process_time() - started_s
+        all_packets, all_s = all_packets + packets, all_s + spent_s
+        yield f"{name:12} {packets / spent_s / 1e6:5.2f} million packets/s"
+    loads = len(SCHEMES) * len(pages) * len(BUFFERS_BYTES)
+    yield f"{'all':12} {all_packets / all_s / 1e6:5.2f} million packets/s, {loads / all_s * 60:.0f} page loads a minute"
