@@ -35,26 +35,17 @@ class Queue(Protocol):
         """As Scheduler.is_steady."""
 
 
-class Fifo:
+class Fifo(KeyedHeap[int]):
     """The lowest number first, all of it. Stream IDs grow with time, so this is the order of requests."""
 
-    def __init__(self) -> None:
-        self._ready: KeyedHeap[int] = KeyedHeap()
-
-    def __len__(self) -> int:
-        return len(self._ready)
-
     def enter(self, member: int, weight: int) -> None:  # noqa: ARG002 - a queue of equals
-        self._ready.push(member, 0)
+        self.push(member, 0)
 
     def leave(self, member: int) -> None:
-        self._ready.discard(member)
+        self.discard(member)
 
     def forget(self, member: int) -> None:
-        self._ready.discard(member)
-
-    def first(self) -> int | None:
-        return self._ready.first()
+        self.discard(member)
 
     def sent(self, member: int, size_bytes: int) -> None:
         """Sending changes no order here."""

@@ -38,9 +38,10 @@ class Mixed(StreamTable[Priority]):
         self._blocks.forget(stream_id)
 
     def pick(self) -> int | None:
-        if self._shares and self._draining_shares and not self._blocks.is_in_progress:
+        if self._draining_shares and self._shares and not self._blocks.is_in_progress:
             return self._shares.first()
-        return self._blocks.first() if self._blocks else self._shares.first()
+        stream_id = self._blocks.first()
+        return self._shares.first() if stream_id is None else stream_id
 
     def sent(self, stream_id: int, size_bytes: int, again_bytes: int = 0) -> None:  # noqa: ARG002 - repeats cost capacity too
         placement = self._placements[stream_id]
