@@ -17,6 +17,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
+from rich.text import Text
 
 from mixedsched.errors import MixedschedError
 
@@ -24,6 +25,8 @@ Json = Annotated[bool, typer.Option("--json", help="Print the same facts as JSON
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
+
+_INDENT = (0, 0, 0, 4)
 
 
 def say_json(value: Any, *, indent: int | None = None) -> None:
@@ -77,10 +80,14 @@ class LineWriter:
 
 @dataclass(frozen=True, slots=True)
 class ListEntry:
-    """Something there is. facts: for machines, with at least name, description and source. lines: more for people, by label."""
+    """Something there is. facts: for machines, with at least name, description and source. lines: more for people, by label.
+
+    picture: shown under the description.
+    """
 
     facts: Mapping[str, Any]
     lines: Mapping[str, str]
+    picture: Text | None = None
 
 
 def say_list(entries: Sequence[ListEntry], as_json: bool) -> None:
@@ -90,9 +97,11 @@ def say_list(entries: Sequence[ListEntry], as_json: bool) -> None:
         return
     for entry in entries:
         out.print(f"[bold cyan]{escape(entry.facts['name'])}[/]")
-        lines = [escape(entry.facts["description"])]
+        out.print(Padding(escape(entry.facts["description"]), _INDENT))
+        if entry.picture is not None:
+            out.print(Padding(entry.picture, _INDENT))
         labelled = {**entry.lines, "source": entry.facts["source"]}
-        lines += [f"[dim]{escape(label)}:[/] {escape(text)}" for label, text in labelled.items() if text]
-        for line in lines:
-            out.print(Padding(line, (0, 0, 0, 4)))
+        for label, text in labelled.items():
+            if text:
+                out.print(Padding(f"[dim]{escape(label)}:[/] {escape(text)}", _INDENT))
         out.print()

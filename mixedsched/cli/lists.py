@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import typer
+from rich.text import Text
 
 from mixedsched import catalog
-from mixedsched.cli._output import Json, ListEntry, say_list
+from mixedsched.cli._output import Json, ListEntry, out, say_list
 from mixedsched.cli._sites import recipes
 from mixedsched.mapping import PriorityMapping
 from mixedsched.priority import Priority
 from mixedsched.profile import Direction, Profile
+from mixedsched.report.simulation import strip_text
 from mixedsched.request import ChromiumPriority, Kind
 from mixedsched.schedulers import SCHEMES
-from mixedsched.scheme import Parameter, Scheme
+from mixedsched.scheme import ConfiguredScheme, Parameter, configure
+from mixedsched.sim.example import LEGEND, example_order
 from mixedsched.sites import Recipe
 from mixedsched.units import format_bytes, format_rate
 
@@ -24,9 +27,21 @@ def register(app: typer.Typer) -> None:
         app.command(epilog=f"Example: mixedsched {command.__name__} --json")(command)
 
 
-def schemes(as_json: Json = False) -> None:
-    """List the delivery schemes: what each does, and where it comes from."""
-    say_list([_scheme_entry(scheme) for scheme in SCHEMES.values()], as_json)
+def schemes(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="Only these, maybe with parameters, as in batched-rr:packets=2.", metavar="[NAME...]"),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Explain the delivery schemes: what each does and needs to know, where it comes from, what it makes of an example."""
+    configured = [configure(name, SCHEMES, catalog.load_mapping) for name in names or SCHEMES]
+    say_list([_scheme_entry(scheme) for scheme in configured], as_json)
+    if not as_json:
+        out.print("[bold]The example[/], in order of request; one letter is one packet on an ideal wire:")
+        for letter, meaning in LEGEND.items():
+            sample = strip_text([(letter, 1)], 1, tuple(LEGEND))
+            out.print(Text.assemble("    ", sample, f" {meaning}"))
 
 
 def mappings(as_json: Json = False) -> None:
@@ -44,17 +59,28 @@ def sites(as_json: Json = False) -> None:
     say_list([_site_entry(recipe) for recipe in recipes()], as_json)
 
 
-def _scheme_entry(scheme: Scheme) -> ListEntry:
+def _scheme_entry(configured: ConfiguredScheme) -> ListEntry:
+    scheme = configured.scheme
+    order = example_order(configured)
     facts = {
-        "name": scheme.name,
+        "name": configured.label,
         "description": scheme.description,
         "source": scheme.source,
         "needs": scheme.needs,
         "default_mapping": scheme.default_mapping,
         "parameters": [_parameter_facts(parameter) for parameter in scheme.parameters],
+        "example_order": "".join(letter * packets for letter, packets in order),
     }
-    lines = {f"{item.name}={item.default}": item.description for item in scheme.parameters}
-    return ListEntry(facts, {**lines, "needs": scheme.needs, "mapping": scheme.default_mapping or ""})
+    lines = {f"{item.name}={_value_text(configured.values[item.name])}": item.description for item in scheme.parameters}
+    return ListEntry(
+        facts,
+        {**lines, "needs": scheme.needs, "mapping": configured.mapping.name if configured.mapping else ""},
+        strip_text(order, sum(packets for _, packets in order), tuple(LEGEND)),
+    )
+
+
+def _value_text(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:g}"
 
 
 def _parameter_facts(parameter: Parameter) -> dict[str, Any]:

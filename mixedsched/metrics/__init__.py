@@ -1,4 +1,7 @@
-"""The browser metrics. A file in this folder with a `METRIC` is a metric; there is no other registry."""
+"""The browser metrics. A file in this folder with a `METRIC` is a metric; there is no other registry.
+
+Files without one hold what is computed of simulated loads or of recorded packets instead.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,10 @@ from mixedsched.metrics._metric import Metric, Rating, Scale, Thresholds
 
 
 def _collect() -> tuple[Metric, ...]:
-    """The METRIC of every public module of this package, in the order of their `order`, then key."""
+    """The METRIC of every public module of this package that has one, in the order of their `order`, then key."""
     names = (module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
-    found: list[Metric] = [importlib.import_module(f"{__name__}.{name}").METRIC for name in names]
+    modules = (importlib.import_module(f"{__name__}.{name}") for name in names)
+    found: list[Metric] = [module.METRIC for module in modules if hasattr(module, "METRIC")]
     return tuple(sorted(found, key=lambda item: (item.order, item.key)))
 
 

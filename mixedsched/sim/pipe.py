@@ -272,6 +272,17 @@ class _PipeLoad:
         elif delivered_bytes >= response.header_bytes:
             self._playback.delivered(response.index, delivered_bytes - response.header_bytes, self._now_us)
 
+    def _jitter_facts(self) -> dict[str, str | int | bool]:
+        jitter = self._options.jitter
+        if jitter is None or self._path is None:
+            return {}
+        return {
+            "jitter": jitter.pattern,
+            "jitter_packets": f"{jitter.low}-{jitter.high}",
+            "hol_blocking": jitter.in_order,
+            "held_bytes": self._path.held_bytes,
+        }
+
     def _load(self) -> PageLoad:
         names = {stream_id: self._page.resources[item.index].id for stream_id, item in self._responses.items()}
         streams, counts = self._order
@@ -291,5 +302,5 @@ class _PipeLoad:
             ),
             order=tuple(zip([names[stream_id] for stream_id in streams], counts, strict=True)),
             deliveries=tuple(self._deliveries),
-            facts={} if self._path is None else {"held_bytes": self._path.held_bytes},
+            facts=self._jitter_facts(),
         )

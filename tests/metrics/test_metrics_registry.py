@@ -10,22 +10,24 @@ import mixedsched.metrics
 from mixedsched.errors import UsageError
 from mixedsched.metrics import METRICS, Metric, Rating, Thresholds, metric_named
 
+COMPUTED = {"byte_index", "hol", "paint"}  # of simulated loads and recorded packets, not of a browser's run
+
 
 def test_the_six_metrics_stand_in_table_order() -> None:
     assert [item.key for item in METRICS] == ["fcp_ms", "lcp_ms", "si_ms", "tbt_ms", "cls", "tti_ms"]
 
 
-def test_every_public_file_of_the_folder_is_a_metric() -> None:
+def test_every_file_of_the_folder_with_a_metric_is_found() -> None:
     folder = Path(mixedsched.metrics.__file__).parent
     files = {path.stem for path in folder.glob("*.py") if not path.stem.startswith("_")}
-    assert files == {item.short.lower() for item in METRICS}
+    assert files - COMPUTED == {item.short.lower() for item in METRICS}
 
 
 def test_exports_are_the_public_names() -> None:
     modules = {item.short.lower() for item in METRICS}
     public = {name for name in vars(mixedsched.metrics) if not name.startswith("_")}
     foreign = {"annotations", "importlib", "pkgutil", "UsageError", "nearest_hint"}
-    assert public - modules - foreign == set(mixedsched.metrics.__all__)
+    assert public - modules - COMPUTED - foreign == set(mixedsched.metrics.__all__)
 
 
 def test_a_metric_is_found_by_key_or_short_name() -> None:

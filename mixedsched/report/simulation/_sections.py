@@ -1,0 +1,102 @@
+"""Which pictures a set of loads has, in the order in which they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from mixedsched.report.simulation._jitter import jitter_view
+from mixedsched.report.simulation._loads import PageGroup, group_by_page
+from mixedsched.report.simulation._palette import kind_colour
+from mixedsched.report.simulation._panel import Panel
+from mixedsched.report.simulation._progress import progress_curves
+from mixedsched.report.simulation._scatter import speed_up_scatter
+from mixedsched.report.simulation._strip import schedule_strip
+from mixedsched.request import Kind
+from mixedsched.sim.load import PageLoad
+
+PAGES_IN_DETAIL = 4  # with more of them, three are chosen: a picture of every page would be read by nobody
+
+
+@dataclass(frozen=True)
+class PageSection:
+    """The pictures of one page. why: what it was chosen for, "" if it was not chosen among many."""
+
+    group: PageGroup
+    why: str
+    panels: tuple[Panel, ...]
+
+
+@dataclass(frozen=True)
+class Sections:
+    """Everything that is drawn of some loads."""
+
+    groups: tuple[PageGroup, ...]
+    overview: tuple[Panel, ...]
+    pages: tuple[PageSection, ...]
+
+    @property
+    def title(self) -> str:
+        if len(self.groups) == 1:
+            return f"Simulated loads of {self.groups[0].page.name}"
+        return f"Simulated loads of {len(self.groups)} pages"
+
+    @property
+    def summary(self) -> str:
+        """What was played, in a line."""
+        rows = [row.load for group in self.groups for row in group.rows]
+        schemes = list(dict.fromkeys(load.scheme for load in rows))
+        rungs = " and ".join(dict.fromkeys(load.rung for load in rows))
+        named = ", ".join(schemes) if len(schemes) <= 6 else f"{len(schemes)} schemes"
+        links = ", ".join(dict.fromkeys(str(load.facts["link"]) for load in rows if "link" in load.facts))
+        over = f" over {links}" if links else ""
+        return f"{len(rows)} {'load' if len(rows) == 1 else 'loads'} on rung {rungs}{over}: {named}"
+
+
+def sections_of(loads: Sequence[PageLoad]) -> Sections:
+    groups = group_by_page(loads)
+    overview = [panel for panel in (speed_up_scatter(groups, "atf"), speed_up_scatter(groups, "all")) if panel]
+    pages = [PageSection(group, why, _panels(group)) for group, why in _in_detail(groups)]
+    return Sections(tuple(groups), tuple(overview), tuple(pages))
+
+
+def _panels(group: PageGroup) -> tuple[Panel, ...]:
+    panels = (schedule_strip(group), progress_curves(group), jitter_view(group))
+    return tuple(panel for panel in panels if panel is not None)
+
+
+def _in_detail(groups: Sequence[PageGroup]) -> list[tuple[PageGroup, str]]:
+    """The pages that are drawn in detail: all if they are few, else where schemes matter most, typically, and least."""
+    if len(groups) <= PAGES_IN_DETAIL:
+        return [(group, "") for group in groups]
+    ranked = sorted(groups, key=lambda group: -_best_speed_up(group))  # stable: of equals, the first given
+    return [
+        (ranked[0], f"Of the {len(groups)} pages, the one on which the best scheme gains most."),
+        (ranked[len(ranked) // 2], f"A typical one: half of the {len(groups)} pages gain more from their best scheme."),
+        (ranked[-1], f"Of the {len(groups)} pages, the one on which the best scheme gains least."),
+    ]
+
+
+def _best_speed_up(group: PageGroup) -> float:
+    return max(group.speed_up(row, "atf") or 0.0 for row in group.rows)
+
+
+def colour_rules(sections: Sections) -> Markup:
+    """Style rules that paint every resource drawn, and the kinds of the keys, on white and on black paper."""
+    painted = [
+        (section.group.classes[name], colour)
+        for section in sections.pages
+        for name, colour in section.group.colours.items()
+    ]
+    painted += [
+        (kind_class(kind, strong), kind_colour(kind, strong=strong)) for kind in Kind for strong in (True, False)
+    ]
+    light = "".join(f".{name}{{stroke:{colour.light}}}" for name, colour in painted)
+    dark = "".join(f".{name}{{stroke:{colour.dark}}}" for name, colour in painted)
+    return Markup(f"{light}\n@media (prefers-color-scheme:dark){{{dark}}}")  # noqa: S704  made of our own names
+
+
+def kind_class(kind: Kind, strong: bool) -> str:
+    return f"k-{kind.value}{'-strong' if strong else ''}"

@@ -1,0 +1,43 @@
+"""The figures behind the pictures of many pages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mixedsched.report.simulation._loads import CHOSEN_NAMES, Chosen, PageGroup, mean
+
+
+@dataclass(frozen=True, slots=True)
+class ArmMeans:
+    """One arm over all pages. speed_up: arithmetic mean of the ratios, by set; best_on: pages on which no arm of the same
+    send buffer has a smaller ByteIndex above the fold."""
+
+    label: str
+    pages: int
+    speed_up: dict[Chosen, float | None]
+    best_on: int
+
+
+def means_by_arm(groups: Sequence[PageGroup]) -> list[ArmMeans]:
+    """In order of appearance."""
+    labels = dict.fromkeys(row.label for group in groups for row in group.rows)
+    best = dict.fromkeys(labels, 0)
+    ratios: dict[str, dict[Chosen, list[float]]] = {label: {chosen: [] for chosen in CHOSEN_NAMES} for label in labels}
+    pages = dict.fromkeys(labels, 0)
+    for group in groups:
+        least = {
+            size: min(row.byte_index_ms["atf"] for row in group.rows if row.load.send_buffer_bytes == size)
+            for size in dict.fromkeys(row.load.send_buffer_bytes for row in group.rows)
+        }
+        for row in group.rows:
+            pages[row.label] += 1
+            best[row.label] += row.byte_index_ms["atf"] <= least[row.load.send_buffer_bytes] * (1 + 1e-9)
+            for chosen in CHOSEN_NAMES:
+                ratio = group.speed_up(row, chosen)
+                if ratio is not None:
+                    ratios[row.label][chosen].append(ratio)
+    return [
+        ArmMeans(label, pages[label], {chosen: mean(ratios[label][chosen]) for chosen in CHOSEN_NAMES}, best[label])
+        for label in labels
+    ]
