@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
 
+from mixedsched.h3.certificate import make_repeatable_certificate
 from mixedsched.h3.response import BytesBody
 from mixedsched.h3.seam import ScheduledConnection
 from mixedsched.schedulers import SCHEMES
-from mixedsched.server.certificate import make_certificate
 
 CLIENT, SERVER = ("192.0.2.1", 1), ("192.0.2.2", 443)
 TOTAL_BYTES = 8_000_000
@@ -21,7 +21,7 @@ STEP_S = 0.002  # virtual time per exchange of datagrams
 
 def connections(scheduled: bool) -> tuple[QuicConnection, QuicConnection]:
     """A client and a server after their handshake."""
-    certificate = make_certificate(["bench.test"], repeatable=True)
+    certificate = make_repeatable_certificate(["bench.test"])
     client = QuicConnection(
         configuration=QuicConfiguration(
             is_client=True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
 import json
 import socket
 import tempfile
@@ -20,8 +21,8 @@ from mixedsched.errors import MissingPartError, MixedschedError
 from mixedsched.experiment.children import child
 from mixedsched.experiment.lab import Lab, Scene
 from mixedsched.experiment.model import Arm, Run, RunStatus
+from mixedsched.h3.certificate import make_certificate
 from mixedsched.profile import Direction, Profile
-from mixedsched.server.certificate import make_certificate
 from mixedsched.sites import Site
 
 _PROBES = 400
@@ -79,7 +80,7 @@ def _checked(name: str, prove: Callable[[], str]) -> Check:
 
 def _prove_certificate() -> str:
     hosts = ["a.test", "b.test", "127.0.0.1"]
-    certificate = make_certificate(hosts)
+    certificate = make_certificate(hosts, dt.datetime.now(dt.UTC))
     names = certificate.certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     covered = {*names.get_values_for_type(x509.DNSName), *map(str, names.get_values_for_type(x509.IPAddress))}
     missing = [host for host in hosts if host not in covered]

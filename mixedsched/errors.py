@@ -5,6 +5,7 @@ MixedschedError (1)
   InputError (3)           a mapping, page, profile or site is bad
     MappingError  PageError  ProfileError  SiteError
   MissingPartError (4)     browser, Node or a privilege is missing
+  PageLoadError (1)        a simulated page load cannot come to its end
 """
 
 from __future__ import annotations
@@ -74,6 +75,10 @@ class MissingPartError(MixedschedError):
     """Something that this machine must have is not there."""
 
     exit_code = ExitCode.MISSING_PART
+
+
+class PageLoadError(MixedschedError):
+    """A simulated page load cannot come to its end."""
 
 
 def nearest_hint(name: str, known: Iterable[str]) -> str:

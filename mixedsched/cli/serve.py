@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from typing import Annotated
 
@@ -12,10 +13,10 @@ from mixedsched import catalog
 from mixedsched.cli._output import Json, LineWriter, err, out, say_json
 from mixedsched.cli._sites import open_site, site_files
 from mixedsched.errors import UsageError
+from mixedsched.h3.certificate import make_certificate
 from mixedsched.h3.session import Served
 from mixedsched.schedulers import SCHEMES
 from mixedsched.scheme import configure
-from mixedsched.server.certificate import make_certificate
 from mixedsched.server.run import ServerSettings, run_server
 from mixedsched.udp import host_and_port
 from mixedsched.units import format_bytes
@@ -47,7 +48,7 @@ def serve(
         raise UsageError(f"there is no congestion control '{congestion_control}'", fix="choose cubic or reno")
     configured = configure(scheme, SCHEMES, catalog.load_mapping, mapping)
     opened = open_site(site)
-    certificate = make_certificate([*opened.hosts, "localhost", "127.0.0.1", "::1"])
+    certificate = make_certificate([*opened.hosts, "localhost", "127.0.0.1", "::1"], dt.datetime.now(dt.UTC))
 
     def listening(address: str, number: int) -> None:
         where = host_and_port(address, number)

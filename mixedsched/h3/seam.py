@@ -9,7 +9,11 @@ What is changed here:
   new data, and idle streams are not even looked at;
 - each stream's sender and receiver are of subclasses that report every change of state, and the sender pulls a body's
   bytes at the moment it may fill a frame with them, so nothing piles up ahead of the scheduler's choice;
-- a MAX_STREAM_DATA frame wakes the stream that it is for.
+- a MAX_STREAM_DATA frame wakes the stream that it is for;
+- for each packet aioquic walks `_streams`, a dictionary of all streams, to raise their flow-control limits; ours shows it
+  only those that received something since.
+
+`ObservedConnection` is the other end in virtual time: a client that tells which packets brought which stream data.
 
 `tests/h3/test_seam.py` says what is expected of aioquic, and fails with a clear message when a version moves it.
 """
@@ -19,24 +23,31 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from aioquic import tls
 from aioquic.buffer import Buffer, encode_uint_var  # type: ignore[attr-defined]
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection, QuicReceiveContext
 from aioquic.quic.events import StreamDataReceived, StreamReset
 from aioquic.quic.packet import QuicErrorCode, QuicStreamFrame
 from aioquic.quic.packet_builder import QuicDeliveryState
+from aioquic.quic.recovery import QuicPacketNumberWindow
 from aioquic.quic.stream import QuicStream, QuicStreamReceiver, QuicStreamSender
 
 from mixedsched.h3.response import Body
+from mixedsched.schedulers.sequential import Sequential
 from mixedsched.scheme import Scheduler
 
 FRAME_DATA = 0x00
+MAX_ACK_DELAY_S = 0.025  # what aioquic announces, the default of RFC 9000
 
 Sent = Callable[[int, int, bool], None]
 """(stream ID, size of a STREAM frame's data in bytes, whether it ends the stream)"""
 
 Discarded = Callable[[int], None]
 """(stream ID)"""
+
+Received = Callable[[int, list[tuple[int, int, int]]], None]
+"""(packet number, its STREAM frames as (stream ID, offset, size of the data in bytes))"""
 
 
 class PullingSender(QuicStreamSender):
@@ -128,6 +139,8 @@ class NotingReceiver(QuicStreamReceiver):
         event = super().handle_frame(frame)
         if self.is_finished:
             self._queue.note(self._id)
+        else:
+            self._queue.note_received(self._id)
         return event
 
     def handle_reset(self, *, final_size: int, error_code: int = QuicErrorCode.NO_ERROR) -> StreamReset | None:
@@ -144,11 +157,37 @@ class NotingReceiver(QuicStreamReceiver):
         self._queue.note(self._id)
 
 
+class StreamTable(dict[int, QuicStream]):
+    """Stands where aioquic keeps its streams by ID. All it walks them for is to raise flow-control limits."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._changed: dict[int, None] = {}
+
+    def note(self, stream_id: int) -> None:
+        """The stream has received something, or what was sent of its limit is lost."""
+        self._changed[stream_id] = None
+
+    def values(self) -> list[QuicStream]:  # type: ignore[override]
+        """The streams whose limit aioquic will raise or repeat; a full packet may make it leave off before the last."""
+        if self._changed:
+            self._changed = {
+                stream_id: None for stream_id in self._changed if stream_id in self and _needs_limit(self[stream_id])
+            }
+        return [self[stream_id] for stream_id in self._changed]
+
+
+def _needs_limit(stream: QuicStream) -> bool:
+    """As aioquic decides it: a limit is doubled when half of it is used."""
+    limit = stream.max_stream_data_local
+    return limit > 0 and (stream.receiver.highest_offset * 2 > limit or stream.max_stream_data_local_sent != limit)
+
+
 class ServiceQueue:
     """Stands where aioquic keeps its list of streams, and serves them as the scheduler says.
 
     Order within a packet: streams that need a frame other than STREAM or are finished, then control and QPACK streams by
-    ID, then responses as the scheduler picks them.
+    ID, then a client's requests by ID or a server's responses as the scheduler picks them.
     """
 
     def __init__(self, connection: ScheduledConnection, scheduler: Scheduler[Any]) -> None:
@@ -162,6 +201,7 @@ class ServiceQueue:
         self._parked: dict[int, None] = {}  # responses that wait for credit of the connection
         self._in_packet = False
         self._has_room = False
+        self.packets = 0
 
     def append(self, stream: QuicStream) -> None:
         """aioquic has created a stream."""
@@ -176,11 +216,17 @@ class ServiceQueue:
         if self._in_packet:
             return iter(())
         self._in_packet = True
+        self.packets += 1
         return self._serve()
 
     def extend(self, served: Any) -> None:  # noqa: ARG002 - who was served is known from charge()
         """The end of a packet: aioquic puts the streams that it served back."""
         self._in_packet = False
+
+    @property
+    def has_data(self) -> bool:
+        """Whether any but responses have something to send."""
+        return bool(self._ahead or self._errands)
 
     def awaits_response(self, stream_id: int) -> bool:
         """Whether a response can be opened: there is none yet, and the client still wants one."""
@@ -226,6 +272,10 @@ class ServiceQueue:
             self._parked.pop(stream_id, None)
             self._scheduler.resume(stream_id)
 
+    def note_received(self, stream_id: int) -> None:
+        """The stream has received data, so that its limit may have to be raised."""
+        self._connection.streams.note(stream_id)
+
     def charge(self, stream_id: int, frame: QuicStreamFrame, again: bool, filled: bool) -> None:
         """A STREAM frame goes into the packet. again: it repeats lost data; filled: it leaves no room for another."""
         self._has_room = not filled
@@ -246,7 +296,7 @@ class ServiceQueue:
                 self._forget(stream_id)
             else:
                 self.note(stream_id)
-        for stream_id in sorted(self._ahead):
+        for stream_id in sorted(self._ahead, key=_place):
             yield self._streams[stream_id]
         if self._parked and self._connection.credit_bytes > 0:
             self._unpark()
@@ -288,6 +338,11 @@ class ServiceQueue:
         self._connection.discarded(stream_id)
 
 
+def _place(stream_id: int) -> tuple[bool, int]:
+    """Control and QPACK streams first."""
+    return stream_id % 4 < 2, stream_id
+
+
 class ScheduledConnection(QuicConnection):
     """A server's QUIC connection whose responses are sent in the order that a scheduler picks.
 
@@ -308,6 +363,7 @@ class ScheduledConnection(QuicConnection):
         self.sent = sent
         self.discarded = discarded
         super().__init__(configuration=configuration, **arguments)
+        self._streams = self.streams = StreamTable()
 
     @property  # type: ignore[override]
     def _streams_queue(self) -> ServiceQueue:
@@ -323,6 +379,16 @@ class ScheduledConnection(QuicConnection):
         buf.seek(start)
         super()._handle_max_stream_data_frame(context, frame_type, buf)
         self._service.note(stream_id)
+
+    def _on_max_stream_data_delivery(self, delivery: QuicDeliveryState, stream: QuicStream) -> None:
+        super()._on_max_stream_data_delivery(delivery, stream)
+        assert stream.stream_id is not None
+        self.streams.note(stream.stream_id)
+
+    @property
+    def packet(self) -> int:
+        """Names the packet being written, in rising order: what `sent` tells of under the same name shares a packet."""
+        return self._service.packets
 
     @property
     def credit_bytes(self) -> int:
@@ -360,3 +426,78 @@ class ScheduledConnection(QuicConnection):
     def reprioritize(self, stream_id: int, placement: Any) -> None:
         """Move a response; takes effect at the next packet. Nothing happens if it is over already."""
         self._service.reprioritize(stream_id, placement)
+
+
+class NotingWindow(QuicPacketNumberWindow):
+    """Remembers which packets came, as aioquic wants it, and reports each once all of its frames were handled."""
+
+    def __init__(self, noted: Callable[[int], None]) -> None:
+        super().__init__()
+        self._noted = noted
+
+    def add(self, packet_number: int) -> None:
+        super().add(packet_number)
+        self._noted(packet_number)
+
+
+class ObservedConnection(ScheduledConnection):
+    """A client's QUIC connection that tells what each packet brought, and whose order of service never varies.
+
+    aioquic puts streams that shared a packet back in the order of a set, thus of their places in memory; ours does not.
+    It acknowledges every second packet, and at once where one is missing (RFC 9000 sections 13.2.1 and 13.2.2), as browsers
+    do; aioquic does so 1 ms after each. received: told of every packet that could be read, whatever its encryption level:
+    aioquic numbers them in one row.
+    """
+
+    def __init__(self, *, configuration: QuicConfiguration, received: Received) -> None:
+        self._received = received
+        self._frames: list[tuple[int, int, int]] = []
+        self._highest_packet = -1
+        self._missed_packets = False
+        super().__init__(configuration=configuration, scheduler=Sequential())  # a client has no responses to schedule
+
+    def _initialize(self, peer_cid: bytes) -> None:
+        super()._initialize(peer_cid)
+        for epoch in (tls.Epoch.INITIAL, tls.Epoch.HANDSHAKE, tls.Epoch.ONE_RTT):
+            self._spaces[epoch].received_packets = NotingWindow(self._note_packet)
+
+    def _handle_stream_frame(self, context: QuicReceiveContext, frame_type: int, buf: Buffer) -> None:
+        start = buf.tell()
+        stream_id = buf.pull_uint_var()
+        offset = buf.pull_uint_var() if frame_type & 4 else 0
+        size_bytes = buf.pull_uint_var() if frame_type & 2 else buf.capacity - buf.tell()
+        buf.seek(start)
+        self._frames.append((stream_id, offset, size_bytes))
+        super()._handle_stream_frame(context, frame_type, buf)
+
+    def _note_packet(self, packet_number: int) -> None:
+        self._missed_packets |= packet_number != self._highest_packet + 1
+        self._highest_packet = max(self._highest_packet, packet_number)
+        frames, self._frames = self._frames, []
+        self._received(packet_number, frames)
+
+    def receive_datagram(self, data: bytes, addr: Any, now: float) -> None:
+        owed = self.owes_acknowledgement
+        self._missed_packets = False
+        super().receive_datagram(data, addr, now)
+        if self._handshake_confirmed:
+            self._ack_delay = MAX_ACK_DELAY_S
+            if self.owes_acknowledgement and (owed or self._missed_packets):
+                self._spaces[tls.Epoch.ONE_RTT].ack_at = now
+
+    @property
+    def owes_acknowledgement(self) -> bool:
+        """Whether packets have come that are to be acknowledged."""
+        return tls.Epoch.ONE_RTT in self._spaces and self._spaces[tls.Epoch.ONE_RTT].ack_at is not None
+
+    def may_wait(self, now_s: float) -> bool:
+        """Whether all that there is to send can go with the next acknowledgement, for which there is a timer."""
+        if not self._handshake_confirmed or self._service.has_data:
+            return False
+        ack_at_s = self._spaces[tls.Epoch.ONE_RTT].ack_at
+        return ack_at_s is not None and ack_at_s > now_s
+
+    @property
+    def request_credit(self) -> int:
+        """How many more request streams the server lets us open."""
+        return self._remote_max_streams_bidi - self._local_next_stream_id_bidi // 4

@@ -13,10 +13,10 @@ from aioquic.buffer import Buffer  # type: ignore[attr-defined]
 from aioquic.quic.configuration import SMALLEST_MAX_DATAGRAM_SIZE, QuicConfiguration
 from aioquic.quic.packet import QuicHeader, QuicPacketType, encode_quic_version_negotiation, pull_quic_header
 
+from mixedsched.h3.certificate import Certificate
 from mixedsched.h3.response import Responder
 from mixedsched.h3.session import H3_INTERNAL_ERROR, Address, Served, Session, SessionEvents
 from mixedsched.scheme import ConfiguredScheme
-from mixedsched.server.certificate import Certificate
 
 _log = logging.getLogger(__name__)
 

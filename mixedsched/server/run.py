@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import uvloop
 
 from mixedsched.errors import MixedschedError
+from mixedsched.h3.certificate import Certificate
 from mixedsched.h3.response import Responder
 from mixedsched.h3.session import Served
 from mixedsched.scheme import ConfiguredScheme
-from mixedsched.server.certificate import Certificate
 from mixedsched.server.endpoint import Endpoint
 from mixedsched.udp import host_and_port, open_udp_socket
 

@@ -13,15 +13,13 @@ from aioquic.quic.connection import QuicConnection
 from aioquic.quic.events import ConnectionTerminated, QuicEvent, StreamDataReceived
 
 from mixedsched import catalog
+from mixedsched.h3.certificate import Certificate, make_repeatable_certificate
 from mixedsched.h3.response import BytesBody, RequestHead, Response
 from mixedsched.h3.session import Served, Session, SessionEvents
-from mixedsched.link import Link, direction_rng
-from mixedsched.profile import Direction
+from mixedsched.profile import Direction, Profile
 from mixedsched.schedulers import SCHEMES
 from mixedsched.scheme import configure
-from mixedsched.server.certificate import Certificate, make_certificate
-
-CLIENT, SERVER = ("192.0.2.1", 1), ("192.0.2.2", 443)
+from mixedsched.sim._wire import SERVER, Wire
 
 
 class Sizes:
@@ -40,7 +38,26 @@ def pattern(size_bytes: int) -> bytes:
 
 @cache
 def certificate() -> Certificate:
-    return make_certificate(["pair.test"], repeatable=True)
+    return make_repeatable_certificate(["pair.test"])
+
+
+class _Client:
+    """The pair's client as the wire wants it."""
+
+    def __init__(self, pair: Pair) -> None:
+        self._pair = pair
+        self.next_timer_s = pair.client.get_timer
+
+    def receive(self, datagram: bytes, address: tuple[str, int], now_s: float) -> None:
+        self._pair.client.receive_datagram(datagram, address, now=now_s)
+        self._pair.take_events()
+
+    def send(self, now_s: float) -> list[tuple[bytes, tuple[str, int]]]:
+        return self._pair.client.datagrams_to_send(now=now_s)
+
+    def handle_timer(self, now_s: float) -> None:
+        self._pair.client.handle_timer(now=now_s)
+        self._pair.take_events()
 
 
 class Pair:
@@ -58,6 +75,7 @@ class Pair:
         max_data: int = 16 * 1024 * 1024,
         max_stream_data: int = 16 * 1024 * 1024,
         responder: object | None = None,
+        client: QuicConnection | None = None,
     ) -> None:
         configuration = QuicConfiguration(
             is_client=True,
@@ -67,8 +85,7 @@ class Pair:
             max_stream_data=max_stream_data,
         )
         configuration.verify_mode = 0
-        self.now_us = 0
-        self.client = QuicConnection(configuration=configuration)
+        self.client = client or QuicConnection(configuration=configuration)
         self.log: list[Served] = []
         self.bodies: dict[int, bytearray] = {}
         self.headers: dict[int, Mapping[bytes, bytes]] = {}
@@ -76,7 +93,6 @@ class Pair:
         self.terminated: ConnectionTerminated | None = None
         self.writes: list[tuple[int, int, bool]] = []
         direction = Direction(rate_bps, delay_us, None, loss_ratio)
-        self._links = {name: Link[bytes](direction, direction_rng(seed, name)) for name in ("up", "down")}
         self.client.connect(SERVER, now=0.0)
         self.h3 = H3Connection(self.client)
         server_configuration = QuicConfiguration(
@@ -95,7 +111,7 @@ class Pair:
             original_destination_connection_id=self.client.original_destination_connection_id,
         )
         self._spy_on_writes()
-        self._reached = False
+        self._wire = Wire(_Client(self), self.session, Profile("pair", "", "", direction, direction), seed)
 
     def _spy_on_writes(self) -> None:
         told = self.session.quic.sent
@@ -108,7 +124,7 @@ class Pair:
 
     @property
     def now_s(self) -> float:
-        return self.now_us / 1_000_000
+        return self._wire.now_us / 1_000_000
 
     def request(self, path: str, priority: str | None = None, destination: str | None = None, **more: str) -> int:
         stream_id = self.client.get_next_available_stream_id()
@@ -144,14 +160,15 @@ class Pair:
     def run(self, until_s: float = 600.0) -> Pair:
         """Move datagrams and time until nothing is left to do or the time is reached."""
         limit_us = round(until_s * 1_000_000)
-        while True:
-            self._transmit()
-            due_us = self._next_us()
-            if due_us is None or due_us > limit_us:
-                self.now_us = max(self.now_us, limit_us) if due_us is not None else self.now_us
-                return self
-            self.now_us = max(self.now_us, due_us)
-            self._arrive()
+        self._wire.wake_all()
+        self._wire.flush()
+        while (due_us := self._wire.next_us()) is not None:
+            if due_us > limit_us:
+                self._wire.now_us = max(self._wire.now_us, limit_us)
+                break
+            self._wire.advance(due_us)
+            self._wire.flush()
+        return self
 
     def finish(self) -> Pair:
         """Run until all requested responses are complete (or ten minutes have passed)."""
@@ -159,32 +176,7 @@ class Pair:
             self.run(until_s=self.now_s + 0.5)
         return self
 
-    def _transmit(self) -> None:
-        for data, _ in self.client.datagrams_to_send(now=self.now_s):
-            self._links["up"].push(data, len(data) + 28, self.now_us)
-        if not self._reached:
-            return  # a server has nothing to say before it was spoken to
-        for data, _ in self.session.send(self.now_s):
-            self._links["down"].push(data, len(data) + 28, self.now_us)
-
-    def _next_us(self) -> int | None:
-        timers = [self.client.get_timer(), self.session.next_timer_s() if self._reached else None]
-        due = [-(-int(timer * 1e9) // 1000) + 1 for timer in timers if timer is not None]
-        due += [at for link in self._links.values() if (at := link.next_due_us()) is not None]
-        return min(due) if due else None
-
-    def _arrive(self) -> None:
-        for data in self._links["up"].pop_due(self.now_us):
-            self._reached = True
-            self.session.receive(data, CLIENT, self.now_s)
-        for data in self._links["down"].pop_due(self.now_us):
-            self.client.receive_datagram(data, SERVER, now=self.now_s)
-        timer = self.client.get_timer()
-        if timer is not None and timer <= self.now_s:
-            self.client.handle_timer(now=self.now_s)
-        timer = self.session.next_timer_s()
-        if self._reached and timer is not None and timer <= self.now_s:
-            self.session.handle_timer(self.now_s)
+    def take_events(self) -> None:
         while (event := self.client.next_event()) is not None:
             self._take(event)
 

@@ -11,11 +11,13 @@ from pathlib import Path
 
 import aioquic
 import pytest
+from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
 from aioquic.quic.stream import QuicStreamSender
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mixedsched.h3.seam import ObservedConnection
 from mixedsched.schedulers import SCHEMES
 from tests.h3.pair import Pair, pattern, runs
 
@@ -42,8 +44,24 @@ def test_the_aioquic_that_the_seam_was_written_for() -> None:
     )
     for name in ("_pending", "_pending_eof", "_buffer_stop", "_reset_error_code", "highest_offset", "buffer_is_empty"):
         assert hasattr(QuicStreamSender(stream_id=0, writable=True), name), f"QuicStreamSender has no {name} any more"
-    for name in ("_handle_max_stream_data_frame", "_stream_is_discarded", "_write_application"):
+    for name in (
+        "_handle_max_stream_data_frame",
+        "_stream_is_discarded",
+        "_on_max_stream_data_delivery",
+        "_initialize",
+    ):
         assert hasattr(QuicConnection, name), f"QuicConnection has no {name} any more"
+    source = inspect.getsource(QuicConnection)
+    assert source.count("self._streams.values()") == 1, "streams are walked by ID for nothing but their limits"
+    assert "for stream in self._streams.values():\n                self._write_stream_limits(" in writer
+    limits = inspect.getsource(QuicConnection._write_stream_limits)
+    assert "stream.receiver.highest_offset * 2 > stream.max_stream_data_local" in limits
+    assert "stream.max_stream_data_local_sent != stream.max_stream_data_local" in limits
+    receive = inspect.getsource(QuicConnection.receive_datagram)
+    assert receive.index("self._payload_received(") < receive.index("space.received_packets.add(packet_number)")
+    assert "space.ack_at = now + self._ack_delay" in receive
+    for name in ("_ack_delay", "_handshake_confirmed", "_remote_max_streams_bidi", "_local_next_stream_id_bidi"):
+        assert f"self.{name} = " in source, f"QuicConnection has no {name} any more"
 
 
 def test_sequential_sends_in_order_of_request() -> None:
@@ -241,6 +259,36 @@ def test_hash_seeds_do_not_change_the_wire() -> None:
     first = wire("1")
     assert len(first) > 1000
     assert wire("2") == first
+
+
+@pytest.mark.parametrize("loss_ratio", [0.0, 0.05])
+def test_a_client_may_send_more_than_the_first_window_of_a_stream(loss_ratio: float) -> None:
+    pair = Pair("eps", loss_ratio=loss_ratio).connect()
+    stream_id = pair.client.get_next_available_stream_id()
+    fields = [(b":method", b"POST"), (b":scheme", b"https"), (b":authority", b"pair.test"), (b":path", b"/10")]
+    pair.h3.send_headers(stream_id, fields)
+    pair.bodies[stream_id] = bytearray()
+    pair.h3.send_data(stream_id, bytes(3_000_000), end_stream=True)
+    pair.finish()
+    pair.run(until_s=pair.now_s + 60)
+    assert pair.session.quic.is_discarded(stream_id), "all of it has arrived"
+
+
+def test_an_observed_client_tells_each_packet_once_with_what_it_brought() -> None:
+    told: list[tuple[int, list[tuple[int, int, int]]]] = []
+    configuration = QuicConfiguration(is_client=True, alpn_protocols=["h3"], server_name="pair.test", verify_mode=0)
+    client = ObservedConnection(configuration=configuration, received=lambda *packet: told.append(packet))
+    pair = Pair("stock", loss_ratio=0.05, seed=2, client=client).connect()
+    streams = [pair.request("/20000"), pair.request("/30000")]
+    pair.finish()
+    numbers = [number for number, _ in told]
+    assert numbers == sorted(set(numbers))
+    assert len(numbers) < numbers[-1] + 1, "some were lost"
+    for stream_id, size_bytes in zip(streams, (20_000, 30_000), strict=True):
+        pieces = [frame[1:] for _, frames in told for frame in frames if frame[0] == stream_id]
+        there = {place for offset, size in pieces for place in range(offset, offset + size)}
+        assert there == set(range(len(there)))
+        assert size_bytes < len(there) < size_bytes + 100, "the body, and headers"
 
 
 def test_trailers_are_no_second_request() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 import signal
 import socket
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from mixedsched.server.certificate import make_certificate
+from mixedsched.h3.certificate import make_certificate
 from tests.server.client import RunningServer, fetch, serving
 
 
@@ -122,7 +123,7 @@ def test_a_busy_port_is_a_clear_error(site: Path, server: RunningServer) -> None
 
 
 def test_the_certificate_covers_all_hosts_and_lasts() -> None:
-    certificate = make_certificate(["a.test", "b.test", "127.0.0.1"]).certificate
+    certificate = make_certificate(["a.test", "b.test", "127.0.0.1"], dt.datetime.now(dt.UTC)).certificate
     text = str(certificate.extensions)
     assert all(name in text for name in ("a.test", "b.test", "127.0.0.1"))
     assert certificate.not_valid_after_utc.timestamp() > time.time() + 5 * 365 * 86400

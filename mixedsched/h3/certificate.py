@@ -15,6 +15,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.x509.oid import NameOID
 
 _VALID_DAYS = 3650
+_REPEATABLE_FROM = dt.datetime(2025, 1, 1, tzinfo=dt.UTC)
+_REPEATABLE_SERIAL = 1 << 158  # as long as random ones, which now and then are a byte shorter
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,28 +35,41 @@ class Certificate:
         return base64.b64encode(hashlib.sha256(spki).digest()).decode()
 
 
-def make_certificate(hosts: Sequence[str], *, repeatable: bool = False) -> Certificate:
-    """A fresh self-signed certificate whose alternative names are the given host names and addresses.
+def make_certificate(hosts: Sequence[str], now: dt.datetime) -> Certificate:
+    """A fresh self-signed certificate, valid from now, whose alternative names are the given host names and addresses."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    unsigned = _unsigned(hosts, key.public_key(), now - dt.timedelta(days=1), x509.random_serial_number())
+    return Certificate(unsigned.sign(key, hashes.SHA256()), key)
 
-    repeatable: with an Ed25519 key, whose signatures all have the same length, so that handshakes in virtual time repeat to
-    the byte. Browsers do not take those: by default the key is ECDSA.
+
+def make_repeatable_certificate(hosts: Sequence[str]) -> Certificate:
+    """As make_certificate, but with the same length and dates each time, so that handshakes in virtual time repeat.
+
+    The key is Ed25519: its signatures all have the same length. Browsers do not take those.
     """
-    key = ed25519.Ed25519PrivateKey.generate() if repeatable else ec.generate_private_key(ec.SECP256R1())
+    key = ed25519.Ed25519PrivateKey.generate()
+    unsigned = _unsigned(hosts, key.public_key(), _REPEATABLE_FROM, _REPEATABLE_SERIAL)
+    return Certificate(unsigned.sign(key, None), key)
+
+
+def _unsigned(
+    hosts: Sequence[str],
+    public_key: ec.EllipticCurvePublicKey | ed25519.Ed25519PublicKey,
+    valid_from: dt.datetime,
+    serial: int,
+) -> x509.CertificateBuilder:
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, hosts[0][:64])])
-    now = dt.datetime.now(dt.UTC)
-    certificate = (
+    return (
         x509.CertificateBuilder()
         .subject_name(name)
         .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - dt.timedelta(days=1))
-        .not_valid_after(now + dt.timedelta(days=_VALID_DAYS))
+        .public_key(public_key)
+        .serial_number(serial)
+        .not_valid_before(valid_from)
+        .not_valid_after(valid_from + dt.timedelta(days=_VALID_DAYS))
         .add_extension(x509.SubjectAlternativeName([_alternative_name(host) for host in hosts]), critical=False)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .sign(key, None if repeatable else hashes.SHA256())
     )
-    return Certificate(certificate, key)
 
 
 def _alternative_name(host: str) -> x509.GeneralName:

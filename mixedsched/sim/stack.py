@@ -1,0 +1,171 @@
+"""Rung `stack`: a page over two real QUIC connections, joined in memory by an emulated link, in virtual time.
+
+The server is `h3.session.Session`, the class that `serve` puts behind UDP, with the scheduler under test; the client is aioquic
+with Chromium's signals and receive windows. Congestion control, pacing, loss detection, flow control, header compression and
+handshake are the real ones. Navigation (t = 0) is the moment when the client begins its handshake. All hosts of
+the page share the one connection. Keys and connection IDs are random, but none of that changes a size or a time: the same
+arguments give the same load, to the microsecond.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from functools import cache
+from typing import Any
+
+from aioquic.quic.configuration import QuicConfiguration
+
+from mixedsched.errors import PageLoadError, UsageError
+from mixedsched.h3.certificate import Certificate, make_repeatable_certificate
+from mixedsched.h3.session import Served, Session, SessionEvents
+from mixedsched.link import Link
+from mixedsched.profile import Profile
+from mixedsched.scheme import ConfiguredScheme
+from mixedsched.sim._addresses import CERTIFICATE_HOSTS, Address, addresses_of
+from mixedsched.sim._client import CIPHER_SUITES, Exchange, PageClient
+from mixedsched.sim._order import PacketOrder
+from mixedsched.sim._responder import PageResponder
+from mixedsched.sim._wire import Wire
+from mixedsched.sim.load import PageLoad, ResourceTimes
+from mixedsched.sim.playback import MICROSECONDS_PER_MILLISECOND, Discoveries
+
+CONGESTION_CONTROLS = ("cubic", "reno")
+IDLE_TIMEOUT_S = 30.0  # Chromium's, and that of `serve`
+MAX_LOAD_US = 6 * 3600 * 1_000_000  # room for 1 GB over the slowest everyday link
+
+
+def play_stack(
+    discoveries: Discoveries,
+    scheme: ConfiguredScheme,
+    network: Profile,
+    *,
+    seed: int,
+    congestion_control: str = "cubic",
+    served: Callable[[Served], None] = lambda _: None,
+) -> PageLoad:
+    """Play a page under a scheme over a network. seed: decides which packets the link loses. congestion_control: the server's.
+
+    served: told what the server made of each request, as the log of `serve` would be. The load's facts: packets_seen,
+    packets_lost: numbers that the client could read, and lower ones that it never did. retransmitted_bytes: response data sent
+    again, needed or not. connection_hol_bytes: see metrics.hol. link_down, link_up: what happened on the link, in packets, and
+    in bytes with IP and UDP headers.
+
+    Raises UsageError for another congestion control than cubic and reno, and PageLoadError where the network does not let
+    the load come to an end.
+    """
+    if congestion_control not in CONGESTION_CONTROLS:
+        raise UsageError(f"there is no congestion control '{congestion_control}'", fix="choose cubic or reno")
+    addresses = addresses_of(discoveries.page)
+    client = PageClient(discoveries, addresses, congestion_control, _idle_timeout_s(discoveries))
+    session = _session(client, discoveries, addresses, scheme, congestion_control, served)
+    order = PacketOrder(session.quic)
+    wire = Wire(client, session, network, seed, client.quic.may_wait)
+    _run(client, wire, network, len(discoveries.page.resources))
+    resources = discoveries.page.resources
+    return PageLoad(
+        page=discoveries.page,
+        scheme=scheme.label,
+        rung="stack",
+        send_buffer_bytes=0,
+        resources=tuple(_times(resources[item.index].id, item) for item in client.exchanges),
+        order=tuple(
+            (resources[client.exchanges[stream_id // 4].index].id, packets) for stream_id, packets in order.runs()
+        ),
+        hol_bytes=client.hol.stream_hol_bytes,
+        facts={
+            "link": network.name,
+            "seed": seed,
+            "congestion_control": congestion_control,
+            "http_version": "h3",
+            "connections": 1,
+            "connected_ms": _ms(client.connected_us),
+            "packets_seen": client.hol.packets_seen,
+            "packets_lost": client.hol.packets_lost,
+            "retransmitted_bytes": order.sent_bytes - client.stream_bytes,
+            "connection_hol_bytes": client.hol.connection_hol_bytes,
+            "link_down": _counts(wire.down),
+            "link_up": _counts(wire.up),
+        },
+    )
+
+
+def _session(
+    client: PageClient,
+    discoveries: Discoveries,
+    addresses: tuple[Address, ...],
+    scheme: ConfiguredScheme,
+    congestion_control: str,
+    served: Callable[[Served], None],
+) -> Session:
+    """The server, as `serve` sets it up."""
+    return Session(
+        configuration=QuicConfiguration(
+            is_client=False,
+            alpn_protocols=["h3"],
+            certificate=_certificate().certificate,
+            private_key=_certificate().private_key,
+            cipher_suites=CIPHER_SUITES,
+            congestion_control_algorithm=congestion_control,
+            idle_timeout=_idle_timeout_s(discoveries),
+        ),
+        scheme=scheme,
+        responder=PageResponder(discoveries.page, addresses),
+        events=SessionEvents(lambda _: None, lambda _: None, served),
+        number=1,
+        now_s=0.0,
+        original_destination_connection_id=client.quic.original_destination_connection_id,
+    )
+
+
+def _idle_timeout_s(discoveries: Discoveries) -> float:
+    """Chromium's, and the longest pause that the page itself makes: a browser would connect anew after that."""
+    return IDLE_TIMEOUT_S + max(item.delay_ms for item in discoveries.page.resources) / 1000
+
+
+def _run(client: PageClient, wire: Wire, network: Profile, resources: int) -> None:
+    """Let time pass until the page is complete."""
+    wire.flush()
+    while not client.is_finished:
+        events = (wire.next_us(), client.next_request_us())
+        due_us = min((at_us for at_us in events if at_us is not None), default=None)
+        if client.terminated is not None or due_us is None or due_us > MAX_LOAD_US:
+            raise _given_up(client, wire, network, resources)
+        wire.advance(max(due_us, wire.now_us))
+        request_us = client.next_request_us()
+        if request_us is not None and request_us <= wire.now_us:
+            client.send_requests(wire.now_us)
+            wire.wake_client()
+        wire.flush()
+
+
+def _given_up(client: PageClient, wire: Wire, network: Profile, resources: int) -> PageLoadError:
+    complete = sum(item.complete_us is not None for item in client.exchanges)
+    reason = client.terminated.reason_phrase.lower() if client.terminated else "it goes on and on"
+    return PageLoadError(
+        f"the page cannot be loaded over '{network.name}'",
+        why=f"{reason} after {wire.now_us / 1_000_000:.0f} s, with {complete} of {resources} responses complete",
+        fix="choose a network that loses less, or a faster one",
+    )
+
+
+@cache
+def _certificate() -> Certificate:
+    """Made once: it costs more than a handshake."""
+    return make_repeatable_certificate(CERTIFICATE_HOSTS)
+
+
+def _times(name: str, exchange: Exchange) -> ResourceTimes:
+    return ResourceTimes(name, _ms(exchange.requested_us), _ms(exchange.first_byte_us), _ms(exchange.complete_us))
+
+
+def _ms(time_us: int | None) -> float:
+    assert time_us is not None, "asked for when the load is complete"
+    return time_us / MICROSECONDS_PER_MILLISECOND
+
+
+def _counts(link: Link[bytes]) -> dict[str, Any]:
+    """What the link carried, dropped and lost, in packets and in bytes on the link."""
+    counts = asdict(link.counters)
+    counts["bytes"] = counts.pop("size_bytes")
+    return counts
