@@ -6,14 +6,14 @@ import os
 import platform
 import sys
 
-from benchmarks import decisions, stack, transfer
+from benchmarks import decisions, pipe, stack, transfer
 
 
 def main() -> None:
     sys.stdout.write(
         f"{platform.system()} {platform.release()}, {os.cpu_count()} cores, Python {platform.python_version()}\n"
     )
-    for benchmark in (decisions, transfer, stack):
+    for benchmark in (decisions, pipe, stack, transfer):
         sys.stdout.write(f"\n{(benchmark.__doc__ or '').splitlines()[0]}\n")
         for line in benchmark.run():
             sys.stdout.write(f"  {line}\n")
