@@ -19,6 +19,7 @@ __all__ = ["app", "main"]
 _MODULES: Mapping[str, str] = {
     "compare": "compare",
     "serve": "serve",
+    "simulate": "simulate",
     "report": "report",
     "doctor": "doctor",
     "schemes": "lists",

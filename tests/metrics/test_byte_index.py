@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import random
 
 import pytest
 from hypothesis import given
@@ -23,9 +25,7 @@ def share_complete(pairs: list[tuple[int, float]], at_ms: float) -> float:
 def area_above(pairs: list[tuple[int, float]]) -> float:
     """The integral of 1 - x(t), step by step from one completion to the next."""
     edges = sorted({0.0, *(done_ms for _, done_ms in pairs)})
-    return math.fsum(
-        (1 - share_complete(pairs, left)) * (right - left) for left, right in zip(edges, edges[1:], strict=False)
-    )
+    return math.fsum((1 - share_complete(pairs, left)) * (right - left) for left, right in itertools.pairwise(edges))
 
 
 @given(completions.filter(lambda pairs: any(weight for weight, _ in pairs)))
@@ -47,9 +47,9 @@ def test_sampling_adds_less_than_one_interval(pairs: list[tuple[int, float]], sa
 
 
 @given(completions, st.randoms(use_true_random=False))
-def test_the_order_of_resources_does_not_matter(pairs: list[tuple[int, float]], chance: st.DataObject) -> None:
+def test_the_order_of_resources_does_not_matter(pairs: list[tuple[int, float]], chance: random.Random) -> None:
     shuffled = list(pairs)
-    chance.shuffle(shuffled)  # type: ignore[attr-defined]
+    chance.shuffle(shuffled)
     assert byte_index_ms(shuffled) == byte_index_ms(pairs)
 
 
