@@ -32,7 +32,7 @@ class Scheduler(Protocol[P_contra]):
         """Give it a new placement, effective at the next pick. An equal one changes nothing, not even its turn."""
 
     def pause(self, stream_id: int) -> None:
-        """It has no bytes or no credit. It keeps its turn."""
+        """It has no bytes or no credit. It keeps its turn, unless the policy is known to keep none (weighted fair queueing)."""
 
     def resume(self, stream_id: int) -> None:
         """It has bytes and credit again; undoes pause."""

@@ -28,7 +28,7 @@ class Group:
 class TreePlace:
     """Where a response hangs. parent: a group's name or a stream ID. exclusive: it adopts the parent's other children.
 
-    A parent that is not there (any more) means the root with default weight (RFC 7540 section 5.3.1).
+    A parent that is not there (any more) means the root with default weight, not exclusive (RFC 7540 section 5.3.1).
     """
 
     parent: str | int = ROOT
@@ -116,9 +116,9 @@ class DependencyTree(StreamTable[TreePlace]):
         if node is None:
             node = self._nodes[stream_id] = _Node(stream_id, placement.weight, self._discipline(), None)
         parent = self._find(placement.parent)
-        weight = placement.weight
+        weight, exclusive = placement.weight, placement.exclusive
         if parent is None or parent is node:
-            parent, weight = self._root, DEFAULT_WEIGHT
+            parent, weight, exclusive = self._root, DEFAULT_WEIGHT, False
         old_parent = node.parent
         if old_parent is not None:
             if _is_below(parent, node):  # RFC 7540 section 5.3.3: the new parent first takes the place of its ancestor
@@ -126,7 +126,7 @@ class DependencyTree(StreamTable[TreePlace]):
                 _attach(parent, old_parent)
             _detach(node)
         node.weight = weight
-        if placement.exclusive:
+        if exclusive:
             for child in tuple(parent.children.values()):
                 _detach(child)
                 _attach(child, node)

@@ -7,6 +7,8 @@ from math import gcd
 
 from mixedsched.schedulers._queue import QUANTUM_BYTES
 
+_SLACK = 32  # stale entries tolerated beyond as many as there are live ones
+
 
 class WeightedFair:
     """Ready members share in proportion to their weights, in bytes.
@@ -25,7 +27,7 @@ class WeightedFair:
         self._by_packets = by_packets
         self._unit = 1
         self._now = 0
-        self._heap: list[tuple[int, int]] = []
+        self._heap: list[tuple[int, int]] = []  # with stale entries, but never at the top
         self._times: dict[int, int] = {}  # of ready members
         self._per_byte: dict[int, int] = {}  # of ready members
         self._weights: dict[int, int] = {}  # of ready members
@@ -40,9 +42,11 @@ class WeightedFair:
         heapq.heappush(self._heap, (time, member))
 
     def leave(self, member: int) -> None:
-        del self._times[member], self._per_byte[member], self._weights[member]
-        if len(self._heap) > 2 * len(self._times) + 32:
-            self._rebuild()
+        heap, times = self._heap, self._times
+        del times[member], self._per_byte[member], self._weights[member]
+        while heap and times.get(heap[0][1]) != heap[0][0]:
+            heapq.heappop(heap)
+        self._limit()
 
     def forget(self, member: int) -> None:
         """Nothing is kept of those that are not ready."""
@@ -56,27 +60,25 @@ class WeightedFair:
         self._per_byte[member] = self._unit // weight
 
     def first(self) -> int | None:
-        heap, times = self._heap, self._times
-        while heap:
-            time, member = heap[0]
-            if times.get(member) == time:
-                return member
-            heapq.heappop(heap)
-        return None
+        heap = self._heap
+        return heap[0][1] if heap else None
 
     def sent(self, member: int, size_bytes: int) -> None:
-        time = self._times.get(member)
+        times = self._times
+        time = times.get(member)
         if time is None:
             return
         then = time + (QUANTUM_BYTES if self._by_packets else size_bytes) * self._per_byte[member]
-        self._times[member] = then
+        times[member] = then
         heap = self._heap
-        head_time, head = heap[0]
-        if head == member and head_time == time:
-            self._now = time
-            heapq.heapreplace(heap, (then, member))
-        else:
+        if heap[0][1] != member:
             heapq.heappush(heap, (then, member))
+            self._limit()
+            return
+        self._now = time
+        heapq.heapreplace(heap, (then, member))
+        while times.get(heap[0][1]) != heap[0][0]:
+            heapq.heappop(heap)
 
     def is_steady(self) -> bool:
         return False
@@ -88,6 +90,10 @@ class WeightedFair:
         self._times = {member: time * factor for member, time in self._times.items()}
         self._per_byte = {member: self._unit // weight for member, weight in self._weights.items()}
         self._rebuild()
+
+    def _limit(self) -> None:
+        if len(self._heap) > 2 * len(self._times) + _SLACK:
+            self._rebuild()
 
     def _rebuild(self) -> None:
         self._heap = [(time, member) for member, time in self._times.items()]

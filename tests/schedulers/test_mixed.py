@@ -2,7 +2,32 @@
 
 from __future__ import annotations
 
-from tests.schedulers.wire import Wire, wire
+import pytest
+
+from tests.schedulers.wire import Wire, placed, wire
+
+
+@pytest.mark.parametrize(
+    ("resource", "expected"),
+    [
+        ("document@VeryHigh", "u=0"),
+        ("stylesheet@VeryHigh", "u=1"),
+        ("font@VeryHigh", "u=1"),
+        ("font@High", "u=2"),
+        ("script@High", "u=2"),
+        ("image@High", "u=3, i"),
+        ("script@Medium", "u=3"),
+        ("image@Medium", "u=4, i"),
+        ("script@Low", "u=4, i"),
+        ("image@Low", "u=5, i"),
+        ("media@Low", "u=5, i"),
+        ("xhr@Low", "u=5, i"),
+        ("other@VeryLow", "u=6, i"),
+    ],
+)
+@pytest.mark.parametrize("spec", ["mixed", "nip", "ip"])
+def test_placements_are_the_printed_cells_of_table_i(spec: str, resource: str, expected: str) -> None:
+    assert placed(spec, resource) == expected
 
 
 def test_the_papers_example() -> None:

@@ -2,12 +2,13 @@
 
 A script is a list of streams "NAME+COUNT[:description]". A description is a priority field, as in "A4:u=3,i B2:u=0" (stream A
 has four packets to send and urgency 3, incremental), or a kind with flags, as in "A4:script+in_head B2:image", maybe with
-Chromium's priority: "A4:font@High". Names become stream IDs 0, 4, 8 ... in order of appearance.
+Chromium's priority: "A4:font@High". "svg", "feed" and "manifest" are an image and other resources of such a content type.
+Names become stream IDs 0, 4, 8 ... in order of appearance.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Generic, Self, TypeVar
 
 from mixedsched import catalog
 from mixedsched.page import derive_chromium_priority, derive_incremental
@@ -18,6 +19,12 @@ from mixedsched.scheme import ConfiguredScheme, Scheduler, configure
 
 PACKET_BYTES = 1400
 MIMES = {"document": "text/html", "stylesheet": "text/css", "script": "text/javascript", "xhr": "application/json"}
+SPECIAL = {
+    "svg": (Kind.IMAGE, "image/svg+xml"),
+    "feed": (Kind.OTHER, "application/rss+xml"),
+    "manifest": (Kind.OTHER, "application/manifest+json"),
+}
+P = TypeVar("P")
 
 
 def scheme(spec: str) -> ConfiguredScheme:
@@ -46,74 +53,109 @@ def placement_for(spec: str, priority: Priority) -> Any:
     )
 
 
+def request(description: str, stream_id: int = 4, *, has_manifest: bool = True) -> Request:
+    """The request for a resource like this; without a manifest its flags are not known."""
+    what, _, priority = description.partition("@")
+    name, *flags = what.split("+")
+    kind, mime = SPECIAL[name] if name in SPECIAL else (Kind(name), MIMES.get(name, name))
+    found = frozenset(Flag(flag) for flag in flags)
+    seen = ChromiumPriority(priority) if priority else derive_chromium_priority(kind, found)
+    return Request(
+        stream_id=stream_id,
+        path="/",
+        kind=kind,
+        signal=Priority(seen.rank, derive_incremental(kind)),
+        chromium_priority=seen,
+        mime=mime,
+        flags=found if has_manifest else None,
+    )
+
+
 def place(spec: str, stream_id: int, description: str) -> Any:
     """The placement of a stream that is described like this."""
     if "=" in description or description in {"", "i"}:
         return placement_for(spec, parse_field([description.encode()]))
-    what, _, priority = description.partition("@")
-    kind, *flags = what.split("+")
-    found = frozenset(Flag(flag) for flag in flags)
-    seen = ChromiumPriority(priority) if priority else derive_chromium_priority(Kind(kind), found)
-    return scheme(spec).place(
-        Request(
-            stream_id=stream_id,
-            path="/",
-            kind=Kind(kind),
-            signal=Priority(seen.rank, derive_incremental(Kind(kind))),
-            chromium_priority=seen,
-            mime=MIMES.get(kind, kind),
-            flags=found,
-        )
-    )
+    return scheme(spec).place(request(description, stream_id))
 
 
-class Wire:
+def placed(spec: str, description: str) -> str:
+    """The placement in words: placed("bucket", "font") == "[63,2]"."""
+    return str(place(spec, 4, description))
+
+
+def placed_blindly(spec: str, description: str, stream_id: int = 4) -> str:
+    """As `placed`, where no manifest tells the flags."""
+    return str(scheme(spec).place(request(description, stream_id, has_manifest=False)))
+
+
+class Line(Generic[P]):
     """A scheduler with streams that have packets to send; `out` is what has left so far, by name."""
 
-    def __init__(self, spec: str, script: str = "") -> None:
-        self.spec = spec
-        self.scheduler = create(spec)
+    def __init__(self, scheduler: Scheduler[P]) -> None:
+        self.scheduler = scheduler
         self.left: dict[int, int] = {}
         self.names: dict[int, str] = {}
         self.out = ""
-        self.add(script)
 
-    def add(self, script: str) -> Wire:
-        """Open the streams of a script."""
-        for item in script.split():
-            head, _, description = item.partition(":")
-            name, count = head[0], int(head[1:])
-            stream_id = 4 * len(self.names)
-            self.names[stream_id], self.left[stream_id] = name, count
-            self.scheduler.open(stream_id, place(self.spec, stream_id, description))
+    def open(self, name: str, packets: int, placement: P) -> Self:
+        """Open the next stream."""
+        stream_id = 4 * len(self.names)
+        self.names[stream_id], self.left[stream_id] = name, packets
+        self.scheduler.open(stream_id, placement)
         return self
 
     def id_of(self, name: str) -> int:
         return next(stream_id for stream_id, other in self.names.items() if other == name)
 
-    def pause(self, name: str) -> Wire:
+    def pause(self, name: str) -> Self:
         self.scheduler.pause(self.id_of(name))
         return self
 
-    def resume(self, name: str) -> Wire:
+    def resume(self, name: str) -> Self:
         self.scheduler.resume(self.id_of(name))
         return self
 
-    def move(self, name: str, description: str) -> Wire:
-        self.scheduler.reprioritize(self.id_of(name), place(self.spec, self.id_of(name), description))
+    def close(self, name: str) -> Self:
+        """Close a stream before its time, as a reset does."""
+        self.scheduler.close(self.id_of(name))
         return self
 
-    def send(self, packets: int = 10_000) -> Wire:
+    def send(self, packets: int = 10_000, size_bytes: int = PACKET_BYTES) -> Self:
         """Send so many packets, or all there are; a stream without any left closes."""
         for _ in range(packets):
             stream_id = self.scheduler.pick()
             if stream_id is None:
                 break
             self.out += self.names[stream_id]
-            self.scheduler.sent(stream_id, PACKET_BYTES)
+            self.scheduler.sent(stream_id, size_bytes)
             self.left[stream_id] -= 1
             if not self.left[stream_id]:
                 self.scheduler.close(stream_id)
+        return self
+
+    def next(self, packets: int = 10_000) -> str:
+        """Send so many packets, and tell only these."""
+        before = len(self.out)
+        return self.send(packets).out[before:]
+
+
+class Wire(Line[Any]):
+    """The line of a scheme, written as scripts."""
+
+    def __init__(self, spec: str, script: str = "") -> None:
+        super().__init__(create(spec))
+        self.spec = spec
+        self.add(script)
+
+    def add(self, script: str) -> Self:
+        """Open the streams of a script."""
+        for item in script.split():
+            head, _, description = item.partition(":")
+            self.open(head[0], int(head[1:]), place(self.spec, 4 * len(self.names), description))
+        return self
+
+    def move(self, name: str, description: str) -> Self:
+        self.scheduler.reprioritize(self.id_of(name), place(self.spec, self.id_of(name), description))
         return self
 
 
