@@ -14,6 +14,8 @@ from mixedsched.errors import PageError
 from mixedsched.request import ChromiumPriority, Flag, Kind
 
 PAGE_FORMAT = "mixedsched.page/1"
+MAX_BODY_BYTES = 10_000_000_000  # beyond that a number is a mistake, and a simulation would not end
+MAX_DELAY_MS = 24 * 3600 * 1000
 
 FoundWhen = Literal["start", "requested", "bytes", "complete"]
 
@@ -34,14 +36,14 @@ class Resource(BaseModel):
     path: str = Field(min_length=1)
     kind: Kind
     mime: str = "application/octet-stream"
-    header_bytes: int = Field(default=0, ge=0)
-    body_bytes: int = Field(ge=0)
+    header_bytes: int = Field(default=0, ge=0, le=MAX_BODY_BYTES)
+    body_bytes: int = Field(ge=0, le=MAX_BODY_BYTES)
     chromium_priority: ChromiumPriority = ChromiumPriority.LOW
     incremental: bool = False
     found_by: str | None = None
     found_when: FoundWhen = "start"
     found_at_bytes: int = Field(default=0, ge=0)
-    delay_ms: float = Field(default=0.0, ge=0.0, allow_inf_nan=False)
+    delay_ms: float = Field(default=0.0, ge=0.0, le=MAX_DELAY_MS, allow_inf_nan=False)
     flags: frozenset[Flag] = frozenset()
 
     @model_validator(mode="before")

@@ -147,6 +147,7 @@ def configure(
     parameters = {item.name: item for item in scheme.parameters}
     values: dict[str, float | str] = {item.name: item.default for item in scheme.parameters}
     switches: dict[str, str] = {}
+    given: list[str] = []
     for assignment in filter(None, rest.replace(":", ",").split(",")):
         key, equals, text = assignment.partition("=")
         if not equals:
@@ -154,6 +155,9 @@ def configure(
         if key not in parameters:
             fix = nearest_hint(key, parameters) if parameters else f"scheme '{name}' takes none"
             raise UsageError(f"scheme '{name}' has no parameter '{key}'", fix=fix)
+        if key in given:
+            raise UsageError(f"{spec}: '{key}' is given twice", fix="give it once")
+        given.append(key)
         values[key] = parameters[key].read(text, name)
         if parameters[key].switch:
             switches[key] = text
@@ -165,7 +169,7 @@ def configure(
 def split_specs(text: str) -> tuple[str, ...]:
     """Split "sequential,mixed:alpha=0.5,high_media=N,eps" into its three schemes.
 
-    A part with "=" but without ":" continues the scheme before it. Raises UsageError for none, or one twice.
+    A part with "=" but without ":" continues the scheme before it. Raises UsageError for none.
     """
     specs: list[str] = []
     for part in filter(None, (item.strip() for item in text.split(","))):

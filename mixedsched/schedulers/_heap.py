@@ -45,9 +45,6 @@ class KeyedHeap(Generic[K]):
     def discard(self, stream_id: int) -> None:
         self._keys.pop(stream_id, None)
 
-    def key(self, stream_id: int) -> K:
-        return self._keys[stream_id]
-
     def first(self) -> int | None:
         """The stream with the smallest (key, stream ID); None if empty. Drops stale entries, which nobody can see."""
         heap, keys = self._heap, self._keys

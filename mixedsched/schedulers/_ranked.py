@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from mixedsched.schedulers._heap import KeyedHeap
+from mixedsched.schedulers._queue import Fifo
 from mixedsched.schedulers._tree import WEIGHT_MAX
 
 
-class RankedFifo(KeyedHeap[int]):
+class RankedFifo(Fifo):
     """The heaviest member first, all of it; among equals the lowest number."""
 
     @staticmethod
@@ -16,15 +16,3 @@ class RankedFifo(KeyedHeap[int]):
 
     def enter(self, member: int, weight: int) -> None:
         self.push(member, -weight)
-
-    def leave(self, member: int) -> None:
-        self.discard(member)
-
-    def forget(self, member: int) -> None:
-        self.discard(member)
-
-    def sent(self, member: int, size_bytes: int) -> None:
-        """Sending changes no order here."""
-
-    def is_steady(self) -> bool:
-        return True

@@ -22,7 +22,8 @@ class PipeOptions:
     """The pipe. Defaults are those of the study (1.12 Mbit/s).
 
     packet_bytes: payload of a full packet. pace_us: one packet in so much time. send_buffer_bytes: of packets that are chosen
-    already and wait for the pipe; they cannot be recalled (14, 280 and 1000 kB in the study). request_slot_us: at most one
+    already and wait for their interval, beside the one that is in its interval; they cannot be recalled (14, 280 and 1000 kB
+    in the study). A packet is chosen whenever the buffer holds less than that. request_slot_us: at most one
     request is admitted in so much time (10 ms in the study's client). jitter: None = packets arrive as they leave.
     """
 
@@ -123,19 +124,18 @@ class _PipeLoad:
 
     def _admit(self) -> None:
         """Requests that leave by now are with the server at once. One without any bytes to wait for is answered thereby."""
-        while leaving := self._playback.pop_due(self._now_us):
-            for index in leaving:
-                resource = self._page.resources[index]
-                stream_id = 4 * len(self._responses)
-                stops = self._stops_of(index)
-                response = _Response(index, resource.header_bytes, stops, stops[-1], self._now_us)
-                self._responses[stream_id] = response
-                if not response.left_bytes:
-                    response.first_byte_us = response.complete_us = self._now_us
-                    self._playback.completed(index, self._now_us)
-                    continue
-                self._ready += 1
-                self._scheduler.open(stream_id, self._scheme.place(request_for(self._page, resource, stream_id)))
+        while (index := self._playback.pop_next(self._now_us)) is not None:
+            resource = self._page.resources[index]
+            stream_id = 4 * len(self._responses)
+            stops = self._stops_of(index)
+            response = _Response(index, resource.header_bytes, stops, stops[-1], self._now_us)
+            self._responses[stream_id] = response
+            if not response.left_bytes:
+                response.first_byte_us = response.complete_us = self._now_us
+                self._playback.completed(index, self._now_us)
+                continue
+            self._ready += 1
+            self._scheduler.open(stream_id, self._scheme.place(request_for(self._page, resource, stream_id)))
 
     def _stops_of(self, index: int) -> list[int]:
         """Where a response stops, the last place first."""

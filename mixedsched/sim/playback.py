@@ -86,21 +86,21 @@ class Playback:
         """When the next request leaves, if nothing is found before; None if none is waiting."""
         return max(self._due[0][0], self._slot_from_us) if self._due else None
 
+    def pop_next(self, now_us: int) -> int | None:
+        """The next resource whose request leaves by now, if any. What is found with it, at this moment, comes after it."""
+        if not self._due or max(self._due[0][0], self._slot_from_us) > now_us:
+            return None
+        _, index = heapq.heappop(self._due)
+        self._slot_from_us = now_us + self._slot_us
+        self._find(self._discoveries.when_requested[index], now_us)
+        return index
+
     def pop_due(self, now_us: int) -> list[int]:
-        """The resources whose requests leave now, in order; what these requests make known at once is among them."""
+        """All resources whose requests leave now, in order."""
         leaving: list[int] = []
-        while self._due and max(self._due[0][0], self._slot_from_us) <= now_us:
-            _, index = heapq.heappop(self._due)
-            self._slot_from_us = now_us + self._slot_us
-            self._find(self._discoveries.when_requested[index], now_us)
+        while (index := self.pop_next(now_us)) is not None:
             leaving.append(index)
         return leaving
-
-    def next_stop_bytes(self, index: int) -> int | None:
-        """At how many delivered body bytes this resource next makes another one known; None if at none any more."""
-        children = self._discoveries.at_bytes[index]
-        place = self._next_child[index]
-        return children[place].at_bytes if place < len(children) else None
 
     def delivered(self, index: int, body_bytes: int, now_us: int) -> None:
         """The response's headers are there, and so many bytes of its body in order."""

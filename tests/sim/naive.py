@@ -47,23 +47,17 @@ def play_naively(page: Page, scheme: ConfiguredScheme, options: PipeOptions) -> 
             waiting = sorted((due, index) for index, due in found.items() if index not in requested)
             if not waiting or max(waiting[0][0], slot_from_us) > at_us:
                 return
-            batch = []
-            while waiting and max(waiting[0][0], slot_from_us) <= at_us:
-                index = waiting[0][1]
-                requested[index] = at_us
-                slot_from_us = at_us + options.request_slot_us
-                batch.append(index)
-                discover(at_us)
-                waiting = sorted((due, index) for index, due in found.items() if index not in requested)
-            for index in batch:
-                item = page.resources[index]
-                stream_id = 4 * len(streams)
-                streams.append(index)
-                total = item.header_bytes + item.body_bytes
-                if not total:
-                    first[index] = complete[index] = at_us
-                    discover(at_us)
-                    continue
+            index = waiting[0][1]
+            requested[index] = at_us
+            slot_from_us = at_us + options.request_slot_us
+            item = page.resources[index]
+            stream_id = 4 * len(streams)
+            streams.append(index)
+            total = item.header_bytes + item.body_bytes
+            if not total:
+                first[index] = complete[index] = at_us
+            discover(at_us)
+            if total:
                 unchosen[stream_id] = total
                 scheduler.open(stream_id, scheme.place(request_for(page, item, stream_id)))
 

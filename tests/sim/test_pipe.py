@@ -100,6 +100,17 @@ def test_a_response_without_bytes_is_complete_when_it_is_requested() -> None:
     assert load.order == ()
 
 
+def test_what_an_empty_response_makes_known_keeps_page_order() -> None:
+    made = page(resource("html", 0, kind="document"), resource("a", 1, "html"), resource("b", 1, "html!"))
+    assert play(made).order == (("a", 1), ("b", 1))
+
+
+def test_a_buffer_of_one_packet_means_one_chosen_ahead_of_the_one_that_leaves() -> None:
+    made = page(resource("picture", 14_000), resource("css", 1400, "picture@1401", kind="stylesheet"))
+    load = play(made, "chrome7", PipeOptions(send_buffer_bytes=1400))
+    assert load.order == (("picture", 3), ("css", 1), ("picture", 7))
+
+
 def test_a_gigabyte_costs_no_memory() -> None:
     made = page(resource("html", 10**9, kind="document"), resource("a", 10**9, "html!"))
     tracemalloc.start()
