@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -10,6 +11,9 @@ import http_sf
 URGENCY_MIN = 0
 URGENCY_MAX = 7
 URGENCY_DEFAULT = 3
+
+# Dates are of no use here, but the parser would refuse those outside its calendar, and all else with them.
+_FAR_DATE = re.compile(rb"@-?[0-9]{11,15}(?![0-9.])")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -64,8 +68,8 @@ def parse_parameters(value: bytes) -> PriorityParameters | None:
     if not value.strip(b" "):
         return PriorityParameters()
     try:
-        members = http_sf.parse(value, tltype="dictionary")
-    except (ValueError, OverflowError):  # the second one: dates far outside the calendar, under unknown keys
+        members = http_sf.parse(_FAR_DATE.sub(b"@0", value), tltype="dictionary")
+    except ValueError:
         return None
     assert isinstance(members, dict)
     urgency = _bare(members.get("u"))

@@ -1,33 +1,29 @@
-"""Reads the client's control stream for PRIORITY_UPDATE frames (RFC 9218 section 7).
-
-aioquic throws away frames it does not know before any hook, so the control stream is read twice: here for priorities,
-there for everything else, which also judges what is wrong with the stream in other respects.
-"""
+"""Reads the client's control stream: SETTINGS, PRIORITY_UPDATE (RFC 9218 section 7), and what else RFC 9114 allows there."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
+from mixedsched.h3.codes import (
+    RESERVED_FRAME_TYPES,
+    RESERVED_SETTINGS,
+    ErrorCode,
+    FrameType,
+    Http3Error,
+    Setting,
+)
+from mixedsched.h3.frames import FrameHead, FrameReader, read_varint
 from mixedsched.priority import PriorityParameters, parse_parameters
 
-STREAM_TYPE_CONTROL = 0x00
-FRAME_PRIORITY_UPDATE_REQUEST = 0xF0700
-FRAME_PRIORITY_UPDATE_PUSH = 0xF0701
-
-H3_FRAME_ERROR = 0x106
-H3_EXCESSIVE_LOAD = 0x107
-H3_ID_ERROR = 0x108
+FRAME_PRIORITY_UPDATE_REQUEST = FrameType.PRIORITY_UPDATE_REQUEST
 
 MAX_UPDATE_BYTES = 1024  # room for extension parameters; what browsers send has under ten bytes
+MAX_SETTINGS_BYTES = 4096  # browsers send under fifty
+_VARINT_BYTES = range(1, 9)
 
-
-class ControlStreamError(Exception):
-    """The connection must be closed with this HTTP/3 error code."""
-
-    def __init__(self, error_code: int, reason: str) -> None:
-        super().__init__(reason)
-        self.error_code = error_code
+_NOT_HERE = frozenset({FrameType.DATA, FrameType.HEADERS, FrameType.PUSH_PROMISE, *RESERVED_FRAME_TYPES})
+_BOOLEAN_SETTINGS = (Setting.ENABLE_CONNECT_PROTOCOL, Setting.H3_DATAGRAM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,72 +34,124 @@ class PriorityUpdate:
     parameters: PriorityParameters | None
 
 
-class UnidirectionalStreamReader:
-    """Reads one client-initiated unidirectional stream, in pieces of any size; of interest only if it is the control stream."""
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the client's SETTINGS frame holds, by identifier; unknown ones too, which mean nothing."""
+
+    values: Mapping[int, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ControlFrame:
+    """A frame that was read whole, or recognized and skipped. content: None for what needs no answer."""
+
+    head: FrameHead
+    content: PriorityUpdate | Settings | None
+
+
+class ControlStream:
+    """The client's control stream behind its type, in pieces of any size."""
 
     def __init__(self) -> None:
-        self._buffer = bytearray()
-        self._stream_type: int | None = None
-        self._skip_bytes = 0
+        self._frames = FrameReader()
+        self._has_settings = False
+        self._goaway_id: int | None = None
+        self._max_push_id: int | None = None
 
-    def feed(self, data: bytes) -> Iterator[PriorityUpdate]:
-        """Take the next bytes of the stream; yields the updates completed by them. Raises ControlStreamError."""
-        if self._stream_type not in {None, STREAM_TYPE_CONTROL}:
-            return
-        self._buffer += data
-        if self._stream_type is None:
-            first = read_varint(self._buffer, 0)
-            if first is None:
-                return
-            self._stream_type, position = first
-            del self._buffer[:position]
-            if self._stream_type != STREAM_TYPE_CONTROL:
-                self._buffer.clear()
-                return
-        while (head := self._next_head()) is not None:
-            frame_type, start, size = head
-            if frame_type not in {FRAME_PRIORITY_UPDATE_REQUEST, FRAME_PRIORITY_UPDATE_PUSH}:
-                del self._buffer[:start]
-                self._skip_bytes = size
+    @property
+    def held_bytes(self) -> int:
+        """How much is kept of what was fed."""
+        return self._frames.held_bytes
+
+    def feed(self, data: bytes) -> Iterator[ControlFrame]:
+        """Take the next bytes; yields the frames completed by them. Raises Http3Error."""
+        self._frames.feed(data)
+        while (head := self._frames.head()) is not None:
+            if not self._is_read(head):
+                self._frames.skip()
+                yield ControlFrame(head, None)
                 continue
-            if size > MAX_UPDATE_BYTES:
-                raise ControlStreamError(H3_EXCESSIVE_LOAD, "PRIORITY_UPDATE is too long")
-            if len(self._buffer) < start + size:
+            payload = self._frames.payload()
+            if payload is None:
                 return
-            payload = bytes(self._buffer[start : start + size])
-            del self._buffer[: start + size]
-            yield _read_update(frame_type, payload)
+            yield ControlFrame(head, self._read(head.type, payload))
 
-    def _next_head(self) -> tuple[int, int, int] | None:
-        """Type, start of payload and size of payload of the next frame; None until its head is complete."""
-        skipped = min(self._skip_bytes, len(self._buffer))
-        del self._buffer[:skipped]
-        self._skip_bytes -= skipped
-        frame_type = read_varint(self._buffer, 0)
-        length = read_varint(self._buffer, frame_type[1]) if frame_type is not None else None
-        if frame_type is None or length is None:
-            return None
-        size, start = length
-        return frame_type[0], start, size
+    def _is_read(self, head: FrameHead) -> bool:
+        """Whether the frame means something. One that may not be there, or not so long, is refused before its payload comes."""
+        if not self._has_settings and head.type != FrameType.SETTINGS:
+            raise Http3Error(ErrorCode.H3_MISSING_SETTINGS, "the control stream must begin with SETTINGS")
+        if head.type in _NOT_HERE:
+            raise Http3Error(ErrorCode.H3_FRAME_UNEXPECTED, "frame not allowed on the control stream")
+        match head.type:
+            case FrameType.SETTINGS:
+                if self._has_settings:
+                    raise Http3Error(ErrorCode.H3_FRAME_UNEXPECTED, "second SETTINGS")
+                if head.size_bytes > MAX_SETTINGS_BYTES:
+                    raise Http3Error(ErrorCode.H3_EXCESSIVE_LOAD, "SETTINGS is too long")
+            case FrameType.CANCEL_PUSH | FrameType.GOAWAY | FrameType.MAX_PUSH_ID:
+                if head.size_bytes not in _VARINT_BYTES:
+                    raise Http3Error(ErrorCode.H3_FRAME_ERROR, "the frame must hold one ID")
+            case FrameType.PRIORITY_UPDATE_REQUEST | FrameType.PRIORITY_UPDATE_PUSH:
+                if head.size_bytes > MAX_UPDATE_BYTES:
+                    raise Http3Error(ErrorCode.H3_EXCESSIVE_LOAD, "PRIORITY_UPDATE is too long")
+            case _:
+                return False
+        return True
+
+    def _read(self, frame_type: int, payload: bytes) -> PriorityUpdate | Settings | None:
+        match frame_type:
+            case FrameType.SETTINGS:
+                self._has_settings = True
+                return Settings(_read_settings(payload))
+            case FrameType.PRIORITY_UPDATE_REQUEST | FrameType.PRIORITY_UPDATE_PUSH:
+                return _read_update(frame_type, payload)
+            case FrameType.CANCEL_PUSH:
+                _read_id(payload)
+                raise Http3Error(ErrorCode.H3_ID_ERROR, "CANCEL_PUSH for a push that was never promised")
+            case FrameType.GOAWAY:
+                goaway_id = _read_id(payload)
+                if self._goaway_id is not None and goaway_id > self._goaway_id:
+                    raise Http3Error(ErrorCode.H3_ID_ERROR, "GOAWAY raises its ID")
+                self._goaway_id = goaway_id
+            case _:
+                max_push_id = _read_id(payload)
+                if self._max_push_id is not None and max_push_id < self._max_push_id:
+                    raise Http3Error(ErrorCode.H3_ID_ERROR, "MAX_PUSH_ID lowers its ID")
+                self._max_push_id = max_push_id
+        return None
+
+
+def _read_settings(payload: bytes) -> dict[int, int]:
+    values: dict[int, int] = {}
+    position = 0
+    while position < len(payload):
+        identifier = read_varint(payload, position)
+        value = read_varint(payload, identifier[1]) if identifier is not None else None
+        if identifier is None or value is None:
+            raise Http3Error(ErrorCode.H3_FRAME_ERROR, "SETTINGS ends within a setting")
+        if identifier[0] in RESERVED_SETTINGS or identifier[0] in values:
+            raise Http3Error(ErrorCode.H3_SETTINGS_ERROR, "a setting of HTTP/2, or one twice")
+        values[identifier[0]], position = value
+    if any(values.get(setting, 0) not in (0, 1) for setting in _BOOLEAN_SETTINGS):
+        raise Http3Error(ErrorCode.H3_SETTINGS_ERROR, "a setting must be 0 or 1")
+    return values
+
+
+def _read_id(payload: bytes) -> int:
+    """The one integer that a frame consists of."""
+    value = read_varint(payload, 0)
+    if value is None or value[1] != len(payload):
+        raise Http3Error(ErrorCode.H3_FRAME_ERROR, "the frame must hold one ID")
+    return value[0]
 
 
 def _read_update(frame_type: int, payload: bytes) -> PriorityUpdate:
     element = read_varint(payload, 0)
     if element is None:
-        raise ControlStreamError(H3_FRAME_ERROR, "PRIORITY_UPDATE without an element ID")
+        raise Http3Error(ErrorCode.H3_FRAME_ERROR, "PRIORITY_UPDATE without an element ID")
     element_id, start = element
-    if frame_type == FRAME_PRIORITY_UPDATE_PUSH:
-        raise ControlStreamError(H3_ID_ERROR, "PRIORITY_UPDATE for a push that was never promised")
+    if frame_type == FrameType.PRIORITY_UPDATE_PUSH:
+        raise Http3Error(ErrorCode.H3_ID_ERROR, "PRIORITY_UPDATE for a push that was never promised")
     if element_id % 4 != 0:
-        raise ControlStreamError(H3_ID_ERROR, "PRIORITY_UPDATE for something that is no request stream")
+        raise Http3Error(ErrorCode.H3_ID_ERROR, "PRIORITY_UPDATE for something that is no request stream")
     return PriorityUpdate(element_id, parse_parameters(payload[start:]))
-
-
-def read_varint(data: bytes | bytearray, position: int) -> tuple[int, int] | None:
-    """A variable-length integer (RFC 9000 section 16) and the position behind it; None if bytes are missing."""
-    if position >= len(data):
-        return None
-    end = position + (1 << (data[position] >> 6))
-    if end > len(data):
-        return None
-    return int.from_bytes(data[position:end], "big") & ((1 << (8 * (end - position) - 2)) - 1), end

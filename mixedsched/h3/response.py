@@ -10,8 +10,15 @@ from mixedsched.request import Flag, Kind
 Headers = list[tuple[bytes, bytes]]
 
 
+class BodyLostError(Exception):
+    """The rest of a body cannot be had any more, so that its response must be broken off."""
+
+
 class Body(Protocol):
-    """The bytes of a response, handed over piece by piece."""
+    """The bytes of a response, handed over piece by piece.
+
+    A body may also have a method `close`, which releases what it holds; see close_body.
+    """
 
     @property
     def size_bytes(self) -> int:
@@ -22,7 +29,14 @@ class Body(Protocol):
         """Those not read yet."""
 
     def read(self, size_bytes: int) -> bytes:
-        """The next bytes, exactly as many as asked for unless fewer remain."""
+        """The next bytes, exactly as many as asked for unless fewer remain. Raises BodyLostError."""
+
+
+def close_body(body: Body | None) -> None:
+    """Release what a body holds, if it holds anything; to be called once when its response is over, sent or not."""
+    close = getattr(body, "close", None)
+    if close is not None:
+        close()
 
 
 class BytesBody:
@@ -67,9 +81,12 @@ class RequestHead:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What to answer. body: None for none. The rest is what the server knows about the resource, for the classifier.
+    """What to answer. body: None for none; it is not sent where HTTP forbids one (HEAD, 204, 304).
 
-    kind: from the page's manifest, None without one. flags: likewise.
+    A `priority` field overrides what the client wanted, parameter by parameter (RFC 9218 section 8), and is sent as it is.
+    delay_ms: think time, counted from the request's arrival, before anything of the response may leave. mime, kind and
+    flags are what the server knows about the resource, for the classifier; the latter two are from the page's manifest, None
+    without one.
     """
 
     status: int
@@ -78,6 +95,7 @@ class Response:
     mime: str = "application/octet-stream"
     kind: Kind | None = None
     flags: frozenset[Flag] | None = None
+    delay_ms: float = 0.0
 
 
 class Responder(Protocol):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 
 from aioquic.buffer import encode_uint_var
@@ -10,11 +10,12 @@ from aioquic.h3.connection import H3Connection
 from aioquic.h3.events import DataReceived, HeadersReceived
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
-from aioquic.quic.events import ConnectionTerminated, QuicEvent, StreamDataReceived
+from aioquic.quic.events import ConnectionTerminated, QuicEvent, StreamDataReceived, StreamReset
 
 from mixedsched import catalog
 from mixedsched.h3.certificate import Certificate, make_repeatable_certificate
-from mixedsched.h3.response import BytesBody, RequestHead, Response
+from mixedsched.h3.qlog import MAX_TRACE_BYTES, QlogTrace, traced
+from mixedsched.h3.response import BytesBody, Headers, RequestHead, Response
 from mixedsched.h3.session import Served, Session, SessionEvents
 from mixedsched.profile import Direction, Profile
 from mixedsched.schedulers import SCHEMES
@@ -61,7 +62,12 @@ class _Client:
 
 
 class Pair:
-    """Drives both ends. arrivals: (stream ID, offset, size) of each STREAM frame of a response as it left the server."""
+    """Drives both ends.
+
+    writes: (stream ID, size, whether it is the last) of each STREAM frame of a response as it left the server. control: the
+    server's control stream as it arrived. resets: error codes of streams that the server cut off. qlog: takes the records of a
+    trace of the server's connection, `trace`.
+    """
 
     def __init__(
         self,
@@ -76,6 +82,8 @@ class Pair:
         max_stream_data: int = 16 * 1024 * 1024,
         responder: object | None = None,
         client: QuicConnection | None = None,
+        qlog: Callable[[bytes], object] | None = None,
+        qlog_bytes: int = MAX_TRACE_BYTES,
     ) -> None:
         configuration = QuicConfiguration(
             is_client=True,
@@ -90,6 +98,8 @@ class Pair:
         self.bodies: dict[int, bytearray] = {}
         self.headers: dict[int, Mapping[bytes, bytes]] = {}
         self.done: list[int] = []
+        self.control = bytearray()
+        self.resets: dict[int, int] = {}
         self.terminated: ConnectionTerminated | None = None
         self.writes: list[tuple[int, int, bool]] = []
         direction = Direction(rate_bps, delay_us, None, loss_ratio)
@@ -101,11 +111,21 @@ class Pair:
             certificate=certificate().certificate,
             private_key=certificate().private_key,
         )
+        events = SessionEvents(lambda _: None, lambda _: None, self.log.append)
+        if qlog is not None:
+            self.trace = QlogTrace(
+                original_id=self.client.original_destination_connection_id,
+                clock_s=lambda: self.now_s,
+                write=qlog,  # type: ignore[arg-type]
+                title="pair",
+                limit_bytes=qlog_bytes,
+            )
+            server_configuration, events = traced(self.trace, server_configuration, events)
         self.session = Session(
             configuration=server_configuration,
             scheme=configure(scheme, SCHEMES, catalog.load_mapping, mapping),
             responder=responder or Sizes(),  # type: ignore[arg-type]
-            events=SessionEvents(lambda _: None, lambda _: None, self.log.append),
+            events=events,
             number=1,
             now_s=0.0,
             original_destination_connection_id=self.client.original_destination_connection_id,
@@ -140,6 +160,15 @@ class Pair:
             fields.append((b"sec-fetch-dest", destination.encode()))
         fields += [(name.encode(), value.encode()) for name, value in more.items()]
         self.h3.send_headers(stream_id, fields, end_stream=True)
+        self.bodies[stream_id] = bytearray()
+        return stream_id
+
+    def send_request(self, fields: Headers, body: bytes | None = None, *, end_stream: bool = True) -> int:
+        """A request with any fields, pseudo-header fields included, and a body if it is to have one."""
+        stream_id = self.client.get_next_available_stream_id()
+        self.h3.send_headers(stream_id, fields, end_stream=end_stream and body is None)
+        if body is not None:
+            self.h3.send_data(stream_id, body, end_stream=end_stream)
         self.bodies[stream_id] = bytearray()
         return stream_id
 
@@ -183,6 +212,10 @@ class Pair:
     def _take(self, event: QuicEvent) -> None:
         if isinstance(event, ConnectionTerminated):
             self.terminated = event
+        if isinstance(event, StreamReset):
+            self.resets[event.stream_id] = event.error_code
+        if isinstance(event, StreamDataReceived) and event.stream_id == 3:
+            self.control += event.data
         if isinstance(event, StreamDataReceived) and event.end_stream and event.stream_id % 4 == 0:
             self.done.append(event.stream_id)
         for h3_event in self.h3.handle_event(event):

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
 
-import aioquic
 import pytest
 from aioquic.quic.configuration import QuicConfiguration
-from aioquic.quic.connection import QuicConnection
-from aioquic.quic.stream import QuicStreamSender
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -31,37 +27,6 @@ def complete(pair: Pair) -> bool:
     return all(bytes(body) == pattern(len(body)) for body in pair.bodies.values()) and len(pair.done) == len(
         pair.bodies
     )
-
-
-def test_the_aioquic_that_the_seam_was_written_for() -> None:
-    """If this fails, an upgrade has moved what `mixedsched.h3.seam` stands on: read its docstring and the new code."""
-    assert aioquic.__version__ == "1.7.2"
-    writer = inspect.getsource(QuicConnection._write_application)
-    walks = writer.count("for stream in self._streams_queue")
-    assert walks == 2, "a packet walks the list of streams once to serve and once to rebuild it"
-    assert "self._streams_queue.extend(sent)" in writer, (
-        "the end of a packet is known by the extend of the rebuilt list"
-    )
-    for name in ("_pending", "_pending_eof", "_buffer_stop", "_reset_error_code", "highest_offset", "buffer_is_empty"):
-        assert hasattr(QuicStreamSender(stream_id=0, writable=True), name), f"QuicStreamSender has no {name} any more"
-    for name in (
-        "_handle_max_stream_data_frame",
-        "_stream_is_discarded",
-        "_on_max_stream_data_delivery",
-        "_initialize",
-    ):
-        assert hasattr(QuicConnection, name), f"QuicConnection has no {name} any more"
-    source = inspect.getsource(QuicConnection)
-    assert source.count("self._streams.values()") == 1, "streams are walked by ID for nothing but their limits"
-    assert "for stream in self._streams.values():\n                self._write_stream_limits(" in writer
-    limits = inspect.getsource(QuicConnection._write_stream_limits)
-    assert "stream.receiver.highest_offset * 2 > stream.max_stream_data_local" in limits
-    assert "stream.max_stream_data_local_sent != stream.max_stream_data_local" in limits
-    receive = inspect.getsource(QuicConnection.receive_datagram)
-    assert receive.index("self._payload_received(") < receive.index("space.received_packets.add(packet_number)")
-    assert "space.ack_at = now + self._ack_delay" in receive
-    for name in ("_ack_delay", "_handshake_confirmed", "_remote_max_streams_bidi", "_local_next_stream_id_bidi"):
-        assert f"self.{name} = " in source, f"QuicConnection has no {name} any more"
 
 
 def test_sequential_sends_in_order_of_request() -> None:
