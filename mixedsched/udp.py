@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import sys
+from dataclasses import dataclass
 
 BUFFER_BYTES = 4 * 1024 * 1024
 
@@ -12,9 +13,22 @@ BUFFER_BYTES = 4 * 1024 * 1024
 _FORCED = {socket.SO_RCVBUF: 33, socket.SO_SNDBUF: 32} if sys.platform == "linux" else {}
 
 
-def open_udp_socket(host: str = "127.0.0.1", port: int = 0) -> socket.socket:
+@dataclass(frozen=True, slots=True)
+class BufferSizes:
+    """What the system gave of what was asked for, which is BUFFER_BYTES each way."""
+
+    receive_bytes: int
+    send_bytes: int
+
+    @property
+    def is_short(self) -> bool:
+        return min(self.receive_bytes, self.send_bytes) < BUFFER_BYTES
+
+
+def open_udp_socket(host: str = "127.0.0.1", port: int = 0, *, shared: bool = False) -> socket.socket:
     """A bound, non-blocking socket. Its buffers are as large as the system allows: what overflows there is lost unseen.
 
+    shared: other sockets may be bound to the same port, and the kernel gives each sender's packets to one of them.
     Raises OSError if it cannot be bound.
     """
     sock = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_DGRAM)
@@ -25,11 +39,39 @@ def open_udp_socket(host: str = "127.0.0.1", port: int = 0) -> socket.socket:
             if option in _FORCED:
                 with contextlib.suppress(PermissionError):
                     sock.setsockopt(socket.SOL_SOCKET, _FORCED[option], BUFFER_BYTES)
+        if shared:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         sock.bind((host, port))
     except OSError:
         sock.close()
         raise
     return sock
+
+
+def open_shared_udp_sockets(host: str, port: int, count: int) -> list[socket.socket]:
+    """`count` sockets on one port, among which the kernel divides the senders.
+
+    A port that another program listens on is refused even if that program would share it: half of the clients would end there.
+    Raises OSError if they cannot be bound.
+    """
+    with open_udp_socket(host, port) as alone:
+        port = alone.getsockname()[1]
+    sockets: list[socket.socket] = []
+    try:
+        for _ in range(count):
+            sockets.append(open_udp_socket(host, port, shared=True))  # noqa: PERF401 - those opened are closed on failure
+    except OSError:
+        for sock in sockets:
+            sock.close()
+        raise
+    return sockets
+
+
+def buffer_sizes(sock: socket.socket) -> BufferSizes:
+    """How large the socket's buffers are. Linux reports twice what it was asked for: its own bookkeeping needs room too."""
+    share = 2 if sys.platform == "linux" else 1
+    receive, send = (sock.getsockopt(socket.SOL_SOCKET, option) for option in (socket.SO_RCVBUF, socket.SO_SNDBUF))
+    return BufferSizes(receive // share, send // share)
 
 
 def host_and_port(host: str, port: int) -> str:

@@ -9,9 +9,9 @@ import queue
 import signal
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, TextIO
 
 import typer
 from rich.console import Console
@@ -44,16 +44,21 @@ def say_error(error: MixedschedError) -> None:
 
 
 class LineWriter:
-    """Writes lines to standard output from a thread of its own, so that a slow reader delays nobody else.
+    """Writes lines to standard output, or a file, from a thread of its own, so that a slow reader delays nobody else.
 
-    Lines beyond MAX_WAITING are dropped while the reader does not read. If it has gone, this process is asked to end.
+    Lines beyond MAX_WAITING are dropped while the reader does not read, minor ones beyond MAX_MINOR_WAITING; how many
+    is said on stderr at the end. If the reader has gone, this process is asked to end. A file that cannot be written any more
+    is given up, with a word on stderr.
     """
 
     MAX_WAITING = 100_000
+    MAX_MINOR_WAITING = 200
 
-    def __init__(self) -> None:
-        self._lines: queue.Queue[str | None] = queue.Queue(self.MAX_WAITING)
+    def __init__(self, file: TextIO | None = None) -> None:
+        self._file = file
+        self._lines: queue.Queue[str | Callable[[], str] | None] = queue.Queue(self.MAX_WAITING)
         self._thread = threading.Thread(target=self._run, daemon=True)
+        self.dropped = 0
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -63,19 +68,36 @@ class LineWriter:
         with contextlib.suppress(queue.Full):
             self._lines.put_nowait(None)
             self._thread.join(timeout=2)  # a reader that has stopped reading must not keep us
+        if self.dropped:
+            err.print(f"{self.dropped} lines were dropped: they were not read fast enough", style="yellow")
 
     def write(self, line: str) -> None:
-        with contextlib.suppress(queue.Full):
+        try:
             self._lines.put_nowait(line)
+        except queue.Full:
+            self.dropped += 1
+
+    def write_minor(self, line: Callable[[], str]) -> None:
+        """Write a line that may be missed. It is made in the thread, and only if it is written."""
+        if self._lines.qsize() < self.MAX_MINOR_WAITING:
+            self._lines.put_nowait(line)
+        else:
+            self.dropped += 1
 
     def _run(self) -> None:
+        file = self._file or sys.stdout
         try:
             while (line := self._lines.get()) is not None:
-                sys.stdout.write(line + "\n")
+                file.write((line if isinstance(line, str) else line()) + "\n")
                 if self._lines.empty():
-                    sys.stdout.flush()
+                    file.flush()
+            file.flush()
         except BrokenPipeError:
             os.kill(os.getpid(), signal.SIGTERM)
+        except OSError as error:
+            if self._file is None:
+                raise
+            err.print(f"the log ends here: {error.strerror}", style="yellow", markup=False)
 
 
 @dataclass(frozen=True, slots=True)

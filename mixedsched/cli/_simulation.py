@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from mixedsched import catalog
@@ -13,6 +15,7 @@ from mixedsched.page import Page
 from mixedsched.profile import Profile
 from mixedsched.schedulers import SCHEMES
 from mixedsched.scheme import ConfiguredScheme, configure
+from mixedsched.server.qlog_files import SUFFIX, QlogFile
 from mixedsched.sim.load import PageLoad, Rung
 from mixedsched.sim.pipe import PipeOptions, play_pipe
 from mixedsched.sim.playback import Discoveries
@@ -32,17 +35,42 @@ class Pipe:
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """Rung `stack` over a network. It has no send buffer to set."""
+    """Rung `stack` over a network. It has no send buffer to set. qlog_folder: gets a trace of each load; None for none."""
 
     network: Profile
     seed: int
     congestion_control: str
+    qlog_folder: Path | None = None
     name: Rung = "stack"
 
     def play(self, discoveries: Discoveries, scheme: ConfiguredScheme, send_buffer_bytes: int) -> PageLoad:  # noqa: ARG002
-        from mixedsched.sim.stack import play_stack  # here, because aioquic takes longer to import than a page to play
+        # Here, because aioquic takes longer to import than a page to play.
+        from mixedsched.sim.stack import play_stack
 
-        return play_stack(discoveries, scheme, self.network, seed=self.seed, congestion_control=self.congestion_control)
+        file = None
+        if self.qlog_folder is not None:
+            file = QlogFile(self.qlog_folder / trace_name(discoveries.page.name, scheme.label))
+        try:
+            return play_stack(
+                discoveries,
+                scheme,
+                self.network,
+                seed=self.seed,
+                congestion_control=self.congestion_control,
+                qlog=file.write if file is not None else None,
+            )
+        finally:
+            if file is not None:
+                file.flush()
+
+
+def trace_name(page: str, scheme: str) -> str:
+    """The file that a load's trace goes into."""
+    return f"{_safe_name(page)}--{_safe_name(scheme)}{SUFFIX}"
+
+
+def _safe_name(text: str) -> str:
+    return re.sub(r"[^0-9A-Za-z.=_-]+", "_", text)
 
 
 class Task(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import re
@@ -10,10 +11,12 @@ from pathlib import Path
 from typing import Literal, TypeVar, cast
 
 from mixedsched import catalog
-from mixedsched.cli._simulation import Pipe, Stack
+from mixedsched.cli._simulation import Pipe, Stack, trace_name
 from mixedsched.errors import UsageError, nearest_hint
+from mixedsched.page import Page
 from mixedsched.schedulers import SCHEMES
 from mixedsched.scheme import configure, split_specs
+from mixedsched.server.qlog_files import prepare_folder
 from mixedsched.sim.jitter import Jitter
 from mixedsched.sim.load import Rung
 from mixedsched.sim.pipe import PipeOptions
@@ -121,10 +124,25 @@ def read_send_buffers(text: str | None) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-def read_stack(link: str | None, seed: int, congestion_control: str | None) -> Stack:
+def read_stack(link: str | None, seed: int, congestion_control: str | None, qlog: Path | None) -> Stack:
     """Rung `stack`. Raises UsageError, ProfileError."""
     chosen = one_of("--congestion-control", congestion_control or "cubic", ("cubic", "reno"))
-    return Stack(catalog.load_profile(link if link is not None else DEFAULT_LINK), seed, chosen)
+    return Stack(catalog.load_profile(link if link is not None else DEFAULT_LINK), seed, chosen, qlog)
+
+
+def check_traces(folder: Path, pages: Sequence[Page], schemes: Sequence[str]) -> None:
+    """Raise UsageError unless each load can have a trace of its own in the folder, which is made if there is none."""
+    taken: dict[str, str] = {}
+    for page, scheme in itertools.product(pages, schemes):
+        name, load = trace_name(page.name, scheme), f"'{page.name}' under {scheme}"
+        if name in taken:
+            raise UsageError(
+                f"{taken[name]} and {load} would share a trace",
+                why=f"it would be named {name}",
+                fix="play them one after the other, each with a --qlog of its own",
+            )
+        taken[name] = load
+    prepare_folder(folder)
 
 
 def read_sample_ms(sample_ms: float | None) -> float | None:

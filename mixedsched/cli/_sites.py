@@ -9,7 +9,7 @@ from mixedsched import catalog
 from mixedsched.cli._output import err
 from mixedsched.errors import SiteError, nearest_hint
 from mixedsched.server.files import Entry, SiteFiles
-from mixedsched.sites import Recipe, Site, build, fetch_packages, list_recipes, load_site
+from mixedsched.sites import Recipe, ResponseSettings, Site, build, fetch_packages, list_recipes, load_site
 
 
 def recipes() -> list[Recipe]:
@@ -59,12 +59,16 @@ def site_files(site: Site) -> SiteFiles:
     entries: dict[str, dict[str, Entry]] = {host: {} for host in site.hosts}
     for (host, path), file in site.files.items():
         resource = resources.get((host, path))
+        settings = site.settings.get((host, path), ResponseSettings())
         entries[site.hosts[host]][path] = Entry(
             file,
             site.mimes[host, path],
             site.encodings.get((host, path)),
             resource.kind if resource else None,
             resource.flags if resource else None,
+            settings.status,
+            settings.delay_ms,
+            tuple((name.encode(), tuple(value.encode() for value in values)) for name, values in settings.headers),
         )
     return SiteFiles(entries, site.hosts[0])
 
@@ -75,4 +79,6 @@ def site_digest(site: Site) -> str:
     for (host, path), file in sorted(site.files.items()):
         content = hashlib.sha256(file.read_bytes()).hexdigest()
         digest.update(f"{host} {path} {site.mimes[host, path]} {site.encodings.get((host, path))} {content}\n".encode())
+        if (settings := site.settings.get((host, path))) is not None:
+            digest.update(f"{settings.status} {settings.delay_ms} {sorted(settings.headers)}\n".encode())
     return digest.hexdigest()[:16]

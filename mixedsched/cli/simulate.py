@@ -20,6 +20,7 @@ from mixedsched.cli._simulation import Outcome, Simulation
 from mixedsched.cli._simulation_options import (
     DEFAULT_LINK,
     check_plot,
+    check_traces,
     choose_rung,
     one_of,
     processors,
@@ -50,7 +51,7 @@ def simulate(
     pages: Annotated[
         list[str],
         typer.Argument(
-            help="Page files (mixedsched.page/1), folders of them, bundled sites, folders of sites; - is standard input.",
+            help="Page files (mixedsched.page/1), folders of them, bundled sites, a site's folder; - is standard input.",
             metavar="PAGE...",
         ),
     ],
@@ -142,6 +143,10 @@ def simulate(
         str | None,
         typer.Option(help="cubic (default) or reno.", metavar="NAME", rich_help_panel=STACK),
     ] = None,
+    qlog: Annotated[
+        Path | None,
+        typer.Option(help="Write a qlog trace of each load into a folder.", metavar="DIR", rich_help_panel=STACK),
+    ] = None,
 ) -> None:
     """Play pages under delivery schemes in virtual time: thousands of loads a minute, the same again whenever asked.
 
@@ -158,19 +163,26 @@ def simulate(
             "--jitter-packets": jitter_packets,
             "--hol-blocking": hol_blocking or None,
         },
-        {"--link": link, "--congestion-control": congestion_control},
+        {"--link": link, "--congestion-control": congestion_control, "--qlog": qlog},
     )
     pipe = read_pipe(packet_bytes, pace_ms, request_slot_ms, read_jitter(jitter, jitter_packets, hol_blocking, seed))
     send_buffers = read_send_buffers(send_buffer_bytes)
     weighting = cast(Weighting, one_of("--weight", weight, ("bytes", "count")))
     sampled = read_sample_ms(sample_ms)
     specs = read_schemes(schemes, mapping)
-    played_on = pipe if chosen_rung == "pipe" else read_stack(link, seed, congestion_control)
+    played_on = pipe if chosen_rung == "pipe" else read_stack(link, seed, congestion_control, qlog)
     found = read_pages(pages)
     if resources and len(found) > 1:
         raise UsageError("--resources is for one page", why=f"there are {len(found)}", fix="name one, or use --json")
     if plot is not None:
+        if weighting != "bytes" or sampled is not None:
+            raise UsageError(
+                "pictures show the ByteIndex by bytes and unsampled",
+                fix="leave out --weight and --sample-ms, or --plot",
+            )
         check_plot(plot)
+    if qlog is not None:
+        check_traces(qlog, found, specs)
     simulation = Simulation(
         pages=tuple(found),
         schemes=specs,

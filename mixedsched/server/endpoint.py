@@ -5,134 +5,284 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import socket
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
 
 from aioquic.buffer import Buffer  # type: ignore[attr-defined]
 from aioquic.quic.configuration import SMALLEST_MAX_DATAGRAM_SIZE, QuicConfiguration
-from aioquic.quic.packet import QuicHeader, QuicPacketType, encode_quic_version_negotiation, pull_quic_header
+from aioquic.quic.packet import QuicErrorCode, QuicHeader, QuicPacketType, pull_quic_header
 
 from mixedsched.h3.certificate import Certificate
 from mixedsched.h3.response import Responder
-from mixedsched.h3.session import H3_INTERNAL_ERROR, Address, Served, Session, SessionEvents
+from mixedsched.h3.session import H3_INTERNAL_ERROR, H3_NO_ERROR, Address, Served, Session, SessionEvents
 from mixedsched.scheme import ConfiguredScheme
+from mixedsched.server.admission import Admission, Verdict, client_of
+from mixedsched.server.explain import Stretch
+from mixedsched.server.handover import CONNECTION_ID_BYTES, Handover, make_connection_id
+from mixedsched.server.memory import MemoryGuard
+from mixedsched.server.outbox import Outbox
+from mixedsched.server.settings import ServerSettings
+from mixedsched.server.stateless import AddressProof, refusal, version_negotiation
+from mixedsched.server.watch import Watch
 
 _log = logging.getLogger(__name__)
 
-IDLE_TIMEOUT_S = 30.0
-MAX_SESSIONS = 1000
-CONNECTION_ID_BYTES = 8
+BATCH = 64  # datagrams taken before their answers are sent, and timers and other sockets get their turn
+_LARGEST_DATAGRAM_BYTES = 65536
+_LONG_HEADER = 0x80
+_TIMER_SLACK_S = 0.0005  # uvloop counts in milliseconds, and may be half of one early
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Connection:
-    """A session with what ties it to the event loop."""
+    """A session with what ties it to the event loop.
+
+    client: as counted by Admission. proven: its address was, before the handshake. due_s: when the session wants to be
+    called; armed_s: when `timer` fires, which may be earlier.
+    """
 
     number: int
     session: Session
-    connection_ids: set[bytes]
+    client: str
+    proven: bool
+    connection_ids: set[bytes] = field(default_factory=set)
+    handshake_timer: asyncio.TimerHandle | None = None
+    due_s: float | None = None
     timer: asyncio.TimerHandle | None = None
-    timer_at_s: float | None = None
-    flush: asyncio.Handle | None = None
+    armed_s: float = 0.0
+    is_gone: bool = False
 
 
-class Endpoint(asyncio.DatagramProtocol):
+class Endpoint:
     """Receives datagrams, gives each to its session, and sends what sessions have to send.
 
     Datagrams that came in together are answered together: a session is flushed once per turn of the event loop.
-    Time is the monotonic clock's, not the event loop's, which uvloop keeps in milliseconds: too coarse to measure RTTs.
+    While the kernel has no room for packets, none are built. Time is the monotonic clock's, not the event loop's, which
+    uvloop keeps in milliseconds: too coarse to measure RTTs.
+
+    sock: bound and non-blocking; it is closed by `close`. handover: to the other workers on the same port, if there are any.
+    served: told of each request that is over. explained: told of who gets the packets, where that is wanted.
     """
 
     def __init__(
         self,
+        sock: socket.socket,
+        settings: ServerSettings,
         certificate: Certificate,
         scheme: ConfiguredScheme,
         responder: Responder,
         served: Callable[[Served], None],
-        congestion_control: str = "cubic",
+        handover: Handover | None = None,
+        explained: Callable[[Stretch], None] = lambda _: None,
     ) -> None:
+        limits = settings.limits.shared_among(settings.workers)
         self._configuration = QuicConfiguration(
             is_client=False,
             alpn_protocols=["h3"],
             certificate=certificate.certificate,
             private_key=certificate.private_key,
-            congestion_control_algorithm=congestion_control,
+            congestion_control_algorithm=settings.congestion_control,
             connection_id_length=CONNECTION_ID_BYTES,
-            idle_timeout=IDLE_TIMEOUT_S,
+            idle_timeout=limits.idle_s,
+            max_data=limits.receive_bytes,
+            max_stream_data=limits.receive_bytes,
         )
+        self._limits = limits
         self._scheme = scheme
         self._responder = responder
         self._served = served
+        self._handover = handover
+        self._worker = handover.worker if handover is not None else 0
+        self._workers = settings.workers
         self._loop = asyncio.get_running_loop()
-        self._transport: asyncio.DatagramTransport | None = None
+        self._sock = sock
+        self._outbox = Outbox(sock, settings.gso, self._flush_delayed)
+        self._admission = Admission(limits, settings.retry)
+        self._memory = MemoryGuard(limits.memory_bytes)
+        self._proof = AddressProof()
+        self._watch = Watch(settings.watch, scheme.label, explained)
         self._by_id: dict[bytes, _Connection] = {}
         self._connections: dict[int, _Connection] = {}
+        self._touched: dict[int, _Connection] = {}  # have received something in this turn
+        self._delayed: dict[int, _Connection] = {}  # wait until the kernel has room
         self._count = 0
+        self._is_stopping = False
+        self._all_gone = asyncio.Event()
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = transport  # type: ignore[assignment]  # uvloop's is no subclass of asyncio's
+    @property
+    def uses_gso(self) -> bool:
+        return self._outbox.uses_gso
 
-    def datagram_received(self, data: bytes, addr: Address) -> None:
-        try:
-            header = pull_quic_header(Buffer(data=data), host_cid_length=CONNECTION_ID_BYTES)
-        except ValueError:
-            return
-        connection = self._by_id.get(header.destination_cid)
-        if connection is None:
-            connection = self._accept(header, len(data), addr)
-        if connection is not None:
-            session = connection.session
-            if self._guarded(connection, lambda: session.receive(data, addr, time.monotonic())):
-                self._flush_soon(connection)
+    def start(self) -> None:
+        self._loop.add_reader(self._sock, self._on_readable)
+        if self._handover is not None:
+            self._loop.add_reader(self._handover.fileno(), self._on_handed_over)
 
-    def error_received(self, exc: Exception) -> None:
-        """A client's port is closed or its network gone: its sessions end by their idle timeout."""
+    async def shut_down(self, grace_s: float) -> None:
+        """Take no more requests, say so to every client (GOAWAY), and wait until the responses under way are over.
+
+        Returns after grace_s at the latest; `close` then ends what is left.
+        """
+        self._is_stopping = True
+        now_s = time.monotonic()
+        for connection in tuple(self._connections.values()):
+            if self._guarded(connection, partial(connection.session.shut_down, now_s, grace_s)):
+                self._flush(connection)
+        if self._connections:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._all_gone.wait(), grace_s)
 
     def close(self) -> None:
         """Say goodbye to every client and stop listening."""
         for connection in tuple(self._connections.values()):
-            connection.session.close()
-            self._flush(connection)
-        if self._transport is not None:
-            self._transport.close()
+            self._end(connection, H3_NO_ERROR)
+        self._watch.stop()
+        self._loop.remove_reader(self._sock)
+        if self._handover is not None:
+            self._loop.remove_reader(self._handover.fileno())
+            self._handover.close()
+        self._outbox.close()
+        self._sock.close()
 
-    def _accept(self, header: QuicHeader, size_bytes: int, address: Address) -> _Connection | None:
-        """A new session for the first packet of a client; None if the packet is nothing to answer with one."""
+    def _on_readable(self) -> None:
+        now_s = time.monotonic()
+        for data, address in self._take():
+            self._receive(data, address, now_s, handed_over=False)
+        self._flush_touched()
+
+    def _on_handed_over(self) -> None:
+        assert self._handover is not None
+        now_s = time.monotonic()
+        for data, address in self._handover.take():
+            self._receive(data, address, now_s, handed_over=True)
+        self._flush_touched()
+
+    def _take(self) -> Iterator[tuple[bytes, Address]]:
+        receive = self._sock.recvfrom
+        for _ in range(BATCH):
+            try:
+                yield receive(_LARGEST_DATAGRAM_BYTES)
+            except OSError:  # nothing left, or an earlier packet of ours was refused
+                return
+
+    def _receive(self, data: bytes, address: Address, now_s: float, handed_over: bool) -> None:
+        """Give a datagram to its session. now_s: when the datagrams of this turn were looked for; they had come by then."""
+        header: QuicHeader | None = None
+        if data and not data[0] & _LONG_HEADER:
+            connection_id = data[1 : 1 + CONNECTION_ID_BYTES]
+        else:
+            try:
+                header = pull_quic_header(Buffer(data=data), host_cid_length=CONNECTION_ID_BYTES)
+            except ValueError:
+                return
+            connection_id = header.destination_cid
+        connection = self._by_id.get(connection_id)
+        if connection is None and not handed_over and self._hand_over(header, connection_id, data, address):
+            return
+        if connection is None and header is not None:
+            connection = self._accept(header, len(data), address, now_s)
+        if connection is None:
+            return
+        self._touched[connection.number] = connection
+        session = connection.session
+        if self._guarded(connection, lambda: session.receive(data, address, now_s)):
+            self._note_handshake(connection)
+            if session.has_said_goodbye:  # its place is free for the next datagram's client
+                self._remove(connection)
+
+    def _hand_over(self, header: QuicHeader | None, connection_id: bytes, data: bytes, address: Address) -> bool:
+        """Pass a packet to the worker that has its connection. First packets are for whoever the kernel gave them to: their
+        connection ID was made by the client."""
+        if self._handover is None or (header is not None and header.packet_type == QuicPacketType.INITIAL):
+            return False
+        owner = self._handover.owner_of(connection_id)
+        if owner is None:
+            return False
+        self._handover.give(owner, data, address)
+        return True
+
+    def _accept(self, header: QuicHeader, size_bytes: int, address: Address, now_s: float) -> _Connection | None:
+        """A new session for the first packet of a client; None if there is to be none. Packets too small for a first one
+        are not answered, so that nobody can have us send more than was sent to us."""
+        if size_bytes < SMALLEST_MAX_DATAGRAM_SIZE or not address[1]:  # nobody can be answered at port 0
+            return None
         if header.version is not None and header.version not in self._configuration.supported_versions:
-            if header.packet_type != QuicPacketType.VERSION_NEGOTIATION and size_bytes >= SMALLEST_MAX_DATAGRAM_SIZE:
-                self._negotiate_version(header, address)
+            if header.packet_type != QuicPacketType.VERSION_NEGOTIATION:
+                self._outbox.send([(version_negotiation(header, self._configuration.supported_versions), address)])
             return None
-        is_initial = header.packet_type == QuicPacketType.INITIAL and size_bytes >= SMALLEST_MAX_DATAGRAM_SIZE
-        if not is_initial or len(self._connections) >= MAX_SESSIONS:
+        if header.packet_type != QuicPacketType.INITIAL:
             return None
+        first_connection_id, retry_connection_id = header.destination_cid, None
+        if header.token:
+            try:
+                first_connection_id = self._proof.check(header, address, now_s)
+            except ValueError:
+                self._outbox.send([(refusal(header, QuicErrorCode.INVALID_TOKEN), address)])
+                return None
+            retry_connection_id = header.destination_cid
+        proven = retry_connection_id is not None
+        client = client_of(address)
+        match self._admission.judge(client, proven=proven, memory_is_full=self._memory.is_full() or self._is_stopping):
+            case Verdict.PROVE_ADDRESS:
+                packet = self._proof.demand(header, address, make_connection_id(self._worker), now_s)
+                self._outbox.send([(packet, address)])
+                return None
+            case Verdict.REFUSE:
+                self._outbox.send([(refusal(header, QuicErrorCode.CONNECTION_REFUSED), address)])
+                return None
+            case Verdict.IGNORE:
+                return None
+        connection = self._open(client, first_connection_id, retry_connection_id, now_s)
+        self._add_id(connection.number, header.destination_cid)
+        return connection
+
+    def _open(self, client: str, first_id: bytes, retry_id: bytes | None, now_s: float) -> _Connection:
+        """first_id, retry_id: connection IDs of the client's very first packet, and of our Retry packet if there was one."""
         self._count += 1
-        number = self._count
-        session = Session(
-            configuration=self._configuration,
-            scheme=self._scheme,
-            responder=self._responder,
-            events=SessionEvents(
+        number = 1 + self._worker + (self._count - 1) * self._workers  # no two workers use the same
+        configuration, events = self._watch.open(
+            number,
+            first_id,
+            now_s,
+            self._configuration,
+            SessionEvents(
                 connection_id_issued=lambda cid: self._add_id(number, cid),
                 connection_id_retired=lambda cid: self._drop_id(number, cid),
                 served=self._served,
             ),
-            number=number,
-            now_s=time.monotonic(),
-            original_destination_connection_id=header.destination_cid,
         )
-        self._connections[number] = connection = _Connection(number, session, set())
-        self._add_id(number, header.destination_cid)
+        session = Session(
+            configuration=configuration,
+            scheme=self._scheme,
+            responder=self._responder,
+            events=events,
+            number=number,
+            now_s=now_s,
+            original_destination_connection_id=first_id,
+            retry_source_connection_id=retry_id,
+            make_connection_id=lambda: make_connection_id(self._worker),
+            request_limit=self._limits.streams,
+            sends_flights=True,
+        )
+        connection = _Connection(number, session, client, proven=retry_id is not None)
+        self._connections[number] = connection
+        self._admission.opened(client, proven=connection.proven)
+        connection.handshake_timer = self._loop.call_later(self._limits.handshake_s, self._end, connection)
         self._add_id(number, session.quic.host_cid)
         return connection
 
-    def _negotiate_version(self, header: QuicHeader, address: Address) -> None:
-        packet = encode_quic_version_negotiation(
-            source_cid=header.destination_cid,
-            destination_cid=header.source_cid,
-            supported_versions=self._configuration.supported_versions,
-        )
-        self._send(packet, address)
+    def _note_handshake(self, connection: _Connection) -> None:
+        if connection.handshake_timer is not None and connection.session.is_established:
+            self._end_handshake(connection)
+
+    def _end_handshake(self, connection: _Connection) -> None:
+        if connection.handshake_timer is not None:
+            connection.handshake_timer.cancel()
+            connection.handshake_timer = None
+            self._admission.established(proven=connection.proven)
 
     def _add_id(self, number: int, connection_id: bytes) -> None:
         connection = self._connections[number]
@@ -143,35 +293,52 @@ class Endpoint(asyncio.DatagramProtocol):
         self._connections[number].connection_ids.discard(connection_id)
         self._by_id.pop(connection_id, None)
 
-    def _flush_soon(self, connection: _Connection) -> None:
-        if connection.flush is None:
-            connection.flush = self._loop.call_soon(self._flush, connection)
+    def _flush_touched(self) -> None:
+        touched, self._touched = self._touched, {}
+        for connection in touched.values():
+            if not connection.is_gone:
+                self._flush(connection)
+
+    def _flush_delayed(self) -> None:
+        """The kernel has room again: go on with those that waited, until it has none."""
+        delayed, self._delayed = self._delayed, {}
+        for connection in delayed.values():
+            if not connection.is_gone:
+                self._flush(connection)
 
     def _flush(self, connection: _Connection) -> None:
         """Send what may leave, set the next timer, and drop the session if it has ended."""
-        if connection.flush is not None:
-            connection.flush.cancel()
-            connection.flush = None
+        if self._outbox.is_blocked:
+            self._delayed[connection.number] = connection
+            return
         session = connection.session
         if not self._guarded(connection, lambda: self._send_all(session)):
             return
-        if session.is_closed:
+        if session.has_said_goodbye:  # stray packets of its client find nobody, and get no answer
             self._remove(connection)
-            return
-        timer_at_s = session.next_timer_s()
-        if timer_at_s == connection.timer_at_s:
+        else:
+            self._arm(connection)
+
+    def _arm(self, connection: _Connection) -> None:
+        """Have the session called in time. A timer that is set for earlier stays: most are put off before they fire."""
+        due_s = connection.due_s = connection.session.next_timer_s()
+        if due_s is None or (connection.timer is not None and connection.armed_s <= due_s):
             return
         if connection.timer is not None:
             connection.timer.cancel()
-        connection.timer, connection.timer_at_s = None, timer_at_s
-        if timer_at_s is not None:
-            delay_s = max(0.0, timer_at_s - time.monotonic())
-            connection.timer = self._loop.call_later(delay_s, self._on_timer, connection)
+        connection.armed_s = due_s
+        delay_s = max(0.0, due_s - time.monotonic())
+        connection.timer = self._loop.call_later(delay_s, self._on_timer, connection)
 
     def _on_timer(self, connection: _Connection) -> None:
-        # uvloop counts in milliseconds and may be half of one early; aioquic would then see nothing to do.
-        now_s = max(time.monotonic(), connection.timer_at_s or 0.0)
-        connection.timer = connection.timer_at_s = None
+        connection.timer = None
+        now_s = time.monotonic()
+        if connection.due_s is None:
+            return
+        if connection.due_s > now_s + _TIMER_SLACK_S:
+            self._arm(connection)
+            return
+        now_s = max(now_s, connection.due_s)  # aioquic would see nothing to do before
         session = connection.session
         if self._guarded(connection, lambda: session.handle_timer(now_s)):
             self._flush(connection)
@@ -182,25 +349,35 @@ class Endpoint(asyncio.DatagramProtocol):
             step()
         except Exception:
             _log.exception("connection %d is closed after an internal error", connection.number)
-            with contextlib.suppress(Exception):
-                connection.session.close(H3_INTERNAL_ERROR)
-                self._send_all(connection.session)
-            self._remove(connection)
+            self._end(connection, H3_INTERNAL_ERROR)
             return False
         return True
 
     def _send_all(self, session: Session) -> None:
-        for datagram, address in session.send(time.monotonic()):
-            self._send(datagram, address)
+        datagrams = session.send(time.monotonic())
+        if datagrams:
+            self._outbox.send(datagrams)
+
+    def _end(self, connection: _Connection, error_code: int = H3_NO_ERROR) -> None:
+        """Close a connection at once, with a word to the client if one can be sent."""
+        with contextlib.suppress(Exception):
+            connection.session.close(error_code)
+            self._send_all(connection.session)
+        self._remove(connection)
 
     def _remove(self, connection: _Connection) -> None:
-        for handle in (connection.timer, connection.flush):
-            if handle is not None:
-                handle.cancel()
+        if connection.is_gone:
+            return
+        connection.is_gone = True
+        with contextlib.suppress(Exception):
+            connection.session.abandon()
+        self._watch.close(connection.number)
+        self._end_handshake(connection)
+        if connection.timer is not None:
+            connection.timer.cancel()
         for connection_id in connection.connection_ids:
             self._by_id.pop(connection_id, None)
         del self._connections[connection.number]
-
-    def _send(self, datagram: bytes, address: Address) -> None:
-        if self._transport is not None and not self._transport.is_closing():
-            self._transport.sendto(datagram, address)
+        self._admission.closed(connection.client)
+        if not self._connections:
+            self._all_gone.set()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import signal
+import socket
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import Protocol
 
 import uvloop
 
@@ -17,66 +17,91 @@ from mixedsched.h3.response import Responder
 from mixedsched.h3.session import Served
 from mixedsched.scheme import ConfiguredScheme
 from mixedsched.server.endpoint import Endpoint
-from mixedsched.udp import host_and_port, open_udp_socket
+from mixedsched.server.explain import Stretch
+from mixedsched.server.settings import Listening, ServerSettings
+from mixedsched.server.stopping import Stop, serve_until_stopped
+from mixedsched.server.workers import Workers
+from mixedsched.udp import buffer_sizes, host_and_port, open_shared_udp_sockets, open_udp_socket
+
+ServedBy = Callable[[Served, int | None], None]
+"""(a request that is over, the number of the worker that has served it; None where there is one process only)"""
+
+ExplainedBy = Callable[[Stretch, int | None], None]
+"""(who got the packets of a connection, the number of the worker as in ServedBy)"""
 
 
-@dataclass(frozen=True, slots=True)
-class ServerSettings:
-    """Where to listen, and how. port: 0 for any free one. stop_with_stdin: stop when standard input ends."""
+class Server(Protocol):
+    """A server whose sockets are open."""
 
-    host: str = "127.0.0.1"
-    port: int = 0
-    congestion_control: str = "cubic"
-    stop_with_stdin: bool = False
+    def run(self, listening: Callable[[Listening], None], served: ServedBy, explained: ExplainedBy) -> None:
+        """Serve until SIGINT, SIGTERM or, where wanted, the end of standard input; a second signal ends it at once."""
 
 
-def run_server(
-    settings: ServerSettings,
-    certificate: Certificate,
-    scheme: ConfiguredScheme,
-    responder: Responder,
-    listening: Callable[[str, int], None],
-    served: Callable[[Served], None],
-) -> None:
-    """Serve until SIGINT, SIGTERM or, where wanted, the end of standard input.
+def open_server(
+    settings: ServerSettings, certificate: Certificate, scheme: ConfiguredScheme, responder: Responder
+) -> Server:
+    """Open the sockets, and start the worker processes where there are to be several.
 
-    listening: told host and port once the socket is open. served: told of each request that is over.
+    They are forked, so this comes before anything that starts threads. Raises MixedschedError if the port cannot be had.
     """
-    uvloop.run(_serve(settings, certificate, scheme, responder, listening, served))
-
-
-async def _serve(
-    settings: ServerSettings,
-    certificate: Certificate,
-    scheme: ConfiguredScheme,
-    responder: Responder,
-    listening: Callable[[str, int], None],
-    served: Callable[[Served], None],
-) -> None:
-    loop = asyncio.get_running_loop()
-    stop = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
-    if settings.stop_with_stdin:
-        loop.add_reader(sys.stdin, _at_end_of_stdin, stop)
-    endpoint = Endpoint(certificate, scheme, responder, served, settings.congestion_control)
     try:
-        sock = open_udp_socket(settings.host, settings.port)
+        if settings.workers > 1:
+            sockets = open_shared_udp_sockets(settings.host, settings.port, settings.workers)
+        else:
+            sockets = [open_udp_socket(settings.host, settings.port)]
     except OSError as error:
         raise _cannot_listen(settings, error) from error
+    if settings.workers > 1:
+        return Workers(sockets, settings, certificate, scheme, responder)
+    return _OneProcess(sockets[0], settings, certificate, scheme, responder)
+
+
+class _OneProcess:
+    """A server that is this process."""
+
+    def __init__(
+        self,
+        sock: socket.socket,
+        settings: ServerSettings,
+        certificate: Certificate,
+        scheme: ConfiguredScheme,
+        responder: Responder,
+    ) -> None:
+        self._sock = sock
+        self._settings = settings
+        self._certificate = certificate
+        self._scheme = scheme
+        self._responder = responder
+
+    def run(self, listening: Callable[[Listening], None], served: ServedBy, explained: ExplainedBy) -> None:
+        uvloop.run(self._run(listening, served, explained))
+
+    async def _run(self, listening: Callable[[Listening], None], served: ServedBy, explained: ExplainedBy) -> None:
+        settings = self._settings
+        stop = Stop()
+        stop.on_signals((signal.SIGINT, signal.SIGTERM))
+        if settings.stop_with_stdin:
+            stop.on_end_of(sys.stdin.fileno())
+        endpoint = Endpoint(
+            self._sock,
+            settings,
+            self._certificate,
+            self._scheme,
+            self._responder,
+            lambda item: served(item, None),
+            explained=lambda stretch: explained(stretch, None),
+        )
+        listening(facts_of(self._sock, settings, endpoint.uses_gso))
+        await serve_until_stopped(endpoint, stop, settings.grace_s)
+
+
+def facts_of(sock: socket.socket, settings: ServerSettings, gso: bool) -> Listening:
+    """Where a socket listens, with what."""
     host, port = sock.getsockname()[:2]
-    await loop.create_datagram_endpoint(lambda: endpoint, sock=sock)
-    listening(host, port)
-    try:
-        await stop.wait()
-    finally:
-        endpoint.close()
-
-
-def _at_end_of_stdin(stop: asyncio.Event) -> None:
-    if not sys.stdin.buffer.read1(1024):  # type: ignore[union-attr]
-        asyncio.get_running_loop().remove_reader(sys.stdin)
-        stop.set()
+    buffers = buffer_sizes(sock)
+    return Listening(
+        host, port, settings.workers, gso, buffers.receive_bytes, buffers.send_bytes, has_short_buffers=buffers.is_short
+    )
 
 
 def _cannot_listen(settings: ServerSettings, error: OSError) -> MixedschedError:

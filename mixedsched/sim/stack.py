@@ -18,15 +18,16 @@ from aioquic.quic.configuration import QuicConfiguration
 
 from mixedsched.errors import PageLoadError, UsageError
 from mixedsched.h3.certificate import Certificate, make_repeatable_certificate
+from mixedsched.h3.qlog import QlogTrace, traced
 from mixedsched.h3.session import Served, Session, SessionEvents
 from mixedsched.link import Link
 from mixedsched.profile import Profile
 from mixedsched.scheme import ConfiguredScheme
-from mixedsched.sim._addresses import CERTIFICATE_HOSTS, Address, addresses_of
+from mixedsched.sim._addresses import CERTIFICATE_HOSTS, addresses_of
 from mixedsched.sim._client import CIPHER_SUITES, Exchange, PageClient
 from mixedsched.sim._order import PacketOrder
 from mixedsched.sim._responder import PageResponder
-from mixedsched.sim._wire import Wire
+from mixedsched.sim._wire import MICROSECONDS_PER_SECOND, Wire
 from mixedsched.sim.load import PageLoad, ResourceTimes
 from mixedsched.sim.playback import MICROSECONDS_PER_MILLISECOND, Discoveries
 
@@ -43,10 +44,12 @@ def play_stack(
     seed: int,
     congestion_control: str = "cubic",
     served: Callable[[Served], None] = lambda _: None,
+    qlog: Callable[[bytes], None] | None = None,
 ) -> PageLoad:
     """Play a page under a scheme over a network. seed: decides which packets the link loses. congestion_control: the server's.
 
-    served: told what the server made of each request, as the log of `serve` would be. The load's facts: packets_seen,
+    served: told what the server made of each request, as the log of `serve` would be. qlog: takes the records of a trace of the
+    server's connection, see h3.qlog; t = 0 is when the client begins. The load's facts: packets_seen,
     packets_lost: numbers that the client could read, and lower ones that it never did. retransmitted_bytes: response data sent
     again, needed or not. connection_hol_bytes: see metrics.hol. link_down, link_up: what happened on the link, in packets, and
     in bytes with IP and UDP headers.
@@ -58,10 +61,33 @@ def play_stack(
         raise UsageError(f"there is no congestion control '{congestion_control}'", fix="choose cubic or reno")
     addresses = addresses_of(discoveries.page)
     client = PageClient(discoveries, addresses, congestion_control, _idle_timeout_s(discoveries))
-    session = _session(client, discoveries, addresses, scheme, congestion_control, served)
+    configuration = _configuration(discoveries, congestion_control)
+    events = SessionEvents(lambda _: None, lambda _: None, served)
+    trace: QlogTrace | None = None
+    if qlog is not None:
+        trace = QlogTrace(
+            original_id=client.quic.original_destination_connection_id,
+            clock_s=lambda: wire.now_us / MICROSECONDS_PER_SECOND,
+            write=qlog,
+            title=f"{discoveries.page.name}, {scheme.label}, {network.name}, seed {seed}",
+        )
+        configuration, events = traced(trace, configuration, events)
+    session = Session(
+        configuration=configuration,
+        scheme=scheme,
+        responder=PageResponder(discoveries.page, addresses),
+        events=events,
+        number=1,
+        now_s=0.0,
+        original_destination_connection_id=client.quic.original_destination_connection_id,
+    )
     order = PacketOrder(session.quic)
     wire = Wire(client, session, network, seed, client.quic.may_wait)
-    _run(client, wire, network, len(discoveries.page.resources))
+    try:
+        _run(client, wire, network, len(discoveries.page.resources))
+    finally:
+        if trace is not None:
+            trace.flush()
     resources = discoveries.page.resources
     return PageLoad(
         page=discoveries.page,
@@ -90,31 +116,16 @@ def play_stack(
     )
 
 
-def _session(
-    client: PageClient,
-    discoveries: Discoveries,
-    addresses: tuple[Address, ...],
-    scheme: ConfiguredScheme,
-    congestion_control: str,
-    served: Callable[[Served], None],
-) -> Session:
-    """The server, as `serve` sets it up."""
-    return Session(
-        configuration=QuicConfiguration(
-            is_client=False,
-            alpn_protocols=["h3"],
-            certificate=_certificate().certificate,
-            private_key=_certificate().private_key,
-            cipher_suites=CIPHER_SUITES,
-            congestion_control_algorithm=congestion_control,
-            idle_timeout=_idle_timeout_s(discoveries),
-        ),
-        scheme=scheme,
-        responder=PageResponder(discoveries.page, addresses),
-        events=SessionEvents(lambda _: None, lambda _: None, served),
-        number=1,
-        now_s=0.0,
-        original_destination_connection_id=client.quic.original_destination_connection_id,
+def _configuration(discoveries: Discoveries, congestion_control: str) -> QuicConfiguration:
+    """The server's, as `serve` sets it up."""
+    return QuicConfiguration(
+        is_client=False,
+        alpn_protocols=["h3"],
+        certificate=_certificate().certificate,
+        private_key=_certificate().private_key,
+        cipher_suites=CIPHER_SUITES,
+        congestion_control_algorithm=congestion_control,
+        idle_timeout=_idle_timeout_s(discoveries),
     )
 
 

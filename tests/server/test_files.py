@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from mixedsched.h3.response import RequestHead, Response
 from mixedsched.request import Flag, Kind
-from mixedsched.server.files import CACHE_LIMIT_BYTES, Entry, SiteFiles
+from mixedsched.server.contents import CACHE_FILE_BYTES
+from mixedsched.server.files import Entry, SiteFiles
 
 
 @pytest.fixture(scope="module")
@@ -21,13 +22,13 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "large.bin").write_bytes(bytes(range(256)) * 2000)
     (folder / "secret.txt").write_text("secret")
     (folder / "link").symlink_to(folder / "secret.txt")
-    return folder
+    return folder.resolve()
 
 
 @pytest.fixture(scope="module")
 def files(root: Path) -> SiteFiles:
     entries = {
-        "/": Entry(root / "a.txt", "text/html; charset=utf-8", "gzip", Kind.DOCUMENT, frozenset({Flag.MAIN})),
+        "/": Entry(root / "a.txt", "text/html; charset=utf-8", None, Kind.DOCUMENT, frozenset({Flag.MAIN})),
         "/a.txt": Entry(root / "a.txt", "text/plain"),
         "/q.txt?v=1": Entry(root / "q.txt", "text/plain"),
         "/with space": Entry(root / "a.txt", "text/plain"),
@@ -60,13 +61,14 @@ def body(response: Response) -> bytes:
     return response.body.read(10**9) if response.body else b""
 
 
-def test_a_file_comes_with_type_length_and_encoding_and_what_the_manifest_knows(files: SiteFiles) -> None:
+def test_a_file_comes_with_type_and_length_and_what_the_manifest_knows(files: SiteFiles) -> None:
     response = ask(files, "/")
     assert (response.status, body(response)) == (200, b"a")
     fields = dict(response.fields)
     assert fields[b"content-type"] == b"text/html; charset=utf-8"
     assert fields[b"content-length"] == b"1"
-    assert fields[b"content-encoding"] == b"gzip"
+    assert fields[b"cache-control"] == b"max-age=3600"
+    assert fields[b"access-control-allow-origin"] == b"*"
     assert (response.kind, response.flags) == (Kind.DOCUMENT, {Flag.MAIN})
 
 
@@ -98,8 +100,8 @@ def test_encoded_paths_are_found(files: SiteFiles) -> None:
     assert ask(files, "/%61.txt").status == 200
 
 
-def test_large_files_are_mapped_and_whole(files: SiteFiles, root: Path) -> None:
-    assert (root / "large.bin").stat().st_size > CACHE_LIMIT_BYTES
+def test_large_files_are_whole(files: SiteFiles, root: Path) -> None:
+    assert (root / "large.bin").stat().st_size > CACHE_FILE_BYTES
     assert body(ask(files, "/large.bin")) == (root / "large.bin").read_bytes()
 
 
@@ -120,6 +122,38 @@ def test_large_files_are_mapped_and_whole(files: SiteFiles, root: Path) -> None:
         "/..\\secret.txt",
         "/C:/secret.txt",
         "/%ff%fe",
+        "/%252e%252e/secret.txt",
+        "/%c0%ae%c0%ae/secret.txt",
+        "/%e0%80%ae/secret.txt",
+        "/./a.txt",
+        "/%2e/a.txt",
+        "/x/../a.txt",
+        "/..;/secret.txt",
+        "/%2fa.txt",
+        "//a.txt",
+        "/a.txt%2f",
+        "/%5c..%5csecret.txt",
+        "/c:%5csecret.txt",
+        "/\\\\?\\C:\\secret.txt",
+        "/a.txt.",
+        "/a.txt%20",
+        "/a.txt::$DATA",
+        "/A.TXT",
+        "/SECRET~1.TXT",
+        "/CON",
+        "/dev/null",
+        "/proc/self/environ",
+        "/secret.txt?",
+        "/%73ecret.txt",
+        "/a.txt#x",
+        "/link/",
+        "https://x.test/a.txt",
+        "file:///etc/passwd",
+        "/" + "a/" * 50_000,
+        "/" + "%2e%2e/" * 20_000 + "etc/passwd",
+        "?",
+        "/%",
+        "/%zz",
         "a.txt",
         "",
         "*",

@@ -1,0 +1,28 @@
+"""How much memory this process has taken."""
+
+from __future__ import annotations
+
+import time
+
+import psutil
+
+_LOOK_EVERY_S = 0.25
+
+
+class MemoryGuard:
+    """Says when this process holds more than it may. Pages of mapped files do not count: the system can drop them."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        self._limit_bytes = limit_bytes
+        self._process = psutil.Process()
+        self._looked_at_s = float("-inf")
+        self._is_full = False
+
+    def is_full(self) -> bool:
+        """Looks at most a few times a second."""
+        now_s = time.monotonic()
+        if now_s >= self._looked_at_s + _LOOK_EVERY_S:
+            self._looked_at_s = now_s
+            info = self._process.memory_info()
+            self._is_full = info.rss - getattr(info, "shared", 0) > self._limit_bytes
+        return self._is_full

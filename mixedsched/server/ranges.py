@@ -1,0 +1,75 @@
+"""Byte ranges of a request (RFC 9110 section 14)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+MAX_RANGES = 32  # whoever asks for more gets the whole
+_LARGEST_DIGITS = 18  # numbers beyond are past the end of any file
+_RANGES = re.compile(r"bytes=(.*)", re.IGNORECASE)
+_SPEC = re.compile(r"([0-9]+)-([0-9]*)|-([0-9]+)")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ByteRange:
+    """Bytes from `start` up to, not including, `stop`."""
+
+    start: int
+    stop: int
+
+    @property
+    def size_bytes(self) -> int:
+        return self.stop - self.start
+
+    def content_range(self, whole_bytes: int) -> str:
+        """The field value that tells which part of the whole this is."""
+        return f"bytes {self.start}-{self.stop - 1}/{whole_bytes}"
+
+
+def parse_ranges(value: str, whole_bytes: int) -> list[ByteRange] | None:
+    """The parts of a representation that a Range field asks for.
+
+    None: the field is malformed, of another unit, or asks for more than MAX_RANGES parts, and is to be ignored. Empty: it is
+    understood, and nothing of it exists (416). Parts that lie beyond the end are left out. Parts that overlap or touch are
+    joined and then stand in rising order, so that no byte is sent twice; otherwise the order is the client's.
+    """
+    whole = _RANGES.fullmatch(value.strip(" \t"))
+    specs = [spec for item in whole[1].split(",") if (spec := item.strip(" \t"))] if whole else []
+    if not specs or len(specs) > MAX_RANGES:
+        return None
+    parts = []
+    for spec in specs:
+        match = _SPEC.fullmatch(spec)
+        if match is None:
+            return None
+        first, last, suffix = (_number(text) for text in match.groups())
+        if first is not None and last is not None and last < first:
+            return None
+        if suffix is not None:
+            if suffix and not whole_bytes:
+                return None  # the last bytes of nothing exist, but no Content-Range can tell of them
+            part = ByteRange(max(0, whole_bytes - suffix), whole_bytes)
+        else:
+            assert first is not None
+            part = ByteRange(first, whole_bytes if last is None else min(last + 1, whole_bytes))
+        if part.size_bytes > 0:
+            parts.append(part)
+    return _joined(parts)
+
+
+def _number(digits: str | None) -> int | None:
+    if not digits:
+        return None
+    significant = digits.lstrip("0")
+    return 10**_LARGEST_DIGITS if len(significant) > _LARGEST_DIGITS else int(significant or "0")
+
+
+def _joined(parts: list[ByteRange]) -> list[ByteRange]:
+    joined: list[ByteRange] = []
+    for part in sorted(parts):
+        if joined and part.start <= joined[-1].stop:
+            joined[-1] = ByteRange(joined[-1].start, max(joined[-1].stop, part.stop))
+        else:
+            joined.append(part)
+    return parts if len(joined) == len(parts) else joined
