@@ -21,6 +21,7 @@ from mixedsched.sites._packages import package_version
 from mixedsched.sites._paths import Local, url_of_file
 from mixedsched.sites._recipe import NpmContents, Recipe
 from mixedsched.sites._references import decoded
+from mixedsched.sites._responses import dumped
 from mixedsched.sites._site import MANIFEST_NAME, ROOT_NAME, Site
 from mixedsched.sites._synthetic import write_davies_meenan
 from mixedsched.sites._wire import compress, is_text
@@ -92,6 +93,7 @@ def _build_into(recipe: Recipe, directory: Path, packages_dir: Path) -> None:
         "entry": recipe.entry,
         "resources": found.resources,
         "also_served": found.served,
+        **({"responses": dumped(recipe.responses)} if recipe.responses else {}),
     }
     text = json.dumps(manifest, indent=1, ensure_ascii=False) + "\n"
     (directory / MANIFEST_NAME).write_text(text, encoding="utf-8")

@@ -8,6 +8,7 @@ from pathlib import Path
 from mixedsched.errors import SiteError
 from mixedsched.sites._paths import shown
 from mixedsched.sites._plain import INDEX_NAME, load_plain
+from mixedsched.sites._responses import SETTINGS_NAME
 from mixedsched.sites._site import MANIFEST_NAME, ROOT_NAME, Site, site_of
 
 
@@ -44,6 +45,12 @@ def _why_no_site(directory: Path) -> str:
 
 def _load_built(directory: Path) -> Site:
     origin = shown(directory / MANIFEST_NAME)
+    if (directory / SETTINGS_NAME).exists():
+        raise SiteError(
+            f"'{shown(directory)}' has both {MANIFEST_NAME} and {SETTINGS_NAME}",
+            why=f"{SETTINGS_NAME} is for plain folders",
+            fix=f"write its entries under 'responses' in {MANIFEST_NAME}",
+        )
     try:
         data = json.loads((directory / MANIFEST_NAME).read_bytes())
     except (ValueError, RecursionError) as error:

@@ -11,6 +11,7 @@ from mixedsched.page import PAGE_FORMAT
 from mixedsched.sites._aside import make_folder
 from mixedsched.sites._discover import Hints, Sent, discover, serving_entry
 from mixedsched.sites._paths import Local, confined, is_confined, shown, url_of_file
+from mixedsched.sites._responses import SETTINGS_NAME, dumped, read_settings_file
 from mixedsched.sites._site import Site, site_name_of, site_of
 from mixedsched.sites._wire import compress, is_text
 
@@ -46,6 +47,7 @@ def load_plain(directory: Path, build_dir: Path | None) -> Site:
         "entry": "/",
         "resources": found.resources,
         "also_served": [*found.served, *others],
+        "responses": dumped(read_settings_file(directory)),
     }
     copies = wire.keep_copies(build_dir) if build_dir is not None else None
     return site_of(data, directory, origin, copies)
@@ -54,7 +56,7 @@ def load_plain(directory: Path, build_dir: Path | None) -> Site:
 def _visible_files(directory: Path, build_dir: Path | None) -> list[str]:
     """The files that scripts may ask for, relative to the folder, sorted.
 
-    Left out: hidden files, links that lead out, unreadable files, names that have no URL, and our own builds.
+    Left out: hidden files, links that lead out, unreadable files, names that have no URL, our own settings and builds.
     """
     ours = build_dir.resolve() if build_dir is not None else None
     inside = ours is not None and directory.resolve() in ours.parents
@@ -64,7 +66,7 @@ def _visible_files(directory: Path, build_dir: Path | None) -> list[str]:
         hidden = any(part.startswith(".") for part in relative.parts)
         if hidden or (inside and ours is not None and path.resolve().is_relative_to(ours)):
             continue
-        if is_confined(directory, relative.as_posix()):
+        if relative.as_posix() != SETTINGS_NAME and is_confined(directory, relative.as_posix()):
             files.append(relative.as_posix())
     return files
 

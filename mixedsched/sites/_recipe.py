@@ -9,6 +9,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from mixedsched.errors import SiteError
+from mixedsched.sites._responses import ResponseRule, read_rules
 
 SITE_FORMAT = "mixedsched.site/1"
 RECIPE_NAME = "site.toml"
@@ -83,7 +84,11 @@ class SyntheticContents(_Strict):
 
 
 class Recipe(_Strict):
-    """A site that can be built. text: the recipe file as read, part of the build's fingerprint."""
+    """A site that can be built.
+
+    responses: what it sets for responses, status, think time and the like. text: the recipe file as read, part of the build's
+    fingerprint.
+    """
 
     format: Literal["mixedsched.site/1"]
     name: str = Field(pattern="^[a-z0-9]([a-z0-9-]*[a-z0-9])?$")
@@ -94,6 +99,7 @@ class Recipe(_Strict):
     hosts: tuple[str, ...] = Field(min_length=1, max_length=1)
     entry: str = Field(default="/", pattern="^/")
     recipe: Annotated[NpmContents | SyntheticContents, Field(discriminator="kind")]
+    responses: tuple[ResponseRule, ...] = ()
     text: str = Field(default="", exclude=True, repr=False)
 
     @classmethod
@@ -109,7 +115,8 @@ class Recipe(_Strict):
         if "text" in data:
             raise SiteError(f"recipe {path} has an unknown key 'text'", fix="take it out")
         try:
-            recipe = cls.model_validate({**data, "text": text})
+            rules = read_rules(data.get("responses", []), f"recipe {path}")
+            recipe = cls.model_validate({**data, "responses": rules, "text": text})
         except ValidationError as error:
             reasons = "; ".join(
                 f"{'.'.join(str(step) for step in finding['loc'])}: {finding['msg'].removeprefix('Value error, ')}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from mixedsched.errors import PageError, SiteError
 from mixedsched.page import Page
 from mixedsched.sites._paths import confined, default_file
+from mixedsched.sites._responses import ResponseSettings, read_rules, settings_of
 from mixedsched.sites._wire import mime_of_file
 
 MANIFEST_NAME = "page.json"
@@ -28,7 +29,8 @@ class Site:
     hosts: names it is reached under, the page's own first; resources name theirs by index. entry: path of the page.
     root: where the site's files are from; the compressed copies of a plain folder lie elsewhere, so only `files` tells
     what is sent. files: (host index, path with query) -> file, for the page's resources and for whatever else may be
-    asked for. mimes: content type of each. encodings: content-encoding of those that have one.
+    asked for, absolute and free of links. mimes: content type of each. encodings: content-encoding of those that have one.
+    settings: what the site sets for the responses of some.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Site:
     mimes: Mapping[tuple[int, str], str]
     encodings: Mapping[tuple[int, str], Encoding]
     title: str = ""
+    settings: Mapping[tuple[int, str], ResponseSettings] = field(default_factory=dict)
 
     @property
     def url(self) -> str:
@@ -69,7 +72,10 @@ class Served(BaseModel):
 
 
 class Manifest(BaseModel):
-    """The keys of page.json beyond the page itself. also_served: files that a load may ask for, but need not."""
+    """The keys of page.json beyond the page itself.
+
+    also_served: files that a load may ask for, but need not. responses: see read_rules.
+    """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -81,6 +87,7 @@ class Manifest(BaseModel):
     entry: str = Field(default="/", pattern="^/")
     resources: tuple[Served, ...]
     also_served: tuple[Served, ...] = ()
+    responses: Any = ()
 
 
 def site_name_of(text: str) -> str:
@@ -105,6 +112,7 @@ def site_of(data: Any, root: Path, origin: str, encoded_root: Path | None = None
         where = ".".join(str(step) for step in finding["loc"])
         raise SiteError(f"{origin} is refused", why=f"{where}: {finding['msg']}", fix="correct it") from error
     _check_hosts(manifest.hosts, origin)
+    rules = read_rules(manifest.responses, origin)
     files, mimes, encodings = _check_files(manifest, root, encoded_root or root, origin)
     if (0, manifest.entry) not in files:
         raise SiteError(f"{origin} has no file for its entry '{manifest.entry}'", fix="list it among the resources")
@@ -121,6 +129,7 @@ def site_of(data: Any, root: Path, origin: str, encoded_root: Path | None = None
         mimes=MappingProxyType(mimes),
         encodings=MappingProxyType(encodings),
         title=manifest.title or page.name,
+        settings=MappingProxyType(settings_of(rules, manifest.hosts, files, origin)),
     )
 
 
@@ -157,7 +166,7 @@ def _check_files(
                 why=f"its file '{file}' has {size_bytes}",
                 fix="put the right file there, or correct body_bytes",
             )
-        files[key] = path.resolve() if path.is_symlink() else path  # the server follows no link
+        files[key] = path.resolve()  # the server follows no link
         mimes[key] = served.mime or mime_of_file(file)
         if served.encoding is not None:
             encodings[key] = served.encoding

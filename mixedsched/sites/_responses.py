@@ -1,0 +1,206 @@
+"""What a site sets for its responses: status, think time, priority and header fields, by patterns of paths.
+
+The table `[[responses]]` of a recipe, of `mixedsched.toml` in a plain folder, and of `responses` in a page.json.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+import http_sf
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from mixedsched.errors import SiteError, nearest_hint
+from mixedsched.priority import parse_parameters
+from mixedsched.sites._paths import confined, shown
+
+SETTINGS_NAME = "mixedsched.toml"
+MAX_DELAY_MS = 60_000
+
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_VALUE = re.compile(r"(?:[\x21-\x7e]([\t\x20-\x7e]*[\x21-\x7e])?)?")
+_SERVERS_OWN = {
+    **dict.fromkeys(("content-length", "content-encoding", "content-range", "date"), "the server works it out"),
+    **dict.fromkeys(
+        ("connection", "keep-alive", "proxy-connection", "transfer-encoding", "te", "trailer", "upgrade"),
+        "HTTP/3 knows no such field",
+    ),
+    "priority": "that is the key 'priority' of the entry",
+}
+_ONLY_TO_TAKE_AWAY = {"etag", "last-modified", "accept-ranges"}
+_MADE_FROM_REQUESTS = {206, 304, 412, 416}
+
+
+def _values(value: Any) -> Any:
+    return (value,) if isinstance(value, str) else value
+
+
+def _field_name(name: str) -> str:
+    lower = name.lower()
+    if not _TOKEN.fullmatch(name):
+        raise ValueError(f"'{name}' is no name of a header field")
+    if lower in _SERVERS_OWN:
+        raise ValueError(f"the field '{lower}' cannot be set: {_SERVERS_OWN[lower]}")
+    return lower
+
+
+def _field_value(value: str) -> str:
+    if not _VALUE.fullmatch(value):
+        raise ValueError(
+            f"{value!r} is no value of a header field: ASCII without control characters, no space around it"
+        )
+    return value
+
+
+def _priority(value: str) -> str:
+    """Refuse what RFC 9218 has clients ignore: it would be without effect, and nobody would be told."""
+    parameters = parse_parameters(value.encode("utf-8", "replace"))
+    if parameters is None:
+        raise ValueError(f"'{value}' is no priority: write it as in \"u=1, i\"")
+    members = http_sf.parse(value.encode(), tltype="dictionary") if value.strip(" ") else {}
+    names = members.keys() if isinstance(members, dict) else set()
+    if not names or not names <= {"u", "i"}:
+        raise ValueError(f"'{value}' is no priority: there are u and i")
+    if ("u" in names and parameters.urgency is None) or ("i" in names and parameters.incremental is None):
+        raise ValueError(f"'{value}' is no priority: u goes from 0 to 7, and i stands alone")
+    return value
+
+
+HeaderName = Annotated[str, AfterValidator(_field_name)]
+HeaderValue = Annotated[str, AfterValidator(_field_value)]
+
+
+class ResponseRule(BaseModel):
+    """One entry of the table.
+
+    match: pattern (* ? []) of request paths as they are listed, with or without their query. host: name of the only host it is
+    for. headers: of each field the value, or several, that replace what the server says; an empty list takes the field away.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    match: str = Field(pattern=r"^[/*]")
+    host: str | None = None
+    status: int | None = Field(default=None, ge=200, le=599)
+    delay_ms: float | None = Field(default=None, ge=0, le=MAX_DELAY_MS, allow_inf_nan=False)
+    priority: Annotated[str, AfterValidator(_priority)] | None = None
+    headers: dict[HeaderName, Annotated[tuple[HeaderValue, ...], BeforeValidator(_values), Field(strict=False)]] = (
+        Field(default_factory=dict)
+    )
+
+    @model_validator(mode="after")
+    def _is_possible(self) -> Self:
+        if self.status in _MADE_FROM_REQUESTS:
+            raise ValueError(f"status {self.status} cannot be set: the server answers so where a request asks for it")
+        if self.status is not None and self.status // 100 == 3 and not self.headers.get("location"):
+            raise ValueError(f"status {self.status} needs a location among its headers")
+        for name in sorted(_ONLY_TO_TAKE_AWAY & self.headers.keys()):
+            if self.headers[name]:
+                raise ValueError(f"the field '{name}' can only be taken away, with []: the server works it out")
+        if not self.headers and all(value is None for value in (self.status, self.delay_ms, self.priority)):
+            raise ValueError("it sets nothing; there are status, delay_ms, priority and headers")
+        return self
+
+    def covers(self, host: str, path: str) -> bool:
+        if self.host not in {None, host}:
+            return False
+        return any(fnmatchcase(form, self.match) for form in (path, path.partition("?")[0]))
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseSettings:
+    """What all entries together set for one path. headers: (name, values), priority among them."""
+
+    status: int = 200
+    delay_ms: float = 0.0
+    headers: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    def with_rule(self, rule: ResponseRule) -> ResponseSettings:
+        """These settings with those of a later entry over them."""
+        headers = dict(self.headers) | dict(rule.headers)
+        if rule.priority is not None:
+            headers["priority"] = (rule.priority,)
+        return ResponseSettings(
+            self.status if rule.status is None else rule.status,
+            self.delay_ms if rule.delay_ms is None else rule.delay_ms,
+            tuple(headers.items()),
+        )
+
+
+def read_rules(raw: Any, origin: str) -> tuple[ResponseRule, ...]:
+    """Check the table. raw: as TOML or JSON give it. origin: what errors call its file. Raises SiteError."""
+    if not isinstance(raw, list | tuple):
+        raise SiteError(f"{origin}: responses is no list of entries", fix="write [[responses]] above each")
+    return tuple(_read_rule(number, item, origin) for number, item in enumerate(raw, start=1))
+
+
+def _read_rule(number: int, item: Any, origin: str) -> ResponseRule:
+    what = f"{origin}: {_name_of(number, item)}"
+    if not isinstance(item, Mapping):
+        raise SiteError(f"{what} is no table", fix="write [[responses]] above each")
+    try:
+        return ResponseRule.model_validate(item)
+    except ValidationError as error:
+        reasons = "; ".join(_reason(finding) for finding in error.errors(include_url=False))
+        raise SiteError(f"{what} is refused", why=reasons, fix="docs/sites.md lists what can be set") from error
+
+
+def _name_of(number: int, item: Any) -> str:
+    match = item.get("match") if isinstance(item, Mapping) else None
+    return f"entry {number} of responses" + (f" ('{shown(match)}')" if isinstance(match, str) else "")
+
+
+def _reason(finding: Any) -> str:
+    where = ".".join(str(step) for step in finding["loc"] if step != "[key]")
+    message = finding["msg"].removeprefix("Value error, ")
+    return f"{where}: {message}" if where else message
+
+
+def settings_of(
+    rules: Sequence[ResponseRule], hosts: Sequence[str], keys: Iterable[tuple[int, str]], origin: str
+) -> dict[tuple[int, str], ResponseSettings]:
+    """What the entries set, by (host index, path); every entry that covers a path applies, later ones over earlier ones.
+
+    Raises SiteError for an entry that covers nothing, since it must be a slip.
+    """
+    settings: dict[tuple[int, str], ResponseSettings] = {}
+    idle = dict(enumerate(rules, start=1))
+    for host, path in keys:
+        for number, rule in enumerate(rules, start=1):
+            if rule.covers(hosts[host], path):
+                settings[host, path] = settings.get((host, path), ResponseSettings()).with_rule(rule)
+                idle.pop(number, None)
+    for number, rule in idle.items():
+        what = f"{origin}: {_name_of(number, rule.model_dump())} matches nothing"
+        if rule.host is not None and rule.host not in hosts:
+            raise SiteError(what, why=f"there is no host '{shown(rule.host)}'", fix=nearest_hint(rule.host, hosts))
+        raise SiteError(what, why="no file of the site has such a path", fix="correct it, or take it out")
+    return settings
+
+
+def read_settings_file(directory: Path) -> tuple[ResponseRule, ...]:
+    """The table in a plain folder's mixedsched.toml; empty without one. Raises SiteError."""
+    file = directory / SETTINGS_NAME
+    if not file.exists() and not file.is_symlink():
+        return ()
+    origin = shown(file)
+    try:
+        data = tomllib.loads(confined(directory, SETTINGS_NAME, origin).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SiteError(f"{origin} cannot be read", why=error.strerror or str(error)) from error
+    except (ValueError, RecursionError) as error:  # TOML and UTF-8 alike; tables nested too deeply
+        raise SiteError(f"{origin} is not TOML", why=str(error), fix="correct it") from error
+    if unknown := sorted(data.keys() - {"responses"}):
+        raise SiteError(f"{origin} has an unknown key '{shown(unknown[0])}'", fix="it can hold [[responses]] only")
+    return read_rules(data.get("responses", []), origin)
+
+
+def dumped(rules: Iterable[ResponseRule]) -> list[dict[str, Any]]:
+    """The table as it stands in a page.json."""
+    return [rule.model_dump(mode="json", exclude_defaults=True) for rule in rules]
