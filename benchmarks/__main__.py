@@ -1,4 +1,7 @@
-"""Runs every benchmark and prints what it found. Times are the minimum of several repeats; ratios are what counts."""
+"""Runs every benchmark and prints what it found. Times are the minimum of several repeats; ratios are what counts.
+
+`benchmarks.memory` takes minutes and is run by itself.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,14 @@ import os
 import platform
 import sys
 
-from benchmarks import decisions, pipe, stack, transfer
+from benchmarks import decisions, pipe, serving, stack, transfer
 
 
 def main() -> None:
     sys.stdout.write(
         f"{platform.system()} {platform.release()}, {os.cpu_count()} cores, Python {platform.python_version()}\n"
     )
-    for benchmark in (decisions, pipe, stack, transfer):
+    for benchmark in (decisions, pipe, stack, transfer, serving):
         sys.stdout.write(f"\n{(benchmark.__doc__ or '').splitlines()[0]}\n")
         for line in benchmark.run():
             sys.stdout.write(f"  {line}\n")

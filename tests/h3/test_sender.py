@@ -7,7 +7,7 @@ from typing import Any
 
 from aioquic.quic.packet_builder import QuicDeliveryState
 from aioquic.quic.stream import QuicStream
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mixedsched.h3.response import BytesBody
@@ -44,6 +44,7 @@ steps = st.lists(
 )
 
 
+@settings(max_examples=500, deadline=None)
 @given(head=st.binary(max_size=40), size_bytes=st.integers(0, 2500), steps=steps)
 def test_every_byte_arrives_in_its_place(head: bytes, size_bytes: int, steps: list[tuple[str, Any, Any]]) -> None:
     charges = Charges()

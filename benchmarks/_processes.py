@@ -1,0 +1,109 @@
+"""Servers and clients in processes of their own, over UDP on loopback: what `serving` and `memory` have in common.
+
+The client is gtlsclient of ngtcp2 (package ngtcp2-client), so neither server is measured with a client of its own kind.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+HOME = Path(__file__).resolve().parents[1]
+CLIENT = shutil.which("gtlsclient")
+NO_CLIENT = "left out: gtlsclient is missing (package ngtcp2-client of Debian and Ubuntu)"
+WINDOW = "64M"
+
+
+@dataclass(slots=True)
+class Server:
+    """A server that listens. port: of 127.0.0.1. lines: what it has printed since, if anything."""
+
+    process: subprocess.Popen[str]
+    port: int
+    lines: list[str]
+
+    def cpu_s(self) -> float:
+        """What it has used of a processor so far."""
+        times = psutil.Process(self.process.pid).cpu_times()
+        return float(times.user + times.system)
+
+    def rss_bytes(self) -> int:
+        return int(psutil.Process(self.process.pid).memory_info().rss)
+
+
+@contextmanager
+def our_server(folder: Path, scheme: str = "eps", *options: str) -> Iterator[Server]:
+    """`mixedsched serve` for a folder."""
+    command = ["-m", "mixedsched", "serve", str(folder), "--scheme", scheme, "--port", "0", "--json", *options]
+    with _server([*command, "--stop-with-stdin"]) as (process, first_line):
+        yield _listening(process, json.loads(first_line)["listening"])
+
+
+@contextmanager
+def stock_server(folder: Path) -> Iterator[Server]:
+    """The least server that aioquic makes possible."""
+    with _server(["-m", "benchmarks._stock_server", str(folder)]) as (process, first_line):
+        yield _listening(process, first_line.strip())
+
+
+def _listening(process: subprocess.Popen[str], address: str) -> Server:
+    lines: list[str] = []
+    assert process.stdout is not None
+    threading.Thread(target=lines.extend, args=(process.stdout,), daemon=True).start()
+    return Server(process, int(address.rpartition(":")[2]), lines)
+
+
+@contextmanager
+def _server(arguments: list[str]) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    with subprocess.Popen(
+        [sys.executable, *arguments], cwd=HOME, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            yield process, process.stdout.readline()
+        finally:
+            process.stdin.close()
+
+
+def start_client(server: Server, names: list[str], *options: str, window: str = WINDOW) -> subprocess.Popen[bytes]:
+    """A client that asks for these files at once, on one connection, and ends when it has them."""
+    assert CLIENT is not None
+    origin = f"https://localhost:{server.port}"
+    windows = [f"--max-data={window}", f"--max-stream-data-bidi-local={window}"]
+    windows += [f"--max-window={window}", f"--max-stream-window={window}"]
+    return subprocess.Popen(
+        [CLIENT, "-q", "--exit-on-all-streams-close", *windows, *options, "127.0.0.1", str(server.port)]
+        + [f"{origin}/{name}" for name in names],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+
+
+def fetch(server: Server, names: list[str], *options: str, window: str = WINDOW) -> None:
+    """Fetch these files. Raises RuntimeError if the client reports an error."""
+    finish(start_client(server, names, *options, window=window))
+
+
+def finish(client: subprocess.Popen[bytes]) -> None:
+    """Wait for a client. Raises RuntimeError if it reports an error."""
+    _, error = client.communicate()
+    if client.returncode != 0:
+        raise RuntimeError(f"gtlsclient ended with {client.returncode}: {error.decode(errors='replace')[-500:]}")
+
+
+def write_file(path: Path, size_bytes: int) -> None:
+    """A file in which a piece at the wrong place shows; the same on every run."""
+    block = b"".join(index.to_bytes(4, "big") for index in range(256 * 1024))
+    with path.open("wb") as file:
+        for start in range(0, size_bytes, len(block)):
+            file.write(start.to_bytes(8, "big") + block[8 : size_bytes - start])
