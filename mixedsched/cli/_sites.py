@@ -9,7 +9,7 @@ from mixedsched import catalog
 from mixedsched.cli._output import err
 from mixedsched.errors import SiteError, nearest_hint
 from mixedsched.server.files import Entry, SiteFiles
-from mixedsched.sites import Recipe, ResponseSettings, Site, build, fetch_packages, list_recipes, load_site
+from mixedsched.sites import Recipe, ResponseSettings, Site, fetch_packages, list_recipes, load_site
 
 
 def recipes() -> list[Recipe]:
@@ -31,6 +31,8 @@ def open_site(name_or_folder: str) -> Site:
 
 
 def _built(recipe: Recipe) -> Site:
+    from mixedsched.sites import build  # here, because it brings libraries that a server of a built site never uses
+
     sites_folder = catalog.home() / "sites"
     if recipe.recipe.kind == "npm":
         fetch_packages(sites_folder)

@@ -1,10 +1,26 @@
-"""Sites: complete pages with all their files, built from recipes or taken from a folder."""
+"""Sites: complete pages with all their files, built from recipes or taken from a folder.
 
-from mixedsched.sites._builder import build
+`build` is imported when it is asked for: it needs libraries for fonts and images, for whose memory a server has no use.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from mixedsched.sites._load import load_site
 from mixedsched.sites._packages import fetch_packages
 from mixedsched.sites._recipe import Recipe, list_recipes
 from mixedsched.sites._responses import ResponseSettings
 from mixedsched.sites._site import Site
 
+if TYPE_CHECKING:
+    from mixedsched.sites._builder import build
+
 __all__ = ["Site", "ResponseSettings", "load_site", "Recipe", "list_recipes", "fetch_packages", "build"]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "build":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return importlib.import_module(f"{__name__}._builder").build
