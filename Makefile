@@ -2,13 +2,15 @@
 
 BIN := .venv/bin
 
-.PHONY: help setup demo test check bench clean
+.PHONY: help setup demo test check bench interop fuzz clean
 
 help:
 	@echo "make demo    compare mixed with sequential delivery of a real page; leaves a report in runs/"
 	@echo "make test    all tests"
 	@echo "make check   format, lint, types, import layers, tests"
 	@echo "make bench   benchmarks"
+	@echo "make interop other people's HTTP/3 clients against the server; writes docs/interop.md"
+	@echo "make fuzz    hostile clients against the server, for ten minutes"
 	@echo "make clean   remove what was built and installed here; results in runs/ stay"
 
 setup:
@@ -30,6 +32,12 @@ check: setup
 
 bench: setup
 	$(BIN)/python -m benchmarks
+
+interop: setup
+	$(BIN)/python -m tests.interop --write docs/interop.md
+
+fuzz: setup
+	$(BIN)/python -m tests.fuzz --minutes 10
 
 clean:
 	rm -rf .venv lighthouse-runner/node_modules sites/node_modules build mixedsched.egg-info

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from mixedsched.errors import InputError, MappingError, MissingPartError, ProfileError, nearest_hint
-from mixedsched.mapping import PriorityMapping, parse_mapping
+from mixedsched.mapping import PriorityMapping
+from mixedsched.mapping_file import parse_mapping
 from mixedsched.profile import Profile, parse_profile
 
 HOME_VARIABLE = "MIXEDSCHED_HOME"

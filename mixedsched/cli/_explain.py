@@ -6,6 +6,7 @@ from collections import Counter
 
 from rich.text import Text
 
+from mixedsched.cli._output import printable
 from mixedsched.report.simulation import strip_text
 from mixedsched.server.explain import StreamProgress, Stretch
 
@@ -40,11 +41,6 @@ def explain_text(stretch: Stretch, worker: int | None = None) -> Text:
     if stretch.packets_left_out:
         line.append(f"  {stretch.packets_left_out} packets are not shown", style="dim")
     return line
-
-
-def printable(text: str) -> str:
-    """What a client sent, fit for a terminal: control characters, which could write anywhere, as escapes."""
-    return "".join(sign if sign.isprintable() else f"\\x{ord(sign):02x}" for sign in text)
 
 
 def _strip(runs: list[tuple[int, int]], width: int) -> Text:

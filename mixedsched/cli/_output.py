@@ -43,6 +43,11 @@ def say_error(error: MixedschedError) -> None:
         err.print(f"  fix: {escape(error.fix)}", soft_wrap=True)
 
 
+def printable(text: str) -> str:
+    """What a client sent, fit for a terminal: control characters, which could write anywhere, as escapes."""
+    return "".join(sign if sign.isprintable() else f"\\x{ord(sign):02x}" for sign in text)
+
+
 class LineWriter:
     """Writes lines to standard output, or a file, from a thread of its own, so that a slow reader delays nobody else.
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from mixedsched import catalog
 from mixedsched.cli._output import err
 from mixedsched.errors import SiteError, nearest_hint
-from mixedsched.server.files import Entry, SiteFiles
+from mixedsched.server.files import Entry
 from mixedsched.sites import Recipe, ResponseSettings, Site, fetch_packages, list_recipes, load_site
 
 
@@ -55,8 +55,8 @@ def _build_folder() -> Path:
     return catalog.home() / "build" / "sites"
 
 
-def site_files(site: Site) -> SiteFiles:
-    """What the server serves of a site, and what the page's manifest says of it."""
+def site_entries(site: Site) -> dict[str, dict[str, Entry]]:
+    """What the server serves of a site, and what the page's manifest says of it: by host name, then path."""
     resources = site.page.by_path()
     entries: dict[str, dict[str, Entry]] = {host: {} for host in site.hosts}
     for (host, path), file in site.files.items():
@@ -72,7 +72,7 @@ def site_files(site: Site) -> SiteFiles:
             settings.delay_ms,
             tuple((name.encode(), tuple(value.encode() for value in values)) for name, values in settings.headers),
         )
-    return SiteFiles(entries, site.hosts[0])
+    return entries
 
 
 def site_digest(site: Site) -> str:

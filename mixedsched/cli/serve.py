@@ -13,16 +13,12 @@ from typing import Annotated, Any, TextIO
 import typer
 from rich.markup import escape
 
-from mixedsched import catalog
-from mixedsched.cli._explain import explain_text, printable
-from mixedsched.cli._output import Json, LineWriter, err, out, say_json
-from mixedsched.cli._sites import open_site, site_files
+from mixedsched.cli._offer import prepare_offer
+from mixedsched.cli._output import Json, LineWriter, err, out, printable, say_json
 from mixedsched.errors import UsageError
 from mixedsched.h3.certificate import make_certificate
 from mixedsched.h3.qlog import MAX_TRACE_BYTES
 from mixedsched.h3.session import Served
-from mixedsched.schedulers import SCHEMES
-from mixedsched.scheme import configure
 from mixedsched.server.admission import RetryPolicy
 from mixedsched.server.explain import Stretch
 from mixedsched.server.handover import MAX_WORKERS
@@ -141,10 +137,10 @@ def serve(
     """
     if congestion_control not in {"cubic", "reno"}:
         raise UsageError(f"there is no congestion control '{congestion_control}'", fix="choose cubic or reno")
-    configured = configure(scheme, SCHEMES, catalog.load_mapping, mapping)
     if qlog is not None:
         prepare_folder(qlog)
-    opened = open_site(site)
+    opened = prepare_offer(site, scheme, mapping)
+    configured = opened.scheme
     certificate = make_certificate([*opened.hosts, "localhost", "127.0.0.1", "::1"], dt.datetime.now(dt.UTC))
 
     settings = ServerSettings(
@@ -202,7 +198,7 @@ def serve(
 
     with ExitStack() as stack:
         log_file = stack.enter_context(_appending(log)) if log is not None else None
-        server = open_server(settings, certificate, configured, site_files(opened))
+        server = open_server(settings, certificate, configured, opened.files)
         lines = stack.enter_context(LineWriter())
         log_lines = stack.enter_context(LineWriter(log_file)) if log_file is not None else None
 
@@ -266,6 +262,8 @@ def _log_line(served: Served, worker: int | None, at: dt.datetime) -> str:
 def _explanation(stretch: Stretch, worker: int | None, as_json: bool) -> str:
     if as_json:
         return json.dumps({"schedule": _with_worker(stretch.to_dict(), worker)})
+    from mixedsched.cli._explain import explain_text  # here, because it brings what draws orders
+
     with out.capture() as captured:
         out.print(explain_text(stretch, worker), soft_wrap=True, end="")
     return captured.get()

@@ -6,7 +6,7 @@ import pytest
 
 from mixedsched import catalog
 from mixedsched.errors import MappingError
-from mixedsched.mapping import parse_mapping
+from mixedsched.mapping_file import parse_mapping
 from mixedsched.priority import Priority
 from mixedsched.request import ChromiumPriority, Kind, Request
 

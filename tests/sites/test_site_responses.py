@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from mixedsched.cli._sites import site_digest, site_files
+from mixedsched.cli._sites import site_digest, site_entries
 from mixedsched.errors import ExitCode, SiteError
 from mixedsched.h3.response import RequestHead
+from mixedsched.server.files import SiteFiles
 from mixedsched.sites import Recipe, ResponseSettings, Site, build, load_site
 from tests.sites.folders import built, manifest, resource, write_files
 
@@ -202,7 +203,8 @@ def test_the_server_gets_the_settings(tmp_path: Path) -> None:
     toml = (
         '[[responses]]\nmatch = "/c.css"\ndelay_ms = 7.5\npriority = "u=0"\nheaders = { cache-control = "no-cache" }\n'
     )
-    response = site_files(load_site(folder(tmp_path, toml))).respond(RequestHead("GET", "shop.test", "/c.css", []))
+    site = load_site(folder(tmp_path, toml))
+    response = SiteFiles(site_entries(site), site.hosts[0]).respond(RequestHead("GET", "shop.test", "/c.css", []))
     assert response.delay_ms == 7.5
     assert {(b"priority", b"u=0"), (b"cache-control", b"no-cache")} <= set(response.fields)
     assert (b"cache-control", b"max-age=3600") not in response.fields
@@ -230,5 +232,5 @@ def test_files_behind_links_to_folders_are_served_by_their_real_names(tmp_path: 
     (real / "again").symlink_to("img")
     site = load_site(tmp_path / "shop")
     assert site.files[0, "/c.css"] == (real / "c.css").resolve()
-    response = site_files(site).respond(RequestHead("GET", "real.test", "/c.css", []))
+    response = SiteFiles(site_entries(site), site.hosts[0]).respond(RequestHead("GET", "real.test", "/c.css", []))
     assert response.status == 200

@@ -1,0 +1,58 @@
+"""What a server needs of its site and its mapping, worked out aside: reading both takes libraries that serving does not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from mixedsched.cli._aside import aside
+from mixedsched.mapping import PriorityMapping
+from mixedsched.schedulers import SCHEMES
+from mixedsched.scheme import ConfiguredScheme, configure
+from mixedsched.server.files import Entry, SiteFiles
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A site under a scheme, ready to be served. hosts: the first is the main one."""
+
+    name: str
+    url: str
+    hosts: tuple[str, ...]
+    files: SiteFiles
+    scheme: ConfiguredScheme
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """The picklable part of an offer."""
+
+    name: str
+    url: str
+    hosts: tuple[str, ...]
+    entries: Mapping[str, Mapping[str, Entry]]
+    mapping: PriorityMapping | None
+
+
+def prepare_offer(site: str, scheme: str, mapping: str | None) -> Offer:
+    """Read site, scheme and mapping as people name them. Raises the errors of each."""
+    read = aside(lambda: _read(site, scheme, mapping))
+    configured = configure(scheme, SCHEMES, lambda _name, _switches: _given(read.mapping), mapping)
+    return Offer(read.name, read.url, read.hosts, SiteFiles(read.entries, read.hosts[0]), configured)
+
+
+def _read(site: str, scheme: str, mapping: str | None) -> _Read:
+    from mixedsched import catalog
+    from mixedsched.cli._sites import open_site, site_entries
+
+    loaded = configure(scheme, SCHEMES, catalog.load_mapping, mapping).mapping
+    opened = open_site(site)
+    if loaded is not None:  # its read-only views cannot be pickled
+        cells = dict(loaded.cells) if loaded.cells is not None else None
+        loaded = replace(loaded, cells=cells, chosen=dict(loaded.chosen))
+    return _Read(opened.name, opened.url, tuple(opened.hosts), site_entries(opened), loaded)
+
+
+def _given(mapping: PriorityMapping | None) -> PriorityMapping:
+    assert mapping is not None, "a scheme that wants a mapping had one when it was read"
+    return mapping

@@ -1,0 +1,174 @@
+"""Mapping files, format `mixedsched.mapping/1`.
+
+A mapping file is TOML: `name`, `description`, `source`, and either `signals = "as sent"` (the client's own EPS signal is
+taken) or a table:
+
+    [columns]                      # column -> kinds; without it, columns are the kinds themselves
+    media = ["image", "media"]
+    [table.High]                   # row = Chromium priority; cell = "urgency,N" or "urgency,I"
+    media = "3,I"
+    [fill]                         # rule for blank cells: urgency = min(7, rank + offset)
+    offset = { media = 2 }
+    non_incremental = ["script"]   # these columns are N ...
+    non_incremental_max_rank = 2   # ... down to this rank (0 = VeryHigh), everything else is I
+    [switches.high_media]          # a doubtful cell, chosen by name
+    description = "..."
+    default = "I"
+    [switches.high_media.values]
+    I = { High.media = "3,I" }
+    N = { High.media = "2,N" }
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from mixedsched.errors import MappingError, nearest_hint
+from mixedsched.mapping import Cell, PriorityMapping, Switch
+from mixedsched.priority import URGENCY_MAX, Priority
+from mixedsched.request import ChromiumPriority, Kind
+
+MAPPING_FORMAT = "mixedsched.mapping/1"
+
+
+class _SwitchFile(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    description: str
+    default: str
+    values: dict[str, dict[str, dict[str, str]]]
+
+
+class _Fill(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    offset: dict[str, int]
+    non_incremental: list[str] = Field(default_factory=list)
+    non_incremental_max_rank: int = Field(default=4, ge=0, le=4)
+
+
+class _MappingFile(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    format: Literal["mixedsched.mapping/1"]
+    name: str = Field(min_length=1)
+    description: str
+    source: str
+    signals: Literal["as sent"] | None = None
+    columns: dict[str, list[str]] | None = None
+    table: dict[str, dict[str, str]] = Field(default_factory=dict)
+    fill: _Fill | None = None
+    switches: dict[str, _SwitchFile] = Field(default_factory=dict)
+
+
+def parse_mapping(text: str, origin: str, switches: Mapping[str, str] | None = None) -> PriorityMapping:
+    """Read a mapping file. origin: what errors call it; switches: chosen values, defaults elsewhere.
+
+    Raises MappingError for anything that is not a complete table of urgencies 0..7.
+    """
+    try:
+        file = _MappingFile.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise MappingError(f"{origin} is not TOML", why=str(error)) from error
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(step) for step in first["loc"])
+        raise MappingError(f"{origin} is refused", why=f"{where}: {first['msg']}") from error
+    known = {
+        name: Switch(name, item.description, item.default, tuple(item.values)) for name, item in file.switches.items()
+    }
+    chosen = _choose(known, switches or {}, origin)
+    return PriorityMapping(
+        name=file.name,
+        description=file.description,
+        source=file.source,
+        cells=None if file.signals else MappingProxyType(_build_table(file, chosen, origin)),
+        switches=tuple(known.values()),
+        chosen=MappingProxyType(chosen),
+    )
+
+
+def _choose(known: Mapping[str, Switch], wanted: Mapping[str, str], origin: str) -> dict[str, str]:
+    """The value of every switch: the wanted one where named, the default elsewhere."""
+    for name in wanted:
+        if name not in known:
+            raise MappingError(f"{origin} has no switch '{name}'", fix=nearest_hint(name, known))
+    chosen = {}
+    for name, switch in known.items():
+        value = wanted.get(name, switch.default)
+        if value not in switch.values:
+            raise MappingError(
+                f"switch '{name}' of {origin} has no value '{value}'", fix=nearest_hint(value, switch.values)
+            )
+        chosen[name] = value
+    return chosen
+
+
+def _build_table(file: _MappingFile, chosen: Mapping[str, str], origin: str) -> dict[Cell, Priority]:
+    columns = _kinds_by_column(file, origin)
+    written: dict[tuple[str, str], str] = {
+        (row, column): cell for row, cells in file.table.items() for column, cell in cells.items()
+    }
+    for name, value in chosen.items():
+        for row, cells in file.switches[name].values[value].items():
+            written.update({(row, column): cell for column, cell in cells.items()})
+    for row, column in written:
+        _require_known(row, [str(priority) for priority in ChromiumPriority], "Chromium priority", origin)
+        _require_known(column, columns, "kind or column", origin)
+    table: dict[Cell, Priority] = {}
+    for priority in ChromiumPriority:
+        for column, kinds in columns.items():
+            cell = written.get((priority, column))
+            where = f"{priority}.{column}"
+            placed = (
+                _parse_cell(cell, where, origin) if cell is not None else _filled(file.fill, priority, column, origin)
+            )
+            table.update({(priority, kind): placed for kind in kinds})
+    return table
+
+
+def _kinds_by_column(file: _MappingFile, origin: str) -> dict[str, list[Kind]]:
+    """Which kinds each column stands for; together they must cover every kind exactly once."""
+    names = file.columns if file.columns is not None else {str(kind): [str(kind)] for kind in Kind}
+    columns: dict[str, list[Kind]] = {}
+    for column, kinds in names.items():
+        for kind in kinds:
+            _require_known(kind, [str(item) for item in Kind], "kind", origin)
+        columns[column] = [Kind(kind) for kind in kinds]
+    covered = sorted(kind for kinds in columns.values() for kind in kinds)
+    if covered != sorted(Kind):
+        raise MappingError(
+            f"the columns of {origin} must cover every kind exactly once",
+            why=f"they cover {', '.join(covered)}",
+        )
+    return columns
+
+
+def _require_known(name: str, known: list[str] | Mapping[str, object], what: str, origin: str) -> None:
+    if name not in known:
+        raise MappingError(f"{origin} names an unknown {what}, '{name}'", fix=nearest_hint(name, known))
+
+
+def _parse_cell(text: str, where: str, origin: str) -> Priority:
+    """ "3,I" -> urgency 3, incremental."""
+    urgency, _, mode = (part.strip() for part in text.partition(","))
+    if not urgency.isascii() or not urgency.isdigit() or int(urgency) > URGENCY_MAX or mode not in {"N", "I"}:
+        raise MappingError(
+            f"cell {where} of {origin} is '{text}'",
+            fix=f'write an urgency 0..{URGENCY_MAX}, a comma, and N or I: "3,I"',
+        )
+    return Priority(int(urgency), mode == "I")
+
+
+def _filled(fill: _Fill | None, priority: ChromiumPriority, column: str, origin: str) -> Priority:
+    """A blank cell by the file's rule."""
+    if fill is None or column not in fill.offset:
+        raise MappingError(
+            f"{origin} has no cell {priority}.{column}",
+            fix=f"add it to [table.{priority}], or a [fill] offset for {column}",
+        )
+    non_incremental = column in fill.non_incremental and priority.rank <= fill.non_incremental_max_rank
+    urgency = min(URGENCY_MAX, max(0, priority.rank + fill.offset[column]))
+    return Priority(urgency, not non_incremental)

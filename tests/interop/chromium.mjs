@@ -1,0 +1,28 @@
+/**
+ * `chromium.mjs JOB`: has Chromium fetch files by script, with the flags of the lighthouse-runner, and prints what the page found.
+ *
+ * JOB is JSON: chromium, profile_dir, url, hosts, spki_sha256, paths. The page at url defines collect(paths).
+ */
+
+import {createRequire} from 'node:module';
+import process from 'node:process';
+
+import {chromeFlags} from '../../lighthouse-runner/src/chrome-flags.mjs';
+
+const require = createRequire(new URL('../../lighthouse-runner/package.json', import.meta.url));
+const puppeteer = require('puppeteer-core');
+
+const job = {extra_features_off: [], netlog: null, ...JSON.parse(process.argv[2])};
+const browser = await puppeteer.launch({
+  executablePath: job.chromium,
+  ignoreDefaultArgs: true,
+  args: chromeFlags(job, {isRoot: process.getuid?.() === 0}),
+});
+try {
+  const page = await browser.newPage();
+  await page.goto(job.url);
+  const result = await page.evaluate(paths => window.collect(paths), job.paths);
+  process.stdout.write(JSON.stringify(result));
+} finally {
+  await browser.close();
+}
