@@ -21,6 +21,7 @@ from mixedsched.h3.session import H3_INTERNAL_ERROR, H3_NO_ERROR, Address, Serve
 from mixedsched.scheme import ConfiguredScheme
 from mixedsched.server.admission import Admission, Verdict, client_of
 from mixedsched.server.explain import Stretch
+from mixedsched.server.farewells import Farewells
 from mixedsched.server.handover import CONNECTION_ID_BYTES, Handover, make_connection_id
 from mixedsched.server.memory import MemoryGuard
 from mixedsched.server.outbox import Outbox
@@ -104,6 +105,7 @@ class Endpoint:
         self._memory = MemoryGuard(limits.memory_bytes)
         self._proof = AddressProof()
         self._watch = Watch(settings.watch, scheme.label, explained)
+        self._farewells = Farewells()
         self._by_id: dict[bytes, _Connection] = {}
         self._connections: dict[int, _Connection] = {}
         self._touched: dict[int, _Connection] = {}  # have received something in this turn
@@ -180,6 +182,9 @@ class Endpoint:
                 return
             connection_id = header.destination_cid
         connection = self._by_id.get(connection_id)
+        if connection is None and (farewell := self._farewells.answer(connection_id, len(data), now_s)) is not None:
+            self._outbox.send([(farewell, address)])
+            return
         if connection is None and not handed_over and self._hand_over(header, connection_id, data, address):
             return
         if connection is None and header is not None:
@@ -312,9 +317,9 @@ class Endpoint:
             self._delayed[connection.number] = connection
             return
         session = connection.session
-        if not self._guarded(connection, lambda: self._send_all(session)):
+        if not self._guarded(connection, lambda: self._send_all(connection)):
             return
-        if session.has_said_goodbye:  # stray packets of its client find nobody, and get no answer
+        if session.has_said_goodbye:
             self._remove(connection)
         else:
             self._arm(connection)
@@ -353,16 +358,19 @@ class Endpoint:
             return False
         return True
 
-    def _send_all(self, session: Session) -> None:
-        datagrams = session.send(time.monotonic())
+    def _send_all(self, connection: _Connection) -> None:
+        now_s = time.monotonic()
+        datagrams = connection.session.send(now_s)
         if datagrams:
             self._outbox.send(datagrams)
+            if connection.session.has_said_goodbye:
+                self._farewells.keep(sorted(connection.connection_ids), datagrams[-1][0], now_s)
 
     def _end(self, connection: _Connection, error_code: int = H3_NO_ERROR) -> None:
         """Close a connection at once, with a word to the client if one can be sent."""
         with contextlib.suppress(Exception):
             connection.session.close(error_code)
-            self._send_all(connection.session)
+            self._send_all(connection)
         self._remove(connection)
 
     def _remove(self, connection: _Connection) -> None:

@@ -102,6 +102,14 @@ class Client:
             self._handle(event)
         self._send()
 
+    def miss_the_answer(self) -> None:
+        """Send what there is, and lose what comes back until nothing comes any more."""
+        self._send()
+        wait_s = LIMIT_S
+        while select.select([self.socket], [], [], wait_s)[0]:
+            self.socket.recv(65536)
+            wait_s = 0.2
+
     def _receive(self) -> None:
         while True:
             try:

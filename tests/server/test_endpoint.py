@@ -171,3 +171,11 @@ def test_a_flood_of_first_packets_leaves_room_for_honest_clients(site: Path) -> 
         assert b"shop" in fetch(running.port, ("GET", "/"))[0].body
         for client in clients:
             client.socket.close()
+
+
+def test_a_client_that_missed_the_goodbye_hears_it_again(server: RunningServer) -> None:
+    with Client(server.port) as client:
+        client.connect()
+        client.quic.send_stream_data(2, b"\x00\x00")  # DATA on the control stream: the server must close
+        client.miss_the_answer()
+        assert client.run_to_end().error_code == 0x105

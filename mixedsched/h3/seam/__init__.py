@@ -4,7 +4,8 @@
     _service     stands where aioquic keeps its list of streams, and serves them as the scheduler picks
     _express     packets of nothing but response data, built without what such packets do not need
     _receiving   datagrams of an established connection, read without what such datagrams do not need
-    _recovery    acknowledgements at the cost of what they acknowledge
+    _recovery    acknowledgements at the cost of what they acknowledge; probes with a choice of what they repeat
+    _probes      that choice: data of the most urgent response
     _pacer       bursts that one system call can send
     _connection  a server's connection: all of it joined
     _observed    the other end in virtual time: a client that tells which packets brought which stream data

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from aioquic import tls
@@ -18,6 +19,7 @@ from aioquic.quic.stream import QuicStream
 from mixedsched.h3.response import Body
 from mixedsched.h3.seam._express import write_response_packets
 from mixedsched.h3.seam._pacer import FlightPacer
+from mixedsched.h3.seam._probes import packet_to_repeat
 from mixedsched.h3.seam._receiving import receive_plain_datagram
 from mixedsched.h3.seam._recovery import PacketRecovery
 from mixedsched.h3.seam._service import ServiceQueue
@@ -72,6 +74,7 @@ class ScheduledConnection(QuicConnection):
             peer_completed_address_validation=not self._is_client,
             quic_logger=self._quic_logger,
             send_probe=self._send_probe,
+            choose_repeat=partial(packet_to_repeat, self),
             logger=self._logger,
         )
         if make_connection_id is not None:

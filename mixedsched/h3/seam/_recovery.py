@@ -1,9 +1,9 @@
-"""What an acknowledgement costs: as much as it newly acknowledges, not as much as is in flight."""
+"""Packets in flight: an acknowledgement costs as much as it newly acknowledges, and a probe may repeat another than the oldest."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from aioquic.quic.packet_builder import QuicDeliveryState, QuicSentPacket
@@ -14,14 +14,19 @@ _ACKED = QuicDeliveryState.ACKED
 _SPARSE = 4  # ranges so many times wider than what is in flight are searched as aioquic does, not walked
 
 
+ChooseRepeat = Callable[[Iterable[QuicSentPacket]], QuicSentPacket | None]
+
+
 class PacketRecovery(QuicPacketRecovery):
     """aioquic's, which lists all packets in flight for each acknowledgement; this one looks only where they are named.
 
     aioquic's own method is left with the last packets that count for the round-trip time, and with what follows from it.
+    choose_repeat: which of the application's packets in flight, oldest first, a probe is to repeat; None for the oldest.
     """
 
-    def __init__(self, **arguments: Any) -> None:
+    def __init__(self, *, choose_repeat: ChooseRepeat, **arguments: Any) -> None:
         super().__init__(**arguments)
+        self._choose_repeat = choose_repeat
         self._others: dict[int, QuicSentPacket] | None = None  # in flight, put aside
 
     def on_ack_received(self, *, ack_rangeset: RangeSet, ack_delay: float, now: float, space: QuicPacketSpace) -> None:
@@ -35,6 +40,21 @@ class PacketRecovery(QuicPacketRecovery):
         self._others, space.sent_packets = space.sent_packets, tail
         try:
             super().on_ack_received(ack_rangeset=ack_rangeset, ack_delay=ack_delay, now=now, space=space)
+        finally:
+            self._put_back(space)
+
+    def reschedule_data(self, *, now: float, speed_up_handshake: bool = False) -> None:
+        """Have aioquic repeat the packet that is chosen, by showing it no older one. Handshake data is left to aioquic."""
+        space = self.spaces[-1]
+        sent = space.sent_packets
+        is_plain = self.handshake_confirmed and not speed_up_handshake
+        if is_plain and not any(packet.is_crypto_packet for packet in sent.values()):
+            chosen = self._choose_repeat(sent.values())
+            if chosen is not None:
+                del sent[chosen.packet_number]
+                self._others, space.sent_packets = sent, {chosen.packet_number: chosen}
+        try:
+            super().reschedule_data(now=now, speed_up_handshake=speed_up_handshake)
         finally:
             self._put_back(space)
 

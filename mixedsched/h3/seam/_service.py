@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
 from aioquic.quic.packet import QuicStreamFrame
@@ -35,6 +35,7 @@ class ServiceQueue:
         self._parked: dict[int, None] = {}  # responses that were passed over for want of the connection's credit
         self._in_packet = False
         self._has_room = False
+        self.has_placements = False  # whether the scheme tells responses apart
         self.packets = 0
         self.lost_body = False  # a packet ended early since a response had to be reset
 
@@ -74,6 +75,7 @@ class ServiceQueue:
     def open_response(self, stream_id: int, placement: Any, body: Body | None) -> None:
         self._senders[stream_id].body = body
         self._responses[stream_id] = None
+        self.has_placements |= placement is not None
         self._scheduler.open(stream_id, placement)
         self.note(stream_id)
 
@@ -144,6 +146,29 @@ class ServiceQueue:
             self._unpark()
         picked = self._scheduler.pick()
         return None if picked is None else self._senders[picked]
+
+    @property
+    def can_send_data(self) -> bool:
+        """Whether the next packet would carry stream data, new or lost, if it were written now."""
+        return bool(self._ahead) or self.next_response() is not None
+
+    def awaits_delivery(self, sender: PullingSender) -> bool:
+        """Whether what the sender has in flight would be sent again if it were lost."""
+        return sender.stream_id in self._senders and not sender.is_stopped
+
+    def pick_among(self, stream_ids: Collection[int]) -> int | None:
+        """The scheduler's pick if each of these responses had lost data. To be asked while no data can be sent.
+
+        They are ready for no longer than the scheduler is asked: no bytes are charged, so all keep their turns.
+        """
+        for stream_id in stream_ids:
+            self._parked.pop(stream_id, None)
+            self._exempt[stream_id] = None
+            self._scheduler.resume(stream_id)
+        picked = self._pick_without_credit()
+        for stream_id in stream_ids:
+            self.note(stream_id)
+        return None if picked is None else picked.stream_id
 
     def _serve(self) -> Iterator[QuicStream]:
         """One packet: aioquic writes what the yielded stream has, and leaves off when the packet is full."""
