@@ -7,15 +7,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import pytest
 from aioquic.quic.configuration import QuicConfiguration
+from aioquic.quic.connection import QuicConnection
+from aioquic.quic.packet_builder import QuicSentPacket
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from mixedsched.h3.response import RequestHead, Response
 from mixedsched.h3.seam import ObservedConnection, ScheduledConnection
+from mixedsched.priority import Priority
 from mixedsched.profile import Direction, Profile
 from mixedsched.request import Kind, Request
+from mixedsched.schedulers import SCHEMES
 from mixedsched.sim._responder import ZeroBody
 from mixedsched.sim.playback import Discoveries
 from mixedsched.sim.stack import play_stack
@@ -25,6 +32,7 @@ from tests.h3.test_signals import pause
 from tests.sim.pages import page, resource, scheme
 
 MARK = -1
+KINDS = tuple(Kind)
 
 
 def streams_of(writes: list[tuple[int, int, bool]]) -> list[int]:
@@ -325,6 +333,114 @@ def test_rule_51_a_probe_carries_the_most_urgent_data_that_waits() -> None:
     after = streams_of(pair.writes)[streams_of(pair.writes).index(MARK) + 1 :]
     assert len(after) > 2, "there were probes"
     assert set(after) == {urgent}
+
+
+def tail_lost(scheme: str, *priorities: str, client: QuicConnection | None = None) -> tuple[Pair, list[int], set[bool]]:
+    """Responses of 3000 bytes each leave one after another, none waiting for the next; all that the server sends is lost.
+
+    The pair, the streams, and what says whether the loss goes on: empty it to end that.
+    """
+    lossy = {True}
+    pair = Pair(scheme, delay_us=50_000, client=client).connect()
+    drop_datagrams(pair, lambda _: bool(lossy))
+    streams = []
+    for priority in priorities:
+        streams.append(pair.request("/3000", priority))
+        pause(pair, 0.055)
+    assert [stream_id for stream_id, _, fin in pair.writes if fin] == streams, "all is in flight, and no probe was sent"
+    return pair, streams, lossy
+
+
+def first_of_each_probe(pair: Pair, seconds: float) -> list[int]:
+    """The streams whose data came first in the probes of so much time."""
+    begun = len(pair.writes)
+    mark_before(pair, "handle_timer")
+    pause(pair, seconds)
+    del pair.session.handle_timer  # the marks
+    order = streams_of([(MARK, 0, False), *pair.writes[begun:]])
+    return [after for before, after in pairwise(order) if before == MARK and after != MARK]
+
+
+def test_rule_51_if_none_waits_a_probe_repeats_what_the_scheduler_picks_of_what_is_in_flight() -> None:
+    pair, (background, urgent, _), lossy = tail_lost("eps", "u=5", "u=1", "u=3")
+    window_bytes = pair.session.quic._loss.congestion_window
+    assert first_of_each_probe(pair, 2) == [urgent] * 3
+    pair.update_priority(background, "u=0")
+    assert first_of_each_probe(pair, 10) == [background] * 2, "a later update counts, too"
+    assert pair.session.quic._loss.congestion_window == window_bytes, "a probe is no sign of loss"
+    lossy.clear()
+    pair.finish()
+    assert pair.done[0] == background
+    assert [bytes(body) for body in pair.bodies.values()] == [pattern(3000)] * 3
+
+
+def test_rule_51_incremental_responses_share_the_probes() -> None:
+    pair, streams, _ = tail_lost("eps", "u=3, i", "u=3, i", "u=5")
+    probes = first_of_each_probe(pair, 20)
+    assert set(probes) == set(streams[:2])
+    assert all(one != next_one for one, next_one in pairwise(probes[1:])), "in turn, once the later one has caught up"
+
+
+def test_rule_51_control_streams_go_into_the_probe_before_the_most_urgent_response() -> None:
+    packets: list[list[int]] = []
+    configuration = QuicConfiguration(is_client=True, alpn_protocols=["h3"], server_name="pair.test", verify_mode=0)
+    client = ObservedConnection(
+        configuration=configuration,
+        received=lambda _, frames: packets.append([stream_id for stream_id, _, _ in frames]),
+    )
+    pair, (urgent, _), lossy = tail_lost("eps", "u=1", "u=5", client=client)
+    packets.clear()
+    lossy.clear()
+    while not packets:
+        pause(pair, 0.01)
+    assert packets[0] == [7, 11, urgent], "QPACK's data left with the other response"
+    assert [len(body) for body in pair.finish().bodies.values()] == [3000, 3000]
+
+
+def test_rule_51_under_stock_a_probe_repeats_the_oldest_as_aioquic_does() -> None:
+    pair, streams, _ = tail_lost("stock", "u=5", "u=1", "u=0")
+    loss = pair.session.quic._loss
+    mark_lost, space, begun = loss._on_packets_lost, loss.spaces[-1], len(pair.writes)
+
+    def lost(*, packets: list[QuicSentPacket], **arguments: Any) -> None:
+        oldest = next(packet for packet in space.sent_packets.values() if packet.is_ack_eliciting)
+        assert packets == [oldest]
+        mark_lost(packets=packets, **arguments)
+
+    loss._on_packets_lost = lost  # type: ignore[method-assign, assignment]
+    pair.run(until_s=pair.now_s + 59)
+    assert list(runs(iter(streams_of(pair.writes[begun:])))) == streams
+
+
+@pytest.mark.parametrize("spec", sorted(SCHEMES))
+@given(served=st.lists(st.integers(1, 1200), max_size=12), asked=st.sets(st.integers(0, 4), min_size=1))
+@settings(max_examples=20)
+def test_rule_51_to_be_asked_costs_no_response_its_turn(spec: str, served: list[int], asked: set[int]) -> None:
+    chosen = scheme(spec)
+    picks = []
+    for is_asked in (False, True):
+        scheduler = chosen.create_scheduler()
+        for index in range(5):
+            request = Request(4 * index, "/", KINDS[index], signal=Priority(index % 3, index % 2 == 0), signalled=True)
+            scheduler.open(4 * index, chosen.place(request))
+        for size_bytes in served:
+            scheduler.sent(scheduler.pick(), size_bytes)
+        for index in range(5):
+            scheduler.pause(4 * index)
+        if is_asked:
+            for index in sorted(asked):
+                scheduler.resume(4 * index)
+            assert scheduler.pick() in {4 * index for index in asked}
+            for index in sorted(asked):
+                scheduler.pause(4 * index)
+        for index in range(5):
+            scheduler.resume(4 * index)
+        order = []
+        for _ in range(20):
+            order.append(scheduler.pick())
+            scheduler.sent(order[-1], 1000)
+        picks.append(order)
+    assert picks[0] == picks[1]
 
 
 # 52 to 56

@@ -19,7 +19,7 @@ from aioquic.quic.stream import QuicStream
 from mixedsched.h3.response import Body
 from mixedsched.h3.seam._express import write_response_packets
 from mixedsched.h3.seam._pacer import FlightPacer
-from mixedsched.h3.seam._probes import packet_to_repeat
+from mixedsched.h3.seam._probes import packets_to_repeat
 from mixedsched.h3.seam._receiving import receive_plain_datagram
 from mixedsched.h3.seam._recovery import PacketRecovery
 from mixedsched.h3.seam._service import ServiceQueue
@@ -74,7 +74,7 @@ class ScheduledConnection(QuicConnection):
             peer_completed_address_validation=not self._is_client,
             quic_logger=self._quic_logger,
             send_probe=self._send_probe,
-            choose_repeat=partial(packet_to_repeat, self),
+            choose_repeats=partial(packets_to_repeat, self),
             logger=self._logger,
         )
         if make_connection_id is not None:

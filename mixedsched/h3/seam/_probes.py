@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from mixedsched.h3.seam._connection import ScheduledConnection
 
 
-def packet_to_repeat(connection: ScheduledConnection, packets: Iterable[QuicSentPacket]) -> QuicSentPacket | None:
-    """The packet whose data the next probe is to carry; None leaves it to aioquic, which takes the oldest.
+def packets_to_repeat(connection: ScheduledConnection, packets: Iterable[QuicSentPacket]) -> list[QuicSentPacket]:
+    """Whose data the next probe is to carry, one packet or two; none leaves it to aioquic, which takes the oldest.
 
     packets: all of the application that are in flight, oldest first. It is left to aioquic when other data can go into the
-    probe, when nothing of a response is in flight, and when the scheme places all responses alike. Otherwise frames that no
-    response needs wait for no response, as when they were first sent (control and QPACK streams, HANDSHAKE_DONE, limits), and
-    then comes the oldest packet with data of the response that the scheduler picks among those that have some in flight.
+    probe, when nothing of a response is in flight, and when the scheme places all responses alike. Otherwise it is the oldest
+    packet with data of the response that the scheduler picks among those that have some in flight; and the oldest with
+    something that goes ahead of all responses whenever packets are written (control and QPACK streams, HANDSHAKE_DONE, limits).
     """
     service = connection._service
     if not service.has_placements or service.can_send_data:
-        return None
+        return []
     ahead: QuicSentPacket | None = None
     oldest: dict[int, QuicSentPacket] = {}  # by response
     for packet in packets:
@@ -35,10 +35,11 @@ def packet_to_repeat(connection: ScheduledConnection, packets: Iterable[QuicSent
                 oldest.setdefault(sender.stream_id, packet)
             elif ahead is None and handler not in (connection._on_ack_delivery, connection._on_ping_delivery):
                 ahead = packet
-    if ahead is not None and oldest:
-        return ahead
-    picked = service.pick_among(oldest)
-    return None if picked is None else oldest[picked]
+    picked = service.pick_among(oldest) if oldest else None
+    if picked is None:
+        return []
+    chosen = oldest[picked]
+    return [chosen] if ahead is None or ahead is chosen else [ahead, chosen]
 
 
 def _sender_of(handler: QuicDeliveryHandler) -> PullingSender | None:

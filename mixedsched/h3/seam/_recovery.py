@@ -1,4 +1,4 @@
-"""Packets in flight: an acknowledgement costs as much as it newly acknowledges, and a probe may repeat another than the oldest."""
+"""Packets in flight: an acknowledgement costs as much as it newly acknowledges, and a probe need not repeat the oldest."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from aioquic.quic.recovery import QuicPacketRecovery, QuicPacketSpace
 _ACKED = QuicDeliveryState.ACKED
 _SPARSE = 4  # ranges so many times wider than what is in flight are searched as aioquic does, not walked
 
-
-ChooseRepeat = Callable[[Iterable[QuicSentPacket]], QuicSentPacket | None]
+ChooseRepeats = Callable[[Iterable[QuicSentPacket]], list[QuicSentPacket]]
 
 
 class PacketRecovery(QuicPacketRecovery):
     """aioquic's, which lists all packets in flight for each acknowledgement; this one looks only where they are named.
 
     aioquic's own method is left with the last packets that count for the round-trip time, and with what follows from it.
-    choose_repeat: which of the application's packets in flight, oldest first, a probe is to repeat; None for the oldest.
+    aioquic's probes repeat the oldest packet; here somebody else may say which.
+    choose_repeats: which of the application's packets in flight, oldest first, a probe is to repeat; none for the oldest.
     """
 
-    def __init__(self, *, choose_repeat: ChooseRepeat, **arguments: Any) -> None:
+    def __init__(self, *, choose_repeats: ChooseRepeats, **arguments: Any) -> None:
         super().__init__(**arguments)
-        self._choose_repeat = choose_repeat
+        self._choose_repeats = choose_repeats
         self._others: dict[int, QuicSentPacket] | None = None  # in flight, put aside
 
     def on_ack_received(self, *, ack_rangeset: RangeSet, ack_delay: float, now: float, space: QuicPacketSpace) -> None:
@@ -44,19 +44,16 @@ class PacketRecovery(QuicPacketRecovery):
             self._put_back(space)
 
     def reschedule_data(self, *, now: float, speed_up_handshake: bool = False) -> None:
-        """Have aioquic repeat the packet that is chosen, by showing it no older one. Handshake data is left to aioquic."""
-        space = self.spaces[-1]
-        sent = space.sent_packets
-        is_plain = self.handshake_confirmed and not speed_up_handshake
-        if is_plain and not any(packet.is_crypto_packet for packet in sent.values()):
-            chosen = self._choose_repeat(sent.values())
-            if chosen is not None:
-                del sent[chosen.packet_number]
-                self._others, space.sent_packets = sent, {chosen.packet_number: chosen}
-        try:
-            super().reschedule_data(now=now, speed_up_handshake=speed_up_handshake)
-        finally:
-            self._put_back(space)
+        """Send a probe. As aioquic's, but for the choice of what it repeats once the handshake is over."""
+        if self.handshake_confirmed and not speed_up_handshake:
+            space = self.spaces[-1]  # that of the application; the others are given up by now
+            sent = space.sent_packets.values()
+            repeated = [] if any(packet.is_crypto_packet for packet in sent) else self._choose_repeats(sent)
+            if repeated:
+                self._on_packets_lost(congestion_event=False, now=now, packets=repeated, space=space)
+                self._send_probe()
+                return
+        super().reschedule_data(now=now, speed_up_handshake=speed_up_handshake)
 
     def _detect_loss(self, *, now: float, space: QuicPacketSpace) -> None:
         self._put_back(space)
