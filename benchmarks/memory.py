@@ -53,8 +53,8 @@ def slow_client(folder: Path) -> str:
         took_s = time.perf_counter() - started_s
     (folder / "huge.bin").unlink()
     return (
-        f"1 GB through a window of {SLOW_WINDOW}B in {took_s:.0f} s: peak {peak.bytes / MEGABYTE:.0f} MB,"
-        f" {peak.start_bytes / MEGABYTE:.0f} MB at the start"
+        f"1 GB through a window of {SLOW_WINDOW}B in {took_s:.0f} s: peak {peak.bytes / MEGABYTE:.1f} MB,"
+        f" {peak.start_bytes / MEGABYTE:.1f} MB at the start"
     )
 
 

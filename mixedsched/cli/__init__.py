@@ -10,7 +10,6 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from mixedsched.cli._output import say_error
 from mixedsched.errors import MixedschedError
 
 __all__ = ["app", "main"]
@@ -65,5 +64,7 @@ def main() -> None:
     try:
         app()
     except MixedschedError as error:
+        from mixedsched.cli._console import say_error  # here, because few commands end like this
+
         say_error(error)
         sys.exit(error.exit_code)

@@ -1,4 +1,4 @@
-"""What all commands share in talking: results on stdout, progress and errors on stderr."""
+"""What all commands share in talking to machines: JSON and lines of logs. `_console` talks to people."""
 
 from __future__ import annotations
 
@@ -9,38 +9,18 @@ import queue
 import signal
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Annotated, Any, Self, TextIO
 
 import typer
-from rich.console import Console
-from rich.markup import escape
-from rich.padding import Padding
-from rich.text import Text
-
-from mixedsched.errors import MixedschedError
 
 Json = Annotated[bool, typer.Option("--json", help="Print the same facts as JSON, for machines.")]
-
-out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
-
-_INDENT = (0, 0, 0, 4)
 
 
 def say_json(value: Any, *, indent: int | None = None) -> None:
     """One JSON value on a line of its own, at once."""
     sys.stdout.write(json.dumps(value, indent=indent, allow_nan=False) + "\n")
     sys.stdout.flush()
-
-
-def say_error(error: MixedschedError) -> None:
-    err.print(f"[bold red]error:[/] {escape(error.what)}", soft_wrap=True)
-    if error.why:
-        err.print(f"  why: {escape(error.why)}", soft_wrap=True)
-    if error.fix:
-        err.print(f"  fix: {escape(error.fix)}", soft_wrap=True)
 
 
 def printable(text: str) -> str:
@@ -74,7 +54,7 @@ class LineWriter:
             self._lines.put_nowait(None)
             self._thread.join(timeout=2)  # a reader that has stopped reading must not keep us
         if self.dropped:
-            err.print(f"{self.dropped} lines were dropped: they were not read fast enough", style="yellow")
+            sys.stderr.write(f"{self.dropped} lines were dropped: they were not read fast enough\n")
 
     def write(self, line: str) -> None:
         try:
@@ -102,33 +82,4 @@ class LineWriter:
         except OSError as error:
             if self._file is None:
                 raise
-            err.print(f"the log ends here: {error.strerror}", style="yellow", markup=False)
-
-
-@dataclass(frozen=True, slots=True)
-class ListEntry:
-    """Something there is. facts: for machines, with at least name, description and source. lines: more for people, by label.
-
-    picture: shown under the description.
-    """
-
-    facts: Mapping[str, Any]
-    lines: Mapping[str, str]
-    picture: Text | None = None
-
-
-def say_list(entries: Sequence[ListEntry], as_json: bool) -> None:
-    """What there is: as a JSON list of the facts, else a paragraph for each."""
-    if as_json:
-        say_json([entry.facts for entry in entries], indent=2)
-        return
-    for entry in entries:
-        out.print(f"[bold cyan]{escape(entry.facts['name'])}[/]")
-        out.print(Padding(escape(entry.facts["description"]), _INDENT))
-        if entry.picture is not None:
-            out.print(Padding(entry.picture, _INDENT))
-        labelled = {**entry.lines, "source": entry.facts["source"]}
-        for label, text in labelled.items():
-            if text:
-                out.print(Padding(f"[dim]{escape(label)}:[/] {escape(text)}", _INDENT))
-        out.print()
+            sys.stderr.write(f"the log ends here: {error.strerror}\n")

@@ -6,7 +6,7 @@ import hashlib
 from pathlib import Path
 
 from mixedsched import catalog
-from mixedsched.cli._output import err
+from mixedsched.cli._console import err
 from mixedsched.errors import SiteError, nearest_hint
 from mixedsched.server.files import Entry
 from mixedsched.sites import Recipe, ResponseSettings, Site, fetch_packages, list_recipes, load_site

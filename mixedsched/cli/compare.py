@@ -13,7 +13,8 @@ from typing import Annotated, Any
 import typer
 
 from mixedsched import catalog
-from mixedsched.cli._output import Json, err, out, say_json
+from mixedsched.cli._console import err, out
+from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._progress import RunProgress
 from mixedsched.cli._runs import REPORT_NAME, conclude, database_url, default_folder, own_versions, owned
 from mixedsched.cli._sites import open_site, site_digest

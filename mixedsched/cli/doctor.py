@@ -5,7 +5,8 @@ from __future__ import annotations
 import typer
 from rich.markup import escape
 
-from mixedsched.cli._output import Json, err, out, say_json
+from mixedsched.cli._console import err, out
+from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._sites import open_site, recipes
 from mixedsched.doctor import Check, examine
 from mixedsched.errors import ExitCode

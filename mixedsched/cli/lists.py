@@ -8,7 +8,8 @@ import typer
 from rich.text import Text
 
 from mixedsched import catalog
-from mixedsched.cli._output import Json, ListEntry, out, say_list
+from mixedsched.cli._console import ListEntry, out, say_list
+from mixedsched.cli._output import Json
 from mixedsched.cli._sites import recipes
 from mixedsched.mapping import PriorityMapping
 from mixedsched.priority import Priority

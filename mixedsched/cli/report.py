@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from mixedsched.cli._output import Json, out, say_json
+from mixedsched.cli._console import out
+from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._runs import REPORT_NAME, conclude
 from mixedsched.report import render_table
 

@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Annotated, Any, TextIO
 
 import typer
-from rich.markup import escape
 
-from mixedsched.cli._offer import prepare_offer
-from mixedsched.cli._output import Json, LineWriter, err, out, printable, say_json
+from mixedsched.cli._offer import Offer, prepare_offer
+from mixedsched.cli._output import Json, LineWriter, printable, say_json
 from mixedsched.errors import UsageError
-from mixedsched.h3.certificate import make_certificate
+from mixedsched.h3.certificate import Certificate, make_certificate
 from mixedsched.h3.qlog import MAX_TRACE_BYTES
 from mixedsched.h3.session import Served
 from mixedsched.server.admission import RetryPolicy
@@ -182,19 +181,9 @@ def serve(
                 }
             )
             return
-        out.print(f"serving [bold]{escape(opened.name)}[/] with [bold]{escape(configured.label)}[/] on UDP {where}")
-        out.print(f"open {opened.url} in Chromium with")
-        rules = ", ".join(f"MAP {name} {where}" for name in opened.hosts)
-        out.print(
-            "  --user-data-dir=$(mktemp -d) --origin-to-force-quic-on=* "
-            f"--ignore-certificate-errors-spki-list={certificate.spki_sha256} "
-            f'--host-resolver-rules="{rules}"',
-            soft_wrap=True,
-            markup=False,
-        )
+        _say_how_to_visit(opened, certificate, where)
         if facts.has_short_buffers:
             _warn_of_short_buffers(facts)
-        err.print("Ctrl-C stops the server", style="dim")
 
     with ExitStack() as stack:
         log_file = stack.enter_context(_appending(log)) if log is not None else None
@@ -211,6 +200,24 @@ def serve(
             lines.write_minor(lambda: _explanation(stretch, worker, as_json))
 
         server.run(listening, served, explained)
+
+
+def _say_how_to_visit(offer: Offer, certificate: Certificate, where: str) -> None:
+    from rich.markup import escape  # here and below: a server that talks to machines has no use for a console
+
+    from mixedsched.cli._console import err, out
+
+    out.print(f"serving [bold]{escape(offer.name)}[/] with [bold]{escape(offer.scheme.label)}[/] on UDP {where}")
+    out.print(f"open {offer.url} in Chromium with")
+    rules = ", ".join(f"MAP {name} {where}" for name in offer.hosts)
+    out.print(
+        "  --user-data-dir=$(mktemp -d) --origin-to-force-quic-on=* "
+        f"--ignore-certificate-errors-spki-list={certificate.spki_sha256} "
+        f'--host-resolver-rules="{rules}"',
+        soft_wrap=True,
+        markup=False,
+    )
+    err.print("Ctrl-C stops the server", style="dim")
 
 
 @contextmanager
@@ -237,6 +244,8 @@ def _positive_duration_s(text: str, option: str) -> float:
 
 
 def _warn_of_short_buffers(facts: Listening) -> None:
+    from mixedsched.cli._console import err
+
     err.print(
         f"the system limits socket buffers: {format_bytes(facts.receive_buffer_bytes)} to receive and "
         f"{format_bytes(facts.send_buffer_bytes)} to send; packets that do not fit are lost",
@@ -262,7 +271,8 @@ def _log_line(served: Served, worker: int | None, at: dt.datetime) -> str:
 def _explanation(stretch: Stretch, worker: int | None, as_json: bool) -> str:
     if as_json:
         return json.dumps({"schedule": _with_worker(stretch.to_dict(), worker)})
-    from mixedsched.cli._explain import explain_text  # here, because it brings what draws orders
+    from mixedsched.cli._console import out
+    from mixedsched.cli._explain import explain_text
 
     with out.capture() as captured:
         out.print(explain_text(stretch, worker), soft_wrap=True, end="")

@@ -13,8 +13,8 @@ import typer
 from rich.console import RenderableType
 from rich.markup import escape
 
+from mixedsched.cli._console import err, out
 from mixedsched.cli._load_progress import LoadProgress
-from mixedsched.cli._output import err, out
 from mixedsched.cli._pages import read_pages
 from mixedsched.cli._simulation import Outcome, Simulation
 from mixedsched.cli._simulation_options import (

@@ -1,0 +1,60 @@
+"""What commands say to people: results on stdout, progress and errors on stderr, in colour where there is any.
+
+Apart from `_output`, because a server that talks to machines has no use for what this loads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
+from rich.text import Text
+
+from mixedsched.cli._output import say_json
+from mixedsched.errors import MixedschedError
+
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
+
+_INDENT = (0, 0, 0, 4)
+
+
+def say_error(error: MixedschedError) -> None:
+    err.print(f"[bold red]error:[/] {escape(error.what)}", soft_wrap=True)
+    if error.why:
+        err.print(f"  why: {escape(error.why)}", soft_wrap=True)
+    if error.fix:
+        err.print(f"  fix: {escape(error.fix)}", soft_wrap=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ListEntry:
+    """Something there is. facts: for machines, with at least name, description and source. lines: more for people, by label.
+
+    picture: shown under the description.
+    """
+
+    facts: Mapping[str, Any]
+    lines: Mapping[str, str]
+    picture: Text | None = None
+
+
+def say_list(entries: Sequence[ListEntry], as_json: bool) -> None:
+    """What there is: as a JSON list of the facts, else a paragraph for each."""
+    if as_json:
+        say_json([entry.facts for entry in entries], indent=2)
+        return
+    for entry in entries:
+        out.print(f"[bold cyan]{escape(entry.facts['name'])}[/]")
+        out.print(Padding(escape(entry.facts["description"]), _INDENT))
+        if entry.picture is not None:
+            out.print(Padding(entry.picture, _INDENT))
+        labelled = {**entry.lines, "source": entry.facts["source"]}
+        for label, text in labelled.items():
+            if text:
+                out.print(Padding(f"[dim]{escape(label)}:[/] {escape(text)}", _INDENT))
+        out.print()
