@@ -16,19 +16,18 @@ from aioquic.buffer import encode_uint_var
 
 from mixedsched.h3 import fields as field_rules
 from mixedsched.h3.codes import ErrorCode, FrameType, Http3Error, Setting, StreamError, StreamType
-from mixedsched.h3.control import ControlStream, PriorityUpdate, Settings
+from mixedsched.h3.control import ControlStream, Settings
+from mixedsched.h3.events import FrameContent, FrameObserver, HttpEvent, RequestFailed, RequestReceived, RequestTooLarge
 from mixedsched.h3.flood import FloodGate
 from mixedsched.h3.frames import encode_frame, read_varint
 from mixedsched.h3.requests import RequestStream
-from mixedsched.h3.response import Headers, RequestHead
+from mixedsched.h3.response import Headers
 
 QPACK_TABLE_BYTES = 4096
 QPACK_BLOCKED_STREAMS = 16
 MAX_SECTION_BYTES = 32 * 1024  # of a request's head, encoded or not; announced to the client
 MAX_FIELD_LINES = 256
-MAX_HELD_BYTES = (
-    512 * 1024
-)  # of heads and control frames that are not complete, on all streams of a connection together
+MAX_HELD_BYTES = 512 * 1024  # of incomplete heads and control frames, on all streams of a connection together
 
 _SETTINGS: dict[int, int] = {
     Setting.QPACK_MAX_TABLE_CAPACITY: QPACK_TABLE_BYTES,
@@ -50,46 +49,6 @@ class Quic(Protocol):
     def reset_stream(self, stream_id: int, error_code: int) -> None: ...
 
     def stop_stream(self, stream_id: int, error_code: int) -> None: ...
-
-
-FrameContent = Headers | PriorityUpdate | Settings | None
-"""What was in a frame, as far as it was looked at: the decoded fields of HEADERS, and what a control frame says."""
-
-
-class FrameObserver(Protocol):
-    """Whom the layer tells what passes, for logs. Must not raise."""
-
-    def stream_type_set(self, stream_id: int, stream_type: int) -> None: ...
-
-    def frame_parsed(self, stream_id: int, frame_type: int, size_bytes: int, content: FrameContent) -> None: ...
-
-    def frame_created(self, stream_id: int, frame_type: int, size_bytes: int, content: FrameContent) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class RequestReceived:
-    """The head of a request is there; its body may still be under way."""
-
-    stream_id: int
-    head: RequestHead
-
-
-@dataclass(frozen=True, slots=True)
-class RequestTooLarge:
-    """The head of a request is longer than what is read. The request may be answered, with 431; nothing is known of it."""
-
-    stream_id: int
-
-
-@dataclass(frozen=True, slots=True)
-class RequestFailed:
-    """The stream was given up, because of the client's mistake or at its wish. If its response is under way, it ends here."""
-
-    stream_id: int
-    error_code: ErrorCode
-
-
-HttpEvent = RequestReceived | RequestTooLarge | RequestFailed | PriorityUpdate
 
 
 @dataclass(slots=True)

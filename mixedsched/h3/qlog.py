@@ -22,7 +22,7 @@ from aioquic.quic.logger import QuicLogger, QuicLoggerTrace
 
 from mixedsched.h3.codes import FrameType, Setting, StreamType
 from mixedsched.h3.control import PriorityUpdate, Settings
-from mixedsched.h3.http import FrameContent
+from mixedsched.h3.events import FrameContent
 from mixedsched.h3.session import SessionEvents
 from mixedsched.h3.signals import Trigger
 from mixedsched.priority import Priority, PriorityParameters

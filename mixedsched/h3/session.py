@@ -23,8 +23,9 @@ from aioquic.quic.events import (
 from mixedsched.h3.codes import ErrorCode, Http3Error
 from mixedsched.h3.control import PriorityUpdate
 from mixedsched.h3.decisions import DecisionObserver, WatchedScheduler
+from mixedsched.h3.events import FrameObserver, HttpEvent, RequestFailed, RequestReceived, RequestTooLarge
 from mixedsched.h3.exchange import Exchange, Served
-from mixedsched.h3.http import FrameObserver, HttpEvent, HttpLayer, RequestFailed, RequestReceived, RequestTooLarge
+from mixedsched.h3.http import HttpLayer
 from mixedsched.h3.response import RequestHead, Responder, Response, close_body
 from mixedsched.h3.seam import ScheduledConnection
 from mixedsched.h3.signals import Signals, Trigger, updated_priority

@@ -7,7 +7,8 @@ from random import Random
 
 from mixedsched.h3.codes import Http3Error
 from mixedsched.h3.control import PriorityUpdate
-from mixedsched.h3.http import HttpEvent, HttpLayer, RequestFailed, RequestReceived, RequestTooLarge
+from mixedsched.h3.events import HttpEvent, RequestFailed, RequestReceived, RequestTooLarge
+from mixedsched.h3.http import HttpLayer
 from mixedsched.priority import parse_parameters
 from tests.fuzz import mutation, reference
 from tests.fuzz.seeds import varint

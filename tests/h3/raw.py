@@ -9,7 +9,8 @@ import pylsqpack
 from aioquic.buffer import encode_uint_var
 
 from mixedsched.h3.codes import Http3Error
-from mixedsched.h3.http import HttpEvent, HttpLayer, RequestReceived
+from mixedsched.h3.events import HttpEvent, RequestReceived
+from mixedsched.h3.http import HttpLayer
 from mixedsched.h3.response import Headers
 
 DATA, HEADERS, CANCEL_PUSH, SETTINGS, PUSH_PROMISE, GOAWAY, MAX_PUSH_ID = 0x00, 0x01, 0x03, 0x04, 0x05, 0x07, 0x0D

@@ -9,15 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mixedsched.h3.codes import ErrorCode
+from mixedsched.h3.events import RequestFailed, RequestReceived, RequestTooLarge
 from mixedsched.h3.fields import count_lines
-from mixedsched.h3.http import (
-    MAX_FIELD_LINES,
-    MAX_HELD_BYTES,
-    MAX_SECTION_BYTES,
-    RequestFailed,
-    RequestReceived,
-    RequestTooLarge,
-)
+from mixedsched.h3.http import MAX_FIELD_LINES, MAX_HELD_BYTES, MAX_SECTION_BYTES
 from tests.h3.raw import (
     CANCEL_PUSH,
     CONTROL,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.h3.control import PriorityUpdate
-from mixedsched.h3.http import RequestReceived
+from mixedsched.h3.events import RequestReceived
 from mixedsched.h3.response import RequestHead
 from mixedsched.h3.signals import Signals, updated_priority
 from mixedsched.priority import Priority, PriorityParameters
