@@ -2,13 +2,15 @@
 
 BIN := .venv/bin
 
-.PHONY: help setup demo test check bench interop fuzz clean
+.PHONY: help setup lab demo test check bench networks interop fuzz clean
 
 help:
 	@echo "make demo    compare mixed with sequential delivery of a real page; leaves a report in runs/"
 	@echo "make test    all tests"
 	@echo "make check   format, lint, types, import layers, tests"
 	@echo "make bench   benchmarks"
+	@echo "make lab     also installs what the kernel's links and the router VM need: iproute2, QEMU"
+	@echo "make networks  measures all emulated networks against what they should do; takes an hour, writes docs/networks.md"
 	@echo "make interop other people's HTTP/3 clients against the server; writes docs/interop.md"
 	@echo "make fuzz    hostile clients against the server, for ten minutes"
 	@echo "make clean   remove what was built and installed here; results in runs/ stay"
@@ -29,6 +31,13 @@ check: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	@$(MAKE) test
+
+lab:
+	@scripts/setup --lab
+
+networks: lab
+	$(BIN)/python -m benchmarks.networks --again --rounds 1
+	$(BIN)/python -m benchmarks.backends
 
 bench: setup
 	$(BIN)/python -m benchmarks

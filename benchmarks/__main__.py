@@ -1,6 +1,7 @@
 """Runs every benchmark and prints what it found. Times are the minimum of several repeats; ratios are what counts.
 
-`benchmarks.memory` takes minutes and is run by itself.
+Those that take minutes, or want the machine for themselves, are run by themselves: `benchmarks.memory`, `benchmarks.relay`,
+`benchmarks.networks` and `benchmarks.backends`.
 """
 
 from __future__ import annotations

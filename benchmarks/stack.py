@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from mixedsched import catalog
 from mixedsched.page import PAGE_FORMAT, Page
-from mixedsched.profile import Direction, Profile
+from mixedsched.profile import Direction, Profile, RandomLoss
 from mixedsched.schedulers import SCHEMES
 from mixedsched.scheme import configure
 from mixedsched.sim.playback import Discoveries
@@ -17,7 +17,7 @@ TOTAL_BYTES = 1_000_000
 HTML_BYTES = 20_000
 RESPONSES = 30
 LOADS = 8
-DIRECTION = Direction(rate_bps=4_000_000, delay_us=30_000, queue_bytes=None, loss_ratio=0.02)
+DIRECTION = Direction(rate_bps=4_000_000, delay_us=30_000, loss=RandomLoss(0.02))
 NETWORK = Profile("benchmark", "", "", DIRECTION, DIRECTION)
 
 

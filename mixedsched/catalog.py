@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
@@ -10,9 +11,13 @@ from typing import TypeVar
 from mixedsched.errors import InputError, MappingError, MissingPartError, ProfileError, nearest_hint
 from mixedsched.mapping import PriorityMapping
 from mixedsched.mapping_file import parse_mapping
-from mixedsched.profile import Profile, parse_profile
+from mixedsched.profile import Profile
+from mixedsched.profile_file import parse_profile
 
 HOME_VARIABLE = "MIXEDSCHED_HOME"
+
+MAX_FILE_BYTES = 1_000_000  # of a profile or a mapping
+MAX_TRACE_BYTES = 32_000_000  # room for all lines that a trace may have
 
 T = TypeVar("T", PriorityMapping, Profile)
 
@@ -46,12 +51,56 @@ def mappings() -> list[PriorityMapping]:
 
 def load_profile(name: str) -> Profile:
     """A network profile by name (`vm/profiles/NAME.toml`) or by the path of a file. Raises ProfileError."""
-    return _load(name, _profile_folder(), parse_profile, "network profile", ProfileError)
+    is_path = name.endswith(".toml") or "/" in name
+    folder = Path(name).parent if is_path else _profile_folder()
+
+    def read_trace(trace: str) -> str:
+        return _read_trace(folder, trace)
+
+    def parse(text: str, origin: str) -> Profile:
+        return parse_profile(text, origin, read_trace)
+
+    return _load(name, _profile_folder(), parse, "network profile", ProfileError)
 
 
 def profiles() -> list[Profile]:
     """All network profiles of the project, by name."""
     return [load_profile(file.stem) for file in _files(_profile_folder())]
+
+
+def _read_trace(folder: Path, name: str) -> str:
+    """A trace that lies in the profile's folder or below it, and nowhere else: profiles come from other people."""
+    what = f"the trace {name}"
+    try:
+        file = (folder / name).resolve()
+        is_inside = file.is_relative_to(folder.resolve())
+    except (OSError, ValueError, RuntimeError) as error:  # ValueError: a NUL in it; RuntimeError: a loop of links
+        raise ProfileError(f"cannot read {what}", why=_reason(error), fix="name a file beside the profile") from error
+    if not is_inside:
+        raise ProfileError(f"{what} is refused", why="it lies outside the profile's folder")
+    return _read_text(file, MAX_TRACE_BYTES, what, ProfileError)
+
+
+def _read_text(file: Path, max_bytes: int, what: str, error_class: type[InputError]) -> str:
+    """All of a regular file of limited size: anything else may never end, or never begin. A byte order mark is left out."""
+    try:
+        mode = file.stat().st_mode
+        if not stat.S_ISREG(mode):
+            why = "it is a folder" if stat.S_ISDIR(mode) else "it is a pipe, a device or a socket, and no regular file"
+            raise error_class(f"cannot read {what}", why=why)
+        with file.open("rb") as opened:
+            content = opened.read(max_bytes + 1)
+        if len(content) > max_bytes:
+            raise error_class(f"cannot read {what}", why=f"it is larger than {max_bytes // 1_000_000} MB")
+        return content.decode("utf-8-sig")
+    except (OSError, ValueError) as error:
+        raise error_class(f"cannot read {what}", why=_reason(error)) from error
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return f"it is not UTF-8: {error.reason} at byte {error.start + 1}"
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def _profile_folder() -> Path:
@@ -68,10 +117,7 @@ def _load(name: str, folder: Path, parse: Callable[[str, str], T], what: str, er
     file = Path(name) if is_path else known.get(name)
     if file is None:
         raise error_class(f"there is no {what} '{name}'", fix=nearest_hint(name, known))
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise error_class(f"cannot read {what} {file}", why=str(error)) from error
+    text = _read_text(file, MAX_FILE_BYTES, f"{what} {file}", error_class)
     found = parse(text, file.name)
     if not is_path and found.name != name:
         raise error_class(f"{file.name} calls itself '{found.name}'", fix="name and file name must agree")

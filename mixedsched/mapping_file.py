@@ -21,7 +21,6 @@ taken) or a table:
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal
@@ -32,8 +31,11 @@ from mixedsched.errors import MappingError, nearest_hint
 from mixedsched.mapping import Cell, PriorityMapping, Switch
 from mixedsched.priority import URGENCY_MAX, Priority
 from mixedsched.request import ChromiumPriority, Kind
+from mixedsched.toml_file import parse_toml, wrong_keys
 
 MAPPING_FORMAT = "mixedsched.mapping/1"
+_URGENCIES = {str(urgency): urgency for urgency in range(URGENCY_MAX + 1)}
+_SHOWN_CHARACTERS = 40  # of a cell that is none
 
 
 class _SwitchFile(BaseModel):
@@ -68,14 +70,11 @@ def parse_mapping(text: str, origin: str, switches: Mapping[str, str] | None = N
 
     Raises MappingError for anything that is not a complete table of urgencies 0..7.
     """
+    tables = parse_toml(text, origin, MappingError)
     try:
-        file = _MappingFile.model_validate(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
-        raise MappingError(f"{origin} is not TOML", why=str(error)) from error
+        file = _MappingFile.model_validate(tables)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(str(step) for step in first["loc"])
-        raise MappingError(f"{origin} is refused", why=f"{where}: {first['msg']}") from error
+        raise MappingError(f"{origin} is refused", why=wrong_keys(error)) from error
     known = {
         name: Switch(name, item.description, item.default, tuple(item.values)) for name, item in file.switches.items()
     }
@@ -154,12 +153,12 @@ def _require_known(name: str, known: list[str] | Mapping[str, object], what: str
 def _parse_cell(text: str, where: str, origin: str) -> Priority:
     """ "3,I" -> urgency 3, incremental."""
     urgency, _, mode = (part.strip() for part in text.partition(","))
-    if not urgency.isascii() or not urgency.isdigit() or int(urgency) > URGENCY_MAX or mode not in {"N", "I"}:
+    if urgency not in _URGENCIES or mode not in {"N", "I"}:
         raise MappingError(
-            f"cell {where} of {origin} is '{text}'",
+            f"cell {where} of {origin} is '{text[:_SHOWN_CHARACTERS]}'",
             fix=f'write an urgency 0..{URGENCY_MAX}, a comma, and N or I: "3,I"',
         )
-    return Priority(int(urgency), mode == "I")
+    return Priority(_URGENCIES[urgency], mode == "I")
 
 
 def _filled(fill: _Fill | None, priority: ChromiumPriority, column: str, origin: str) -> Priority:

@@ -1,40 +1,143 @@
-"""Network profiles: what a link does to packets, each direction its own. Format of `vm/profiles/*.toml`.
-
-name = "3g"
-description = "..."
-source = "..."
-rate_down_bps = 1_600_000      # absent: no rate limit
-rate_up_bps = 768_000
-rtt_ms = 300                   # half of it each way
-queue_bytes = 60_000           # of each direction; or queue_bdp = 1.0, in bandwidth-delay products; absent: no limit
-[loss.down]                    # absent: none
-model = "random"
-ratio = 0.02
-"""
+"""Network profiles: what a link does to packets, each direction its own. `profile_file` reads them from TOML."""
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Annotated, Any, Literal, Self
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+FULL_PACKET_BYTES = 1514  # an Ethernet frame, its check sum not counted
+IP_UDP_HEADER_BYTES = 28  # IPv4 and UDP; a real link carries them too
+ETHERNET_HEADER_BYTES = 14
+OPPORTUNITY_BYTES = 1500  # what one line of a packet-delivery trace lets pass
 
-from mixedsched.errors import ProfileError
 
-MIN_QUEUE_BYTES = 2 * 1500  # less than two full packets is no queue
-MAX_RATE_BPS = 100_000_000_000
+@dataclass(frozen=True, slots=True)
+class RandomLoss:
+    """Packets are lost independently of each other. ratio: of packets."""
+
+    ratio: float = 0.0
+
+    @property
+    def mean_ratio(self) -> float:
+        return self.ratio
+
+
+@dataclass(frozen=True, slots=True)
+class GilbertElliott:
+    """Losses in bursts: a chain with a good and a bad state that moves with every packet, as netem's `gemodel`.
+
+    p: from good to bad, r: from bad to good. The loss of a packet is drawn with the ratio of the state it meets: the one on
+    which good turns bad still meets the good state. With the usual ratios bursts have 1/r packets on average.
+    """
+
+    p: float
+    r: float
+    bad_loss_ratio: float = 1.0
+    good_loss_ratio: float = 0.0
+
+    @property
+    def mean_ratio(self) -> float:
+        """Of packets, in the long run."""
+        if not self.p + self.r:
+            return self.good_loss_ratio
+        return (self.p * self.bad_loss_ratio + self.r * self.good_loss_ratio) / (self.p + self.r)
+
+
+Loss = RandomLoss | GilbertElliott
+
+NO_LOSS = RandomLoss(0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class CoDel:
+    """Active queue management of RFC 8289: packets that would wait too long, for too long, are dropped as they leave."""
+
+    target_us: int = 5_000
+    interval_us: int = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A rate that varies, as Mahimahi describes it: at each of these moments one packet of OPPORTUNITY_BYTES may pass.
+
+    opportunities_ms: rising, several at the same moment allowed; after the last one it begins again. A chance that is not
+    used is gone.
+    """
+
+    name: str
+    opportunities_ms: tuple[int, ...]
+
+    @property
+    def period_ms(self) -> int:
+        return self.opportunities_ms[-1]
+
+    @property
+    def mean_rate_bps(self) -> int:
+        return len(self.opportunities_ms) * OPPORTUNITY_BYTES * 8 * 1000 // self.period_ms
 
 
 @dataclass(frozen=True, slots=True)
 class Direction:
-    """One direction of a link. rate_bps, queue_bytes: None = unlimited. loss_ratio: of packets, independent of each other."""
+    """One direction of a link. In the order in which packets meet it:
 
-    rate_bps: int | None
-    delay_us: int
-    queue_bytes: int | None
-    loss_ratio: float
+    queue_bytes: None = unlimited. codel: None = a full queue drops what comes (drop-tail), and nothing else does.
+    rate_bps: None = unlimited, unless trace sets the pace. burst_bytes: 0 = like a wire, a packet takes its size over the rate
+    to leave; else a token bucket that holds so much. loss: after the queue. delay_us, jitter_us: a packet is delayed by
+    delay_us, more or less by up to jitter_us (evenly); keeps_order: and never overtakes another one thereby.
+    reorder_ratio: of packets that are not delayed at all, and so overtake. duplicate_ratio: of packets that arrive twice.
+    overhead_bytes: what a datagram's payload grows by on this link.
+    """
+
+    rate_bps: int | None = None
+    delay_us: int = 0
+    queue_bytes: int | None = None
+    loss: Loss = NO_LOSS
+    burst_bytes: int = 0
+    jitter_us: int = 0
+    keeps_order: bool = True
+    reorder_ratio: float = 0.0
+    duplicate_ratio: float = 0.0
+    codel: CoDel | None = None
+    trace: Trace | None = None
+    overhead_bytes: int = IP_UDP_HEADER_BYTES
+
+    @property
+    def mean_rate_bps(self) -> int | None:
+        """What passes in the long run; None if there is no limit."""
+        return self.trace.mean_rate_bps if self.trace is not None else self.rate_bps
+
+    @property
+    def may_reorder(self) -> bool:
+        """Whether packets may arrive in another order than they were handed over."""
+        return self.reorder_ratio > 0 or (self.jitter_us > 0 and not self.keeps_order)
+
+    def facts(self) -> dict[str, Any]:
+        """As JSON: every number, the loss with its model's name."""
+        return {**asdict(self), "loss": {"model": _MODEL_NAMES[type(self.loss)], **asdict(self.loss)}}
+
+    @classmethod
+    def from_facts(cls, facts: Mapping[str, Any]) -> Self:
+        """The reverse of facts(). What is missing is as by default; `loss_ratio` is what earlier versions stored."""
+        known = {field.name: facts[field.name] for field in fields(cls) if field.name in facts}
+        if "loss_ratio" in facts:
+            known["loss"] = {"model": "random", "ratio": facts["loss_ratio"]}
+        if "loss" in known:
+            loss = dict(known["loss"])
+            known["loss"] = _LOSS_MODELS[loss.pop("model")](**loss)
+        if known.get("codel") is not None:
+            known["codel"] = CoDel(**known["codel"])
+        if known.get("trace") is not None:
+            trace = known["trace"]
+            known["trace"] = Trace(trace["name"], tuple(trace["opportunities_ms"]))
+        return cls(**known)
+
+
+_LOSS_MODELS: Mapping[str, type[RandomLoss] | type[GilbertElliott]] = {
+    "random": RandomLoss,
+    "gilbert-elliott": GilbertElliott,
+}
+_MODEL_NAMES = {model: name for name, model in _LOSS_MODELS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,84 +156,9 @@ class Profile:
 
     def facts(self) -> dict[str, Any]:
         """The numbers that matter, for plans, reports and other processes."""
-        return {"down": asdict(self.down), "up": asdict(self.up)}
+        return {"down": self.down.facts(), "up": self.up.facts()}
 
     @classmethod
     def from_facts(cls, name: str, facts: Mapping[str, Any]) -> Self:
         """The reverse of facts()."""
-        return cls(name, "", "", Direction(**facts["down"]), Direction(**facts["up"]))
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class _NoLoss(_Strict):
-    model: Literal["none"]
-
-    @property
-    def loss_ratio(self) -> float:
-        return 0.0
-
-
-class _RandomLoss(_Strict):
-    model: Literal["random"]
-    ratio: float = Field(ge=0, lt=1)
-
-    @property
-    def loss_ratio(self) -> float:
-        return self.ratio
-
-
-_Loss = Annotated[_NoLoss | _RandomLoss, Field(discriminator="model")]
-
-
-class _LossByDirection(_Strict):
-    down: _Loss = _NoLoss(model="none")
-    up: _Loss = _NoLoss(model="none")
-
-
-class _ProfileFile(_Strict):
-    name: str = Field(min_length=1)
-    description: str
-    source: str
-    rate_down_bps: int | None = Field(default=None, gt=0, le=MAX_RATE_BPS)
-    rate_up_bps: int | None = Field(default=None, gt=0, le=MAX_RATE_BPS)
-    rtt_ms: float = Field(ge=0, le=60_000)
-    queue_bytes: int | None = Field(default=None, ge=MIN_QUEUE_BYTES)
-    queue_bdp: float | None = Field(default=None, gt=0)
-    loss: _LossByDirection = _LossByDirection()
-
-    @model_validator(mode="after")
-    def _one_queue_size(self) -> Self:
-        if self.queue_bytes is not None and self.queue_bdp is not None:
-            raise ValueError("give queue_bytes or queue_bdp, not both")
-        return self
-
-    def queue_of(self, rate_bps: int | None) -> int | None:
-        """The queue of a direction; one in bandwidth-delay products never holds less than two packets."""
-        if self.queue_bdp is None:
-            return self.queue_bytes
-        if rate_bps is None:
-            return None
-        return max(MIN_QUEUE_BYTES, round(self.queue_bdp * rate_bps / 8 * self.rtt_ms / 1000))
-
-
-def parse_profile(text: str, origin: str) -> Profile:
-    """Read a profile file. origin: what errors call it. Raises ProfileError for anything absurd."""
-    try:
-        file = _ProfileFile.model_validate(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
-        raise ProfileError(f"{origin} is not TOML", why=str(error)) from error
-    except ValidationError as error:
-        findings = error.errors(include_url=False)
-        why = "; ".join(f"{'.'.join(str(step) for step in item['loc'])}: {item['msg']}" for item in findings)
-        raise ProfileError(f"{origin} is refused", why=why) from error
-    delay_us = round(file.rtt_ms * 500)
-    return Profile(
-        name=file.name,
-        description=file.description,
-        source=file.source,
-        down=Direction(file.rate_down_bps, delay_us, file.queue_of(file.rate_down_bps), file.loss.down.loss_ratio),
-        up=Direction(file.rate_up_bps, delay_us, file.queue_of(file.rate_up_bps), file.loss.up.loss_ratio),
-    )
+        return cls(name, "", "", Direction.from_facts(facts["down"]), Direction.from_facts(facts["up"]))

@@ -18,12 +18,13 @@ from typing import Any
 import psutil
 import pytest
 
+from tests.emulator.privileged import needs_namespaces, ownerless_namespaces
 from tests.h3.pair import runs
 
 pytestmark = pytest.mark.browser
 
 HOME = Path(__file__).resolve().parents[1]
-METRICS = ["fcp_ms", "lcp_ms", "tbt_ms", "si_ms", "cls", "tti_ms"]
+METRICS = ["fcp_ms", "lcp_ms", "tbt_ms", "si_ms", "cls", "tti_ms", "hol_bytes"]
 
 
 @pytest.fixture(scope="module")
@@ -107,13 +108,11 @@ def in_the_middle_of_a_run(process: subprocess.Popen[str]) -> list[psutil.Proces
     return family(process)
 
 
-def test_compare_measures_all_metrics_and_shows_scheduling_on_the_wire(tmp_path: Path) -> None:
-    folder = tmp_path / "out"
+def compared(site: str, folder: Path, *options: str) -> dict[str, Any]:
+    """A comparison of two schemes in one block that ends well; what it says as JSON."""
+    words = ("compare", site, "--schemes", "sequential,stock", "--link", "fiber", "--blocks", "1", *options)
     ended = subprocess.run(
-        command(
-            *("compare", "davies-meenan", "--schemes", "sequential,stock", "--link", "fiber", "--blocks", "1"),
-            *("--out", str(folder), "--json"),
-        ),
+        command(*words, "--out", str(folder), "--json"),
         cwd=HOME,
         capture_output=True,
         text=True,
@@ -121,7 +120,13 @@ def test_compare_measures_all_metrics_and_shows_scheduling_on_the_wire(tmp_path:
         check=False,
     )
     assert ended.returncode == 0, ended.stderr
-    result = json.loads(ended.stdout.splitlines()[-1])
+    result: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])
+    return result
+
+
+def test_compare_measures_all_metrics_and_shows_scheduling_on_the_wire(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    result = compared("davies-meenan", folder)
     assert (result["site"], result["link"]) == ("davies-meenan", "fiber")
     assert [(arm["scheme"], arm["runs"], arm["failed"]) for arm in result["arms"]] == [
         ("sequential", 1, 0),
@@ -184,6 +189,14 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(small_site: Path, tmp_path: 
     assert "Traceback" not in told
     assert wait_until(lambda: all_gone(descendants))
     assert len(stored(folder)) >= 1
+
+
+@needs_namespaces
+def test_a_comparison_over_the_kernels_own_link_leaves_no_namespace(small_site: Path, tmp_path: Path) -> None:
+    result = compared(str(small_site), tmp_path / "out", "--backend", "netns")
+    assert [(arm["runs"], arm["failed"]) for arm in result["arms"]] == [(1, 0), (1, 0)]
+    assert "--backend netns" in (tmp_path / "out" / "report.html").read_text()
+    assert ownerless_namespaces() == []
 
 
 def test_two_comparisons_cannot_share_a_folder(small_site: Path, tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ export function chromeFlags(job, {isRoot}) {
   launcherFlags.forEach(add);
   OWN_FLAGS.forEach(add);
   add(`--user-data-dir=${job.profile_dir}`);
-  add(`--host-resolver-rules=${hostResolverRules(job.hosts)}`);
+  add(`--host-resolver-rules=${hostResolverRules(job.hosts, job.address)}`);
   add(`--disable-features=${[...new Set([...featuresOff, ...FEATURES_OFF, ...job.extra_features_off])].join(',')}`);
   if (job.spki_sha256.length) add(`--ignore-certificate-errors-spki-list=${job.spki_sha256.join(',')}`);
   if (job.netlog) {
@@ -59,11 +59,11 @@ export function chromeFlags(job, {isRoot}) {
 }
 
 /**
- * The page's hosts lead to the loopback interface, every other name leads nowhere. No EXCLUDE for localhost: DevTools listens, it
+ * The page's hosts lead to one address, every other name leads nowhere. No EXCLUDE for localhost: DevTools listens, it
  * resolves nothing, and a page has no business on this machine's other ports.
  */
-export function hostResolverRules(hosts) {
-  const rules = Object.entries(hosts).map(([host, port]) => `MAP ${host} 127.0.0.1:${port}`);
+export function hostResolverRules(hosts, address) {
+  const rules = Object.entries(hosts).map(([host, port]) => `MAP ${host} ${address}:${port}`);
   return [...rules, 'MAP * ~NOTFOUND'].join(', ');
 }
 

@@ -2,6 +2,7 @@
  * The jobs that the worker accepts. Everything that ends up on Chromium's command line is checked here: a job is input.
  */
 
+import {isIPv4} from 'node:net';
 import {basename, isAbsolute, resolve} from 'node:path';
 
 import {RunFailure} from './failure.mjs';
@@ -38,7 +39,7 @@ function runFields(id, raw) {
     if (!condition) throw badJob(id, text);
   };
   const {
-    url, form_factor = 'mobile', hosts = {}, spki_sha256 = [], profile_dir, netlog = null,
+    url, form_factor = 'mobile', hosts = {}, address = '127.0.0.1', spki_sha256 = [], profile_dir, netlog = null,
     limit_s = 90, max_wait_s = 45, own_waits = false, extra_features_off = [], frames = true,
   } = raw;
   need(typeof url === 'string' && URL.canParse(url) && new URL(url).protocol === 'https:', 'url must be an https URL');
@@ -48,6 +49,7 @@ function runFields(id, raw) {
     need(HOST.test(host), `hosts: '${host}' is no host name`);
     need(Number.isInteger(port) && port > 0 && port < 65536, `hosts: the port of '${host}' must be 1..65535`);
   }
+  need(typeof address === 'string' && isIPv4(address), 'address must be an IPv4 address');
   need(isListOf(spki_sha256, SHA256_BASE64), 'spki_sha256 must be a list of base64 SHA-256 hashes');
   need(isProfile(profile_dir), `profile_dir must be an absolute path whose last part starts with ${PROFILE_PREFIX}`);
   need(netlog === null || (typeof netlog === 'string' && isAbsolute(netlog)), 'netlog must be an absolute path or null');
@@ -57,7 +59,7 @@ function runFields(id, raw) {
   need(isListOf(extra_features_off, FEATURE), 'extra_features_off must be a list of feature names');
   need(typeof frames === 'boolean', 'frames must be true or false');
   return {
-    url, form_factor, hosts, spki_sha256, profile_dir: resolve(profile_dir), netlog,
+    url, form_factor, hosts, address, spki_sha256, profile_dir: resolve(profile_dir), netlog,
     limit_s, max_wait_s, own_waits, extra_features_off, frames,
   };
 }

@@ -4,7 +4,7 @@ import {test} from 'node:test';
 import {chromeFlags, hostResolverRules} from '../src/chrome-flags.mjs';
 
 const JOB = {
-  profile_dir: '/tmp/mixedsched-chrome-1', hosts: {'a.test': 4001, 'b.test': 4002}, spki_sha256: ['AAAA', 'BBBB'], netlog: '/tmp/net.json',
+  profile_dir: '/tmp/mixedsched-chrome-1', hosts: {'a.test': 4001, 'b.test': 4002}, address: '127.0.0.1', spki_sha256: ['AAAA', 'BBBB'], netlog: '/tmp/net.json',
   extra_features_off: ['SomethingNew', 'Translate'],
 };
 
@@ -36,8 +36,11 @@ test('the sandbox is off for root only', () => {
   assert.ok(!chromeFlags(JOB, {isRoot: false}).includes('--no-sandbox'));
 });
 
-test('hosts lead to loopback ports and everything else to nothing', () => {
-  assert.equal(hostResolverRules(JOB.hosts), 'MAP a.test 127.0.0.1:4001, MAP b.test 127.0.0.1:4002, MAP * ~NOTFOUND');
+test('hosts lead to ports of one address and everything else to nothing', () => {
+  assert.equal(
+    hostResolverRules(JOB.hosts, '198.18.0.1'),
+    'MAP a.test 198.18.0.1:4001, MAP b.test 198.18.0.1:4002, MAP * ~NOTFOUND',
+  );
   assert.equal(hostResolverRules({}), 'MAP * ~NOTFOUND');
 });
 

@@ -16,7 +16,7 @@ function refusal(job) {
 
 test('a job with nothing optional gets the defaults', () => {
   assert.deepEqual(parseJob(JSON.stringify(RUN)), {
-    ...RUN, form_factor: 'mobile', hosts: {}, spki_sha256: [], netlog: null, limit_s: 90, max_wait_s: 45, own_waits: false,
+    ...RUN, form_factor: 'mobile', hosts: {}, address: '127.0.0.1', spki_sha256: [], netlog: null, limit_s: 90, max_wait_s: 45, own_waits: false,
     extra_features_off: [], frames: true,
   });
 });
@@ -39,6 +39,7 @@ test('a broken field is refused with the id of its job and its name', () => {
     url: 'http://site.test/',
     form_factor: 'watch',
     hosts: {'a.test': '443'},
+    address: 'localhost',
     spki_sha256: 'abc',
     profile_dir: '/',
     netlog: 'net.json',

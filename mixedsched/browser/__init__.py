@@ -3,9 +3,12 @@
 from mixedsched.browser.find import find_chromium, find_node
 from mixedsched.browser.netlog import (
     ArrivalRun,
+    Closing,
     FrameArrival,
     NetLog,
+    OpenReason,
     QuicSession,
+    StreamArrival,
     StreamRequest,
     arrival_order,
     read_netlog,
@@ -36,7 +39,10 @@ __all__ = [
     "arrival_order",
     "NetLog",
     "QuicSession",
+    "OpenReason",
+    "Closing",
     "StreamRequest",
     "FrameArrival",
+    "StreamArrival",
     "ArrivalRun",
 ]

@@ -37,7 +37,7 @@ class PageLoadFailed(MixedschedError):  # noqa: N818 -- it says what happened to
 class PageLoadJob:
     """One load of `url` in a fresh browser.
 
-    hosts: UDP port on the loopback interface of each host name; all other names resolve to nothing.
+    hosts: UDP port of each host name, all at `address` (IPv4); all other names resolve to nothing.
     spki_sha256: base64 SHA-256 of the public keys to trust. netlog: file to write, or None.
     limit_s: the whole job. max_wait_s: after that a page still loading is scored as it is. own_waits: wait as long as
     Lighthouse would by itself, some 5 s more, for pages that failed with needs_own_waits.
@@ -46,6 +46,7 @@ class PageLoadJob:
     url: str
     hosts: Mapping[str, int]
     spki_sha256: tuple[str, ...]
+    address: str = "127.0.0.1"
     form_factor: FormFactor = "mobile"
     netlog: Path | None = None
     limit_s: float = 90.0
@@ -60,6 +61,7 @@ class PageLoadJob:
             "op": "run",
             "url": self.url,
             "hosts": dict(self.hosts),
+            "address": self.address,
             "spki_sha256": list(self.spki_sha256),
             "form_factor": self.form_factor,
             "netlog": str(self.netlog.resolve()) if self.netlog is not None else None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -22,13 +23,18 @@ class LighthouseRunner:
     """Async context manager around a lighthouse-runner worker.
 
     package_dir: the npm package (default: the one beside the Python package). temp_dir: where profiles go (default: the
-    system's). Calls may overlap; loads are done one after the other. A worker that dies or falls silent fails only the load
+    system's). prefix: words before the worker's command, such as those that enter a network namespace.
+
+    Calls may overlap; loads are done one after the other. A worker that dies or falls silent fails only the load
     in progress: the next one gets a new worker. Entering raises MissingPartError if Chromium, Node or the package is missing.
     """
 
-    def __init__(self, package_dir: Path | None = None, *, temp_dir: Path | None = None) -> None:
+    def __init__(
+        self, package_dir: Path | None = None, *, temp_dir: Path | None = None, prefix: Sequence[str] = ()
+    ) -> None:
         self._package_dir = package_dir
         self._temp_dir = temp_dir
+        self._prefix = tuple(prefix)
         self._parts: tuple[Path, Path, Path] | None = None
         self._worker: Worker | None = None
         self._lock = asyncio.Lock()
@@ -92,7 +98,7 @@ class LighthouseRunner:
         if self._worker is not None and not self._worker.is_alive:
             await self._discard()
         if self._worker is None:
-            self._worker = await Worker.start(*self._parts)
+            self._worker = await Worker.start(*self._parts, self._prefix)
         return self._worker
 
     async def _discard(self) -> None:

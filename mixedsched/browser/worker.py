@@ -8,7 +8,7 @@ import itertools
 import json
 import os
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -30,8 +30,9 @@ class Worker:
         self._stderr_reader = asyncio.create_task(self._read_stderr())
 
     @classmethod
-    async def start(cls, node: Path, package_dir: Path, chromium: Path) -> Self:
+    async def start(cls, node: Path, package_dir: Path, chromium: Path, prefix: Sequence[str] = ()) -> Self:
         process = await asyncio.create_subprocess_exec(
+            *prefix,
             node,
             package_dir / "worker.mjs",
             stdin=asyncio.subprocess.PIPE,

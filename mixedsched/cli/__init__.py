@@ -19,11 +19,13 @@ _MODULES: Mapping[str, str] = {
     "compare": "compare",
     "serve": "serve",
     "simulate": "simulate",
+    "lab": "lab",
     "report": "report",
+    "netlog": "netlog",
     "doctor": "doctor",
     "schemes": "lists",
     "mappings": "lists",
-    "networks": "lists",
+    "networks": "networks",
     "sites": "lists",
 }
 

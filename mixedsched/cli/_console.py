@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.text import Text
 
-from mixedsched.cli._output import say_json
+from mixedsched.cli._output import printable, say_json
 from mixedsched.errors import MixedschedError
 
 out = Console(highlight=False)
@@ -23,12 +23,17 @@ err = Console(stderr=True, highlight=False)
 _INDENT = (0, 0, 0, 4)
 
 
+def shown(text: str) -> str:
+    """Text from a file, fit for `print` of a console: neither control characters nor markup do anything. Line ends stay."""
+    return escape("\n".join(printable(line) for line in text.split("\n")))
+
+
 def say_error(error: MixedschedError) -> None:
-    err.print(f"[bold red]error:[/] {escape(error.what)}", soft_wrap=True)
+    err.print(f"[bold red]error:[/] {shown(error.what)}", soft_wrap=True)
     if error.why:
-        err.print(f"  why: {escape(error.why)}", soft_wrap=True)
+        err.print(f"  why: {shown(error.why)}", soft_wrap=True)
     if error.fix:
-        err.print(f"  fix: {escape(error.fix)}", soft_wrap=True)
+        err.print(f"  fix: {shown(error.fix)}", soft_wrap=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +54,12 @@ def say_list(entries: Sequence[ListEntry], as_json: bool) -> None:
         say_json([entry.facts for entry in entries], indent=2)
         return
     for entry in entries:
-        out.print(f"[bold cyan]{escape(entry.facts['name'])}[/]")
-        out.print(Padding(escape(entry.facts["description"]), _INDENT))
+        out.print(f"[bold cyan]{shown(entry.facts['name'])}[/]")
+        out.print(Padding(shown(entry.facts["description"]), _INDENT))
         if entry.picture is not None:
             out.print(Padding(entry.picture, _INDENT))
         labelled = {**entry.lines, "source": entry.facts["source"]}
         for label, text in labelled.items():
             if text:
-                out.print(Padding(f"[dim]{escape(label)}:[/] {escape(text)}", _INDENT))
+                out.print(Padding(f"[dim]{shown(label)}:[/] {shown(text)}", _INDENT))
         out.print()

@@ -14,13 +14,14 @@ from mixedsched.server.files import Entry, SiteFiles
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A site under a scheme, ready to be served. hosts: the first is the main one."""
+    """A site under a scheme, ready to be served. hosts: the first is the main one. connections: that a load should take."""
 
     name: str
     url: str
     hosts: tuple[str, ...]
     files: SiteFiles
     scheme: ConfiguredScheme
+    connections: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,26 +32,33 @@ class _Read:
     url: str
     hosts: tuple[str, ...]
     entries: Mapping[str, Mapping[str, Entry]]
+    connections: int
     mapping: PriorityMapping | None
 
 
-def prepare_offer(site: str, scheme: str, mapping: str | None) -> Offer:
-    """Read site, scheme and mapping as people name them. Raises the errors of each."""
-    read = aside(lambda: _read(site, scheme, mapping))
+def prepare_offer(site: str, scheme: str, mapping: str | None, origins: str | None = None) -> Offer:
+    """Read site, scheme and mapping as people name them. Raises the errors of each.
+
+    origins: of the site's hosts, keep or merge; None for what the site says.
+    """
+    read = aside(lambda: _read(site, scheme, mapping, origins))
     configured = configure(scheme, SCHEMES, lambda _name, _switches: _given(read.mapping), mapping)
-    return Offer(read.name, read.url, read.hosts, SiteFiles(read.entries, read.hosts[0]), configured)
+    files = SiteFiles(read.entries, read.hosts[0])
+    return Offer(read.name, read.url, read.hosts, files, configured, read.connections)
 
 
-def _read(site: str, scheme: str, mapping: str | None) -> _Read:
+def _read(site: str, scheme: str, mapping: str | None, origins: str | None) -> _Read:
     from mixedsched import catalog
     from mixedsched.cli._sites import open_site, site_entries
+    from mixedsched.sites import Origins, expected_connections
 
     loaded = configure(scheme, SCHEMES, catalog.load_mapping, mapping).mapping
-    opened = open_site(site)
+    opened = open_site(site, None if origins is None else Origins(origins))
     if loaded is not None:  # its read-only views cannot be pickled
         cells = dict(loaded.cells) if loaded.cells is not None else None
         loaded = replace(loaded, cells=cells, chosen=dict(loaded.chosen))
-    return _Read(opened.name, opened.url, tuple(opened.hosts), site_entries(opened), loaded)
+    connections = expected_connections(opened).count
+    return _Read(opened.name, opened.url, tuple(opened.hosts), site_entries(opened), connections, loaded)
 
 
 def _given(mapping: PriorityMapping | None) -> PriorityMapping:

@@ -108,7 +108,11 @@ def command_for(plan: Plan, facts: Mapping[str, Any]) -> str:
     schemes = [arms[0].scheme] if is_aa else [arm.scheme for arm in arms]
     words = ["mixedsched", "compare", str(facts.get("site_argument", plan.site)), "--schemes", ",".join(schemes)]
     words += ["--aa"] if is_aa else ["--baseline", plan.baseline]
-    words += ["--link", plan.link, "--blocks", str(sum(not block.warm_up for block in plan.blocks))]
+    words += ["--link", plan.link]
+    words += ["--backend", plan.backend] if plan.backend != "relay" else []
+    words += ["--origins", "merge"] if facts.get("origins") == "merge" else []
+    words += ["--across-connections"] if plan.across_connections else []
+    words += ["--blocks", str(sum(not block.warm_up for block in plan.blocks))]
     mapping = next((arm.mapping for arm in arms if arm.mapping is not None), None)
     words += ["--mapping", mapping] if mapping is not None else []
     words += ["--primary", ",".join(plan.primary), "--form-factor", plan.form_factor, "--seed", str(plan.seed)]

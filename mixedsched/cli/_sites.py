@@ -9,7 +9,7 @@ from mixedsched import catalog
 from mixedsched.cli._console import err
 from mixedsched.errors import SiteError, nearest_hint
 from mixedsched.server.files import Entry
-from mixedsched.sites import Recipe, ResponseSettings, Site, fetch_packages, list_recipes, load_site
+from mixedsched.sites import Origins, Recipe, ResponseSettings, Site, fetch_packages, list_recipes, load_site, merged
 
 
 def recipes() -> list[Recipe]:
@@ -17,8 +17,30 @@ def recipes() -> list[Recipe]:
     return list_recipes(catalog.home() / "sites")
 
 
-def open_site(name_or_folder: str) -> Site:
-    """The site of that name, or in that folder. Raises SiteError."""
+def open_site(name_or_folder: str, origins: Origins | None = None) -> Site:
+    """The site of that name, or in that folder. origins: of its hosts; None for what the site wants. Raises SiteError.
+
+    What merging hosts could not do is said on standard error.
+    """
+    site = _found_site(name_or_folder)
+    if (site.origins if origins is None else origins) is Origins.KEEP:
+        return site
+    whole = merged(site, _build_folder())
+    for note in whole.notes:
+        err.print(f"warning: {note}", style="yellow", markup=False, soft_wrap=True)
+    return whole
+
+
+def built_site(recipe: Recipe) -> Site | None:
+    """A bundled site as it is opened, if it was built before."""
+    try:
+        site = load_site(_build_folder() / recipe.name)
+        return merged(site, _build_folder()) if site.origins is Origins.MERGE else site
+    except SiteError:
+        return None
+
+
+def _found_site(name_or_folder: str) -> Site:
     bundled = {recipe.name: recipe for recipe in recipes()}
     if name_or_folder in bundled:
         return _built(bundled[name_or_folder])

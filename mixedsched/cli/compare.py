@@ -18,9 +18,11 @@ from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._progress import RunProgress
 from mixedsched.cli._runs import REPORT_NAME, conclude, database_url, default_folder, own_versions, owned
 from mixedsched.cli._sites import open_site, site_digest
+from mixedsched.emulator.backends import BackendName
 from mixedsched.errors import ExitCode, UsageError
 from mixedsched.experiment.engine import carry_out, stored_runs
-from mixedsched.experiment.lab import Lab, Scene, machine_facts
+from mixedsched.experiment.lab import Lab, Scene
+from mixedsched.experiment.machine import machine_facts
 from mixedsched.experiment.model import Arm, Plan, Run, RunStatus
 from mixedsched.experiment.plan import make_plan
 from mixedsched.experiment.progress import missing_blocks, runs_left
@@ -30,7 +32,7 @@ from mixedsched.profile import Profile
 from mixedsched.report import render_table
 from mixedsched.schedulers import SCHEMES
 from mixedsched.scheme import configure, split_specs
-from mixedsched.sites import Site
+from mixedsched.sites import Origins, Site, expected_connections
 from mixedsched.store import Store
 from mixedsched.units import format_duration
 
@@ -50,8 +52,15 @@ def compare(
         typer.Option(help="Schemes to compare, with parameters; sequential,mixed by default.", metavar="A,B"),
     ] = None,
     link: Annotated[str, typer.Option(help="Network profile, by name or file.", metavar="L")] = "4g",
+    backend: Annotated[
+        BackendName,
+        typer.Option(
+            help="Who emulates the network: relay needs no privilege and repeats exactly; netns and vm use the kernel's tbf "
+            "and netem, in namespaces or inside a router VM.",
+        ),
+    ] = BackendName.RELAY,
     blocks: Annotated[
-        int, typer.Option(help="Paired repeats; 6 decide on one metric of two schemes, 8 on all six.", min=1)
+        int, typer.Option(help="Paired repeats; 6 decide on one metric of two schemes, 8 on all seven.", min=1)
     ] = 8,
     baseline: Annotated[
         str | None, typer.Option(help="The scheme that others are measured against; the first by default.", metavar="S")
@@ -64,6 +73,18 @@ def compare(
     ] = "lcp",
     form_factor: Annotated[str, typer.Option(help="mobile or desktop.", metavar="F")] = "mobile",
     seed: Annotated[int, typer.Option(help="Seed of orders and of link losses.")] = 1,
+    origins: Annotated[
+        Origins | None,
+        typer.Option(
+            help="Of a site of several hosts: keep them, or merge them into the first; what the site says by default."
+        ),
+    ] = None,
+    across_connections: Annotated[
+        bool, typer.Option("--across-connections", help="Schedule across the connections of a client.")
+    ] = False,
+    packet_log: Annotated[
+        bool, typer.Option("--packet-log", help="Keep the fate of every packet beside the results; relay only.")
+    ] = False,
     aa: Annotated[bool, typer.Option("--aa", help="Self-test: compare one scheme with itself.")] = False,
     folder: Annotated[
         Path | None, typer.Option("--out", help="Folder of results; by default one in runs/.", metavar="DIR")
@@ -81,7 +102,7 @@ def compare(
     metrics = dict.fromkeys(metric_named(name.strip()).key for name in primary.split(","))
     if form_factor not in {"mobile", "desktop"}:
         raise UsageError(f"there is no form factor '{form_factor}'", fix="choose mobile or desktop")
-    opened = open_site(site)
+    opened = open_site(site, origins)
     plan = make_plan(
         site=opened.name,
         site_digest=site_digest(opened),
@@ -93,13 +114,17 @@ def compare(
         primary=tuple(metrics),
         seed=seed,
         blocks=blocks,
+        backend=backend.value,
+        across_connections=across_connections,
     )
+    if packet_log and backend is not BackendName.RELAY:
+        raise UsageError("only the relay logs the fate of packets", fix="leave --packet-log or --backend out")
     folder = folder or default_folder(plan)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupt)
     with owned(folder):
         try:
-            asyncio.run(_carry_out(plan, profile, opened, site, folder))
+            asyncio.run(_carry_out(plan, profile, opened, site, folder, packet_log=packet_log))
         except KeyboardInterrupt:
             err.print(f"stopped; all finished runs are stored in {folder}, the same command goes on")
             raise
@@ -138,26 +163,48 @@ def _arm(spec: str, mapping: str | None) -> Arm:
     return Arm(spec, spec, mapping, configured.mapping.digest)
 
 
-async def _carry_out(plan: Plan, profile: Profile, site: Site, site_argument: str, folder: Path) -> None:
+async def _carry_out(
+    plan: Plan, profile: Profile, site: Site, site_argument: str, folder: Path, *, packet_log: bool
+) -> None:
     with Store(database_url(folder)) as store:
         stored = next((item for item in store.experiments()), None)
         plan = continued(plan, stored)
         if stored is not None and not runs_left(plan, stored_runs(store, plan.digest)):
             return
-        scene = Scene(site_argument, site.url, site.hosts, profile, plan.form_factor)
+        scene = Scene(
+            site_argument,
+            site.url,
+            site.hosts,
+            profile,
+            plan.form_factor,
+            expected_connections(site),
+            backend=plan.backend,
+            server_options=_server_options(plan, site),
+            packet_logs=folder / "packets" if packet_log else None,
+        )
         async with Lab(scene, plan.arms, folder) as lab:
             versions = {**own_versions(), **await lab.versions()}
             refuse_other_versions(stored, versions)
-            facts = _facts(site, site_argument, versions) if stored is None else stored.facts
+            for note in lab.notes:
+                err.print(f"network: {note}", style="yellow", markup=False, soft_wrap=True)
+            facts = _facts(site, site_argument, versions, lab.notes) if stored is None else stored.facts
             store.save_plan(plan.digest, plan.to_dict(), with_history(facts, plan))
             with RunProgress(err, runs_left(plan, stored_runs(store, plan.digest))) as progress:
                 await carry_out(plan, store, Impatient(lab), progress)
 
 
-def _facts(site: Site, site_argument: str, versions: Mapping[str, str]) -> dict[str, Any]:
+def _server_options(plan: Plan, site: Site) -> tuple[str, ...]:
+    across = ("--across-connections",) if plan.across_connections else ()
+    return ("--origins", (Origins.MERGE if site.merged_hosts else Origins.KEEP).value, *across)
+
+
+def _facts(site: Site, site_argument: str, versions: Mapping[str, str], notes: Sequence[str]) -> dict[str, Any]:
     return {
         "site_argument": site_argument,
         "title": site.title or site.name,
+        "origins": (Origins.MERGE if site.merged_hosts else Origins.KEEP).value,
+        "connections": str(expected_connections(site)),
+        "network_notes": list(notes),
         "licence": site.licence,
         "machine": machine_facts(),
         "versions": dict(versions),

@@ -25,18 +25,19 @@ def doctor(as_json: Json = False) -> None:
         checks.append(check)
         if not as_json:
             _print(check)
-    ok = all(check.ok for check in checks)
+    ok = all(check.ok or check.is_optional for check in checks)
     if as_json:
         say_json({"ok": ok, "checks": [check.to_dict() for check in checks]}, indent=2)
     else:
         err.print("everything is in place" if ok else "[bold red]some parts are missing[/]")
     if not ok:
-        missing = any(check.is_missing_part for check in checks if not check.ok)
+        missing = any(check.is_missing_part for check in checks if not check.ok and not check.is_optional)
         raise typer.Exit(ExitCode.MISSING_PART if missing else ExitCode.FAILED)
 
 
 def _print(check: Check) -> None:
-    mark = "[bold green]ok  [/]" if check.ok else "[bold red]FAIL[/]"
+    bad = "[yellow]no  [/]" if check.is_optional else "[bold red]FAIL[/]"
+    mark = "[bold green]ok  [/]" if check.ok else bad
     out.print(f"{mark} {check.name:22} {escape(check.detail)}", soft_wrap=True)
     if not check.ok and check.fix:
         out.print(f"     {'':22} fix: {escape(check.fix)}", soft_wrap=True)

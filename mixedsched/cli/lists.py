@@ -1,4 +1,4 @@
-"""`schemes`, `mappings`, `networks`, `sites`: what there is to choose from."""
+"""`schemes`, `mappings`, `sites`: what there is to choose from."""
 
 from __future__ import annotations
 
@@ -10,21 +10,19 @@ from rich.text import Text
 from mixedsched import catalog
 from mixedsched.cli._console import ListEntry, out, say_list
 from mixedsched.cli._output import Json
-from mixedsched.cli._sites import recipes
+from mixedsched.cli._site_entry import recipe_entry, site_entry
+from mixedsched.cli._sites import open_site, recipes
 from mixedsched.mapping import PriorityMapping
 from mixedsched.priority import Priority
-from mixedsched.profile import Direction, Profile
 from mixedsched.report.simulation import strip_text
 from mixedsched.request import ChromiumPriority, Kind
 from mixedsched.schedulers import SCHEMES
 from mixedsched.scheme import ConfiguredScheme, Parameter, configure
 from mixedsched.sim.example import LEGEND, example_order
-from mixedsched.sites import Recipe
-from mixedsched.units import format_bytes, format_rate
 
 
 def register(app: typer.Typer) -> None:
-    for command in (schemes, mappings, networks, sites):
+    for command in (schemes, mappings, sites):
         app.command(epilog=f"Example: mixedsched {command.__name__} --json")(command)
 
 
@@ -50,14 +48,21 @@ def mappings(as_json: Json = False) -> None:
     say_list([_mapping_entry(mapping) for mapping in catalog.mappings()], as_json)
 
 
-def networks(as_json: Json = False) -> None:
-    """List the network profiles that pages can be loaded over."""
-    say_list([_network_entry(profile) for profile in catalog.profiles()], as_json)
+def sites(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="Only these; folders with an index.html, too.", metavar="[SITE...]"),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """List the bundled sites; any folder with an index.html can be used as well.
 
-
-def sites(as_json: Json = False) -> None:
-    """List the bundled sites; any folder with an index.html can be used as well."""
-    say_list([_site_entry(recipe) for recipe in recipes()], as_json)
+    Tells how many QUIC connections a browser takes for each, and why.
+    """
+    if names:
+        say_list([site_entry(open_site(name)) for name in names], as_json)
+    else:
+        say_list([recipe_entry(recipe) for recipe in recipes()], as_json)
 
 
 def _scheme_entry(configured: ConfiguredScheme) -> ListEntry:
@@ -135,34 +140,3 @@ def _table(mapping: PriorityMapping) -> dict[str, dict[str, dict[str, int | bool
 
 def _cell_text(cell: Priority) -> str:
     return f"{cell.urgency}{'I' if cell.incremental else 'N'}"
-
-
-def _network_entry(profile: Profile) -> ListEntry:
-    facts = {
-        "name": profile.name,
-        "description": profile.description,
-        "source": profile.source,
-        "rtt_ms": profile.rtt_ms,
-        **profile.facts(),
-    }
-    return ListEntry(facts, {"down": _direction_text(profile.down), "up": _direction_text(profile.up)})
-
-
-def _direction_text(direction: Direction) -> str:
-    parts = [format_rate(direction.rate_bps), f"{direction.delay_us / 1000:g} ms"]
-    if direction.queue_bytes is not None:
-        parts.append(f"queue {format_bytes(direction.queue_bytes)}")
-    if direction.loss_ratio:
-        parts.append(f"loss {direction.loss_ratio:.2%}")
-    return ", ".join(parts)
-
-
-def _site_entry(recipe: Recipe) -> ListEntry:
-    facts = {
-        "name": recipe.name,
-        "description": recipe.description,
-        "source": recipe.source,
-        "title": recipe.title,
-        "licence": recipe.licence,
-    }
-    return ListEntry(facts, {"licence": recipe.licence})

@@ -19,6 +19,7 @@ from mixedsched.h3.certificate import Certificate, make_certificate
 from mixedsched.h3.qlog import MAX_TRACE_BYTES
 from mixedsched.h3.session import Served
 from mixedsched.server.admission import RetryPolicy
+from mixedsched.server.connected import Connected
 from mixedsched.server.explain import Stretch
 from mixedsched.server.handover import MAX_WORKERS
 from mixedsched.server.limits import Limits
@@ -41,12 +42,25 @@ class Gso(StrEnum):
     OFF = "off"
 
 
+class OriginsChoice(StrEnum):
+    """As sites.Origins, without the libraries that come with it."""
+
+    KEEP = "keep"
+    MERGE = "merge"
+
+
 def register(app: typer.Typer) -> None:
     app.command(epilog="Example: mixedsched serve agency --scheme mixed:alpha=0.5 --port 4433")(serve)
 
 
 def serve(
     site: Annotated[str, typer.Argument(help="A bundled site, or a folder with an index.html.", metavar="SITE")],
+    origins: Annotated[
+        OriginsChoice | None,
+        typer.Option(
+            help="Of a site of several hosts: keep them, or merge them into the first; what the site says by default."
+        ),
+    ] = None,
     scheme: Annotated[
         str, typer.Option(help="Delivery scheme, with parameters: mixed:alpha=0.5.", metavar="S")
     ] = "eps",
@@ -63,6 +77,14 @@ def serve(
     workers: Annotated[
         int, typer.Option(help="Processes that share the port.", min=1, max=MAX_WORKERS, rich_help_panel=_NETWORK)
     ] = 1,
+    across_connections: Annotated[
+        bool,
+        typer.Option(
+            "--across-connections",
+            help="Schedule across all connections from one IP address, as if they were one.",
+            rich_help_panel=_NETWORK,
+        ),
+    ] = False,
     gso: Annotated[
         Gso,
         typer.Option(
@@ -122,6 +144,14 @@ def serve(
     qlog_mb: Annotated[
         int, typer.Option(help="Size of a trace at most, in megabytes.", min=1, metavar="N", rich_help_panel=_WATCH)
     ] = MAX_TRACE_BYTES // 1_000_000,
+    log_connections: Annotated[
+        bool,
+        typer.Option(
+            "--log-connections",
+            help="Print a line for each connection too, with the host name that its client asked for.",
+            rich_help_panel=_WATCH,
+        ),
+    ] = False,
     log: Annotated[
         Path | None,
         typer.Option(help="Append a JSON line for each request to a file.", metavar="FILE", rich_help_panel=_WATCH),
@@ -136,9 +166,15 @@ def serve(
     """
     if congestion_control not in {"cubic", "reno"}:
         raise UsageError(f"there is no congestion control '{congestion_control}'", fix="choose cubic or reno")
+    if across_connections and workers > 1:
+        raise UsageError(
+            "--across-connections is not possible with several --workers",
+            why="the connections of one client may come to different processes",
+            fix="leave out one of the two",
+        )
     if qlog is not None:
         prepare_folder(qlog)
-    opened = prepare_offer(site, scheme, mapping)
+    opened = prepare_offer(site, scheme, mapping, origins)
     configured = opened.scheme
     certificate = make_certificate([*opened.hosts, "localhost", "127.0.0.1", "::1"], dt.datetime.now(dt.UTC))
 
@@ -159,7 +195,10 @@ def serve(
             idle_s=_positive_duration_s(idle_timeout, "--idle-timeout"),
         ),
         stop_with_stdin=stop_with_stdin,
-        watch=WatchSettings(qlog_folder=qlog, qlog_bytes=qlog_mb * 1_000_000, explain=explain),
+        watch=WatchSettings(
+            qlog_folder=qlog, qlog_bytes=qlog_mb * 1_000_000, explain=explain, connections=log_connections
+        ),
+        across_connections=across_connections,
     )
 
     def listening(facts: Listening) -> None:
@@ -172,6 +211,8 @@ def serve(
                     "site": opened.name,
                     "url": opened.url,
                     "hosts": list(opened.hosts),
+                    "connections": opened.connections,
+                    "across_connections": across_connections,
                     "scheme": configured.label,
                     "mapping": configured.mapping.name if configured.mapping else None,
                     "workers": facts.workers,
@@ -199,7 +240,10 @@ def serve(
         def explained(stretch: Stretch, worker: int | None) -> None:
             lines.write_minor(lambda: _explanation(stretch, worker, as_json))
 
-        server.run(listening, served, explained)
+        def connected(connection: Connected, worker: int | None) -> None:
+            lines.write(_connection_line(connection, worker, as_json))
+
+        server.run(listening, served, explained, connected)
 
 
 def _say_how_to_visit(offer: Offer, certificate: Certificate, where: str) -> None:
@@ -277,6 +321,14 @@ def _explanation(stretch: Stretch, worker: int | None, as_json: bool) -> str:
     with out.capture() as captured:
         out.print(explain_text(stretch, worker), soft_wrap=True, end="")
     return captured.get()
+
+
+def _connection_line(connection: Connected, worker: int | None, as_json: bool) -> str:
+    if as_json:
+        return json.dumps({"connection": _with_worker(connection.to_dict(), worker)})
+    name = printable(connection.server_name) if connection.server_name is not None else "no host"
+    prefix = "" if worker is None else f"[{worker}] "
+    return f"{prefix}connection {connection.connection} from {connection.client}, which asked for {name}"
 
 
 def _with_worker(facts: dict[str, Any], worker: int | None) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""Emulated networks between a client and a server. The relay needs no privilege and repeats exactly."""
+"""Emulated networks between client and server: `relay`, `netns`, `vm`, all behind one `Backend`; and probes that check them."""

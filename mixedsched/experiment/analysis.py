@@ -41,7 +41,7 @@ def analyse(plan: Plan, runs: Sequence[Run]) -> Comparison:
     warm_up = frozenset(block.index for block in plan.blocks if block.warm_up)
     counted = [block.index for block in plan.blocks if not block.warm_up]
     complete = _complete_blocks(counted, [arm.label for arm in arms], runs)
-    effects = _effects(arms, primary, complete)
+    effects = _effects(arms, primary, _exploratory(primary, complete), complete)
     family_size = len(primary) * max(1, len(arms) - 1)
     headline = [effect for effect in effects if effect.metric is primary[0]]
     return Comparison(
@@ -77,9 +77,8 @@ def _complete_blocks(counted: Sequence[int], labels: Sequence[str], runs: Sequen
 
 
 def _value(run: Run, metric: Metric) -> float | None:
-    """The metric of a run; None where Lighthouse did not find it."""
-    value = run.page_load.get("metrics", {}).get(metric.key)
-    return finite_or_none(float(value)) if value is not None else None
+    """The metric of a run; None where it was not measured."""
+    return finite_or_none(run.value(metric))
 
 
 def _summary(arm: Arm, complete: CompleteBlocks, runs: Sequence[Run]) -> ArmSummary:
@@ -136,10 +135,23 @@ def _pairs(baseline: str, arm: str, metric: Metric, complete: CompleteBlocks) ->
     )
 
 
-def _effects(arms: Sequence[Arm], primary: Sequence[Metric], complete: CompleteBlocks) -> tuple[Effect, ...]:
-    baseline, rest = arms[0], [metric for metric in METRICS if metric not in primary]
+def _exploratory(primary: Sequence[Metric], complete: CompleteBlocks) -> list[Metric]:
+    """All other metrics; without those of the run's connections if no run has them, as in experiments of an earlier version."""
+    runs = [run for by_arm in complete.values() for run in by_arm.values()]
+    rest = [metric for metric in METRICS if metric not in primary]
+    return [
+        metric
+        for metric in rest
+        if metric.source == "page" or not runs or any(_value(run, metric) is not None for run in runs)
+    ]
+
+
+def _effects(
+    arms: Sequence[Arm], primary: Sequence[Metric], exploratory: Sequence[Metric], complete: CompleteBlocks
+) -> tuple[Effect, ...]:
+    baseline = arms[0]
     effects: list[Effect] = []
-    for family, metrics in ((Family.PRIMARY, primary), (Family.EXPLORATORY, rest)):
+    for family, metrics in ((Family.PRIMARY, primary), (Family.EXPLORATORY, exploratory)):
         questions = [(arm, metric) for arm in arms[1:] for metric in metrics]
         pairs = [_pairs(baseline.label, arm.label, metric, complete) for arm, metric in questions]
         raw = [stats.wilcoxon_p(item.steps) for item in pairs]
@@ -167,6 +179,8 @@ def _effect(
     if pairs.steps:
         shift, interval = stats.hodges_lehmann(pairs.steps), stats.signed_rank_interval(pairs.steps)
         told = tuple(_told(step, metric) for step in (shift, interval.low, interval.high))
+        if len(pairs.steps) == 1:  # nothing is known of the scatter
+            told = (told[0], None, None)
         verdict = _verdict(pairs, interval, p_adjusted, metric)
         confidence, dominance = interval.confidence, stats.paired_dominance(pairs.steps)
     change_pct, low_pct, high_pct = told if metric.scale == "ratio" else _relative(told, pairs)

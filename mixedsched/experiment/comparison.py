@@ -63,7 +63,8 @@ class Effect:
     """One arm against the baseline in one metric.
 
     change, low, high, margin, detectable and the differences are told in the metric's change unit: per cent for ratio
-    metrics, else the metric's own unit. They are None where no block has the metric in both arms.
+    metrics, else the metric's own unit. They are None where no block has the metric in both arms; low and high
+    also with a single one, which has no interval.
     change_pct and its interval are relative to the baseline (None where its median is 0 and not everything is).
     confidence: of the interval, as really achieved. p: raw signed rank; p_adjusted: Holm within the family.
     dominance: share of blocks with a rise minus share with a fall. detectable: minimum detectable effect.

@@ -7,12 +7,12 @@ from dataclasses import asdict
 from typing import Any, Protocol
 
 from mixedsched.errors import InputError
-from mixedsched.experiment.model import Arrival, Plan, Run, RunStatus
+from mixedsched.experiment.model import Arrival, Connection, Plan, Run, RunStatus
 from mixedsched.experiment.plan import attempt_seed
 from mixedsched.experiment.progress import block_state, is_over, order_of_blocks, runs_left, voided_attempts
 from mixedsched.store import Store
 
-RUN_SCHEMA = 1
+RUN_SCHEMA = 2
 
 
 class Laboratory(Protocol):
@@ -79,5 +79,6 @@ def read_run(record: Mapping[str, Any]) -> Run:
             "status": RunStatus(record["status"]),
             "arrivals": tuple(Arrival(**item) for item in record["arrivals"]),
             "placements": tuple(record["placements"]),
+            "quic": tuple(Connection.from_dict(item) for item in record.get("quic", ())),  # since schema 2
         }
     )

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from mixedsched.errors import InputError
+from mixedsched.metrics import Metric
 
 PLAN_SCHEMA = 1
 
@@ -45,6 +46,7 @@ class Plan:
     site_digest: fingerprint of the site's contents; link: profile name; link_facts: its numbers, so that an edited profile
     is another experiment. baseline: label of the arm the others are compared with. primary: metrics of the declared family.
     blocks: the warm-up block, then those that are analysed. seed: what orders and link seeds were drawn from.
+    backend: which emulated network. across_connections: whether the server schedules across a client's connections.
     """
 
     site: str
@@ -58,6 +60,8 @@ class Plan:
     seed: int
     blocks: tuple[Block, ...]
     schema: int = PLAN_SCHEMA
+    backend: str = "relay"
+    across_connections: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -95,7 +99,8 @@ class RunStatus(StrEnum):
 class Arrival:
     """A run of consecutive STREAM frames of one response, in order of arrival at the browser.
 
-    from_ms, to_ms: since the first QUIC event of the page; frames and size_bytes: what came in between.
+    from_ms, to_ms: since the first QUIC event of the page; frames and size_bytes: what came in between. blocked_bytes: of
+    these, bytes that could not be used yet, because an earlier packet of the response was lost.
     """
 
     path: str
@@ -103,6 +108,31 @@ class Arrival:
     to_ms: float
     frames: int
     size_bytes: int
+    blocked_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """A QUIC connection of a page load, as the browser's own log shows it. None: the log cannot tell.
+
+    reason, why: what it was opened for, as a word (browser.OpenReason) and in words. hol_bytes, connection_hol_bytes: see
+    metrics.hol. packets_seen, packets_lost: from the server. losses: (when the packet after them came, in ms since the first
+    QUIC event of the page; how many were lost).
+    """
+
+    host: str
+    reason: str
+    why: str
+    hol_bytes: int | None
+    connection_hol_bytes: int | None
+    packets_seen: int | None
+    packets_lost: int | None
+    losses: tuple[tuple[float, int], ...] = ()
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Connection:
+        """Read what dataclasses.asdict made, be it by way of JSON."""
+        return cls(**{**data, "losses": tuple((float(at_ms), int(packets)) for at_ms, packets in data["losses"])})
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +141,9 @@ class Run:
 
     attempt: 1 for the first try of the block, one more for each redo (a failed run voids its whole block).
     page_load: the browser's view (metrics, requests, frames ...) as browser.PageLoad.to_dict gives it; {} when failed.
-    placements: the server's log, one mapping per request. relay: the link's counters.
+    connections: how many carried the page; quic: these, empty for runs stored before they were kept.
+    lost_packets: on their way to the browser, None if the log cannot tell. placements: the server's log, one mapping per
+    request. relay: the link's counters.
     """
 
     block: int
@@ -125,9 +157,22 @@ class Run:
     page_load: Mapping[str, Any] = field(default_factory=dict)
     arrivals: tuple[Arrival, ...] = ()
     connections: int = 0
-    lost_packets: int = 0
+    lost_packets: int | None = None
     placements: tuple[Mapping[str, Any], ...] = ()
     relay: Mapping[str, Any] = field(default_factory=dict)
+    quic: tuple[Connection, ...] = ()
+
+    @property
+    def hol_bytes(self) -> int | None:
+        """Blocked within their streams, over all connections; None if that is not known."""
+        known = [item.hol_bytes for item in self.quic if item.hol_bytes is not None]
+        return sum(known) if known and len(known) == len(self.quic) else None
+
+    def value(self, metric: Metric) -> float | None:
+        """A metric, whoever measured it; None where it is missing."""
+        measured = {"hol_bytes": self.hol_bytes} if metric.source == "run" else self.page_load.get("metrics", {})
+        found = measured.get(metric.key)
+        return float(found) if found is not None else None
 
     def metric(self, name: str) -> float:
         """A metric of a run that is ok, by its key (for instance "lcp_ms")."""

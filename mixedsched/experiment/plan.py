@@ -24,6 +24,8 @@ def make_plan(
     primary: Sequence[str],
     seed: int,
     blocks: int,
+    backend: str = "relay",
+    across_connections: bool = False,
 ) -> Plan:
     """One warm-up block, then `blocks` analysed ones, each with a link seed and an order of its own.
 
@@ -52,6 +54,8 @@ def make_plan(
         baseline=baseline,
         primary=tuple(primary),
         seed=seed,
+        backend=backend,
+        across_connections=across_connections,
         blocks=(
             Block(WARM_UP_INDEX, _link_seed(seed, WARM_UP_INDEX), tuple(labels), warm_up=True),
             *(Block(index, _link_seed(seed, index), _order(seed, index, labels)) for index in range(1, blocks + 1)),

@@ -30,7 +30,7 @@ from mixedsched.h3.response import RequestHead, Responder, Response, close_body
 from mixedsched.h3.seam import ScheduledConnection
 from mixedsched.h3.signals import Signals, Trigger, updated_priority
 from mixedsched.priority import Priority
-from mixedsched.scheme import ConfiguredScheme
+from mixedsched.scheme import ConfiguredScheme, Scheduler
 
 __all__ = ["H3_INTERNAL_ERROR", "H3_NO_ERROR", "Address", "Served", "Session", "SessionEvents"]
 
@@ -66,6 +66,7 @@ class Session:
     """Feeds one connection: datagrams and time in, datagrams and the next timer out.
 
     number: names the connection in logs. All times are seconds of one clock, whichever the caller drives it with.
+    scheduler: to be used instead of one of its own, see h3.shared; of the same scheme.
     arguments: passed on to aioquic's QuicConnection (original_destination_connection_id and the like).
     """
 
@@ -78,9 +79,11 @@ class Session:
         events: SessionEvents,
         number: int,
         now_s: float,
+        scheduler: Scheduler[Any] | None = None,
         **arguments: Any,
     ) -> None:
-        scheduler = scheme.create_scheduler()
+        if scheduler is None:
+            scheduler = scheme.create_scheduler()
         if events.decisions:
             scheduler = WatchedScheduler(scheduler, self._note_decision, self._note_closed)
         self.quic = ScheduledConnection(
@@ -153,6 +156,18 @@ class Session:
     def is_established(self) -> bool:
         """Whether the handshake is over."""
         return self.quic.is_established
+
+    @property
+    def server_name(self) -> str | None:
+        """The host name that the client gave in its handshake, if that was to be noted (`notes_server_name`)."""
+        return self.quic.server_name
+
+    @property
+    def is_stalled(self) -> bool:
+        """Whether nothing new can be sent for longer than the congestion window and the pacer take: the client has been silent
+        for a probe timeout, grants no credit to the connection, or is being said goodbye to."""
+        quic = self.quic
+        return quic.is_probing or quic.credit_bytes <= 0 or quic.has_ended or self.is_closed
 
     @property
     def has_said_goodbye(self) -> bool:

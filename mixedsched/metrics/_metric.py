@@ -8,9 +8,10 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Literal
 
-from mixedsched.units import format_ms
+from mixedsched.units import format_bytes, format_ms
 
 Scale = Literal["ratio", "difference"]
+Source = Literal["page", "run"]
 
 
 class Rating(StrEnum):
@@ -37,11 +38,11 @@ class Thresholds:
 class Metric:
     """One number that a page load leaves behind; lower is better for all of them.
 
-    key: its name in results, unit suffix included. unit: "ms", or "" for plain scores.
+    key: its name in results, unit suffix included. unit: "ms", "bytes", or "" for plain scores.
     scale: `ratio` compares by log ratios (changes in per cent); `difference` by plain differences, for metrics that are
     often zero. margin: the largest change that does not matter in practice, a ratio (0.02 = ±2 %) or in the unit.
     thresholds: by form factor. event, less, more: words for a sentence, "the main content appeared" + "sooner"/"later".
-    order: place in tables.
+    order: place in tables. source: who measures it, Lighthouse on the page, or we ourselves on the run's connections.
     """
 
     key: str
@@ -56,6 +57,7 @@ class Metric:
     explanation: str
     order: int
     thresholds: Mapping[str, Thresholds] = field(default_factory=lambda: MappingProxyType({}), hash=False)
+    source: Source = "page"
 
     def __post_init__(self) -> None:
         if self.margin <= 0:
@@ -81,20 +83,21 @@ class Metric:
         return Rating.FAIR if value <= limits.poor else Rating.POOR
 
     def format(self, value: float | None) -> str:
-        """A value for people: "1.23 s", "0.084"; an en dash where there is none."""
-        if value is None:
-            return "–"
-        return format_ms(value) if self.unit == "ms" else f"{value:.3f}"
+        """A value for people: "1.23 s", "12.3 kB", "0.084"; an en dash where there is none."""
+        return "–" if value is None else self._in_unit(value)
+
+    def _in_unit(self, value: float) -> str:
+        match self.unit:
+            case "ms":
+                return format_ms(value)
+            case "bytes":
+                return format_bytes(value)
+            case _:
+                return f"{value:.3f}"
 
     def format_change(self, change: float, *, signed: bool = True) -> str:
         """A change, given in `change_unit`, for people: "−12.3 %", "+14 ms", "−0.012". A change of nothing has no sign."""
-        match self.change_unit:
-            case "%":
-                size = f"{abs(change):.1f} %"
-            case "ms":
-                size = format_ms(abs(change))
-            case _:
-                size = f"{abs(change):.3f}"
+        size = f"{abs(change):.1f} %" if self.change_unit == "%" else self._in_unit(abs(change))
         is_nothing = not any(digit in size for digit in "123456789")
         if not signed or is_nothing:
             return size

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from mixedsched.profile import Direction
+from mixedsched.profile_words import direction_text
 from mixedsched.units import format_bytes, format_duration, format_ms, format_rate
 
 _TELLERS: tuple[tuple[str, Callable[[float], str]], ...] = (
@@ -13,13 +15,6 @@ _TELLERS: tuple[tuple[str, Callable[[float], str]], ...] = (
     ("_bytes", format_bytes),
     ("_s", format_duration),
 )
-# By setting of a direction, what is said before its value, and what is said where there is none.
-_LINK_WORDS = {
-    "rate_bps": ("", "no rate limit"),
-    "delay_us": ("", "no delay"),
-    "queue_bytes": ("queue ", "queue without limit"),
-    "loss_ratio": ("loss ", "no random loss"),
-}
 
 
 def network_rows(link_facts: Mapping[str, object]) -> list[tuple[str, str]]:
@@ -27,24 +22,16 @@ def network_rows(link_facts: Mapping[str, object]) -> list[tuple[str, str]]:
     rows = []
     rest = dict(link_facts)
     for name, label in (("down", "to the browser"), ("up", "to the server")):
-        direction = link_facts.get(name)
-        if isinstance(direction, Mapping):
-            rows.append((label, ", ".join(_link_setting(key, value) for key, value in direction.items())))
+        if isinstance(facts := link_facts.get(name), Mapping):
+            rows.append((label, direction_text(Direction.from_facts(facts))))
             del rest[name]
     return rows + fact_rows(rest)
-
-
-def _link_setting(name: str, value: object) -> str:
-    """One of "9 Mbit/s", "85 ms", "queue 191 kB", "loss 0.05 %"."""
-    before, nothing = _LINK_WORDS.get(name, (f"{_without_unit(name)} ", f"no {_without_unit(name)}"))
-    return before + _told(name, value)[1] if value else nothing
 
 
 def has_random_losses(link_facts: Mapping[str, object]) -> bool:
     """Whether either direction of Profile.facts() loses packets by chance; a queue that overflows is another matter."""
     directions = [facts for name in ("down", "up") if isinstance(facts := link_facts.get(name), Mapping)]
-    ratios = [facts.get("loss_ratio") for facts in directions]
-    return any(isinstance(ratio, int | float) and ratio > 0 for ratio in ratios)
+    return any(Direction.from_facts(facts).loss.mean_ratio > 0 for facts in directions)
 
 
 def fact_rows(facts: Mapping[str, object], prefix: str = "") -> list[tuple[str, str]]:

@@ -32,7 +32,8 @@ def write_report(comparison: Comparison, runs: Sequence[Run], facts: Mapping[str
     """Write the report of a comparison to `path`; its folder is made where missing.
 
     runs: all stored runs of the plan. facts: shown as they are, generically; the keys command, history (numbers of blocks
-    planned, in time), title, licence and notes have places of their own, mappings such as machine and versions become tables.
+    planned, in time), title, licence, network_notes (what the emulated network does otherwise) and notes have places of
+    their own, mappings such as machine and versions become tables.
     None of them need be there. Raises OSError if it cannot be written.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -80,7 +81,7 @@ def render_report(comparison: Comparison, runs: Sequence[Run], facts: Mapping[st
 
 def _unbroken(text: str) -> str:
     """Numbers keep their unit on the same line."""
-    return re.sub(r"(\d) (%|ms\b|s\b)", "\\1\N{NO-BREAK SPACE}\\2", text)
+    return re.sub(r"(\d) (%|ms\b|s\b|[kMG]?B\b)", "\\1\N{NO-BREAK SPACE}\\2", text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +218,7 @@ def _failure_rows(comparison: Comparison) -> list[tuple[str, str, str, int, str]
     return rows
 
 
-_FACTS_WITH_PLACES = ("command", "history", "title", "licence", "notes")
+_FACTS_WITH_PLACES = ("command", "history", "title", "licence", "network_notes", "notes")
 
 
 def _fact_tables(facts: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:

@@ -10,15 +10,16 @@ from markupsafe import Markup
 from mixedsched.experiment.model import Run
 from mixedsched.report._arrivals import arrivals_chart, mean_in_progress
 from mixedsched.report._lcp import lcp_element
-from mixedsched.report._page_view import Response, responses_of
+from mixedsched.report._page_view import Response, losses_of, responses_of
 from mixedsched.report._waterfall import last_end_ms, waterfall
+from mixedsched.units import format_bytes
 
 
 @dataclass(frozen=True, slots=True)
 class ArmPage:
     """One arm's page load. in_progress: responses between their first and last byte, on average; None without a log.
 
-    lcp_element: "" if it is not known.
+    lcp_element: "" if it is not known. blocking: what losses did, in words; "" if it is not known.
     """
 
     arm: str
@@ -27,13 +28,15 @@ class ArmPage:
     arrivals: Markup | None
     in_progress: float | None
     lcp_element: str
+    blocking: str
 
     @property
     def summary(self) -> str:
         """How the bytes came, in words."""
         if self.in_progress is None:
             return "the network log holds no arrivals"
-        return f"{self.in_progress:.1f} responses in progress on average"
+        said = f"{self.in_progress:.1f} responses in progress on average"
+        return f"{said}; {self.blocking}" if self.blocking else said
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,30 +55,39 @@ def page_pair(runs: Mapping[str, Run], marks: Mapping[str, Mapping[str, float]])
     end_ms = max([1.0, *ends]) * 1.02
     order = _shared_order(list(responses.values()))
     return PagePair(
-        tuple(
-            _arm_page(arm, items, order, marks.get(arm, {}), end_ms, lcp_element(runs[arm]))
-            for arm, items in responses.items()
-        )
+        tuple(_arm_page(arm, runs[arm], items, order, marks.get(arm, {}), end_ms) for arm, items in responses.items())
     )
 
 
 def _arm_page(
     arm: str,
+    run: Run,
     responses: tuple[Response, ...],
     order: Mapping[str, int],
     marks: Mapping[str, float],
     end_ms: float,
-    lcp: str,
 ) -> ArmPage:
     has_arrivals = any(item.arrivals for item in responses)
     return ArmPage(
         arm=arm,
         responses=responses,
         waterfall=waterfall(arm, responses, marks, end_ms),
-        arrivals=arrivals_chart(arm, responses, order, marks, end_ms) if has_arrivals else None,
+        arrivals=arrivals_chart(arm, responses, order, marks, end_ms, losses_of(run)) if has_arrivals else None,
         in_progress=mean_in_progress(responses) if has_arrivals else None,
-        lcp_element=lcp,
+        lcp_element=lcp_element(run),
+        blocking=_blocking_text(run),
     )
+
+
+def _blocking_text(run: Run) -> str:
+    """As "78 of 3512 packets were lost on the way, 772 kB had to wait"."""
+    seen = [item.packets_seen for item in run.quic if item.packets_seen is not None]
+    lost = [item.packets_lost for item in run.quic if item.packets_lost is not None]
+    if not seen or run.hol_bytes is None:
+        return ""
+    if not sum(lost):
+        return "no packet was lost on the way"
+    return f"{sum(lost)} of {sum(seen) + sum(lost)} packets were lost on the way, {format_bytes(run.hol_bytes)} had to wait"
 
 
 def _shared_order(columns: Sequence[Sequence[Response]]) -> dict[str, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -63,11 +63,8 @@ def responses_of(run: Run) -> tuple[Response, ...]:
     The n-th request of a path is joined with the n-th log entry of that path. Arrivals count from the first QUIC event, which
     comes with the first request: that is the shift between both clocks (a few ms of doubt).
     """
-    requests = sorted(
-        (item for item in run.page_load.get("requests") or () if isinstance(item, Mapping)),
-        key=lambda item: (_number(item.get("request_ms")), _number(item.get("start_ms"))),
-    )
-    shift_ms = min((_number(item.get("request_ms")) for item in requests), default=0.0)
+    requests = _requests(run)
+    shift_ms = _shift_ms(requests)
     logged = _queues((str(entry.get("path", "")), entry) for entry in run.placements)
     arrivals = _arrivals_by_path(run.arrivals, shift_ms)
     own_host = urlsplit(str(requests[0].get("url", ""))).netloc if requests else ""
@@ -78,6 +75,24 @@ def responses_of(run: Run) -> tuple[Response, ...]:
         entries = logged.get(path, [])
         found.append(_response(item, url, path, own_host, entries.pop(0) if entries else {}, arrivals.pop(path, ())))
     return tuple(found)
+
+
+def losses_of(run: Run) -> tuple[tuple[float, int], ...]:
+    """(when it showed, in ms since the navigation started; packets) of all losses on the way to the browser, in order."""
+    shift_ms = _shift_ms(_requests(run))
+    return tuple(sorted((at_ms + shift_ms, packets) for item in run.quic for at_ms, packets in item.losses))
+
+
+def _requests(run: Run) -> list[Mapping[str, Any]]:
+    """In the order in which they were made."""
+    return sorted(
+        (item for item in run.page_load.get("requests") or () if isinstance(item, Mapping)),
+        key=lambda item: (_number(item.get("request_ms")), _number(item.get("start_ms"))),
+    )
+
+
+def _shift_ms(requests: Sequence[Mapping[str, Any]]) -> float:
+    return min((_number(item.get("request_ms")) for item in requests), default=0.0)
 
 
 def path_of(url: str) -> str:
@@ -130,6 +145,6 @@ def _queues(entries: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, list[
 def _arrivals_by_path(arrivals: Sequence[Arrival], shift_ms: float) -> dict[str, tuple[Arrival, ...]]:
     grouped: dict[str, list[Arrival]] = {}
     for item in arrivals:
-        shifted = Arrival(item.path, item.from_ms + shift_ms, item.to_ms + shift_ms, item.frames, item.size_bytes)
+        shifted = replace(item, from_ms=item.from_ms + shift_ms, to_ms=item.to_ms + shift_ms)
         grouped.setdefault(path_of(item.path), []).append(shifted)
     return {path: tuple(sorted(items, key=lambda item: item.from_ms)) for path, items in grouped.items()}

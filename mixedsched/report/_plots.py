@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
+from mixedsched import stats
 from mixedsched.experiment.comparison import ArmSummary, Effect
 from mixedsched.metrics import Metric
 from mixedsched.report._svg import (
@@ -19,7 +20,9 @@ from mixedsched.report._svg import (
     text,
     tooltip,
 )
+from mixedsched.report._words import confidence_text
 
+_LABEL_CHARACTER_WIDTH = 6.5
 _GOLDEN_RATIO = 0.618034  # its multiples spread dots evenly without any randomness
 
 
@@ -94,31 +97,32 @@ def forest(effect: Effect, domain: tuple[float, float], width: float = 206) -> M
         if (
             len(ticks) <= 4 or (index - len(ticks) // 2) % 2 == 0
         ):  # every other label where all would collide; zero has one
-            shapes.append(text(scale(tick), bottom + 15, _tick(metric, tick), "middle"))
-    if effect.change is None or effect.low is None or effect.high is None:
+            label = _tick(metric, tick)
+            half = len(label) * _LABEL_CHARACTER_WIDTH / 2
+            shapes.append(text(min(max(scale(tick), half), width - half), bottom + 15, label, "middle"))
+    if effect.change is None:
         shapes.append(text(width / 2, middle + 4, "no value", "middle", "faint"))
         return drawing(width, bottom + 18, f"{metric.title}: no paired value", *shapes, class_="forest")
     x, kind = scale(effect.change), f"effect {effect.verdict.value}"
-    shapes += [
-        line(scale(effect.low), middle, scale(effect.high), middle, kind),
-        line(scale(effect.low), middle - 5, scale(effect.low), middle + 5, kind),
-        line(scale(effect.high), middle - 5, scale(effect.high), middle + 5, kind),
-        element(
-            "path",
-            d=f"M{x - 6:.1f} {middle}L{x:.1f} {middle - 6}L{x + 6:.1f} {middle}L{x:.1f} {middle + 6}Z",
-            class_=kind,
-        ),
-    ]
+    if effect.low is not None and effect.high is not None:
+        low, high = scale(effect.low), scale(effect.high)
+        shapes.append(line(low, middle, high, middle, kind))
+        shapes += [line(end, middle - 5, end, middle + 5, kind) for end in (low, high)]
+    diamond = f"M{x - 6:.1f} {middle}L{x:.1f} {middle - 6}L{x + 6:.1f} {middle}L{x:.1f} {middle + 6}Z"
+    shapes.append(element("path", d=diamond, class_=kind))
     label = f"{metric.title}: {effect.arm} against {effect.baseline} {told_change(effect)}, {effect.verdict.value}"
     return drawing(width, bottom + 18, label, *shapes, class_="forest")
 
 
 def told_change(effect: Effect) -> str:
-    """The change with its interval: "−12.3 % (−16.4 % to −8.1 %)"."""
-    if effect.change is None or effect.low is None or effect.high is None:
+    """The change with its 95 % interval, "−12.3 % (−16.4 % to −8.1 %)"; a lesser one says so, "(87.5 %: ...)"."""
+    if effect.change is None:
         return "no paired value"
     tell = effect.metric.format_change
-    return f"{tell(effect.change)} ({tell(effect.low)} to {tell(effect.high)})"
+    if effect.low is None or effect.high is None:
+        return f"{tell(effect.change)} (no interval)"
+    lesser = "" if effect.confidence >= stats.CONFIDENCE else f"{confidence_text(effect)}: "
+    return f"{tell(effect.change)} ({lesser}{tell(effect.low)} to {tell(effect.high)})"
 
 
 def paired_differences(effect: Effect, arm_index: int, width: float = 350, height: float = 190) -> Markup:
@@ -136,16 +140,10 @@ def paired_differences(effect: Effect, arm_index: int, width: float = 350, heigh
     ]
     for tick in y.ticks(5):
         shapes += [line(left, y(tick), right, y(tick), "grid"), text(left - 6, y(tick) + 4, _tick(metric, tick), "end")]
-    if effect.change is not None and effect.low is not None and effect.high is not None:
-        shapes.append(
-            rectangle(
-                left,
-                y(effect.high),
-                right - left,
-                max(1.5, y(effect.low) - y(effect.high)),
-                f"band arm-{arm_index % 6}",
-            )
-        )
+    if effect.low is not None and effect.high is not None:
+        height_of_band = max(1.5, y(effect.low) - y(effect.high))
+        shapes.append(rectangle(left, y(effect.high), right - left, height_of_band, f"band arm-{arm_index % 6}"))
+    if effect.change is not None:
         shapes.append(line(left, y(effect.change), right, y(effect.change), f"estimate arm-{arm_index % 6}"))
     shapes.append(line(left, y(0), right, y(0), "zero"))
     for place, (block, change) in enumerate(effect.differences):

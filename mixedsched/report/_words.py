@@ -31,7 +31,7 @@ def remarks(effect: Effect, *, with_note: bool) -> str:
 def headline(effect: Effect) -> str:
     """One honest sentence on one effect, with its interval and number of blocks."""
     metric = effect.metric
-    if effect.change is None or effect.low is None or effect.high is None:
+    if effect.change is None:
         return f"Nothing can be said yet on {effect.arm} against {effect.baseline}: no block has {metric.short} in both arms."
     interval = f"{confidence_text(effect)} interval {_interval(effect)}; " if effect.blocks > 1 else ""
     basis = f"{metric.short}; {interval}{_blocks(effect.blocks)}"
@@ -103,11 +103,16 @@ def history_note(history: object) -> str:
     )
 
 
+def _listed(names: Sequence[str]) -> str:
+    """As "TBT, CLS and HOL"."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
 def statistics_in_words(comparison: Comparison) -> list[str]:
     """How numbers became verdicts, one paragraph per step."""
     primary = [effect for effect in comparison.effects if effect.family is Family.PRIMARY]
     names = ", ".join(dict.fromkeys(effect.metric.short for effect in primary))
-    often_zero = " and ".join(metric.short for metric in comparison.metrics if metric.scale == "difference")
+    often_zero = _listed([metric.short for metric in comparison.metrics if metric.scale == "difference"])
     return [
         (
             f"A block loads the page once with every arm, in random order, {same_network(comparison.plan)}, so that slow drift "

@@ -12,22 +12,25 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from aioquic.buffer import Buffer  # type: ignore[attr-defined]
-from aioquic.quic.configuration import SMALLEST_MAX_DATAGRAM_SIZE, QuicConfiguration
-from aioquic.quic.packet import QuicErrorCode, QuicHeader, QuicPacketType, pull_quic_header
+from aioquic.quic.configuration import QuicConfiguration
+from aioquic.quic.packet import QuicHeader, QuicPacketType, pull_quic_header
 
 from mixedsched.h3.certificate import Certificate
 from mixedsched.h3.response import Responder
 from mixedsched.h3.session import H3_INTERNAL_ERROR, H3_NO_ERROR, Address, Served, Session, SessionEvents
 from mixedsched.scheme import ConfiguredScheme
-from mixedsched.server.admission import Admission, Verdict, client_of
+from mixedsched.server.admission import Admission
+from mixedsched.server.connected import Connected
+from mixedsched.server.door import Door, Entry
 from mixedsched.server.explain import Stretch
 from mixedsched.server.farewells import Farewells
 from mixedsched.server.handover import CONNECTION_ID_BYTES, Handover, make_connection_id
 from mixedsched.server.memory import MemoryGuard
 from mixedsched.server.outbox import Outbox
 from mixedsched.server.settings import ServerSettings
-from mixedsched.server.stateless import AddressProof, refusal, version_negotiation
+from mixedsched.server.siblings import Siblings
 from mixedsched.server.watch import Watch
+from mixedsched.udp import host_and_port
 
 _log = logging.getLogger(__name__)
 
@@ -65,7 +68,8 @@ class Endpoint:
     uvloop keeps in milliseconds: too coarse to measure RTTs.
 
     sock: bound and non-blocking; it is closed by `close`. handover: to the other workers on the same port, if there are any.
-    served: told of each request that is over. explained: told of who gets the packets, where that is wanted.
+    served: told of each request that is over. explained, connected: told of who gets the packets, and of each connection,
+    where that is wanted.
     """
 
     def __init__(
@@ -78,6 +82,7 @@ class Endpoint:
         served: Callable[[Served], None],
         handover: Handover | None = None,
         explained: Callable[[Stretch], None] = lambda _: None,
+        connected: Callable[[Connected], None] = lambda _: None,
     ) -> None:
         limits = settings.limits.shared_among(settings.workers)
         self._configuration = QuicConfiguration(
@@ -95,6 +100,7 @@ class Endpoint:
         self._scheme = scheme
         self._responder = responder
         self._served = served
+        self._connected = connected if settings.watch.connections else None
         self._handover = handover
         self._worker = handover.worker if handover is not None else 0
         self._workers = settings.workers
@@ -102,9 +108,12 @@ class Endpoint:
         self._sock = sock
         self._outbox = Outbox(sock, settings.gso, self._flush_delayed)
         self._admission = Admission(limits, settings.retry)
-        self._memory = MemoryGuard(limits.memory_bytes)
-        self._proof = AddressProof()
+        versions = self._configuration.supported_versions
+        self._door = Door(versions, self._admission, MemoryGuard(limits.memory_bytes), self._worker)
         self._watch = Watch(settings.watch, scheme.label, explained)
+        self._siblings = (
+            Siblings(scheme.create_scheduler, self._flush_numbered) if settings.across_connections else None
+        )
         self._farewells = Farewells()
         self._by_id: dict[bytes, _Connection] = {}
         self._connections: dict[int, _Connection] = {}
@@ -194,7 +203,7 @@ class Endpoint:
         self._touched[connection.number] = connection
         session = connection.session
         if self._guarded(connection, lambda: session.receive(data, address, now_s)):
-            self._note_handshake(connection)
+            self._note_handshake(connection, address)
             if session.has_said_goodbye:  # its place is free for the next datagram's client
                 self._remove(connection)
 
@@ -210,47 +219,23 @@ class Endpoint:
         return True
 
     def _accept(self, header: QuicHeader, size_bytes: int, address: Address, now_s: float) -> _Connection | None:
-        """A new session for the first packet of a client; None if there is to be none. Packets too small for a first one
-        are not answered, so that nobody can have us send more than was sent to us."""
-        if size_bytes < SMALLEST_MAX_DATAGRAM_SIZE or not address[1]:  # nobody can be answered at port 0
+        """A new connection for the first packet of a client; None if there is to be none."""
+        judged = self._door.judge(header, size_bytes, address, now_s, is_closed=self._is_stopping)
+        if judged is None:
             return None
-        if header.version is not None and header.version not in self._configuration.supported_versions:
-            if header.packet_type != QuicPacketType.VERSION_NEGOTIATION:
-                self._outbox.send([(version_negotiation(header, self._configuration.supported_versions), address)])
+        if not isinstance(judged, Entry):
+            self._outbox.send([(judged, address)])
             return None
-        if header.packet_type != QuicPacketType.INITIAL:
-            return None
-        first_connection_id, retry_connection_id = header.destination_cid, None
-        if header.token:
-            try:
-                first_connection_id = self._proof.check(header, address, now_s)
-            except ValueError:
-                self._outbox.send([(refusal(header, QuicErrorCode.INVALID_TOKEN), address)])
-                return None
-            retry_connection_id = header.destination_cid
-        proven = retry_connection_id is not None
-        client = client_of(address)
-        match self._admission.judge(client, proven=proven, memory_is_full=self._memory.is_full() or self._is_stopping):
-            case Verdict.PROVE_ADDRESS:
-                packet = self._proof.demand(header, address, make_connection_id(self._worker), now_s)
-                self._outbox.send([(packet, address)])
-                return None
-            case Verdict.REFUSE:
-                self._outbox.send([(refusal(header, QuicErrorCode.CONNECTION_REFUSED), address)])
-                return None
-            case Verdict.IGNORE:
-                return None
-        connection = self._open(client, first_connection_id, retry_connection_id, now_s)
+        connection = self._open(judged, address, now_s)
         self._add_id(connection.number, header.destination_cid)
         return connection
 
-    def _open(self, client: str, first_id: bytes, retry_id: bytes | None, now_s: float) -> _Connection:
-        """first_id, retry_id: connection IDs of the client's very first packet, and of our Retry packet if there was one."""
+    def _open(self, entry: Entry, address: Address, now_s: float) -> _Connection:
         self._count += 1
         number = 1 + self._worker + (self._count - 1) * self._workers  # no two workers use the same
         configuration, events = self._watch.open(
             number,
-            first_id,
+            entry.first_id,
             now_s,
             self._configuration,
             SessionEvents(
@@ -266,22 +251,29 @@ class Endpoint:
             events=events,
             number=number,
             now_s=now_s,
-            original_destination_connection_id=first_id,
-            retry_source_connection_id=retry_id,
+            scheduler=self._siblings.join(number, str(address[0])) if self._siblings is not None else None,
+            original_destination_connection_id=entry.first_id,
+            retry_source_connection_id=entry.retry_id,
             make_connection_id=lambda: make_connection_id(self._worker),
             request_limit=self._limits.streams,
             sends_flights=True,
+            notes_server_name=self._connected is not None,
         )
-        connection = _Connection(number, session, client, proven=retry_id is not None)
+        if self._siblings is not None:
+            self._siblings.watch(number, lambda: session.is_stalled)
+        connection = _Connection(number, session, entry.client, proven=entry.retry_id is not None)
         self._connections[number] = connection
-        self._admission.opened(client, proven=connection.proven)
+        self._admission.opened(entry.client, proven=connection.proven)
         connection.handshake_timer = self._loop.call_later(self._limits.handshake_s, self._end, connection)
         self._add_id(number, session.quic.host_cid)
         return connection
 
-    def _note_handshake(self, connection: _Connection) -> None:
+    def _note_handshake(self, connection: _Connection, address: Address) -> None:
         if connection.handshake_timer is not None and connection.session.is_established:
             self._end_handshake(connection)
+            if self._connected is not None:
+                client = host_and_port(address[0], address[1])
+                self._connected(Connected(connection.number, client, connection.session.server_name))
 
     def _end_handshake(self, connection: _Connection) -> None:
         if connection.handshake_timer is not None:
@@ -312,6 +304,16 @@ class Endpoint:
                 self._flush(connection)
 
     def _flush(self, connection: _Connection) -> None:
+        """Send what may leave on this connection, and on those that share its scheduler."""
+        if self._siblings is None:
+            self._flush_one(connection)
+        else:
+            self._siblings.flush(connection.number)
+
+    def _flush_numbered(self, number: int) -> None:
+        self._flush_one(self._connections[number])
+
+    def _flush_one(self, connection: _Connection) -> None:
         """Send what may leave, set the next timer, and drop the session if it has ended."""
         if self._outbox.is_blocked:
             self._delayed[connection.number] = connection
@@ -386,6 +388,8 @@ class Endpoint:
         for connection_id in connection.connection_ids:
             self._by_id.pop(connection_id, None)
         del self._connections[connection.number]
+        if self._siblings is not None:
+            self._loop.call_soon(self._siblings.leave(connection.number))
         self._admission.closed(connection.client)
         if not self._connections:
             self._all_gone.set()

@@ -16,6 +16,7 @@ from mixedsched.h3.certificate import Certificate
 from mixedsched.h3.response import Responder
 from mixedsched.h3.session import Served
 from mixedsched.scheme import ConfiguredScheme
+from mixedsched.server.connected import Connected
 from mixedsched.server.endpoint import Endpoint
 from mixedsched.server.explain import Stretch
 from mixedsched.server.settings import Listening, ServerSettings
@@ -29,11 +30,16 @@ ServedBy = Callable[[Served, int | None], None]
 ExplainedBy = Callable[[Stretch, int | None], None]
 """(who got the packets of a connection, the number of the worker as in ServedBy)"""
 
+ConnectedBy = Callable[[Connected, int | None], None]
+"""(a connection whose handshake is over, the number of the worker as in ServedBy)"""
+
 
 class Server(Protocol):
     """A server whose sockets are open."""
 
-    def run(self, listening: Callable[[Listening], None], served: ServedBy, explained: ExplainedBy) -> None:
+    def run(
+        self, listening: Callable[[Listening], None], served: ServedBy, explained: ExplainedBy, connected: ConnectedBy
+    ) -> None:
         """Serve until SIGINT, SIGTERM or, where wanted, the end of standard input; a second signal ends it at once."""
 
 
@@ -73,10 +79,14 @@ class _OneProcess:
         self._scheme = scheme
         self._responder = responder
 
-    def run(self, listening: Callable[[Listening], None], served: ServedBy, explained: ExplainedBy) -> None:
-        uvloop.run(self._run(listening, served, explained))
+    def run(
+        self, listening: Callable[[Listening], None], served: ServedBy, explained: ExplainedBy, connected: ConnectedBy
+    ) -> None:
+        uvloop.run(self._run(listening, served, explained, connected))
 
-    async def _run(self, listening: Callable[[Listening], None], served: ServedBy, explained: ExplainedBy) -> None:
+    async def _run(
+        self, listening: Callable[[Listening], None], served: ServedBy, explained: ExplainedBy, connected: ConnectedBy
+    ) -> None:
         settings = self._settings
         stop = Stop()
         stop.on_signals((signal.SIGINT, signal.SIGTERM))
@@ -90,6 +100,7 @@ class _OneProcess:
             self._responder,
             lambda item: served(item, None),
             explained=lambda stretch: explained(stretch, None),
+            connected=lambda item: connected(item, None),
         )
         listening(facts_of(self._sock, settings, endpoint.uses_gso))
         await serve_until_stopped(endpoint, stop, settings.grace_s)

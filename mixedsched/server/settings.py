@@ -15,12 +15,13 @@ class WatchSettings:
     """What is to be seen of connections.
 
     qlog_folder: where traces go, one file a connection; None for none. qlog_bytes: the longest that one may be. explain:
-    whether to tell which streams get the packets.
+    whether to tell which streams get the packets. connections: whether to tell of each connection, not of requests alone.
     """
 
     qlog_folder: Path | None = None
     qlog_bytes: int = MAX_TRACE_BYTES
     explain: bool = False
+    connections: bool = False
 
     @property
     def is_wanted(self) -> bool:
@@ -33,7 +34,8 @@ class ServerSettings:
 
     port: 0 for any free one. workers: processes that share the port. gso: send flights of packets in one system call where
     the kernel can; no good through a kernel's emulated link, to which a flight is one packet. grace_s: how long responses
-    under way may take when the server is told to stop. stop_with_stdin: stop when standard input ends.
+    under way may take when the server is told to stop. stop_with_stdin: stop when standard input ends. across_connections:
+    connections from one IP address share a scheduler, see h3.shared; with one worker only.
     """
 
     host: str = "127.0.0.1"
@@ -46,6 +48,7 @@ class ServerSettings:
     limits: Limits = field(default_factory=Limits)
     stop_with_stdin: bool = False
     watch: WatchSettings = field(default_factory=WatchSettings)
+    across_connections: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,7 +62,10 @@ async def work(
     scheme: ConfiguredScheme,
     responder: Responder,
 ) -> None:
-    """Serve until told to stop. The first line is {"gso": ...}, the others {"request": ...} and {"schedule": ...}."""
+    """Serve until told to stop.
+
+    The first line is {"gso": ...}, the others {"request": ...}, {"schedule": ...} and {"connection": ...}.
+    """
     loop = asyncio.get_running_loop()
     stop = Stop()
     stop.on_signals((signal.SIGTERM,))
@@ -79,6 +82,7 @@ async def work(
             lambda item: lines.write({"request": item.to_dict()}),
             handover,
             lambda stretch: lines.write({"schedule": stretch.to_dict()}),
+            lambda item: lines.write({"connection": item.to_dict()}),
         )
         lines.write({"gso": endpoint.uses_gso})
         await serve_until_stopped(endpoint, stop, settings.grace_s)

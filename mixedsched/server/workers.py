@@ -23,6 +23,7 @@ from mixedsched.h3.certificate import Certificate
 from mixedsched.h3.response import Responder
 from mixedsched.h3.session import Served
 from mixedsched.scheme import ConfiguredScheme
+from mixedsched.server.connected import Connected
 from mixedsched.server.explain import Stretch
 from mixedsched.server.handover import Handover
 from mixedsched.server.settings import Listening, ServerSettings
@@ -35,6 +36,16 @@ _LINE_LIMIT_BYTES = 1 << 20
 
 _ServedBy = Callable[[Served, int | None], None]  # as in run.py, which imports this module
 _ExplainedBy = Callable[[Stretch, int | None], None]
+_ConnectedBy = Callable[[Connected, int | None], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """Who is told what, see run.py."""
+
+    served: _ServedBy
+    explained: _ExplainedBy
+    connected: _ConnectedBy
 
 
 @dataclass(slots=True)
@@ -86,16 +97,22 @@ class Workers:
         for handover in handovers:
             handover.close()
 
-    def run(self, listening: Callable[[Listening], None], served: _ServedBy, explained: _ExplainedBy) -> None:
+    def run(
+        self,
+        listening: Callable[[Listening], None],
+        served: _ServedBy,
+        explained: _ExplainedBy,
+        connected: _ConnectedBy,
+    ) -> None:
         """As Server.run. Raises MixedschedError if a worker ends by itself."""
         try:
-            uvloop.run(self._run(listening, served, explained))
+            uvloop.run(self._run(listening, _Told(served, explained, connected)))
         finally:
             for child in self._children:
                 child.signal(signal.SIGKILL)
                 os.waitpid(child.pid, 0)
 
-    async def _run(self, listening: Callable[[Listening], None], served: _ServedBy, explained: _ExplainedBy) -> None:
+    async def _run(self, listening: Callable[[Listening], None], told: _Told) -> None:
         stop = Stop()
         stop.on_signals((signal.SIGINT, signal.SIGTERM))
         if self._settings.stop_with_stdin:
@@ -116,7 +133,7 @@ class Workers:
                 )
             )
         tasks = [
-            asyncio.create_task(_gather(child.number, reader, served, explained))
+            asyncio.create_task(_gather(child.number, reader, told))
             for child, reader in zip(self._children, readers, strict=True)
         ]
         await first_of(stop.asked.wait(), *(asyncio.shield(task) for task in tasks))
@@ -174,11 +191,13 @@ async def _reader(descriptor: int) -> asyncio.StreamReader:
     return reader
 
 
-async def _gather(number: int, reader: asyncio.StreamReader, served: _ServedBy, explained: _ExplainedBy) -> None:
+async def _gather(number: int, reader: asyncio.StreamReader, told: _Told) -> None:
     """Pass on what a worker tells, until it has ended."""
     while line := await reader.readline():
         message = json.loads(line)
         if "request" in message:
-            served(Served(**message["request"]), number)
+            told.served(Served(**message["request"]), number)
+        elif "connection" in message:
+            told.connected(Connected(**message["connection"]), number)
         else:
-            explained(Stretch.from_dict(message["schedule"]), number)
+            told.explained(Stretch.from_dict(message["schedule"]), number)

@@ -21,6 +21,7 @@ from mixedsched.metrics.hol import HolCounter
 from mixedsched.page import Resource
 from mixedsched.request import Kind
 from mixedsched.sim._addresses import PAGE_HOST, Address
+from mixedsched.sim._in_order import PacketsByNumber
 from mixedsched.sim._wire import SERVER
 from mixedsched.sim.playback import Discoveries, Playback
 from mixedsched.sim.requests import signal_of
@@ -60,12 +61,20 @@ class PageClient:
     A request that is due leaves as soon as the handshake is complete and the server grants a stream; those that wait for
     a stream leave in the order in which they were found. exchanges: in order of request, which is that of stream IDs.
     stream_bytes: of responses, in order and without repeats, headers included. connected_us: when the handshake was complete.
+    hol: complete after `finish`, if packets may come reordered.
     """
 
     def __init__(
-        self, discoveries: Discoveries, addresses: Sequence[Address], congestion_control: str, idle_timeout_s: float
+        self,
+        discoveries: Discoveries,
+        addresses: Sequence[Address],
+        congestion_control: str,
+        idle_timeout_s: float,
+        *,
+        reordered: bool = False,
     ) -> None:
         self.hol = HolCounter()
+        self._by_number = PacketsByNumber(self.hol.packet)
         self.exchanges: list[Exchange] = []
         self.stream_bytes = 0
         self.connected_us: int | None = None
@@ -86,7 +95,7 @@ class PageClient:
                 max_data=CONNECTION_WINDOW_BYTES,
                 max_stream_data=STREAM_WINDOW_BYTES,
             ),
-            received=self.hol.packet,
+            received=self._by_number.take if reordered else self.hol.packet,
         )
         self.quic.connect(SERVER, now=0.0)
         self._control_id = self.quic.get_next_available_stream_id(is_unidirectional=True)
@@ -96,6 +105,10 @@ class PageClient:
     def is_finished(self) -> bool:
         """Whether every resource of the page is complete."""
         return self._playback.is_finished
+
+    def finish(self) -> None:
+        """Nothing more will arrive."""
+        self._by_number.finish()
 
     def next_request_us(self) -> int | None:
         """When `send_requests` has something to do, if nothing happens before."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from mixedsched.link import IP_UDP_HEADER_BYTES, Link, direction_rng
+from mixedsched.link import Link, direction_rng
 from mixedsched.profile import Profile
 
 CLIENT = ("192.0.2.1", 50_000)
@@ -36,12 +36,14 @@ def _never(_now_s: float) -> bool:
 class _End:
     """An endpoint with what leads to it and away. is_awake: it may have something to send; timer_us: when it wants to be woken.
 
-    may_wait: asked after arrivals (the time in seconds), whether what they make it say can wait for its timer.
+    overhead_bytes: what a datagram grows by on its way out. may_wait: asked after arrivals (the time in seconds), whether what
+    they make it say can wait for its timer.
     """
 
     endpoint: Endpoint
     incoming: Link[bytes]
     outgoing: Link[bytes]
+    overhead_bytes: int
     peer: tuple[str, int]
     may_wait: Callable[[float], bool] = _never
     is_awake: bool = False
@@ -66,8 +68,10 @@ class Wire:
         self.now_us = 0
         self.down: Link[bytes] = Link(profile.down, direction_rng(seed, "down"))
         self.up: Link[bytes] = Link(profile.up, direction_rng(seed, "up"))
-        self._client = _End(client, self.down, self.up, SERVER, client_may_wait, is_awake=True)
-        self._server = _End(server, self.up, self.down, CLIENT)
+        self._client = _End(
+            client, self.down, self.up, profile.up.overhead_bytes, SERVER, client_may_wait, is_awake=True
+        )
+        self._server = _End(server, self.up, self.down, profile.down.overhead_bytes, CLIENT)
         self._ends = (self._client, self._server)
 
     def wake_client(self) -> None:
@@ -87,7 +91,7 @@ class Wire:
                 continue
             end.is_awake = False
             for datagram, _ in end.endpoint.send(now_s):
-                end.outgoing.push(datagram, len(datagram) + IP_UDP_HEADER_BYTES, self.now_us)
+                end.outgoing.push(datagram, len(datagram) + end.overhead_bytes, self.now_us)
             self._set_timer(end)
 
     def next_us(self) -> int | None:

@@ -51,8 +51,8 @@ def play_stack(
     served: told what the server made of each request, as the log of `serve` would be. qlog: takes the records of a trace of the
     server's connection, see h3.qlog; t = 0 is when the client begins. The load's facts: packets_seen,
     packets_lost: numbers that the client could read, and lower ones that it never did. retransmitted_bytes: response data sent
-    again, needed or not. connection_hol_bytes: see metrics.hol. link_down, link_up: what happened on the link, in packets, and
-    in bytes with IP and UDP headers.
+    again, needed or not. connection_hol_bytes: see metrics.hol. link_down, link_up: what happened on the link, as
+    LinkCounters tell it, in packets, and in bytes with the headers that the profile adds.
 
     Raises UsageError for another congestion control than cubic and reno, and PageLoadError where the network does not let
     the load come to an end.
@@ -60,7 +60,13 @@ def play_stack(
     if congestion_control not in CONGESTION_CONTROLS:
         raise UsageError(f"there is no congestion control '{congestion_control}'", fix="choose cubic or reno")
     addresses = addresses_of(discoveries.page)
-    client = PageClient(discoveries, addresses, congestion_control, _idle_timeout_s(discoveries))
+    client = PageClient(
+        discoveries,
+        addresses,
+        congestion_control,
+        _idle_timeout_s(discoveries),
+        reordered=network.down.may_reorder,
+    )
     configuration = _configuration(discoveries, congestion_control)
     events = SessionEvents(lambda _: None, lambda _: None, served)
     trace: QlogTrace | None = None
@@ -88,6 +94,7 @@ def play_stack(
     finally:
         if trace is not None:
             trace.flush()
+    client.finish()
     resources = discoveries.page.resources
     return PageLoad(
         page=discoveries.page,

@@ -8,16 +8,30 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from mixedsched.sites._connections import Connections, expected_connections
 from mixedsched.sites._load import load_site
+from mixedsched.sites._merge import merged
 from mixedsched.sites._packages import fetch_packages
 from mixedsched.sites._recipe import Recipe, list_recipes
 from mixedsched.sites._responses import ResponseSettings
-from mixedsched.sites._site import Site
+from mixedsched.sites._site import Origins, Site
 
 if TYPE_CHECKING:
     from mixedsched.sites._builder import build
 
-__all__ = ["Site", "ResponseSettings", "load_site", "Recipe", "list_recipes", "fetch_packages", "build"]
+__all__ = [
+    "Site",
+    "Origins",
+    "ResponseSettings",
+    "load_site",
+    "merged",
+    "Connections",
+    "expected_connections",
+    "Recipe",
+    "list_recipes",
+    "fetch_packages",
+    "build",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -19,11 +19,12 @@ from mixedsched.sites._images import blank_icon
 from mixedsched.sites._load import load_site
 from mixedsched.sites._packages import package_version
 from mixedsched.sites._paths import Local, url_of_file
-from mixedsched.sites._recipe import NpmContents, Recipe
+from mixedsched.sites._recipe import NpmContents, Recipe, ThreeHostsContents
 from mixedsched.sites._references import decoded
 from mixedsched.sites._responses import dumped
-from mixedsched.sites._site import MANIFEST_NAME, ROOT_NAME, Site
+from mixedsched.sites._site import MANIFEST_NAME, ROOT_NAME, Origins, Site
 from mixedsched.sites._synthetic import write_davies_meenan
+from mixedsched.sites._three_hosts import write_three_hosts
 from mixedsched.sites._wire import compress, is_text
 
 BUILDER_VERSION = 1  # raise it when the same recipe would give other bytes
@@ -80,6 +81,8 @@ def _build_into(recipe: Recipe, directory: Path, packages_dir: Path) -> None:
             ContentsCopier(recipe, contents, packages_dir, www).copy()
             _provide_icon(www, Local(0, recipe.entry).file)
             found = _analyse(recipe, contents, www)
+        case ThreeHostsContents():
+            found = Discovery(write_three_hosts(www, recipe.hosts), [])
         case _:
             found = Discovery(write_davies_meenan(www), [])
     manifest = {
@@ -93,6 +96,8 @@ def _build_into(recipe: Recipe, directory: Path, packages_dir: Path) -> None:
         "entry": recipe.entry,
         "resources": found.resources,
         "also_served": found.served,
+        **({"origins": recipe.origins.value} if recipe.origins is not Origins.KEEP else {}),
+        **({"connections": recipe.connections} if recipe.connections is not None else {}),
         **({"responses": dumped(recipe.responses)} if recipe.responses else {}),
     }
     text = json.dumps(manifest, indent=1, ensure_ascii=False) + "\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
 from dataclasses import replace
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -11,7 +12,7 @@ from mixedsched.errors import SiteError
 from mixedsched.request import ChromiumPriority, Flag, Kind
 from mixedsched.sites._css import rewrite_css
 from mixedsched.sites._dom import elements, first_source, in_head, is_small, searchable, without_noscript
-from mixedsched.sites._references import DROP, Reference, Role, Visitor, normalised
+from mixedsched.sites._references import DROP, Credentials, Reference, Role, Visitor, normalised
 from mixedsched.sites._srcset import Candidate, chosen, parse_srcset
 
 _SCRIPT_TYPES = {"", "module", "text/javascript", "application/javascript", "text/ecmascript", "application/ecmascript"}
@@ -45,17 +46,22 @@ _TAGS = {"base", "script", "link", "img", "source", "style", "video", *_PLAIN_AT
 _AFTER_TAG_NAME = frozenset(" \t\n/>")
 
 
-def rewrite_html(text: str, visit: Visitor, origin: str) -> str:
+# What an element says of the file that it names: no longer true when it names another one.
+PROMISES = ("integrity", "crossorigin")
+
+
+def rewrite_html(text: str, visit: Visitor, origin: str, promises: Sequence[str] = PROMISES) -> str:
     """Show every reference of an HTML document to `visit`; return the document with its answers.
 
     A dropped script, style sheet, image or frame leaves with its element. The text comes back untouched if nothing
     changed, else as the parser writes it. What is in noscript and template is not fetched, so it is not shown;
     noscript comes back empty from a change.
-    origin: what errors call the document. Raises SiteError for a base element, which would bend every reference, and for
+    origin: what errors call the document. promises: attributes to take away from elements whose URL changes.
+    Raises SiteError for a base element, which would bend every reference, and for
     frames or styles nested hundreds deep.
     """
     try:
-        return _Walk(normalised(text), visit, origin).run()
+        return _Walk(normalised(text), visit, origin, promises).run()
     except RecursionError as error:
         raise SiteError(f"{origin.partition(',')[0]} cannot be read", why="its frames are nested too deeply") from error
 
@@ -63,11 +69,12 @@ def rewrite_html(text: str, visit: Visitor, origin: str) -> str:
 class _Walk:
     """One pass over one document: the parsed tree, and a cursor in the text to tell where references stand."""
 
-    def __init__(self, text: str, visit: Visitor, origin: str) -> None:
+    def __init__(self, text: str, visit: Visitor, origin: str, promises: Sequence[str]) -> None:
         self._text = text
         self._lowered = searchable(text)
         self._visit = visit
         self._origin = origin
+        self._promises = promises
         self._cursor = 0
         self._changed = False
         self._images_seen = 0  # those that may be hurried
@@ -129,7 +136,8 @@ class _Walk:
         url = node.attributes.get(name)
         if url is None:
             return
-        answer = self._visit(replace(known, url=url, offset=self._offset_of(url)))
+        credentials = _credentials_of(node, known.credentials)
+        answer = self._visit(replace(known, url=url, offset=self._offset_of(url), credentials=credentials))
         if answer == url:
             return
         self._changed = True
@@ -139,7 +147,7 @@ class _Walk:
             self._dropped.append(node)
         else:
             node.attrs[name] = answer
-            for promise in ("integrity", "crossorigin"):  # both were said of the other host's file
+            for promise in self._promises:
                 if promise in node.attributes:
                     del node.attrs[promise]
 
@@ -164,7 +172,8 @@ class _Walk:
             flags |= {Flag.IN_HEAD} if flags else {Flag.IN_HEAD, Flag.CRITICAL}
         elif self._saw_image:
             flags.add(Flag.AFTER_FIRST_IMAGE)
-        self._attribute(node, "src", _to(Kind.SCRIPT, flags=frozenset(flags)))
+        credentials = Credentials.SAME_ORIGIN if type_name == "module" else Credentials.INCLUDE
+        self._attribute(node, "src", _to(Kind.SCRIPT, flags=frozenset(flags), credentials=credentials))
 
     def _see_link(self, node: LexborNode) -> None:
         relations = set((node.attributes.get("rel") or "").lower().split())
@@ -178,10 +187,13 @@ class _Walk:
         elif relations & {"preload", "modulepreload"}:
             kind = Kind.SCRIPT if "modulepreload" in relations else _KIND_BY_DESTINATION.get(destination, Kind.OTHER)
             flags = {Flag.PRELOAD, Flag.IN_HEAD} if in_head(node) else {Flag.PRELOAD}
-            self._attribute(node, "href", _to(kind, flags=frozenset(flags)))
+            credentials = Credentials.SAME_ORIGIN if "modulepreload" in relations else Credentials.INCLUDE
+            self._attribute(node, "href", _to(kind, flags=frozenset(flags), credentials=credentials))
         elif relations & {"icon", "apple-touch-icon", "mask-icon"}:
             self._attribute(node, "href", _to(Kind.IMAGE, Role.SERVE if "icon" in relations else Role.SPARE))
-        elif relations & {"manifest", "prefetch", "prerender"}:
+        elif "manifest" in relations:
+            self._attribute(node, "href", _to(Kind.OTHER, Role.SERVE, credentials=Credentials.OMIT))
+        elif relations & {"prefetch", "prerender"}:
             self._attribute(node, "href", _to(Kind.OTHER, Role.SERVE))
         elif relations & {"preconnect", "dns-prefetch"}:
             self._attribute(node, "href", _to(Kind.OTHER, Role.CONTACT))
@@ -217,7 +229,8 @@ class _Walk:
         kept = []
         for item in candidates:
             role = Role.LOAD if item == choice else Role.SERVE
-            answer = self._visit(replace(known, url=item.url, offset=self._offset_of(item.url), role=role))
+            offset, credentials = self._offset_of(item.url), _credentials_of(node, known.credentials)
+            answer = self._visit(replace(known, url=item.url, offset=offset, role=role, credentials=credentials))
             if answer is not DROP:
                 kept.append(f"{answer} {item.descriptor}".strip())
         if kept != [f"{item.url} {item.descriptor}".strip() for item in candidates]:
@@ -246,7 +259,7 @@ class _Walk:
 
     def _see_frame_text(self, node: LexborNode) -> None:
         text = node.attributes.get("srcdoc") or ""
-        rewritten = rewrite_html(text, self._visit, f"{self._origin}, srcdoc")
+        rewritten = rewrite_html(text, self._visit, f"{self._origin}, srcdoc", self._promises)
         if rewritten != text:
             self._changed = True
             node.attrs["srcdoc"] = rewritten
@@ -257,9 +270,25 @@ def _to(
     role: Role = Role.LOAD,
     flags: frozenset[Flag] = frozenset(),
     chromium_priority: ChromiumPriority | None = None,
+    credentials: Credentials = Credentials.INCLUDE,
 ) -> Reference:
     """What is known of a reference before its URL is read."""
-    return Reference("", kind, 0, role, flags, chromium_priority=chromium_priority)
+    return Reference("", kind, 0, role, flags, chromium_priority=chromium_priority, credentials=credentials)
+
+
+def _credentials_of(node: LexborNode, default: Credentials) -> Credentials:
+    """What its attribute crossorigin, or that of the video or audio element around it, makes of the element's requests."""
+    for place in (node, node.parent):
+        if (
+            place is not None
+            and "crossorigin" in place.attributes
+            and (place is node or place.tag in {"video", "audio"})
+        ):
+            asked = (place.attributes["crossorigin"] or "").strip().lower()
+            if asked == "use-credentials":
+                return Credentials.INCLUDE
+            return default if default is Credentials.OMIT else Credentials.SAME_ORIGIN
+    return default
 
 
 def has_icon(text: str) -> bool:

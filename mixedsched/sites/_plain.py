@@ -11,7 +11,7 @@ from mixedsched.page import PAGE_FORMAT
 from mixedsched.sites._aside import make_folder
 from mixedsched.sites._discover import Hints, Sent, discover, serving_entry
 from mixedsched.sites._paths import Local, confined, is_confined, shown, url_of_file
-from mixedsched.sites._responses import SETTINGS_NAME, dumped, read_settings_file
+from mixedsched.sites._responses import SETTINGS_NAME, read_settings_file
 from mixedsched.sites._site import Site, site_name_of, site_of
 from mixedsched.sites._wire import compress, is_text
 
@@ -47,7 +47,7 @@ def load_plain(directory: Path, build_dir: Path | None) -> Site:
         "entry": "/",
         "resources": found.resources,
         "also_served": [*found.served, *others],
-        "responses": dumped(read_settings_file(directory)),
+        **read_settings_file(directory),
     }
     copies = wire.keep_copies(build_dir) if build_dir is not None else None
     return site_of(data, directory, origin, copies)

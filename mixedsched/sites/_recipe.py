@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from mixedsched.errors import SiteError
 from mixedsched.sites._responses import ResponseRule, read_rules
+from mixedsched.sites._site import Origins
 
 SITE_FORMAT = "mixedsched.site/1"
 RECIPE_NAME = "site.toml"
@@ -83,11 +84,17 @@ class SyntheticContents(_Strict):
     kind: Literal["davies-meenan"]
 
 
+class ThreeHostsContents(_Strict):
+    """The generated page whose style sheet, fonts, scripts and images are on hosts of their own."""
+
+    kind: Literal["three-hosts"]
+
+
 class Recipe(_Strict):
     """A site that can be built.
 
-    responses: what it sets for responses, status, think time and the like. text: the recipe file as read, part of the build's
-    fingerprint.
+    hosts: several for generated pages only. origins, connections: as in Site. responses: what it sets for responses, status,
+    think time and the like. text: the recipe file as read, part of the build's fingerprint.
     """
 
     format: Literal["mixedsched.site/1"]
@@ -96,11 +103,20 @@ class Recipe(_Strict):
     description: str = Field(min_length=1)
     licence: str = Field(min_length=1)
     source: str = Field(min_length=1)
-    hosts: tuple[str, ...] = Field(min_length=1, max_length=1)
+    hosts: tuple[str, ...] = Field(min_length=1)
+    origins: Origins = Origins.KEEP
+    connections: int | None = Field(default=None, ge=1)
     entry: str = Field(default="/", pattern="^/")
-    recipe: Annotated[NpmContents | SyntheticContents, Field(discriminator="kind")]
+    recipe: Annotated[NpmContents | SyntheticContents | ThreeHostsContents, Field(discriminator="kind")]
     responses: tuple[ResponseRule, ...] = ()
     text: str = Field(default="", exclude=True, repr=False)
+
+    @model_validator(mode="after")
+    def _has_as_many_hosts_as_contents(self) -> Self:
+        wanted = 3 if self.recipe.kind == "three-hosts" else 1
+        if len(self.hosts) != wanted:
+            raise ValueError(f"contents of kind '{self.recipe.kind}' are for {wanted} host{'s'[: wanted - 1]}")
+        return self
 
     @classmethod
     def from_file(cls, path: Path) -> Self:

@@ -24,6 +24,15 @@ class Role(StrEnum):
     CONTACT = "contact"
 
 
+class Credentials(StrEnum):
+    """When a request carries cookies: always, to the document's own origin only, or never. Source: Fetch standard,
+    credentials mode; which place in a document means which was confirmed with Chromium 156."""
+
+    INCLUDE = "include"
+    SAME_ORIGIN = "same-origin"
+    OMIT = "omit"
+
+
 @dataclass(frozen=True, slots=True)
 class Reference:
     """A reference as written.
@@ -40,6 +49,7 @@ class Reference:
     flags: frozenset[Flag] = frozenset()
     styled: bool = False
     chromium_priority: ChromiumPriority | None = None
+    credentials: Credentials = Credentials.INCLUDE
 
 
 # A visitor sees every reference in document order and says what shall stand there: a URL, or DROP.

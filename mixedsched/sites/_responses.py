@@ -184,11 +184,11 @@ def settings_of(
     return settings
 
 
-def read_settings_file(directory: Path) -> tuple[ResponseRule, ...]:
-    """The table in a plain folder's mixedsched.toml; empty without one. Raises SiteError."""
+def read_settings_file(directory: Path) -> dict[str, Any]:
+    """What a plain folder's mixedsched.toml adds to its manifest, the table checked; nothing without one. Raises SiteError."""
     file = directory / SETTINGS_NAME
     if not file.exists() and not file.is_symlink():
-        return ()
+        return {}
     origin = shown(file)
     try:
         data = tomllib.loads(confined(directory, SETTINGS_NAME, origin).read_text(encoding="utf-8"))
@@ -196,9 +196,11 @@ def read_settings_file(directory: Path) -> tuple[ResponseRule, ...]:
         raise SiteError(f"{origin} cannot be read", why=error.strerror or str(error)) from error
     except (ValueError, RecursionError) as error:  # TOML and UTF-8 alike; tables nested too deeply
         raise SiteError(f"{origin} is not TOML", why=str(error), fix="correct it") from error
-    if unknown := sorted(data.keys() - {"responses"}):
-        raise SiteError(f"{origin} has an unknown key '{shown(unknown[0])}'", fix="it can hold [[responses]] only")
-    return read_rules(data.get("responses", []), origin)
+    if unknown := sorted(data.keys() - {"responses", "connections"}):
+        raise SiteError(
+            f"{origin} has an unknown key '{shown(unknown[0])}'", fix="it can hold [[responses]] and connections only"
+        )
+    return {**data, "responses": dumped(read_rules(data.get("responses", []), origin))}
 
 
 def dumped(rules: Iterable[ResponseRule]) -> list[dict[str, Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
@@ -22,6 +23,13 @@ ROOT_NAME = "www"
 Encoding = Literal["gzip"]
 
 
+class Origins(StrEnum):
+    """What becomes of a site's hosts: keep serves each under its name, merge serves all their files from the first."""
+
+    KEEP = "keep"
+    MERGE = "merge"
+
+
 @dataclass(frozen=True, slots=True)
 class Site:
     """A complete page with its files, ready to serve.
@@ -30,7 +38,9 @@ class Site:
     root: where the site's files are from; the compressed copies of a plain folder lie elsewhere, so only `files` tells
     what is sent. files: (host index, path with query) -> file, for the page's resources and for whatever else may be
     asked for, absolute and free of links. mimes: content type of each. encodings: content-encoding of those that have one.
-    settings: what the site sets for the responses of some.
+    settings: what the site sets for the responses of some. origins: what is to become of its hosts, unless whoever opens it
+    says otherwise. credentials: of paths for which the manifest says so, whether requests carry any. connections: how many a
+    load takes, if the manifest says so. merged_hosts, notes: hosts that were merged into the first, and what that could not do.
     """
 
     name: str
@@ -46,6 +56,11 @@ class Site:
     encodings: Mapping[tuple[int, str], Encoding]
     title: str = ""
     settings: Mapping[tuple[int, str], ResponseSettings] = field(default_factory=dict)
+    origins: Origins = Origins.KEEP
+    credentials: Mapping[tuple[int, str], bool] = field(default_factory=dict)
+    connections: int | None = None
+    merged_hosts: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def url(self) -> str:
@@ -54,7 +69,8 @@ class Site:
 
 
 class Served(BaseModel):
-    """One file behind one address. file: relative to the root, by default what the path says."""
+    """One file behind one address. file: relative to the root, by default what the path says. credentials: whether browsers
+    ask for it with cookies, where neither its kind nor the documents tell (scripts that fetch)."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -64,6 +80,7 @@ class Served(BaseModel):
     mime: str | None = None
     body_bytes: int = Field(ge=0)
     encoding: Encoding | None = None
+    credentials: bool | None = None
     id: str = ""
 
     @property
@@ -74,7 +91,7 @@ class Served(BaseModel):
 class Manifest(BaseModel):
     """The keys of page.json beyond the page itself.
 
-    also_served: files that a load may ask for, but need not. responses: see read_rules.
+    also_served: files that a load may ask for, but need not. responses: see read_rules. origins, connections: as in Site.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -88,6 +105,8 @@ class Manifest(BaseModel):
     resources: tuple[Served, ...]
     also_served: tuple[Served, ...] = ()
     responses: Any = ()
+    origins: Origins = Origins.KEEP
+    connections: int | None = Field(default=None, ge=1)
 
 
 def site_name_of(text: str) -> str:
@@ -130,7 +149,15 @@ def site_of(data: Any, root: Path, origin: str, encoded_root: Path | None = None
         encodings=MappingProxyType(encodings),
         title=manifest.title or page.name,
         settings=MappingProxyType(settings_of(rules, manifest.hosts, files, origin)),
+        origins=manifest.origins,
+        credentials=MappingProxyType(_told_credentials(manifest)),
+        connections=manifest.connections,
     )
+
+
+def _told_credentials(manifest: Manifest) -> dict[tuple[int, str], bool]:
+    listed = (*manifest.resources, *manifest.also_served)
+    return {(item.host, item.path): item.credentials for item in listed if item.credentials is not None}
 
 
 def _check_hosts(hosts: Iterable[str], origin: str) -> None:

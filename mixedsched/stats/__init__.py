@@ -11,6 +11,7 @@ from mixedsched.stats._planning import (
 )
 from mixedsched.stats._shift import CONFIDENCE, Interval, hodges_lehmann, signed_rank_interval, walsh_averages
 from mixedsched.stats._signed_rank import EXACT_PAIRS_MAX, smallest_p, wilcoxon_p
+from mixedsched.stats._single import mean_interval, median_interval, share_interval
 
 __all__ = [
     "ALPHA",
@@ -20,9 +21,12 @@ __all__ = [
     "Interval",
     "hodges_lehmann",
     "holm",
+    "mean_interval",
+    "median_interval",
     "minimum_detectable_effect",
     "more_pairs_needed",
     "paired_dominance",
+    "share_interval",
     "signed_rank_interval",
     "smallest_deciding_pairs",
     "smallest_p",

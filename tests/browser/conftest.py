@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from h3_site import BUSY, INDEX, BrowserProcesses, FixtureSite, noise_png
+from h3_site import ANONYMOUS, BUSY, INDEX, BrowserProcesses, FixtureSite, noise_png
 
 SERVER = Path(__file__).with_name("h3_fixture_server.py")
 
@@ -21,6 +21,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FixtureSite]:
     files = {
         "index.html": INDEX.encode(),
         "busy.html": BUSY.encode(),
+        "anonymous.html": ANONYMOUS.encode(),
         "style.css": b"body { font: 18px sans-serif } .hero { width: 320px; height: 240px }" + b"\n/* padding */" * 500,
         "app.js": b"const t = performance.now(); while (performance.now() - t < 80);",
         "hero.png": noise_png(320, 240, seed=1),

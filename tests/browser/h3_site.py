@@ -19,6 +19,12 @@ INDEX = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>fix
 <img src="https://other.test/small.png" width="100" height="80"><img src="https://stray.example/x.png" width="10" height="10">
 <img src="https://localhost/y.png" width="10" height="10"><script src="/app.js"></script></body></html>"""
 
+# Fetches without credentials may not share the connection of the document, to whatever host they go.
+ANONYMOUS = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>anonymous</title>
+<link rel="icon" href="data:,"></head><body><h1>Anonymous</h1><script>
+for (const host of ["site.test", "other.test"]) fetch(`https://${host}/small.png`, {credentials: "omit"});
+</script></body></html>"""
+
 # Long tasks go on for 3.5 s after the load event: the short waits see no 5 s of quiet.
 BUSY = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>busy</title><link rel="icon" href="data:,"></head>
 <body><h1>Busy</h1><script>

@@ -45,8 +45,21 @@ def test_lists_tell_machines_name_source_and_description(command: str, names: se
     assert all(name in told.stdout for name in names)
 
 
+def test_what_a_mapping_says_cannot_write_to_the_terminal(tmp_path: Path) -> None:
+    (tmp_path / "mapping").mkdir()
+    (tmp_path / "mapping" / "x.toml").write_text(
+        'format = "mixedsched.mapping/1"\nname = "x"\nsignals = "as sent"\n'
+        'description = "\\u001b[2J"\nsource = "first\\nsecond\\u0007"\n'
+        '[switches."\\u001b[31m"]\ndescription = "s"\ndefault = "I"\nvalues = { I = {} }\n',
+        encoding="utf-8",
+    )
+    shown = mixedsched("mappings", MIXEDSCHED_HOME=str(tmp_path)).stdout
+    assert not any(sign in shown for sign in "\x1b\x07")
+    assert all(text in shown for text in (r"\x1b[2J", r"second\x07", r"\x1b[31m=I"))
+
+
 @pytest.mark.parametrize(
-    "command", ["compare", "doctor", "schemes", "mappings", "networks", "sites", "report", "serve"]
+    "command", ["compare", "doctor", "schemes", "mappings", "networks", "sites", "report", "netlog", "lab", "serve"]
 )
 def test_every_command_explains_itself_with_an_example(command: str) -> None:
     told = mixedsched(command, "--help")

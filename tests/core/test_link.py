@@ -8,21 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.link import Fate, Link, direction_rng
-from mixedsched.profile import Direction
+from mixedsched.profile import Direction, RandomLoss
+from tests.core.links import drain
 
 
 def link(
     rate_bps: int | None = None, delay_us: int = 0, queue_bytes: int | None = None, loss: float = 0.0, seed: int = 1
 ) -> Link[int]:
-    return Link(Direction(rate_bps, delay_us, queue_bytes, loss), direction_rng(seed, "down"))
-
-
-def drain(subject: Link[int]) -> list[tuple[int, int]]:
-    """(arrival time, packet) of everything under way."""
-    arrived = []
-    while (due_us := subject.next_due_us()) is not None:
-        arrived += [(due_us, packet) for packet in subject.pop_due(due_us)]
-    return arrived
+    return Link(Direction(rate_bps, delay_us, queue_bytes, RandomLoss(loss)), direction_rng(seed, "down"))
 
 
 def test_a_packet_takes_its_size_over_the_rate_and_then_the_delay() -> None:
@@ -52,6 +45,7 @@ def test_the_queue_holds_so_many_bytes_and_what_overflows_is_gone() -> None:
     assert subject.push(4, 1000, now_us=1000) is Fate.QUEUED  # the first has left
     assert [packet for _, packet in drain(subject)] == [0, 1, 2, 4]
     assert (subject.counters.packets, subject.counters.overflowed) == (4, 1)
+    assert subject.counters.highest_queue_bytes == 3000
 
 
 def test_a_lost_packet_has_used_the_link() -> None:
@@ -95,7 +89,7 @@ def test_which_packet_is_lost_depends_on_seed_and_number_alone(seed: int, gaps_u
 
 def test_directions_and_seeds_differ() -> None:
     def pattern(rng: random.Random) -> list[bool]:
-        subject: Link[int] = Link(Direction(None, 0, None, 0.5), rng)
+        subject: Link[int] = Link(Direction(loss=RandomLoss(0.5)), rng)
         return [subject.push(number, 1, 0) is Fate.LOST for number in range(64)]
 
     patterns = {tuple(pattern(direction_rng(seed, direction))) for seed in (1, 2) for direction in ("up", "down")}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from mixedsched.errors import InputError, MixedschedError, UsageError
 from mixedsched.experiment.engine import carry_out, read_run, run_record, stored_runs
-from mixedsched.experiment.model import Arrival, Plan, Run, RunStatus
+from mixedsched.experiment.model import Arrival, Connection, Plan, Run, RunStatus
 from mixedsched.experiment.progress import MAX_ATTEMPTS, missing_blocks, runs_left
 from mixedsched.experiment.resume import Impatient, continued, refuse_other_versions, with_history
 from mixedsched.store import Store, StoredExperiment
@@ -180,9 +181,20 @@ def test_a_run_survives_storage() -> None:
         page_load={"metrics": {"lcp_ms": 1.5}},
         arrivals=(Arrival("/", 1.0, 2.0, 3, 4),),
         placements=({"path": "/"},),
+        quic=(Connection("a.test", "first", "", 700, 900, 50, 2, ((12.0, 1), (14.0, 1))),),
     )
-    assert read_run(run_record(run)) == run
+    assert read_run(json.loads(json.dumps(run_record(run)))) == run
     assert run.metric("lcp_ms") == 1.5
+
+
+def test_a_run_stored_before_connections_were_kept_is_still_read() -> None:
+    record = run_record(Run(1, 1, "A", 0, RunStatus.OK, arrivals=(Arrival("/", 1.0, 2.0, 3, 4),), lost_packets=5))
+    old = {key: value for key, value in record.items() if key not in {"quic", "schema"}} | {"schema": 1}
+    old["arrivals"] = [
+        {key: value for key, value in item.items() if key != "blocked_bytes"} for item in old["arrivals"]
+    ]
+    run = read_run(old)
+    assert (run.hol_bytes, run.quic, run.lost_packets) == (None, (), 5)
 
 
 def test_a_stored_run_cannot_be_stored_again(tmp_path: Path) -> None:

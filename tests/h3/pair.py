@@ -17,7 +17,7 @@ from mixedsched.h3.certificate import Certificate, make_repeatable_certificate
 from mixedsched.h3.qlog import MAX_TRACE_BYTES, QlogTrace, traced
 from mixedsched.h3.response import BytesBody, Headers, RequestHead, Response
 from mixedsched.h3.session import Served, Session, SessionEvents
-from mixedsched.profile import Direction, Profile
+from mixedsched.profile import Direction, Profile, RandomLoss
 from mixedsched.schedulers import SCHEMES
 from mixedsched.scheme import configure
 from mixedsched.sim._wire import SERVER, Wire
@@ -102,7 +102,7 @@ class Pair:
         self.resets: dict[int, int] = {}
         self.terminated: ConnectionTerminated | None = None
         self.writes: list[tuple[int, int, bool]] = []
-        direction = Direction(rate_bps, delay_us, None, loss_ratio)
+        direction = Direction(rate_bps, delay_us, None, RandomLoss(loss_ratio))
         self.client.connect(SERVER, now=0.0)
         self.h3 = H3Connection(self.client)
         server_configuration = QuicConfiguration(

@@ -17,7 +17,7 @@ from mixedsched import catalog
 from mixedsched.h3.response import Body, BytesBody
 from mixedsched.h3.seam import ScheduledConnection
 from mixedsched.priority import Priority
-from mixedsched.profile import Direction, Profile
+from mixedsched.profile import Direction, Profile, RandomLoss
 from mixedsched.request import Kind, Request, chromium_priority_of
 from mixedsched.schedulers import SCHEMES
 from mixedsched.scheme import configure
@@ -92,7 +92,7 @@ class QuicPair:
         self.terminated: list[ConnectionTerminated] = []
         self.packets: list[tuple[float, int, bytes]] = []
         self.client.connect(SERVER, now=0.0)
-        direction = Direction(rate_bps, delay_us, queue_bytes, loss_ratio)
+        direction = Direction(rate_bps, delay_us, queue_bytes, RandomLoss(loss_ratio))
         profile = Profile("pair", "", "", direction, direction)
         self.wire = Wire(_End(self.client, self._take_answer), _End(self.server, self._answer), profile, seed)
         self.run(2.0)

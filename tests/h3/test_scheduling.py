@@ -141,7 +141,7 @@ def test_rule_43_and_so_it_does_on_rung_stack(control: str, monkeypatch: pytest.
     ]
     late = resource("late.css", 60_000, "html", "stylesheet", delay_ms=3000, chromium_priority="VeryHigh")
     made = page(resource("html", 3000, kind="document"), *images, late)
-    direction = Direction(4_000_000, 30_000, None, 0.0)
+    direction = Direction(4_000_000, 30_000)
     over = Profile("slow", "", "", direction, direction)
     load = play_stack(Discoveries.of(made), scheme("eps"), over, seed=1, congestion_control=control)
     ready = streams_of(writes).index(MARK)

@@ -129,7 +129,8 @@ PRIVATE: dict[str, tuple[str, ...]] = {
         "_pending_eof",
         "_reset_error_code",
     ),
-    "recovery": ("_cc", "_detect_loss", "_on_packets_lost", "_pacer"),
+    "recovery": ("_cc", "_detect_loss", "_on_packets_lost", "_pacer", "_pto_count"),
+    "tls": ("_server_handle_hello",),
     "crypto pair": ("_update_key_requested",),
     "header protection": ("_mask",),
 }
@@ -162,6 +163,7 @@ def owners() -> dict[str, object]:
         ),
         "sender": stream.QuicStreamSender(stream_id=0, writable=True),
         "recovery": server._loss,
+        "tls": server.tls,
         "crypto pair": pair,
         "header protection": pair.send.hp,
     }

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mixedsched.profile import Direction, Profile
+from mixedsched.profile import Direction, Profile, RandomLoss
 from tests.server.client import serving
 
 HOST_NAME = "interop.test"
@@ -79,7 +79,7 @@ def make_site(folder: Path, files: int = FILES, largest_bytes: int = LARGEST_BYT
 
 def lossy(loss_ratio: float, delay_us: int = 2000) -> Profile:
     """A short link without rate limit that loses packets both ways."""
-    direction = Direction(None, delay_us, None, loss_ratio)
+    direction = Direction(delay_us=delay_us, loss=RandomLoss(loss_ratio))
     return Profile(f"loss {loss_ratio:.0%}", "", "", direction, direction)
 
 
@@ -118,10 +118,13 @@ def served(site: InteropSite, *options: str) -> Iterator[tuple[Target, ServerLog
 def through_link(target: Target, link: Profile, seed: int = 1) -> Iterator[Target]:
     """The same target behind the relay."""
     settings = {"profile": link.facts(), "seed": seed, "server": [target.host, target.port], "listen": ["127.0.0.1", 0]}
-    command = [sys.executable, "-m", "mixedsched.emulator.relay", json.dumps(settings)]
+    command = [sys.executable, "-m", "mixedsched.emulator.relay"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
         assert process.stdout is not None
         try:
+            process.stdin.write(json.dumps(settings) + "\n")
+            process.stdin.flush()
             host, port = json.loads(process.stdout.readline())["listening"]
             yield Target(target.site, host, port, target.spki_sha256)
         finally:

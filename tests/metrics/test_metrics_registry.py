@@ -10,11 +10,12 @@ import mixedsched.metrics
 from mixedsched.errors import UsageError
 from mixedsched.metrics import METRICS, Metric, Rating, Thresholds, metric_named
 
-COMPUTED = {"byte_index", "hol", "paint"}  # of simulated loads and recorded packets, not of a browser's run
+COMPUTED = {"byte_index", "paint"}  # of simulated loads, not of a browser's run
 
 
-def test_the_six_metrics_stand_in_table_order() -> None:
-    assert [item.key for item in METRICS] == ["fcp_ms", "lcp_ms", "si_ms", "tbt_ms", "cls", "tti_ms"]
+def test_lighthouses_six_metrics_and_hol_stand_in_table_order() -> None:
+    assert [item.key for item in METRICS] == ["fcp_ms", "lcp_ms", "si_ms", "tbt_ms", "cls", "tti_ms", "hol_bytes"]
+    assert [item.key for item in METRICS if item.source == "run"] == ["hol_bytes"]
 
 
 def test_every_file_of_the_folder_with_a_metric_is_found() -> None:
@@ -40,9 +41,10 @@ def test_an_unknown_metric_lists_the_known_ones() -> None:
 
 
 def test_times_are_compared_by_ratio_and_metrics_with_zeros_by_difference() -> None:
-    assert {item.short for item in METRICS if item.scale == "difference"} == {"TBT", "CLS"}
+    assert {item.short for item in METRICS if item.scale == "difference"} == {"TBT", "CLS", "HOL"}
     assert all(item.change_unit == "%" and item.change_margin == 2.0 for item in METRICS if item.scale == "ratio")
     assert (metric_named("TBT").change_margin, metric_named("CLS").change_margin) == (10.0, 0.01)
+    assert (metric_named("hol").change_margin, metric_named("hol").change_unit) == (12_000, "bytes")
 
 
 @pytest.mark.parametrize(
@@ -70,6 +72,8 @@ def test_values_and_changes_carry_their_unit() -> None:
         "−0.012",
     )
     assert lcp.format_change(-12.34, signed=False) == "12.3 %"
+    hol = metric_named("HOL")
+    assert (hol.format(772_345.0), hol.format_change(-12_345)) == ("772 kB", "−12.3 kB")
 
 
 def test_a_change_of_nothing_has_no_sign() -> None:
@@ -84,7 +88,7 @@ def test_every_metric_explains_itself_to_a_person() -> None:
         assert len(item.explanation) > 80
         assert item.event
         assert item.less != item.more
-        assert set(item.thresholds) == {"mobile", "desktop"}
+        assert set(item.thresholds) == ({"mobile", "desktop"} if item.source == "page" else set())
 
 
 def test_nonsense_is_refused() -> None:

@@ -8,15 +8,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mixedsched.experiment.model import Arm, Arrival, Block, Plan, Run, RunStatus
-from mixedsched.profile import Direction, Profile
+from mixedsched.experiment.model import Arm, Arrival, Block, Connection, Plan, Run, RunStatus
+from mixedsched.profile import Direction, Profile, RandomLoss
 
 LINK = Profile(
     name="sander-loss2",
     description="",
     source="",
-    down=Direction(rate_bps=2_000_000, delay_us=30_000, queue_bytes=37_500, loss_ratio=0.02),
-    up=Direction(rate_bps=None, delay_us=30_000, queue_bytes=None, loss_ratio=0.0),
+    down=Direction(rate_bps=2_000_000, delay_us=30_000, queue_bytes=37_500, loss=RandomLoss(0.02)),
+    up=Direction(rate_bps=None, delay_us=30_000, queue_bytes=None),
 )
 
 # A grey picture of 16 by 12 pixels: the smallest thing that a browser draws as JPEG.
@@ -124,6 +124,7 @@ class MadeUp:
                 "lost_packets": lost,
                 "relay": {"down": {"packets": 600, "size_bytes": 700_000, "overflowed": 3 * lost, "lost": lost}},
                 "placements": _placements(),
+                "quic": (made_up_connection(arrivals, lost),),
                 **fields,
             }
         )
@@ -175,12 +176,22 @@ def made_up_arrivals(*, interleaved: bool) -> tuple[Arrival, ...]:
         path = ready[turn % len(ready)] if interleaved else min(ready, key=lambda item: (urgency[item], open_at[item]))
         turn += 1
         size = min(_FRAME_BYTES, left[path])
-        arrivals.append(Arrival(path, now_ms, now_ms + size / _RATE_BYTES_PER_MS, 1, size))
+        blocked = size if len(arrivals) % (40 if interleaved else 8) == 7 else 0
+        arrivals.append(Arrival(path, now_ms, now_ms + size / _RATE_BYTES_PER_MS, 1, size, blocked))
         now_ms += size / _RATE_BYTES_PER_MS
         left[path] -= size
         if left[path] <= 0:
             del left[path]
     return tuple(arrivals)
+
+
+def made_up_connection(arrivals: Sequence[Arrival], lost: int) -> Connection:
+    """So many packets lost of 600. What waited for them is what the arrivals say, and a bit more for every loss."""
+    hol_bytes = sum(item.blocked_bytes for item in arrivals) + 500 * lost
+    losses = tuple((item.from_ms, 1) for item in arrivals if item.blocked_bytes)
+    return Connection(
+        "shop.test", "first", "there was none before it", hol_bytes, hol_bytes + 9000, 600 - lost, lost, losses
+    )
 
 
 def _placements() -> tuple[dict[str, Any], ...]:

@@ -14,9 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_up_runs import BASE_METRICS, MadeUp, made_up_plan
 
+from mixedsched import stats
 from mixedsched.errors import UsageError
 from mixedsched.experiment.analysis import Comparison, Effect, Family, Verdict, analyse
 from mixedsched.experiment.model import Arm, Plan, Run, RunStatus
+from mixedsched.report._plots import told_change
+from mixedsched.report._words import headline
 
 
 def measured(
@@ -107,8 +110,48 @@ def test_holm_spans_metrics_and_arms_of_the_primary_family_only() -> None:
     smallest = min(primary, key=lambda effect: effect.p)
     assert smallest.p_adjusted == pytest.approx(min(1.0, 4 * smallest.p))
     exploratory = [effect for effect in comparison.effects if effect.family is Family.EXPLORATORY]
-    assert len(exploratory) == 8
-    assert min(exploratory, key=lambda effect: effect.p).p_adjusted == pytest.approx(8 * min(e.p for e in exploratory))
+    assert len(exploratory) == 10
+    assert min(exploratory, key=lambda effect: effect.p).p_adjusted == pytest.approx(10 * min(e.p for e in exploratory))
+
+
+def test_eight_blocks_can_decide_all_metrics_of_two_arms() -> None:
+    """One of them primary: the other six are Holm's second family."""
+    plan = made_up_plan(8, ("base", "new"), primary=("lcp_ms",))
+    comparison = analyse(plan, MadeUp(plan, factors={"new": 3.0}, noise=0.0).runs())
+    assert [effect.metric.key for effect in comparison.effects][-1] == "hol_bytes"
+    assert stats.smallest_deciding_pairs(len(comparison.effects) - 1) == 8
+    assert all(effect.verdict is Verdict.WORSE for effect in comparison.effects if effect.metric.scale == "ratio")
+
+
+# --- HOL blocking, which the run measures
+
+
+def with_hol(run: Run, *hol_bytes: int | None) -> Run:
+    return replace(run, quic=tuple(replace(run.quic[0], hol_bytes=item) for item in hol_bytes))
+
+
+def test_hol_is_added_up_over_the_connections_of_a_run_and_compared_by_difference() -> None:
+    plan, runs = measured([(1.0, 1.0)] * 8, primary=("hol_bytes",))
+    runs = [with_hol(run, 300_000, 7) if run.arm == "base" else with_hol(run, 100_000, run.block) for run in runs]
+    effect = analyse(plan, runs).effect("new", "hol_bytes")
+    assert (effect.family, effect.verdict) == (Family.PRIMARY, Verdict.BETTER)
+    assert effect.change == pytest.approx(-200_000, abs=10)
+    assert (effect.to_dict()["unit"], effect.to_dict()["margin"]) == ("bytes", 12_000)
+
+
+def test_a_run_whose_log_cannot_tell_hol_leaves_its_block_out_of_that_metric() -> None:
+    plan, runs = measured([(1.0, 1.0)] * 8, primary=("hol_bytes",))
+    runs[3] = with_hol(runs[3], 5_000, None)
+    effect = analyse(plan, runs).effect("new", "hol_bytes")
+    assert effect.blocks == 7
+    assert "1 of 8 blocks lack a usable value" in effect.note
+
+
+def test_runs_of_a_version_that_kept_no_hol_are_not_asked_for_it() -> None:
+    plan, runs = measured([(1.0, 2.0)] * 8)
+    comparison = analyse(plan, [replace(run, quic=()) for run in runs])
+    assert "hol_bytes" not in {effect.metric.key for effect in comparison.effects}
+    assert comparison.arms[0].median["hol_bytes"] is None
 
 
 # --- effects
@@ -258,7 +301,10 @@ def test_json_has_the_keys_of_the_contract() -> None:
     told = json_of(analyse(plan, MadeUp(plan, factors={"mixed": 0.9}).runs()))
     assert (told["site"], told["link"], told["report"]) == ("made-up shop", "sander-loss2", "out/report.html")
     assert {"scheme", "runs", "failed", "median"} <= set(told["arms"][0])
-    assert set(told["arms"][0]["median"]) == {"fcp_ms", "lcp_ms", "tbt_ms", "si_ms", "cls", "tti_ms"}
+    assert set(told["arms"][0]["median"]) == {
+        *("fcp_ms", "lcp_ms", "tbt_ms", "si_ms", "cls", "tti_ms"),
+        "hol_bytes",
+    }
     contract = {"scheme", "baseline", "metric", "change_pct", "ci_low_pct", "ci_high_pct", "p", "verdict"}
     assert all(contract <= set(effect) for effect in told["effects"])
     assert [(arm["scheme"], arm["runs"], arm["failed"]) for arm in told["arms"]] == [
@@ -276,11 +322,25 @@ def test_json_never_holds_nan(spoil: Callable[[list[Run]], list[Run]]) -> None:
     json_of(analyse(plan, spoil(runs)))
 
 
+def test_a_single_block_has_a_change_but_no_interval() -> None:
+    effect = effect_of([(1000.0, 1187.0)])
+    assert effect.change == pytest.approx(18.7)
+    assert (effect.low, effect.high, effect.low_pct, effect.high_pct) == (None, None, None, None)
+    assert effect.verdict is Verdict.UNDECIDED
+    assert told_change(effect) == "+18.7 % (no interval)"
+    assert "best guess 18.7 % later" in headline(effect)
+
+
+def test_an_interval_below_95_percent_says_so() -> None:
+    effect = effect_of([(1000.0, 1100.0), (1000.0, 1120.0), (1000.0, 1150.0)])
+    assert "(75 %: +10.0 % to +15.0 %)" in told_change(effect)
+
+
 positive: st.SearchStrategy[float] = st.floats(1.0, 1e5)
 
 
 @settings(deadline=None, max_examples=40)
-@given(st.lists(st.tuples(positive, positive), min_size=1, max_size=12))
+@given(st.lists(st.tuples(positive, positive), min_size=2, max_size=12))
 def test_interval_holds_the_change_and_the_verdict_agrees_with_it(values: list[tuple[float, float]]) -> None:
     effect = effect_of(values)
     assert effect.low is not None

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from made_up_runs import BASE_METRICS, GREY_JPEG, MadeUp, made_up_plan, numbered_jpeg
 
 from mixedsched.experiment.model import Arrival, Run
-from mixedsched.profile import Direction, Profile
+from mixedsched.profile import Direction, Profile, RandomLoss
 from mixedsched.report._arrivals import mean_in_progress
 from mixedsched.report._facts import fact_rows, has_random_losses, network_rows
 from mixedsched.report._filmstrip import filmstrip, frames_of, jpeg_size
-from mixedsched.report._page_view import path_of, responses_of
+from mixedsched.report._page_view import losses_of, path_of, responses_of
 from mixedsched.report._svg import Scale, element, round_step, shortened
 
 
@@ -185,12 +185,12 @@ def profile(down: Direction, up: Direction) -> Profile:
 
 
 def test_a_network_is_told_as_people_say_it() -> None:
-    cable = profile(Direction(9_000_000, 85_000, 191_250, 0.0005), Direction(768_000, 2_500, None, 0.0))
+    cable = profile(Direction(9_000_000, 85_000, 191_250, RandomLoss(0.0005)), Direction(768_000, 2_500))
     assert network_rows(cable.facts()) == [
         ("to the browser", "9 Mbit/s, 85 ms, queue 191 kB, loss 0.05 %"),
         ("to the server", "768 kbit/s, 2.5 ms, queue without limit, no random loss"),
     ]
-    bare = profile(Direction(None, 0, None, 0.0), Direction(None, 0, None, 0.0))
+    bare = profile(Direction(), Direction())
     assert network_rows(bare.facts())[0] == (
         "to the browser",
         "no rate limit, no delay, queue without limit, no random loss",
@@ -199,7 +199,14 @@ def test_a_network_is_told_as_people_say_it() -> None:
 
 
 def test_only_a_loss_ratio_makes_random_losses() -> None:
-    clean = Direction(9_000_000, 85_000, 3_000, 0.0)
+    clean = Direction(9_000_000, 85_000, 3_000)
     assert not has_random_losses(profile(clean, clean).facts())
-    assert has_random_losses(profile(clean, replace(clean, loss_ratio=0.01)).facts())
-    assert not has_random_losses({"down": {"loss_ratio": "much"}, "up": None})
+    assert has_random_losses(profile(clean, replace(clean, loss=RandomLoss(0.01))).facts())
+    assert has_random_losses({"down": {"loss_ratio": 0.01}, "up": None})  # as earlier versions stored it
+
+
+def test_losses_of_all_connections_stand_on_the_time_axis_of_the_page() -> None:
+    first = one_run().quic[0]
+    lossy = (replace(first, losses=((30.0, 2),)), replace(first, losses=((5.0, 1), (40.0, 1))))
+    run = replace(one_run(), page_load={"requests": [request("https://a.test/x", 50)]}, quic=lossy)
+    assert losses_of(run) == ((55, 1), (80, 2), (90, 1))

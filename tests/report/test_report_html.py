@@ -216,7 +216,7 @@ def test_columns_of_long_films_are_labelled_exactly() -> None:
 def test_losses_are_the_same_for_all_arms_only_where_there_are_random_ones() -> None:
     plan, runs = experiment()
     assert "over the same link with the same random losses" in words(report(plan, runs))
-    clean = {name: {**facts, "loss_ratio": 0.0} for name, facts in plan.link_facts.items()}
+    clean = {name: {**facts, "loss": {"model": "random", "ratio": 0.0}} for name, facts in plan.link_facts.items()}
     text = words(report(replace(plan, link_facts=clean), runs))
     assert "over the same link" in text
     assert "same random losses" not in text
@@ -308,6 +308,33 @@ def test_runs_with_gaps_in_their_data_still_give_a_report() -> None:
     text = report(plan, bare, {})
     assert "the network log holds no arrivals" in text
     assert "The command was not recorded." in text
+
+
+def test_what_had_to_wait_for_lost_packets_is_dark_in_the_arrivals_and_told_in_words() -> None:
+    text = report(*experiment())
+    assert re.search(
+        r"mixed</span>: 1\.\d responses in progress on average; \d+ of 600 packets were lost on the way, \S+ kB had",
+        text,
+    )
+    assert 'class="blocked"' in text
+    assert "packets lost: " in text
+    assert "had to wait for lost packets" in text
+
+
+def test_without_losses_nothing_is_said_of_waiting() -> None:
+    plan, runs = experiment()
+    calm = [
+        replace(
+            run,
+            arrivals=tuple(replace(item, blocked_bytes=0) for item in run.arrivals),
+            quic=(replace(run.quic[0], hol_bytes=0, packets_lost=0, losses=()),),
+        )
+        for run in runs
+    ]
+    text = report(plan, calm)
+    assert "no packet was lost on the way" in text
+    assert 'class="blocked"' not in text
+    assert "packets lost: " not in text
 
 
 def test_the_same_runs_give_the_same_bytes() -> None:

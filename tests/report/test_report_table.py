@@ -31,7 +31,7 @@ def test_headline_then_one_line_per_metric() -> None:
     lines = printed(comparison()).splitlines()
     assert lines[0].startswith("With mixed, the main content appeared")
     starts = [line.split()[0] for line in lines if "→" in line]
-    assert starts == ["LCP", "SI", "FCP", "TBT", "CLS", "TTI"]
+    assert starts == ["LCP", "SI", "FCP", "TBT", "CLS", "TTI", "HOL"]
     assert any("▼ better" in line and "−1" in line for line in lines)
 
 

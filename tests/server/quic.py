@@ -24,7 +24,7 @@ class Client:
     def __init__(self, port: int, **options: Any) -> None:
         self.quic = QuicConnection(
             configuration=QuicConfiguration(
-                is_client=True, alpn_protocols=["h3"], server_name="x.test", verify_mode=0, **options
+                **{"is_client": True, "alpn_protocols": ["h3"], "server_name": "x.test", "verify_mode": 0, **options}
             )
         )
         self.h3 = H3Connection(self.quic)

@@ -17,7 +17,7 @@ from mixedsched import catalog
 from mixedsched.errors import PageLoadError, UsageError
 from mixedsched.h3.session import Served
 from mixedsched.page import Page
-from mixedsched.profile import Direction, Profile
+from mixedsched.profile import Direction, Profile, RandomLoss
 from mixedsched.request import Flag, Kind, Request
 from mixedsched.schedulers import SCHEMES
 from mixedsched.schedulers.sequential import Sequential
@@ -41,7 +41,7 @@ SLIP_MS = 1e-6  # sums of milliseconds in floating point
 
 
 def network(loss_ratio: float = 0.0, rate_bps: int | None = None, queue_bytes: int | None = None) -> Profile:
-    direction = Direction(rate_bps, 1000 * ONE_WAY_MS, queue_bytes, loss_ratio)
+    direction = Direction(rate_bps, 1000 * ONE_WAY_MS, queue_bytes, RandomLoss(loss_ratio))
     return Profile("made-up", "", "", direction, direction)
 
 

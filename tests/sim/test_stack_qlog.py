@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from mixedsched.profile import Direction, Profile
+from mixedsched.profile import Direction, Profile, RandomLoss
 from mixedsched.sim.playback import Discoveries
 from mixedsched.sim.stack import play_stack
 from tests.h3.traces import named, packed_bytes, read_trace, scheduled_bytes
 from tests.sim.pages import page, resource, scheme
 
-NETWORK = Profile("made-up", "", "", *[Direction(4_000_000, 30_000, None, 0.02)] * 2)
+NETWORK = Profile("made-up", "", "", *[Direction(4_000_000, 30_000, None, RandomLoss(0.02))] * 2)
 PAGE = page(
     resource("html", 20_000, kind="document"),
     resource("a", 60_000, "html@100", kind="image"),

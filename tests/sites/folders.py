@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from mixedsched.sites import Site, load_site
+
 RECIPES = Path(__file__).parents[2] / "sites"
+HOSTS = ["shop.test", "cdn.test", "fonts.test"]
 
 Files = Mapping[str, str | bytes]
 
@@ -59,3 +63,45 @@ def recipe_text(name: str = "shop", contents: str = 'kind = "npm"\npackage = "th
         f'format = "mixedsched.site/1"\nname = "{name}"\ntitle = "T"\ndescription = "D"\nlicence = "MIT"\n'
         f'source = "S"\nhosts = ["{name}.test"]\n{head}\n[recipe]\n{contents}'
     )
+
+
+def site_of(folder: Path, files: dict[tuple[int, str], str | bytes], **more: Any) -> Site:
+    """A site of these files by host and path; what is not told of a resource is worked out from its name."""
+    entries = more.pop("entries", {})
+    zipped = more.pop("zipped", ())
+    resources = []
+    for (host, path), content in files.items():
+        name = f"{host}{path if not path.endswith('/') else path + 'index.html'}".partition("?")[0]
+        body = content.encode() if isinstance(content, str) else content
+        body = gzip.compress(body, mtime=0) if (host, path) in zipped else body
+        target = folder / "www" / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(body)
+        entry = {
+            "id": f"{host}{path}",
+            "host": host,
+            "path": path,
+            "file": name,
+            "kind": "stylesheet" if path.endswith(".css") else "other",
+            "body_bytes": len(body),
+            **({"encoding": "gzip"} if (host, path) in zipped else {}),
+            **entries.get((host, path), {}),
+        }
+        if (host, path) == (0, "/"):
+            resources.append({**entry, "kind": "document", "flags": ["main"]})
+        else:
+            resources.append({**resource(path, len(body)), "found_by": "0/", **entry})
+    manifest = {
+        "format": "mixedsched.page/1",
+        "name": "shop",
+        "hosts": HOSTS,
+        "entry": "/",
+        "resources": resources,
+        **more,
+    }
+    (folder / "page.json").write_text(json.dumps(manifest))
+    return load_site(folder)
+
+
+def page(head: str = "", body: str = "") -> str:
+    return f"<!DOCTYPE html><html><head>{head}</head><body>{body}</body></html>"

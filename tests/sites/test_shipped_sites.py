@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from mixedsched.request import ChromiumPriority, Flag, Kind
-from mixedsched.sites import Site, build, list_recipes
+from mixedsched.sites import Site, build, expected_connections, list_recipes, merged
 from mixedsched.sites._padding import pad_jpeg, pad_png, pad_text
 from tests.sites.folders import RECIPES
 
-NAMES = ["agency", "davies-meenan", "paper-kit", "sb-admin"]
+NAMES = ["agency", "davies-meenan", "paper-kit", "sb-admin", "three-hosts"]
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +48,7 @@ def test_a_shipped_site_says_where_it_is_from(sites: dict[str, Site], name: str)
         ("agency", 31, 1635, 3, "/assets/img/header-bg.jpg"),
         ("paper-kit", 36, 4743, 5, "/assets/img/antoine-barres.jpg"),
         ("davies-meenan", 36, 3478, 1, "/visible.jpg"),
+        ("three-hosts", 20, 1048, 2, "/hero.jpg"),
     ],
 )
 def test_pages_have_the_size_their_descriptions_promise(
@@ -132,6 +133,40 @@ def test_davies_meenan_is_the_same_on_every_build(sites: dict[str, Site], tmp_pa
     again = build(recipe, tmp_path, packages_dir)
     for path in again.root.iterdir():
         assert path.read_bytes() == (sites["davies-meenan"].root / path.name).read_bytes()
+
+
+def test_three_hosts_has_its_style_scripts_and_fonts_on_other_hosts(sites: dict[str, Site]) -> None:
+    site = sites["three-hosts"]
+    kinds_by_host = [{item.kind for item in site.page.resources if item.host == host} for host in range(3)]
+    assert kinds_by_host == [
+        {Kind.DOCUMENT, Kind.IMAGE},
+        {Kind.STYLESHEET, Kind.SCRIPT, Kind.IMAGE},
+        {Kind.STYLESHEET, Kind.FONT},
+    ]
+    assert sum(item.chromium_priority is ChromiumPriority.MEDIUM for item in site.page.resources) == 6, (
+        "five hurried images, and the late script"
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_one_connection_serves_each_but_the_one_of_three_hosts(
+    sites: dict[str, Site], name: str, tmp_path: Path
+) -> None:
+    site = sites[name]
+    assert expected_connections(site).count == (2 if name == "three-hosts" else 1)
+    whole = merged(site, tmp_path)
+    assert expected_connections(whole).count == 1
+    assert whole.notes == ()
+
+
+def test_three_hosts_says_when_its_resources_are_found(sites: dict[str, Site]) -> None:
+    site = sites["three-hosts"]
+    html = site.files[0, "/"].read_text()
+    for item in site.page.resources:
+        if item.found_when == "bytes":
+            assert html[: item.found_at_bytes].endswith(f'{item.path}"'), item.id
+    fonts = [item for item in site.page.resources if item.kind is Kind.FONT]
+    assert {item.found_by for item in fonts} == {"style.css"}
 
 
 def test_the_lock_file_pins_exact_versions_and_no_address() -> None:

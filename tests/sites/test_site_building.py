@@ -318,3 +318,27 @@ def test_without_npm_missing_packages_are_an_error_with_the_remedy(
 def test_a_lock_file_is_demanded(tmp_path: Path) -> None:
     with pytest.raises(SiteError, match=r"no readable package-lock\.json"):
         fetch_packages(tmp_path)
+
+
+THREE_HOSTS = """hosts = ["shop.test", "cdn.test", "fonts.test"]
+origins = "merge"
+connections = 1
+
+[recipe]
+kind = "three-hosts"
+"""
+
+
+def test_a_recipe_says_what_becomes_of_its_hosts(tmp_path: Path) -> None:
+    text = recipe_text(contents="").replace('hosts = ["shop.test"]\n\n[recipe]\n', THREE_HOSTS)
+    write_files(tmp_path, {"recipes/shop/site.toml": text})
+    site = build(Recipe.from_file(tmp_path / "recipes/shop/site.toml"), tmp_path / "build", tmp_path)
+    assert (site.origins, site.connections, len(site.hosts)) == ("merge", 1, 3)
+
+
+@pytest.mark.parametrize(("hosts", "kind"), [('"a.test", "b.test"', "davies-meenan"), ('"a.test"', "three-hosts")])
+def test_contents_are_for_so_many_hosts(tmp_path: Path, hosts: str, kind: str) -> None:
+    text = recipe_text(contents=f'kind = "{kind}"\n').replace('"shop.test"', hosts)
+    write_files(tmp_path, {"recipes/shop/site.toml": text})
+    with pytest.raises(SiteError, match=f"contents of kind '{kind}' are for"):
+        Recipe.from_file(tmp_path / "recipes/shop/site.toml")

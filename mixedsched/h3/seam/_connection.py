@@ -18,6 +18,7 @@ from aioquic.quic.stream import QuicStream
 
 from mixedsched.h3.response import Body
 from mixedsched.h3.seam._express import write_response_packets
+from mixedsched.h3.seam._names import note_server_name
 from mixedsched.h3.seam._pacer import FlightPacer
 from mixedsched.h3.seam._probes import packets_to_repeat
 from mixedsched.h3.seam._receiving import receive_plain_datagram
@@ -46,7 +47,8 @@ class ScheduledConnection(QuicConnection):
     sent: told of every STREAM frame of a response that goes into a packet, repeats included. Must not raise.
     discarded: told of every stream that is over, both ways. make_connection_id: makes the connection IDs for the client to
     use, all of the configured length; random ones by default. request_limit: how many requests the client may have open.
-    sends_flights: pace in flights on fast links, for a caller that can send those at once.
+    sends_flights: pace in flights on fast links, for a caller that can send those at once. notes_server_name: keep the host
+    name that the client gives in its handshake, as `server_name`.
     """
 
     def __init__(
@@ -59,9 +61,12 @@ class ScheduledConnection(QuicConnection):
         make_connection_id: Callable[[], bytes] | None = None,
         request_limit: int | None = None,
         sends_flights: bool = False,
+        notes_server_name: bool = False,
         **arguments: Any,
     ) -> None:
         self._make_connection_id = make_connection_id
+        self._notes_server_name = notes_server_name
+        self.server_name: str | None = None
         self._service = ServiceQueue(self, scheduler)  # before aioquic's constructor, which assigns _streams_queue
         self.sent = sent
         self.discarded = discarded
@@ -83,6 +88,14 @@ class ScheduledConnection(QuicConnection):
             self._local_max_streams_bidi.value = self._local_max_streams_bidi.sent = request_limit
         if sends_flights:
             self._loss._pacer = FlightPacer(max_datagram_size=configuration.max_datagram_size)
+
+    def _initialize(self, peer_cid: bytes) -> None:
+        super()._initialize(peer_cid)
+        if self._notes_server_name:
+            note_server_name(self.tls, self._note_server_name)
+
+    def _note_server_name(self, name: str | None) -> None:
+        self.server_name = name
 
     def _replenish_connection_ids(self) -> None:
         first_new = len(self._host_cids)
@@ -183,6 +196,11 @@ class ScheduledConnection(QuicConnection):
     def credit_bytes(self) -> int:
         """What the peer's connection flow control still lets us send."""
         return self._remote_max_data - self._remote_max_data_used
+
+    @property
+    def is_probing(self) -> bool:
+        """Whether a probe timeout has passed since the peer last acknowledged something (RFC 9002 section 6.2)."""
+        return self._loss._pto_count > 0
 
     @property
     def request_stream_limit(self) -> int:

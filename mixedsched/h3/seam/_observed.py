@@ -16,7 +16,7 @@ from mixedsched.schedulers.sequential import Sequential
 
 MAX_ACK_DELAY_S = 0.025  # what aioquic announces, the default of RFC 9000
 
-Received = Callable[[int, list[tuple[int, int, int]]], None]
+Received = Callable[[int, list[tuple[int, int, int]]], object]
 """(packet number, its STREAM frames as (stream ID, offset, size of the data in bytes))"""
 
 

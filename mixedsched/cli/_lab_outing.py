@@ -1,0 +1,123 @@
+"""What `lab run` is asked to do, and whether that makes sense: asked before anything is set up."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import socket
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from mixedsched import catalog
+from mixedsched.cli._aside import aside
+from mixedsched.emulator.backend import Address
+from mixedsched.emulator.backends import BackendName
+from mixedsched.emulator.netns.topology import SERVER_HOST
+from mixedsched.errors import UsageError
+from mixedsched.profile import Profile
+from mixedsched.schedulers import SCHEMES
+from mixedsched.scheme import configure
+
+_NEED_SERVER = ("{server}", "{port}")  # marks in a command that only a server fills in
+_PACKET_LOGS = ("down.jsonl", "up.jsonl")
+
+
+@dataclass(frozen=True, slots=True)
+class Outing:
+    """What is to run, over what. site or server: what is at the other end; neither is needed where there are namespaces."""
+
+    backend: str
+    profile: Profile
+    seed: int
+    command: tuple[str, ...]
+    site: str | None = None
+    scheme: str = "eps"
+    server: Address | None = None
+    server_command: str | None = None
+    packet_log: Path | None = None
+
+    @property
+    def server_words(self) -> list[str]:
+        """The command that starts the server, word by word; none without one. Raises UsageError if a quote is left open."""
+        try:
+            return shlex.split(self.server_command or "")
+        except ValueError as error:
+            raise UsageError("--server-command cannot be read", why=str(error), fix="close its quotes") from error
+
+
+def checked(outing: Outing) -> Outing:
+    """The same with the server's host as an address. Raises UsageError for what makes no sense, and the errors of the site."""
+    _check_ends(outing)
+    if shutil.which(outing.command[0]) is None:
+        raise UsageError(f"there is no command '{outing.command[0]}'", fix="check its name, or give its path")
+    if outing.packet_log is not None:
+        _check_packet_log(outing.packet_log, outing.backend)
+    if outing.site is not None:
+        _check_site(outing.site, outing.scheme)
+    if outing.server is not None:
+        return replace(outing, server=_reachable(outing.server, outing.backend))
+    return outing
+
+
+def _check_ends(outing: Outing) -> None:
+    if outing.site is not None and (outing.server is not None or outing.server_command is not None):
+        raise UsageError("--site and a server of yours cannot both be at the other end", fix="leave one of them out")
+    if outing.server_command is not None and outing.server is None:
+        raise UsageError("--server-command needs --server", fix="say with --server HOST:PORT where it will listen")
+    if outing.server_command is not None and not outing.server_words:
+        raise UsageError("--server-command is empty", fix="leave it out if the server runs already")
+    has_server = outing.site is not None or outing.server is not None
+    if not has_server and outing.backend == BackendName.RELAY:
+        raise UsageError(
+            "the relay needs to know its server",
+            why="it stands before one",
+            fix="give --site SITE or --server HOST:PORT",
+        )
+    if not has_server and any(mark in word for word in outing.command for mark in _NEED_SERVER):
+        raise UsageError("there is no server to fill in", fix="give --site SITE or --server HOST:PORT")
+
+
+def _check_packet_log(folder: Path, backend: str) -> None:
+    if backend != BackendName.RELAY:
+        raise UsageError(f"{backend} keeps no log of packets", fix="use --backend relay, which does")
+    there = [name for name in _PACKET_LOGS if (folder / name).exists()]
+    if there:
+        raise UsageError(
+            f"there is a packet log in {folder} already",
+            why=f"{' and '.join(there)} would be overwritten",
+            fix="name another folder, or remove it",
+        )
+
+
+def _check_site(site: str, scheme: str) -> None:
+    """As `serve` would; it builds a bundled site that is used for the first time."""
+
+    def open_it() -> None:
+        from mixedsched.cli._sites import (
+            open_site,  # in the child: reading sites takes libraries that nothing else here does
+        )
+
+        open_site(site)
+
+    configure(scheme, SCHEMES, catalog.load_mapping)
+    aside(open_it)
+
+
+def _reachable(server: Address, backend: str) -> Address:
+    """Where the link can lead to, with the host as an IP address."""
+    host, port = server
+    if backend != BackendName.RELAY:
+        if host != SERVER_HOST:
+            raise UsageError(
+                f"{host} cannot be reached through {backend}",
+                why=f"nothing leaves its namespaces, and the server's has only the address {SERVER_HOST}",
+                fix=f"let the server listen at {SERVER_HOST}, started by --server-command, or use --backend relay",
+            )
+        return server
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)
+    except (OSError, UnicodeError) as error:
+        why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise UsageError(f"there is no host '{host}'", why=why, fix="check --server") from error
+    found.sort(key=lambda entry: entry[0] != socket.AF_INET)  # a name may have both; fewer servers listen on IPv6 alone
+    return str(found[0][4][0]), port

@@ -1,0 +1,237 @@
+"""`lab`: an emulated network for any program, not only for what this project measures."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from mixedsched import catalog
+from mixedsched.cli import _lab_check
+from mixedsched.cli._console import err, out
+from mixedsched.cli._lab_outing import Outing
+from mixedsched.cli._lab_run import carry_out, counters_text
+from mixedsched.cli._lab_server import parse_address
+from mixedsched.cli._output import Json, say_json
+from mixedsched.emulator.backends import BackendName
+from mixedsched.emulator.child_talk import raise_told_error
+from mixedsched.emulator.keeper import forget_dead_lab, refuse_second_lab, standing_lab
+from mixedsched.emulator.kernel.namespaces import existing_namespaces, ownerships, require_privilege, sweep
+from mixedsched.emulator.kernel.shaping import shape
+from mixedsched.errors import MixedschedError, UsageError
+from mixedsched.profile_words import direction_text
+
+_BackendOption = Annotated[
+    BackendName,
+    typer.Option(
+        help="Who emulates the network: relay needs no privilege; netns uses this kernel's tbf and netem; vm those of a router."
+    ),
+]
+_LinkOption = Annotated[str, typer.Option(help="Network profile, by name or file.", metavar="L")]
+_SeedOption = Annotated[int, typer.Option(help="Seed of losses and jitter, where the back end takes one.")]
+
+lab = typer.Typer(
+    help="Emulated networks for any program: run a command over one, or leave one up.",
+    epilog="Example: mixedsched lab run --backend netns --link 4g -- ping -c 3 {host}",
+    no_args_is_help=True,
+)
+
+
+def register(app: typer.Typer) -> None:
+    lab.command(
+        epilog="Example: mixedsched lab run --backend netns --link 4g --site agency -- my-client {server}",
+        context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+    )(run)
+    lab.command(epilog="Example: mixedsched lab up --backend netns --link 4g")(up)
+    lab.command(epilog="Example: mixedsched lab down")(down)
+    lab.command(epilog="Example: mixedsched lab status --json")(status)
+    _lab_check.register(lab)
+    app.add_typer(lab, name="lab")
+
+
+def run(
+    command: Annotated[
+        list[str],
+        typer.Argument(
+            help="What to run where the client is; {server}, {host} and {port} in it are filled in.",
+            metavar="-- COMMAND",
+        ),
+    ],
+    backend: _BackendOption = BackendName.RELAY,
+    link: _LinkOption = "4g",
+    seed: _SeedOption = 1,
+    site: Annotated[
+        str | None, typer.Option(help="Serve this site at the other end: a bundled one, or a folder.", metavar="SITE")
+    ] = None,
+    scheme: Annotated[str, typer.Option(help="Delivery scheme for --site.", metavar="S")] = "eps",
+    server: Annotated[
+        str | None, typer.Option(help="A server of yours at the other end, instead of --site.", metavar="HOST:PORT")
+    ] = None,
+    server_command: Annotated[
+        str | None,
+        typer.Option(help="Starts that server, where it shall run; the same words are filled in.", metavar="COMMAND"),
+    ] = None,
+    packet_log: Annotated[
+        Path | None, typer.Option(help="Folder for a log of each packet's fate; relay only.", metavar="DIR")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Run a command over an emulated network, then take the network down; passes the command's exit code on.
+
+    The command also finds the server in MIXEDSCHED_SERVER, MIXEDSCHED_SERVER_HOST and MIXEDSCHED_SERVER_PORT, and with --site
+    the digest of its certificate's key in MIXEDSCHED_SPKI_SHA256. What the link counted is said at the end, on stderr;
+    with --json as the last line on stdout. If the link or the server stops before its time, the exit code is 1 unless the
+    command's own tells of a failure.
+    """
+    outing = Outing(
+        backend=backend.value,
+        profile=catalog.load_profile(link),
+        seed=seed,
+        command=tuple(command),
+        site=site,
+        scheme=scheme,
+        server=None if server is None else parse_address(server),
+        server_command=server_command,
+        packet_log=packet_log,
+    )
+    result = carry_out(outing, say_note=_say_note)
+    if as_json:
+        say_json(result.facts())
+    else:
+        for side in ("down", "up"):
+            err.print(f"{side}: {counters_text(result.counters.get(side, {}))}", soft_wrap=True)
+    for failure in result.failures:
+        err.print(f"[bold red]error:[/] {escape(failure)}", soft_wrap=True)
+    raise typer.Exit(result.exit_code)
+
+
+def up(
+    backend: _BackendOption = BackendName.NETNS,
+    link: _LinkOption = "4g",
+    seed: _SeedOption = 1,
+    as_json: Json = False,
+) -> None:
+    """Set a network up and leave it up, until `mixedsched lab down`."""
+    if backend is BackendName.RELAY:
+        raise UsageError(
+            "the relay has nothing to leave up",
+            why="it stands before one server while one command runs",
+            fix="use `lab run --backend relay`, or leave netns or vm up",
+        )
+    profile = catalog.load_profile(link)
+    shape(profile)
+    require_privilege()
+    refuse_second_lab()  # before it takes time; the keeper asks again when it has one to note
+    lab_up = _start_keeper({"backend": backend.value, "profile": profile.facts(), "name": profile.name, "seed": seed})
+    if as_json:
+        say_json(lab_up)
+        return
+    out.print(f"[bold]{escape(profile.name)}[/] is up in {backend.value}")
+    out.print(f"  down: {direction_text(profile.down)}", soft_wrap=True)
+    out.print(f"  up: {direction_text(profile.up)}", soft_wrap=True)
+    _say_standing(lab_up)
+
+
+def down(as_json: Json = False) -> None:
+    """Take down what `lab up` left up, and what any lab left that was killed."""
+    standing = standing_lab()
+    gone: list[str] = []
+    if standing is not None or _may_look():
+        require_privilege()
+        before = existing_namespaces()
+        if standing is not None:
+            standing.stop()
+        forget_dead_lab()
+        sweep()
+        after = set(existing_namespaces())
+        gone = [name for name in before if name not in after]
+    if as_json:
+        say_json({"removed": gone})
+    else:
+        out.print(f"removed: {', '.join(gone)}" if gone else "nothing was up", soft_wrap=True)
+
+
+def status(as_json: Json = False) -> None:
+    """List the lab that is up, namespaces in use, and what killed labs left."""
+    facts = _status_facts()
+    if as_json:
+        say_json(facts)
+        return
+    if facts["up"] is None:
+        out.print("no lab is up")
+    else:
+        out.print(f"[bold]{escape(facts['up']['link'])}[/] is up in {facts['up']['backend']}")
+        _say_standing(facts["up"])
+    for owned in facts["in_use"]:
+        out.print(f"in use by process {owned['pid']} ({escape(owned['about'])}): {', '.join(owned['namespaces'])}")
+    if facts["leftovers"]:
+        out.print(
+            f"named like ours, owned by no lab: {', '.join(facts['leftovers'])}; "
+            "`mixedsched lab down` removes those whose process has ended",
+            soft_wrap=True,
+        )
+
+
+def _status_facts() -> dict[str, Any]:
+    standing = standing_lab()
+    living = [ownership for ownership in ownerships() if ownership.owner.is_alive]
+    in_use = [{"pid": item.owner.pid, "about": item.about, "namespaces": list(item.namespaces)} for item in living]
+    owned = {name for item in living for name in item.namespaces}
+    existing = existing_namespaces() if _may_look() else []
+    return {
+        "up": None if standing is None else standing.facts(),
+        "in_use": in_use,
+        "leftovers": [name for name in existing if name not in owned],
+    }
+
+
+def _may_look() -> bool:
+    """Whether there can be namespaces to look for here."""
+    try:
+        require_privilege()
+    except MixedschedError:
+        return False
+    return True
+
+
+def _start_keeper(settings: dict[str, Any]) -> dict[str, Any]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mixedsched.emulator.keeper"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        with process.stdin, process.stdout:
+            process.stdin.write(json.dumps(settings).encode() + b"\n")
+            process.stdin.flush()
+            answer = process.stdout.read()  # to its end: the keeper lets go of its output once the lab is up
+    except BaseException:
+        process.terminate()
+        process.wait()
+        raise
+    if not answer.strip():
+        raise MixedschedError("the lab did not come up", why="the process that keeps it has stopped; see above")
+    told: dict[str, Any] = json.loads(answer)
+    raise_told_error(told)
+    facts: dict[str, Any] = told["standing"]
+    return facts
+
+
+def _say_standing(facts: dict[str, Any]) -> None:
+    for note in facts["notes"]:
+        _say_note(note)
+    out.print("where the client is:", " ".join(facts["client_prefix"]), "COMMAND", soft_wrap=True, markup=False)
+    out.print("where the server is:", " ".join(facts["server_prefix"]), "COMMAND", soft_wrap=True, markup=False)
+    out.print(f"servers must listen at {facts['server_host']}; `mixedsched lab down` takes it down", soft_wrap=True)
+
+
+def _say_note(note: str) -> None:
+    err.print(f"note: {escape(note)}", style="yellow", soft_wrap=True)

@@ -1,0 +1,240 @@
+"""`netlog`: what a browser's own log tells of a page load over HTTP/3."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich import box
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from mixedsched.browser.netlog import NetLog, QuicSession, StreamArrival, StreamRequest, read_netlog
+from mixedsched.cli._console import out
+from mixedsched.cli._output import Json, printable, say_json
+from mixedsched.errors import InputError
+from mixedsched.units import format_bytes, format_ms
+
+_UNKNOWN = "–"
+_STANDARD_INPUT = Path("/dev/stdin")
+
+
+def register(app: typer.Typer) -> None:
+    app.command(epilog="Example: mixedsched netlog net.json --json")(netlog)
+
+
+def netlog(
+    file: Annotated[
+        Path, typer.Argument(help="A log that Chromium wrote with --log-net-log; - for standard input.", metavar="FILE")
+    ],
+    as_json: Json = False,
+) -> None:
+    """Read Chromium's NetLog: connections and why they were opened, head-of-line blocking, losses, the order of arrival.
+
+    Logs that a killed browser left open are read as far as they go.
+    """
+    if str(file) == "-":
+        file = _STANDARD_INPUT
+    log = read_netlog(file)
+    if not log.connections:
+        raise _no_connection(file, log)
+    if as_json:
+        say_json(_facts(file, log))
+        return
+    _say_summary(file, log)
+    out.print(_connection_table(log))
+    for session in log.sessions:
+        out.print(Text(f"#{session.source_id} {_reason(session)}: {printable(session.why)}", style="dim"))
+    out.print()
+    out.print(_stream_table(log))
+
+
+def _no_connection(file: Path, log: NetLog) -> InputError:
+    """A log without any HTTP/3: no figure of it would mean anything."""
+    if log.sessions:
+        failed = log.sessions[-1]
+        details = f" ({printable(failed.closing.details)})" if failed.closing else ""
+        many = len(log.sessions)
+        what = "one attempt did not get through," if many == 1 else f"{many} attempts did not get through, the last one"
+        why = f"{what} to {printable(failed.host)}{details}"
+    elif log.http2_hosts:
+        why = f"the page came over HTTP/2, from {printable(', '.join(log.http2_hosts))}"
+    else:
+        why = "there is no QUIC session in it" + (", and its end is missing" if log.truncated else "")
+    return InputError(
+        f"{file} shows no HTTP/3 connection", why=why, fix="start Chromium with --origin-to-force-quic-on=HOST:443"
+    )
+
+
+def _facts(file: Path, log: NetLog) -> dict[str, Any]:
+    requests = {(item.session, item.stream_id): item for item in log.requests}
+    return {
+        "file": str(file),
+        "chromium_version": log.chromium_version,
+        "truncated": log.truncated,
+        "unavailable": list(log.unavailable),
+        "hol_bytes": log.hol_bytes,
+        "connection_hol_bytes": log.connection_hol_bytes,
+        "packets_seen": log.packets_seen,
+        "packets_lost": log.packets_lost,
+        "connections": [_connection_facts(session) for session in log.sessions],
+        "streams": [_stream_facts(item, requests.get((item.session, item.stream_id))) for item in log.streams],
+    }
+
+
+def _connection_facts(session: QuicSession) -> dict[str, Any]:
+    closing = session.closing
+    return {
+        "id": session.source_id,
+        "host": session.host,
+        "used": session.is_used,
+        "established": session.established,
+        "reason": session.reason.value,
+        "why": session.why,
+        "pooled_with": session.pooled_with,
+        "privacy_mode": session.privacy_mode,
+        "network_anonymization_key": session.network_anonymization_key,
+        "opened_ms": session.opened_ms,
+        "closed_ms": closing.time_ms if closing else None,
+        "close_details": closing.details if closing else None,
+        "close_error": closing.error if closing else None,
+        "closed_by_peer": closing.from_peer if closing else None,
+        "hol_bytes": session.hol_bytes,
+        "connection_hol_bytes": session.connection_hol_bytes,
+        "packets_seen": session.packets_seen,
+        "packets_lost": session.packets_lost,
+        "packets_received": session.packets_received,
+        "packets_sent": session.packets_sent,
+        "packets_declared_lost": session.packets_declared_lost,
+    }
+
+
+def _stream_facts(stream: StreamArrival, request: StreamRequest | None) -> dict[str, Any]:
+    return {
+        "connection": stream.session,
+        "stream_id": stream.stream_id,
+        "authority": request.authority if request else None,
+        "path": request.path if request else None,
+        "priority": request.priority if request else None,
+        "priority_updates": list(request.priority_updates) if request else [],
+        "requested_ms": request.sent_ms if request else None,
+        "first_byte_ms": stream.first_byte_ms,
+        "last_byte_ms": stream.last_byte_ms,
+        "received_bytes": stream.received_bytes,
+        "frames": stream.frames,
+        "hol_bytes": stream.hol_bytes,
+        "headers": [list(header) for header in request.headers] if request else [],
+    }
+
+
+def _say_summary(file: Path, log: NetLog) -> None:
+    connections = f"{len(log.connections)} connection{'s' if len(log.connections) != 1 else ''}"
+    version = f"Chromium {printable(log.chromium_version)}" if log.chromium_version else "unknown browser"
+    out.print(f"[bold]{escape(str(file))}[/]: {escape(version)}, {connections}", soft_wrap=True)
+    if log.truncated:
+        out.print("[yellow]the end of the log is missing: figures hold as far as it goes[/]")
+    if log.unavailable:
+        out.print(f"[yellow]this browser's log does not tell: {', '.join(log.unavailable)}[/]")
+    out.print(
+        f"head-of-line blocking: {_bytes(log.hol_bytes)} within streams; an ordered transport would have held back "
+        f"{_bytes(log.connection_hol_bytes)} (estimate)",
+        soft_wrap=True,
+    )
+    out.print(
+        f"packets from the server: {_number(log.packets_seen)} seen, {_lost(log.packets_seen, log.packets_lost)}\n"
+    )
+
+
+def _lost(seen: int | None, lost: int | None) -> str:
+    if seen is None or lost is None or not seen:
+        return f"{_number(lost)} lost"
+    return f"{lost} lost ({lost / (seen + lost) * 100:.1f} %)"
+
+
+def _table(title: str, columns: str, right: set[str]) -> Table:
+    table = Table(title=title, title_justify="left", box=box.SIMPLE, pad_edge=False)
+    for name in columns.split(", "):
+        table.add_column(name, justify="right" if name in right else "left", overflow="fold")
+    return table
+
+
+def _connection_table(log: NetLog) -> Table:
+    table = _table(
+        "connections, in order of opening",
+        "id, host, opened, privacy mode, packets, lost, HOL, end",
+        {"id", "opened", "packets", "lost", "HOL"},
+    )
+    for session in log.sessions:
+        table.add_row(
+            f"#{session.source_id}",
+            Text(printable(session.host)),
+            format_ms(session.opened_ms),
+            Text(printable(session.privacy_mode or _UNKNOWN)),
+            _number(session.packets_seen),
+            _number(session.packets_lost),
+            _bytes(session.hol_bytes),
+            Text(_end(session)),
+        )
+    return table
+
+
+def _reason(session: QuicSession) -> str:
+    return session.reason.value.replace("_", " ")
+
+
+def _end(session: QuicSession) -> str:
+    if not session.established:
+        prefix = "never established: "
+    elif session.pooled_with is not None:
+        return f"closed for #{session.pooled_with}"
+    else:
+        prefix = ""
+    closing = session.closing
+    return prefix + (
+        f"{format_ms(closing.time_ms)}, {printable(closing.details or closing.error)}" if closing else "open"
+    )
+
+
+def _stream_table(log: NetLog) -> Table:
+    several = len(log.connections) > 1
+    table = _table(
+        "streams, in order of arrival",
+        ("connection, " if several else "") + "stream, first byte, last byte, bytes, HOL, header, updates, path",
+        {"connection", "stream", "first byte", "last byte", "bytes", "HOL"},
+    )
+    requests = {(item.session, item.stream_id): item for item in log.requests}
+    for stream in log.streams:
+        request = requests.get((stream.session, stream.stream_id))
+        table.add_row(
+            *([f"#{stream.session}"] if several else []),
+            str(stream.stream_id),
+            _time(stream.first_byte_ms),
+            _time(stream.last_byte_ms),
+            format_bytes(stream.received_bytes),
+            _bytes(stream.hol_bytes),
+            Text(printable(request.priority or _UNKNOWN) if request else ""),
+            Text(printable(" → ".join(request.priority_updates) or _UNKNOWN) if request else ""),
+            Text(_name(stream, request, log.connections[0].host)),
+        )
+    return table
+
+
+def _name(stream: StreamArrival, request: StreamRequest | None, first_host: str) -> str:
+    if request is None:
+        return "(request not in the log)" if stream.is_request else "(control or QPACK)"
+    host = "" if request.authority == first_host else request.authority
+    return printable(f"{host}{request.path}")
+
+
+def _bytes(size_bytes: int | None) -> str:
+    return _UNKNOWN if size_bytes is None else format_bytes(size_bytes)
+
+
+def _number(count: int | None) -> str:
+    return _UNKNOWN if count is None else str(count)
+
+
+def _time(time_ms: float | None) -> str:
+    return _UNKNOWN if time_ms is None else format_ms(time_ms)

@@ -1,0 +1,73 @@
+"""Lighthouse and one real page load."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from mixedsched import catalog
+from mixedsched.browser import LighthouseRunner, PageLoadFailed
+from mixedsched.doctor._check import Check
+from mixedsched.errors import MissingPartError, MixedschedError
+from mixedsched.experiment.lab import Lab, Scene
+from mixedsched.experiment.model import Arm, Run, RunStatus
+from mixedsched.sites import Site, expected_connections
+
+_MAX_CONNECTIONS = 3  # Chromium's privacy modes: first party, third party, without credentials
+
+
+async def prove_runner() -> str:
+    try:
+        async with LighthouseRunner(catalog.home() / "lighthouse-runner") as runner:
+            versions = await runner.versions()
+    except PageLoadFailed as error:
+        raise MissingPartError(
+            "the lighthouse-runner does not answer", why=error.detail, fix="run `make setup`"
+        ) from error
+    return f"Lighthouse {versions.lighthouse}, Chromium {versions.chromium}, Node {versions.node}"
+
+
+def prove_page_load(open_site: Callable[[], Site]) -> Iterator[Check]:
+    """One real page load through server, relay and browser."""
+    try:
+        site = open_site()
+        run = asyncio.run(_load(site))
+    except MixedschedError as error:
+        yield Check("page load", False, str(error), error.fix, isinstance(error, MissingPartError))
+        return
+    if run.status is RunStatus.FAILED:
+        yield Check(
+            "page load", False, run.reason, "read what Chromium says: start it by hand with --headless --dump-dom"
+        )
+        return
+    metrics = run.page_load["metrics"]
+    told = f"{site.name} with six metrics, LCP {metrics['lcp_ms']:.0f} ms, in {run.cost_s:.1f} s"
+    if run.reason:
+        told = f"{site.name} was loaded, but would not count: {run.reason}"
+    yield Check(
+        "page load", run.status is RunStatus.OK, told, "stop what else is running on this machine, and try again"
+    )
+    requests = run.page_load["requests"]
+    over_h3 = sum(1 for request in requests if request["protocol"] == "h3")
+    yield Check(
+        "HTTP/3 only",
+        over_h3 == len(requests),
+        f"{over_h3} of {len(requests)} requests over h3",
+        "another program may answer for the site's host; close other proxies and VPNs",
+    )
+    yield Check(
+        "connections",
+        1 <= run.connections <= _MAX_CONNECTIONS,
+        f"{run.connections} QUIC connection{'s' if run.connections != 1 else ''}",
+        "see docs/measuring.md on how Chromium splits a page over connections",
+    )
+
+
+async def _load(site: Site) -> Run:
+    arm = Arm("eps", "eps")
+    scene = Scene(site.name, site.url, site.hosts, catalog.load_profile("cdn"), "mobile", expected_connections(site))
+    with tempfile.TemporaryDirectory(prefix="mixedsched-doctor-") as folder:
+        async with Lab(scene, [arm], Path(folder)) as lab:
+            return await lab.run(arm=arm.label, block=1, attempt=1, position=0, link_seed=1)

@@ -1,0 +1,1 @@
+"""What netns and vm share: namespaces that never outlive their owner, and profiles as words for tc."""

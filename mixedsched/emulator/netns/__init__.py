@@ -1,0 +1,1 @@
+"""The kernel's own tbf and netem between network namespaces."""

@@ -1,0 +1,1 @@
+"""Probes that measure whether a network does what its profile says."""

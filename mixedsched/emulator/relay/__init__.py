@@ -1,0 +1,1 @@
+"""The userspace UDP relay; needs no privilege and repeats exactly."""

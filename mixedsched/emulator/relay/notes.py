@@ -1,0 +1,48 @@
+"""What the kernel notes beside each datagram: when it came in, and how many found no room in the socket before it."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import struct
+import sys
+import time
+from collections.abc import Sequence
+
+Note = tuple[int, int, bytes]  # level, kind, what it says: as recvmsg() gives them
+
+NOTES_BYTES = 128  # room for all of them
+
+# The socket module has no names for them; values of Linux.
+_SO_TIMESTAMPNS = 35
+_SO_RXQ_OVFL = 40
+_OPTIONS = (_SO_TIMESTAMPNS, _SO_RXQ_OVFL) if sys.platform == "linux" else ()
+_TIMESPEC = struct.Struct("@ll")
+_COUNT = struct.Struct("@I")
+_MAX_AGE_NS = 1_000_000_000  # more than that is not waiting in a socket, but somebody setting the clock
+
+
+def ask_for_notes(sock: socket.socket) -> None:
+    """Have the kernel make its notes, where it can."""
+    for option in _OPTIONS:
+        with contextlib.suppress(OSError):
+            sock.setsockopt(socket.SOL_SOCKET, option, 1)
+
+
+def waited_ns(notes: Sequence[Note]) -> int:
+    """How long a datagram that was read just now has waited in its socket; 0 where the kernel does not say."""
+    for level, kind, note in notes:
+        if kind == _SO_TIMESTAMPNS and level == socket.SOL_SOCKET:
+            seconds, nanoseconds = _TIMESPEC.unpack(note)
+            waited: int = time.time_ns() - seconds * 1_000_000_000 - nanoseconds
+            return min(max(0, waited), _MAX_AGE_NS)
+    return 0
+
+
+def missed_before(notes: Sequence[Note]) -> int:
+    """How many datagrams found no room in this socket before this one, since it was opened; the kernel notes no 0."""
+    for level, kind, note in notes:
+        if kind == _SO_RXQ_OVFL and level == socket.SOL_SOCKET:
+            missed: int = _COUNT.unpack(note)[0]
+            return missed
+    return 0

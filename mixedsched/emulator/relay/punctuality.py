@@ -1,0 +1,65 @@
+"""How well the relay kept its schedule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+LATE_US = 1000  # a packet delivered later than this after its time counts as late; so does a timer
+_LONGEST_COUNTED_US = 10_000
+
+
+class Lateness:
+    """Counts packets by how late they were, to the microsecond; all beyond 10 ms count as one kind."""
+
+    def __init__(self) -> None:
+        self.worst_us = 0
+        self._packets = [0] * (_LONGEST_COUNTED_US + 1)
+
+    def note(self, late_us: int) -> None:
+        """A packet was delivered so long after its time."""
+        if late_us > self.worst_us:
+            self.worst_us = late_us
+        self._packets[min(late_us, _LONGEST_COUNTED_US)] += 1
+
+    @property
+    def delivered(self) -> int:
+        return sum(self._packets)
+
+    @property
+    def late(self) -> int:
+        """Packets over LATE_US late."""
+        return sum(self._packets[LATE_US + 1 :])
+
+    def quantile_us(self, share: float) -> int:
+        """At least this share of the packets was no later. 0 without packets; the worst if that is beyond what is counted."""
+        needed, seen = share * self.delivered, 0
+        for late_us, packets in enumerate(self._packets):
+            seen += packets
+            if seen >= needed and late_us < _LONGEST_COUNTED_US:
+                return late_us
+        return self.worst_us
+
+    def facts(self) -> dict[str, int]:
+        return {
+            "delivered": self.delivered,
+            "late": self.late,
+            "p50_us": self.quantile_us(0.5),
+            "p99_us": self.quantile_us(0.99),
+            "worst_us": self.worst_us,
+        }
+
+
+def punctuality(down: Lateness, up: Lateness, late_timers: int) -> dict[str, Any]:
+    """As JSON. delivered: packets; late: those over LATE_US late; worst_us: the latest; each direction by itself too.
+
+    late_timers: how often the relay was woken over LATE_US after the time it had asked for: the machine was busy with others.
+    A packet that is late without that was held up by too many packets before it.
+    """
+    return {
+        "delivered": down.delivered + up.delivered,
+        "late": down.late + up.late,
+        "worst_us": max(down.worst_us, up.worst_us),
+        "late_timers": late_timers,
+        "down": down.facts(),
+        "up": up.facts(),
+    }

@@ -1,0 +1,35 @@
+"""The vm back end: the kernel's tbf and netem inside a router in a virtual machine, for kernels without netem."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from mixedsched.emulator.kernel.namespaces import require_privilege
+from mixedsched.emulator.kernel.shaping import shape
+from mixedsched.emulator.netns.backend import NetnsBackend, owned_testbed
+from mixedsched.emulator.vm.image import ready_image
+from mixedsched.emulator.vm.machine import require_qemu
+from mixedsched.profile import Profile
+
+
+@asynccontextmanager
+async def vm_backend(profile: Profile) -> AsyncIterator[NetnsBackend]:
+    """Start the router between two namespaces; it goes with the `async with`, and also if this process is killed.
+
+    Builds the router's image first where it is missing. Raises MissingPartError without QEMU, the privilege or the
+    packages, UsageError for what no kernel can emulate.
+    """
+    shape(profile)  # what cannot be, is refused before anything is set up
+    require_privilege()
+    require_qemu()
+    await asyncio.to_thread(ready_image, _tell)
+    async with owned_testbed("vm", profile, "the router VM could not be started") as backend:
+        yield backend
+
+
+def _tell(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()

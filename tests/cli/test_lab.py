@@ -1,0 +1,309 @@
+"""`lab`: any command over an emulated network, and a network that stays up."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mixedsched.cli._lab_server import _has_udp_port, ends_with_us, listed_words, parse_address
+from mixedsched.emulator.keeper import standing_lab
+from mixedsched.emulator.kernel.registry import read_ownerships
+from mixedsched.errors import UsageError
+from tests.emulator.privileged import eventually, has_left_nothing, needs_namespaces
+
+MIXEDSCHED = [sys.executable, "-m", "mixedsched"]
+
+# A server that answers each datagram with itself, and a client that says what it got.
+ECHO = """
+import socket, sys
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+    sock.bind((sys.argv[1], int(sys.argv[2])))
+    while True:
+        data, client = sock.recvfrom(2000)
+        sock.sendto(data, client)
+"""
+CALLER = """
+import socket, sys
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+    sock.settimeout(10)
+    sock.sendto(b"hello", (sys.argv[1], int(sys.argv[2])))
+    print(sock.recv(100).decode())
+"""
+# Says where it runs, then waits: for tests that end it.
+WAITER = "import os, sys, time; print(os.getpid(), os.readlink('/proc/self/ns/net'), flush=True); time.sleep(600)"
+
+
+def lab(*words: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*MIXEDSCHED, "lab", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env={**os.environ, **(env or {})},
+    )
+
+
+def free_udp_port() -> int:
+    import socket
+
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        sock.bind(("127.0.0.1", 0))
+        port: int = sock.getsockname()[1]
+        return port
+
+
+@pytest.fixture(scope="module")
+def echo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("lab") / "echo.py"
+    path.write_text(ECHO)
+    return path
+
+
+@needs_namespaces
+def test_it_passes_the_commands_exit_code_on_and_leaves_nothing() -> None:
+    done = lab("run", "--backend", "netns", "--link", "fiber", "--", "sh", "-c", "echo at {host}; ip netns id; exit 7")
+    assert done.returncode == 7
+    lines = done.stdout.splitlines()
+    assert lines[0] == "at 198.18.0.1"
+    owner = int(lines[1].split("-")[1])
+    assert lines[1] == f"mixedsched-{owner}-client"
+    assert has_left_nothing(owner)
+    assert "down: 0 packets" in done.stderr
+
+
+@needs_namespaces
+def test_a_server_of_the_users_runs_where_the_server_is(echo: Path) -> None:
+    done = lab(
+        *("run", "--backend", "netns", "--link", "fiber", "--json", "--server", "198.18.0.1:7007"),
+        *("--server-command", f"{sys.executable} {echo} {{host}} {{port}}"),
+        *("--", sys.executable, "-c", CALLER, "{host}", "{port}"),
+    )
+    assert done.returncode == 0, done.stderr
+    hello, facts = done.stdout.splitlines()
+    assert hello == "hello"
+    told: dict[str, Any] = json.loads(facts)
+    assert (told["backend"], told["link"], told["exit_code"]) == ("netns", "fiber", 0)
+    assert [told["counters"][side]["packets"] for side in ("down", "up")] == [1, 1]
+    assert told["counters"]["up"]["size_bytes"] == 5 + 28
+
+
+def test_the_relay_stands_before_a_server_of_the_users(echo: Path) -> None:
+    port = free_udp_port()
+    done = lab(
+        *("run", "--backend", "relay", "--link", "fiber", "--json", "--server", f"127.0.0.1:{port}"),
+        *("--server-command", f"{sys.executable} {echo} {{host}} {{port}}"),
+        *("--", sys.executable, "-c", CALLER, "{host}", "{port}"),
+    )
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout.splitlines()[1])
+    assert [told["counters"][side]["packets"] for side in ("down", "up")] == [1, 1]
+
+
+@pytest.mark.parametrize("backend", ["relay", pytest.param("netns", marks=needs_namespaces)])
+def test_a_site_is_served_and_the_command_finds_it(backend: str, tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text("<p>hello")
+    script = "echo $MIXEDSCHED_SERVER {server} $MIXEDSCHED_SERVER_HOST:$MIXEDSCHED_SERVER_PORT $MIXEDSCHED_SPKI_SHA256"
+    done = lab("run", "--backend", backend, "--link", "fiber", "--site", str(tmp_path), "--", "sh", "-c", script)
+    assert done.returncode == 0, done.stderr
+    told, filled, parts, key = done.stdout.split()
+    assert told == filled == parts
+    assert told.startswith({"relay": "127.0.0.1:", "netns": "198.18.0.1:"}[backend])
+    assert len(key) == 44
+
+
+@contextmanager
+def waiting_lab() -> Iterator[tuple[subprocess.Popen[str], int, int]]:
+    """`lab run` with a command that waits, the command's process ID, and the owner of the namespaces."""
+    words = ["lab", "run", "--backend", "netns", "--link", "fiber", "--", "sh", "-c"]
+    script = f'ip netns id; exec {sys.executable} -c "$0"'
+    with subprocess.Popen([*MIXEDSCHED, *words, script, WAITER], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        owner = int(process.stdout.readline().split("-")[1])
+        pid = int(process.stdout.readline().split()[0])
+        try:
+            yield process, pid, owner
+        finally:
+            process.kill()
+
+
+@needs_namespaces
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_told_to_end_it_ends_the_command_and_takes_down_in_order(number: signal.Signals) -> None:
+    with waiting_lab() as (process, pid, owner):
+        process.send_signal(number)
+        assert process.wait(30) == 128 + number
+        assert has_left_nothing(owner)
+        assert not Path(f"/proc/{pid}").exists()
+
+
+@needs_namespaces
+def test_kill_9_leaves_neither_network_nor_command() -> None:
+    with waiting_lab() as (process, pid, owner):
+        process.kill()
+        assert eventually(lambda: has_left_nothing(owner))
+        assert eventually(lambda: not Path(f"/proc/{pid}").exists())
+
+
+@pytest.mark.skipif(not ends_with_us(), reason="there is no setpriv that knows --pdeathsig")
+def test_kill_9_ends_the_programs_on_either_side_of_the_relay_too(echo: Path) -> None:
+    port = free_udp_port()
+    server = ["--server", f"127.0.0.1:{port}", "--server-command", f"{sys.executable} {echo} {{host}} {{port}}"]
+    words = ["lab", "run", "--backend", "relay", "--link", "fiber", *server, "--", sys.executable, "-c", WAITER]
+    with subprocess.Popen([*MIXEDSCHED, *words], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        pid = int(process.stdout.readline().split()[0])
+        process.kill()
+    assert eventually(lambda: not Path(f"/proc/{pid}").exists())
+    assert eventually(lambda: not _has_udp_port(os.getpid(), port))
+
+
+@needs_namespaces
+def test_told_to_end_while_it_sets_up_it_leaves_nothing(tmp_path: Path) -> None:
+    """Wherever the signal strikes: nothing of this lab is left, and it does not end as if all were well."""
+    name = f"setting-up-{os.getpid()}"  # tells our namespaces from those of other labs on this machine
+    profile = tmp_path / "profile.toml"
+    profile.write_text(f'name = "{name}"\ndescription = ""\nsource = ""\nrtt_ms = 0\n')
+    for head_start_s in (0.6, 0.9, 1.2):
+        words = [*MIXEDSCHED, "lab", "run", "--backend", "netns", "--link", str(profile), "--", "sleep", "600"]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            try:
+                process.wait(head_start_s)
+            except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGTERM)
+            assert process.wait(30) != 0
+        assert not any(item.about == f"netns {name}" for item in read_ownerships())
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["run", "--", "true"], "the relay needs to know its server"),
+        (["run", "--backend", "netns", "--", "true", "{port}"], "there is no server to fill in"),
+        (["run", "--site", "x", "--server", "a:1", "--", "true"], "cannot both"),
+        (["run", "--server-command", "x", "--", "true"], "--server-command needs --server"),
+        (["run", "--server", "nowhere", "--", "true"], "is no HOST:PORT"),
+        (["run", "--server", "a:1", "--", "no-such-command"], "there is no command 'no-such-command'"),
+        (["run", "--server", "foo.invalid:4567", "--", "true"], "there is no host 'foo.invalid'"),
+        (["run", "--server", f"{'x' * 64}.example:1", "--", "true"], "there is no host"),
+        (["run", "--server", "127.0.0.1:1", "--server-command", 'a"', "--", "true"], "close its quotes"),
+        (["run", "--server", "127.0.0.1:1", "--server-command", "", "--", "true"], "--server-command is empty"),
+        (["run", "--backend", "netns", "--server", "127.0.0.1:1", "--", "true"], "cannot be reached through netns"),
+        (["run", "--backend", "vm", "--server", "localhost:1", "--", "true"], "has only the address 198.18.0.1"),
+        (["run", "--backend", "netns", "--packet-log", "x", "--", "true"], "netns keeps no log of packets"),
+        (["run", "--site", "agency", "--scheme", "nope", "--", "true"], "there is no scheme 'nope'"),
+        (["up", "--backend", "relay"], "the relay has nothing to leave up"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(words: list[str], message: str) -> None:
+    done = lab(*words)
+    assert done.returncode == 2
+    assert message in done.stderr
+
+
+def test_a_bad_profile_is_refused(tmp_path: Path) -> None:
+    profile = tmp_path / "bad.toml"
+    profile.write_text('name = "x"\ndescription = ""\nsource = ""\nrtt_ms = -1\n')
+    assert lab("run", "--backend", "netns", "--link", str(profile), "--", "true").returncode == 3
+
+
+@pytest.mark.parametrize("backend", ["relay", "netns"])
+def test_a_site_that_there_is_not_is_refused_as_serve_does(backend: str) -> None:
+    done = lab("run", "--backend", backend, "--link", "fiber", "--site", "nosite", "--", "true")
+    assert done.returncode == 3
+    assert done.stderr.startswith("error: there is no site 'nosite'")
+
+
+def test_a_packet_log_is_never_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "down.jsonl").write_text("precious\n")
+    words = ["--server", "127.0.0.1:1", "--packet-log", str(tmp_path)]
+    done = lab("run", "--link", "fiber", *words, "--", "true")
+    assert (done.returncode, "would be overwritten" in done.stderr) == (2, True)
+    assert (tmp_path / "down.jsonl").read_text() == "precious\n"
+
+
+def test_without_the_tools_or_the_privilege_it_says_so() -> None:
+    done = lab("run", "--backend", "netns", "--link", "fiber", "--", "/bin/true", env={"PATH": "/nowhere"})
+    assert done.returncode == 4
+    assert "iproute2" in done.stderr
+
+
+def test_a_server_command_that_ends_at_once_fails_the_run() -> None:
+    words = ["--server", f"127.0.0.1:{free_udp_port()}", "--server-command", "false"]
+    done = lab("run", "--backend", "relay", "--link", "fiber", *words, "--", "true")
+    assert done.returncode == 1
+    assert "ended at once" in done.stderr
+
+
+@needs_namespaces
+def test_a_lab_stays_up_until_it_is_taken_down() -> None:
+    if standing_lab() is not None:
+        pytest.skip("a lab is up on this machine")
+    try:
+        up = json.loads(lab("up", "--backend", "netns", "--link", "fiber", "--json").stdout)
+        done = subprocess.run([*up["client_prefix"], "ip", "-o", "address"], capture_output=True, text=True, check=True)
+        assert "198.18.0.2/24" in done.stdout
+        assert json.loads(lab("status", "--json").stdout)["up"]["link"] == "fiber"
+        again = lab("up", "--backend", "netns", "--link", "cable")
+        assert (again.returncode, "is up already" in again.stderr) == (2, True)
+    finally:
+        removed = json.loads(lab("down", "--json").stdout)["removed"]
+    owner = int(up["client_prefix"][-1].split("-")[1])
+    assert {f"mixedsched-{owner}-{role}" for role in ("server", "client", "tbf-down")} <= set(removed)
+    assert has_left_nothing(owner)
+    assert json.loads(lab("status", "--json").stdout)["up"] is None
+
+
+@needs_namespaces
+def test_of_two_labs_that_come_up_at_once_one_is_refused() -> None:
+    if standing_lab() is not None:
+        pytest.skip("a lab is up on this machine")
+    words = [*MIXEDSCHED, "lab", "up", "--backend", "netns", "--link", "fiber", "--json"]
+    both = [subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    try:
+        said = [process.communicate(timeout=60) for process in both]
+        assert sorted(process.returncode for process in both) == [0, 2]
+        won, lost = sorted(said, key=lambda texts: "is up already" in texts[1])
+        keeper = json.loads(won[0])["keeper"]["pid"]
+        standing = standing_lab()
+        assert standing is not None
+        assert standing.keeper.pid == keeper
+        assert "a lab is up already: netns with fiber" in lost[1]
+        labs = [item for item in read_ownerships() if item.about == "netns fiber" and item.owner.is_alive]
+        assert any(item.namespaces[0] == standing.server_prefix[-1] for item in labs)
+    finally:
+        assert lab("down").returncode == 0
+
+
+@needs_namespaces
+def test_a_lab_whose_keeper_is_killed_is_down() -> None:
+    if standing_lab() is not None:
+        pytest.skip("a lab is up on this machine")
+    up = json.loads(lab("up", "--backend", "netns", "--link", "fiber", "--json").stdout)
+    os.kill(up["keeper"]["pid"], signal.SIGKILL)
+    owner = int(up["client_prefix"][-1].split("-")[1])
+    assert eventually(lambda: has_left_nothing(owner))
+    assert json.loads(lab("status", "--json").stdout)["up"] is None
+    assert lab("down").returncode == 0
+
+
+def test_only_known_marks_are_filled_in() -> None:
+    filled = listed_words(["{server}", "a{host}b", '{"json": {port}}', "{}"], ("198.18.0.1", 4433))
+    assert filled == ["198.18.0.1:4433", "a198.18.0.1b", '{"json": 4433}', "{}"]
+
+
+def test_addresses() -> None:
+    assert parse_address("198.18.0.1:4433") == ("198.18.0.1", 4433)
+    assert parse_address("[::1]:4433") == ("::1", 4433)
+    for text in ("", "host", "host:", ":1", "host:0", "host:65536", "host:-1", "host:x"):
+        with pytest.raises(UsageError):
+            parse_address(text)
