@@ -1,0 +1,1 @@
+"""A live page becomes a site: several watched loads, fused and written."""

@@ -1,0 +1,1 @@
+"""Recorded exchanges become a site: names, graph, headers, manifest."""
