@@ -8,6 +8,7 @@ import {createRequire} from 'node:module';
 
 import {killAllNow, stopAll} from './src/chrome.mjs';
 import {chromeVersion} from './src/find-chrome.mjs';
+import {observeJob, stopObserving} from './src/observe/observe.mjs';
 import {serveLines} from './src/protocol.mjs';
 import {runJob} from './src/run.mjs';
 
@@ -23,7 +24,7 @@ function versions() {
 async function handle(job) {
   if (job.op === 'ping') return {};
   if (job.op === 'versions') return versions();
-  return runJob(job);
+  return job.op === 'observe' ? observeJob(job) : runJob(job);
 }
 
 let leaving = false;
@@ -49,6 +50,7 @@ serveLines({
   input: process.stdin,
   output: process.stdout,
   handle,
+  stop: stopObserving,
   onEnd: () => leave(0),
   retire: () => leave(0),
 });

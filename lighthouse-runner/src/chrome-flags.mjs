@@ -22,7 +22,6 @@ const FEATURES_OFF = [
 const OWN_FLAGS = [
   '--headless=new',
   '--remote-debugging-port=0',
-  '--origin-to-force-quic-on=*',
   '--no-proxy-server',
   '--disable-field-trial-config',
   '--disable-breakpad',
@@ -36,6 +35,15 @@ const OWN_FLAGS = [
   '--window-size=1366,1080',
 ];
 
+// HTTP/3 for everything, even before a server offers it.
+const LAB_FLAGS = ['--origin-to-force-quic-on=*'];
+
+// Servers that nobody prepared: over TCP, as a first visit goes.
+const REAL_NETWORK_FLAGS = ['--disable-quic'];
+
+// Frames of all sites in one process, so that one DevTools session sees them all.
+const OBSERVE_FLAGS = ['--disable-site-isolation-trials'];
+
 /** The whole list for a job. isRoot: Chromium's sandbox refuses to run as uid 0, so there and only there it is off. */
 export function chromeFlags(job, {isRoot}) {
   const switches = new Map();
@@ -46,13 +54,17 @@ export function chromeFlags(job, {isRoot}) {
   const {flags: launcherFlags, featuresOff} = launcherDefaults();
   launcherFlags.forEach(add);
   OWN_FLAGS.forEach(add);
+  (job.hosts === null ? REAL_NETWORK_FLAGS : LAB_FLAGS).forEach(add);
+  if (job.op === 'observe') OBSERVE_FLAGS.forEach(add);
   add(`--user-data-dir=${job.profile_dir}`);
-  add(`--host-resolver-rules=${hostResolverRules(job.hosts, job.address)}`);
+  const rules = job.hosts === null ? standInRules(job.resolve) : hostResolverRules(job.hosts, job.address);
+  if (rules) add(`--host-resolver-rules=${rules}`);
+  if (job.insecure) add('--ignore-certificate-errors');
   add(`--disable-features=${[...new Set([...featuresOff, ...FEATURES_OFF, ...job.extra_features_off])].join(',')}`);
   if (job.spki_sha256.length) add(`--ignore-certificate-errors-spki-list=${job.spki_sha256.join(',')}`);
   if (job.netlog) {
     add(`--log-net-log=${job.netlog}`);
-    add('--net-log-capture-mode=Default');
+    add(`--net-log-capture-mode=${captureMode(job)}`);
   }
   if (isRoot) add('--no-sandbox');
   return [...switches.values(), 'about:blank'];
@@ -65,6 +77,17 @@ export function chromeFlags(job, {isRoot}) {
 export function hostResolverRules(hosts, address) {
   const rules = Object.entries(hosts).map(([host, port]) => `MAP ${host} ${address}:${port}`);
   return [...rules, 'MAP * ~NOTFOUND'].join(', ');
+}
+
+/** Some hosts of the real network are somewhere else. stand_ins: "host" or "host:port" -> "address:port". */
+export function standInRules(stand_ins) {
+  return Object.entries(stand_ins).map(([host, target]) => `MAP ${host} ${target}`).join(', ');
+}
+
+/** Watched loads are logged with headers as they were sent, and with every byte if bodies are wanted. */
+function captureMode({op, bodies}) {
+  if (op !== 'observe') return 'Default';
+  return bodies ? 'Everything' : 'IncludeSensitive';
 }
 
 function launcherDefaults() {

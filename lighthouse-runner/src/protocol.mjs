@@ -7,10 +7,11 @@ import {parseJob} from './job.mjs';
 
 /**
  * Serve until `quit` or the end of input; both end a job in progress.
- * handle(job) returns the answer's fields or throws; onEnd() is called once there is nothing more to do; retire() is called after an
+ * handle(job) returns the answer's fields or throws; stop() makes a load that is only watched answer with what came so far;
+ * onEnd() is called once there is nothing more to do; retire() is called after an
  * answer that leaves this process unfit for another run (the caller starts a new one).
  */
-export function serveLines({input, output, handle, onEnd, retire}) {
+export function serveLines({input, output, handle, stop, onEnd, retire}) {
   const write = (id, answer) =>
     new Promise(resolve => output.write(`${JSON.stringify({id, ...answer})}\n`, resolve));
   let queue = Promise.resolve();
@@ -27,6 +28,11 @@ export function serveLines({input, output, handle, onEnd, retire}) {
     }
     if (job.op === 'quit') {
       write(job.id, {ok: true}).then(onEnd);
+      return;
+    }
+    if (job.op === 'stop') {
+      stop();
+      write(job.id, {ok: true});
       return;
     }
     queue = queue.then(() => answer(job));

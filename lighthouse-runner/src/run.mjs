@@ -3,6 +3,7 @@
 import {setTimeout as sleep} from 'node:timers/promises';
 
 import {Chrome} from './chrome.mjs';
+import {deadline} from './deadline.mjs';
 import {RunFailure} from './failure.mjs';
 import {framesOf} from './frames.mjs';
 import {lighthouseOnce, WARNING_TOO_SLOW} from './lighthouse-once.mjs';
@@ -87,15 +88,6 @@ function answerOf(job, load, total_ms) {
       total: Math.round(total_ms),
     },
   };
-}
-
-function deadline(limit_s) {
-  let timer;
-  const expired = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new RunFailure('timeout', `no result within ${limit_s} s`)), limit_s * 1000);
-  });
-  expired.catch(() => {}); // it may pass while nobody is racing against it
-  return {expired, cancel: () => clearTimeout(timer)};
 }
 
 /** Whether a Lighthouse call that lost its browser gives up soon: two of them cannot live in one process. */

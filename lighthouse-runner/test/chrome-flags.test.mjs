@@ -51,3 +51,29 @@ test('keys are trusted and a NetLog is written only if the job says so', () => {
   const bare = chromeFlags({...JOB, spki_sha256: [], netlog: null}, {isRoot: false}).join(' ');
   assert.ok(!bare.includes('spki') && !bare.includes('net-log'));
 });
+
+const OBSERVE = {...JOB, op: 'observe', hosts: null, resolve: {'a.test': '127.0.0.1:1', 'b.test:443': '127.0.0.1:2'}, insecure: false, bodies: true, extra_features_off: []};
+
+test('in the lab all is HTTP/3, on the real network nothing is', () => {
+  const lab = chromeFlags(JOB, {isRoot: false});
+  assert.ok(lab.includes('--origin-to-force-quic-on=*') && !lab.includes('--disable-quic'));
+  const real = chromeFlags(OBSERVE, {isRoot: false});
+  assert.ok(!real.includes('--origin-to-force-quic-on=*') && real.includes('--disable-quic'));
+});
+
+test('on the real network some hosts are elsewhere, and the others where they are', () => {
+  const rules = resolve => valueOf(chromeFlags({...OBSERVE, resolve}, {isRoot: false}), '--host-resolver-rules');
+  assert.deepEqual(rules(OBSERVE.resolve), ['MAP a.test 127.0.0.1:1, MAP b.test:443 127.0.0.1:2']);
+  assert.deepEqual(rules({}), []);
+});
+
+test('certificates are checked unless the job says not to', () => {
+  const flag = '--ignore-certificate-errors';
+  assert.ok(!chromeFlags(OBSERVE, {isRoot: false}).includes(flag));
+  assert.ok(chromeFlags({...OBSERVE, insecure: true}, {isRoot: false}).includes(flag));
+});
+
+test('a log has headers of watched loads, bytes only if bodies are wanted, and neither of other runs', () => {
+  const mode = job => valueOf(chromeFlags(job, {isRoot: false}), '--net-log-capture-mode')[0];
+  assert.deepEqual([mode(OBSERVE), mode({...OBSERVE, bodies: false}), mode(JOB)], ['Everything', 'IncludeSensitive', 'Default']);
+});

@@ -72,3 +72,40 @@ test('nothing in a host name can start another resolver rule', () => {
   }
   assert.deepEqual(parseJob(JSON.stringify({...RUN, hosts: {'*.a-b.test': 4433}})).hosts, {'*.a-b.test': 4433});
 });
+
+const OBSERVE = {id: 1, op: 'observe', url: 'http://site.test/', profile_dir: '/tmp/mixedsched-chrome-1', netlog: '/tmp/net.json'};
+
+test('a load that is only watched is of the real network unless it names hosts', () => {
+  assert.deepEqual(parseJob(JSON.stringify(OBSERVE)), {
+    ...OBSERVE, form_factor: 'mobile', hosts: null, address: '127.0.0.1', resolve: {}, spki_sha256: [], insecure: false, bodies: false,
+    quiet_s: 2, limit_s: 60, screenshot: true, extra_features_off: [],
+  });
+});
+
+test('a broken field of a watched load is refused by its name', () => {
+  const broken = {
+    url: 'file:///etc/passwd', form_factor: 'watch', hosts: [], address: '::1', resolve: [], spki_sha256: [1], insecure: 'no', profile_dir: '/',
+    netlog: null, bodies: 1, quiet_s: 0, limit_s: Infinity, screenshot: 'yes',
+  };
+  for (const [field, value] of Object.entries(broken)) {
+    assert.match(refusal({...OBSERVE, [field]: value}).detail, new RegExp(`^${field}`), field);
+  }
+});
+
+test('in the lab there is only HTTPS, and nothing of the real network', () => {
+  const lab = {...OBSERVE, url: 'https://site.test/', hosts: {'site.test': 4433}};
+  assert.deepEqual(parseJob(JSON.stringify(lab)).hosts, {'site.test': 4433});
+  assert.match(refusal({...lab, url: 'http://site.test/'}).detail, /^url/);
+  assert.match(refusal({...lab, insecure: true}).detail, /^insecure/);
+  assert.match(refusal({...lab, resolve: {'a.test': '127.0.0.1:1'}}).detail, /^resolve/);
+});
+
+test('a stand-in is an address and a port, for a host or one port of it, and no other rule', () => {
+  const good = {'a.test': '127.0.0.1:8443', 'b.test:443': '192.0.2.1:1'};
+  assert.deepEqual(parseJob(JSON.stringify({...OBSERVE, resolve: good})).resolve, good);
+  const bad = [
+    ['a.test, MAP * b', '127.0.0.1:1'], ['a.test:0', '127.0.0.1:1'], ['', '127.0.0.1:1'], ['a.test:70000', '127.0.0.1:1'],
+    ['a.test', '127.0.0.1'], ['a.test', 'localhost:1'], ['a.test', '127.0.0.1:99999'], ['a.test', '127.0.0.1:1, MAP * x'], ['a.test', 443], ['a.test', null],
+  ];
+  for (const [name, target] of bad) assert.match(refusal({...OBSERVE, resolve: {[name]: target}}).detail, /^resolve/, `${name} ${target}`);
+});

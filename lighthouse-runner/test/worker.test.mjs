@@ -38,6 +38,11 @@ test('each line has one answer, in order, and a bad one harms nobody', async () 
   assert.equal(code, 0);
 });
 
+test('stop is answered at once, also when nothing is under way', async () => {
+  const {answers} = await converse(['{"id": "s", "op": "stop"}', '{"id": 1, "op": "ping"}']);
+  assert.deepEqual(answers, [{id: 's', ok: true}, {id: 1, ok: true}]);
+});
+
 test('quit ends the worker while its input is still open', async () => {
   const {answers, code} = await converse(['{"id": "q", "op": "quit"}'], {endInput: false});
   assert.deepEqual(answers, [{id: 'q', ok: true}]);

@@ -5,6 +5,7 @@ from mixedsched.browser.netlog import (
     ArrivalRun,
     Closing,
     FrameArrival,
+    LoggedRequest,
     NetLog,
     OpenReason,
     QuicSession,
@@ -12,7 +13,10 @@ from mixedsched.browser.netlog import (
     StreamRequest,
     arrival_order,
     read_netlog,
+    read_traffic,
 )
+from mixedsched.browser.observation import Initiator, Observation, ObservationJob, ObservedRequest
+from mixedsched.browser.observe import Observer
 from mixedsched.browser.pageload import (
     Frame,
     LoadedRequest,
@@ -33,6 +37,11 @@ __all__ = [
     "LoadedRequest",
     "Frame",
     "Versions",
+    "Observer",
+    "ObservationJob",
+    "Observation",
+    "ObservedRequest",
+    "Initiator",
     "find_chromium",
     "find_node",
     "read_netlog",
@@ -45,4 +54,6 @@ __all__ = [
     "FrameArrival",
     "StreamArrival",
     "ArrivalRun",
+    "read_traffic",
+    "LoggedRequest",
 ]

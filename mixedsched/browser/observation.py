@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from mixedsched.browser.pageload import FormFactor
 from mixedsched.request import ChromiumPriority, Flag, Kind
@@ -24,7 +24,8 @@ class ObservationJob:
     real network, over TCP. resolve: with the real network, "host" or "host:port" -> "address:port" that stands in for it.
     spki_sha256: base64 SHA-256 of the public keys to trust. insecure: take any certificate (real network only).
     quiet_s: the page is over when nothing was under way for that long. limit_s: when to stop waiting for it.
-    bodies_dir: where bodies are kept, as they were sent; None to keep none. screenshot: take one of the first screen.
+    bodies_dir: an empty directory where bodies are kept, as they were sent; None to keep none.
+    screenshot: take one of the first screen.
     """
 
     url: str
@@ -39,10 +40,31 @@ class ObservationJob:
     bodies_dir: Path | None = None
     screenshot: bool = True
 
+    def to_message(self, profile_dir: Path, netlog: Path) -> dict[str, Any]:
+        """The job as the worker reads it, without its id."""
+        return {
+            "op": "observe",
+            "url": self.url,
+            "hosts": dict(self.hosts) if self.hosts is not None else None,
+            "address": self.address,
+            "resolve": dict(self.resolve),
+            "spki_sha256": list(self.spki_sha256),
+            "insecure": self.insecure,
+            "form_factor": self.form_factor,
+            "quiet_s": self.quiet_s,
+            "limit_s": self.limit_s,
+            "bodies": self.bodies_dir is not None,
+            "screenshot": self.screenshot,
+            "profile_dir": str(profile_dir),
+            "netlog": str(netlog.resolve()),
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Initiator:
-    """Who asked. url: of the document, script or style sheet that did. line, column: where in it, from 0."""
+    """Who asked. url: of the document, script or style sheet that did. line, column: where in it, from 0; what the parser found
+    is just before it.
+    """
 
     type: InitiatorType
     url: str | None = None

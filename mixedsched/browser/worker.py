@@ -72,6 +72,12 @@ class Worker:
             raise PageLoadFailed(str(answer.get("reason", "internal")), str(answer.get("detail", "")))
         return answer
 
+    def tell(self, message: Mapping[str, Any]) -> None:
+        """Send a message whose answer nobody waits for, also while another one is being answered."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):
+            self._process.stdin.write(json.dumps({"id": next(self._ids), **message}).encode() + b"\n")
+
     async def _read_answer(self, number: int) -> dict[str, Any]:
         assert self._process.stdout is not None
         while line := await self._process.stdout.readline():

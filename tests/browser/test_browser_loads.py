@@ -136,7 +136,8 @@ def test_the_netlog_is_whole_and_has_one_connection(loaded: Loaded) -> None:
     # A busy machine may drop a datagram even on loopback (its receive buffer was full), so none lost is not promised.
     lost, seen = loaded.log.packets_lost, loaded.log.packets_seen or 0
     assert seen > 100
-    assert lost is not None and lost < seen / 10
+    assert lost is not None
+    assert lost < seen / 10
     assert loaded.log.hol_bytes == 0 or lost > 0, "nothing blocks where nothing was lost"
     assert loaded.log.unavailable == (), "this Chromium has all the events that figures come from"
 

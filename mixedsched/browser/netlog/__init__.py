@@ -13,6 +13,7 @@ from typing import Any, TextIO
 from mixedsched.browser.netlog._order import ArrivalRun, arrival_order
 from mixedsched.browser.netlog._reader import EventReader
 from mixedsched.browser.netlog._text import LogText, NotALogError
+from mixedsched.browser.netlog._traffic import LoggedRequest, TrafficReader
 from mixedsched.browser.netlog._values import (
     Closing,
     FrameArrival,
@@ -28,6 +29,7 @@ __all__ = [
     "ArrivalRun",
     "Closing",
     "FrameArrival",
+    "LoggedRequest",
     "NetLog",
     "OpenReason",
     "QuicSession",
@@ -35,6 +37,7 @@ __all__ = [
     "StreamRequest",
     "arrival_order",
     "read_netlog",
+    "read_traffic",
 ]
 
 _FIX = "give a file that Chromium wrote with --log-net-log"
@@ -52,6 +55,28 @@ def read_netlog(path: Path) -> NetLog:
         raise InputError(f"{path} cannot be read", why=error.strerror or str(error), fix=_FIX) from error
     except NotALogError as error:
         raise InputError(f"{path} is no NetLog", why=str(error), fix=_FIX) from error
+
+
+def read_traffic(path: Path, bodies_dir: Path | None = None) -> tuple[LoggedRequest, ...]:
+    """The requests of a log over all protocols, in the order in which they were started; bodies as they were sent.
+
+    bodies_dir: an empty directory for files with the bodies, if the log has any. Raises InputError as read_netlog does, and
+    OSError if a body cannot be stored.
+    """
+    try:
+        file = path.open(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise InputError(f"{path} cannot be read", why=error.strerror or str(error), fix=_FIX) from error
+    with file:
+        try:
+            _, parts, constants = _begin(file, path)
+            reader = TrafficReader(constants["logEventTypes"], bodies_dir)
+            for name, event in parts:
+                if name == "events":
+                    _take(reader, event)
+        except NotALogError as error:
+            raise InputError(f"{path} is no NetLog", why=str(error), fix=_FIX) from error
+    return tuple(reader.requests)
 
 
 def _read(path: Path) -> NetLog:
@@ -122,7 +147,7 @@ def _reader(constants: Mapping[str, Any], path: Path, version: str) -> EventRead
         raise NotALogError(f"its constants are not as expected: {type(error).__name__} {error}") from error
 
 
-def _take(reader: EventReader, event: Any) -> None:
+def _take(reader: EventReader | TrafficReader, event: Any) -> None:
     try:
         reader.read(event)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
