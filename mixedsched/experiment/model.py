@@ -163,6 +163,15 @@ class Run:
     quic: tuple[Connection, ...] = ()
 
     @property
+    def misses(self) -> tuple[str, ...]:
+        """Requests for which the server had nothing, as "GET https://shop.test/a.css", in order of the log."""
+        return tuple(
+            f"{item['method']} https://{item['authority']}{item['path']}"
+            for item in self.placements
+            if item.get("missed")
+        )
+
+    @property
     def hol_bytes(self) -> int | None:
         """Blocked within their streams, over all connections; None if that is not known."""
         known = [item.hol_bytes for item in self.quic if item.hol_bytes is not None]

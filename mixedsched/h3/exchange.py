@@ -19,7 +19,8 @@ class Served:
     signal, signalled_by: what the client wanted and how it said so; effective_signal: the same with what the response's own
     `priority` field overrides; placement: what the scheme made of it, as text. Times are ms since the connection's first
     packet. sent_bytes: stream data up to the moment when the last byte first left, with what had to be sent again by then.
-    complete: that moment came, as opposed to cancelled by the client or cut off by the end of the connection.
+    complete: that moment came, as opposed to cancelled by the client or cut off by the end of the connection. missed: the
+    site has nothing for such a request.
     """
 
     connection: int
@@ -41,6 +42,7 @@ class Served:
     first_byte_ms: float | None
     last_byte_ms: float | None
     complete: bool
+    missed: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)

@@ -86,7 +86,7 @@ class Response:
     A `priority` field overrides what the client wanted, parameter by parameter (RFC 9218 section 8), and is sent as it is.
     delay_ms: think time, counted from the request's arrival, before anything of the response may leave. mime, kind and
     flags are what the server knows about the resource, for the classifier; the latter two are from the page's manifest, None
-    without one.
+    without one. missed: nothing was found for the request, as opposed to an answer that says so for the site.
     """
 
     status: int
@@ -96,6 +96,7 @@ class Response:
     kind: Kind | None = None
     flags: frozenset[Flag] | None = None
     delay_ms: float = 0.0
+    missed: bool = False
 
 
 class Responder(Protocol):

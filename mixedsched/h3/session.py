@@ -388,6 +388,7 @@ class Session:
                 first_byte_ms=self._since_start_ms(exchange.first_byte_s),
                 last_byte_ms=self._since_start_ms(exchange.last_byte_s),
                 complete=complete,
+                missed=exchange.response.missed,
             )
         )
 

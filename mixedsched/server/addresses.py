@@ -33,7 +33,7 @@ class Addresses(Generic[Entry]):
         self._listed = dict(entries)
         self._spelt: dict[str, Entry] = {}
         for path, entry in entries.items():
-            spelling = _one_spelling(path)
+            spelling = one_spelling(path)
             if "?" not in path and spelling is not None:
                 self._spelt.setdefault(spelling, entry)
         for spelling, entry in tuple(self._spelt.items()):
@@ -48,7 +48,7 @@ class Addresses(Generic[Entry]):
         for listed in (target, path):
             if listed in self._listed:
                 return self._listed[listed]
-        spelling = _one_spelling(path)
+        spelling = one_spelling(path)
         if spelling is None:
             return None
         if spelling in self._spelt:
@@ -60,7 +60,7 @@ class Addresses(Generic[Entry]):
         return None
 
 
-def _one_spelling(path: str) -> str | None:
+def one_spelling(path: str) -> str | None:
     """A path with its percent-encoding undone, so that all its spellings become one.
 
     path: as received, its bytes as Latin-1. None for what no site has, however it is encoded: a path that does not begin

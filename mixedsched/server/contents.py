@@ -1,4 +1,4 @@
-"""What files hold, as the server sends it: small ones cached, large ones read as they leave, gzip undone where need be."""
+"""What files hold, as the server sends it: small ones cached, large ones read as they leave, codings undone where need be."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from mixedsched.codings import UndecodableError, decode
 from mixedsched.h3.response import Body, BodyLostError, BytesBody, close_body
-from mixedsched.server.encodings import UndecodableError, gunzip
 from mixedsched.server.openfile import FileBody, Identity, OpenFile, identity_of, open_regular
 
 CACHE_FILE_BYTES = 256 * 1024  # files up to this size are kept in memory
@@ -117,8 +117,8 @@ class Contents:
             self._remember(file, identity_of(status), content, decoded=False)
         return content
 
-    def decoded(self, file: Path) -> CachedContent:
-        """What a gzip file was made of. Raises UndecodableError, and OSError as `of`."""
+    def decoded(self, file: Path, coding: str) -> CachedContent:
+        """What an encoded file was made of. Raises UndecodableError, and OSError as `of`."""
         identity = identity_of(file.lstat())
         cached = self._recall(file, identity, decoded=True)
         if cached is not None:
@@ -127,7 +127,7 @@ class Contents:
             raise UndecodableError("it was tried before")
         content = self.of(file)
         try:
-            data = _decoded(content)
+            data = _decoded(content, coding)
         except UndecodableError:
             self._undecodable[file] = identity
             raise
@@ -178,12 +178,12 @@ class Contents:
             self._cached_bytes -= oldest.size_bytes
 
 
-def _decoded(content: Content) -> bytes:
+def _decoded(content: Content, coding: str) -> bytes:
     if content.size_bytes > DECODED_BYTES:
         raise UndecodableError("it is too large")
     body = content.body(0, content.size_bytes)
     try:
-        return gunzip(body.read(content.size_bytes), DECODED_BYTES)
+        return decode(body.read(content.size_bytes), coding, DECODED_BYTES)
     except BodyLostError as error:
         raise UndecodableError(str(error)) from error
     finally:

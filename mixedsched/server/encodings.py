@@ -1,19 +1,14 @@
-"""Content codings a client accepts (RFC 9110 section 12.5.3), and how to undo the one that sites are stored in."""
+"""Content codings a client accepts (RFC 9110 section 12.5.3)."""
 
 from __future__ import annotations
 
 import re
-import zlib
 from collections.abc import Iterable
 
 GZIP = "gzip"
 IDENTITY = "identity"
 _ALIASES = {"x-gzip": GZIP}
 _ITEM = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+)(?:[ \t]*;[ \t]*[qQ]=(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?))?")
-
-
-class UndecodableError(Exception):
-    """A stored file cannot be had without its encoding."""
 
 
 def acceptable(lines: Iterable[bytes], offered: str) -> bool:
@@ -46,25 +41,3 @@ def _quality(qualities: dict[str, float], coding: str) -> float:
     """0 = not acceptable. identity is acceptable unless it is excluded, by name or by `*;q=0`."""
     implied = 1.0 if coding == IDENTITY else 0.0
     return qualities.get(coding, qualities.get("*", implied))
-
-
-def gunzip(data: bytes, limit_bytes: int) -> bytes:
-    """What gzip data was made of. Raises UndecodableError if it is damaged, or larger than the limit."""
-    parts: list[bytes] = []
-    room = limit_bytes + 1
-    rest = data
-    while True:  # gzip members may follow one another
-        decoder = zlib.decompressobj(wbits=31)
-        try:
-            part = decoder.decompress(rest, room)
-        except zlib.error as error:
-            raise UndecodableError("it is damaged") from error
-        room -= len(part)
-        if room <= 0:
-            raise UndecodableError("it is too large")
-        if not decoder.eof:
-            raise UndecodableError("it is cut off")
-        parts.append(part)
-        rest = decoder.unused_data
-        if not rest:
-            return b"".join(parts)

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import errno
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from mixedsched.codings import UndecodableError
 from mixedsched.h3.response import Body, BytesBody, Headers, RequestHead, Response, close_body
 from mixedsched.request import Flag, Kind
 from mixedsched.server import encodings
-from mixedsched.server.addresses import Addresses, Redirect
+from mixedsched.server.addresses import Redirect
 from mixedsched.server.conditions import Validators, Verdict, judge, range_applies
 from mixedsched.server.contents import Content, Contents
 from mixedsched.server.dates import format_http_date
+from mixedsched.server.finding import Finder, Listed, Replayed
 from mixedsched.server.multipart import multipart
+from mixedsched.server.preflight import allowance, is_preflight, wanted_after
 from mixedsched.server.ranges import ByteRange, parse_ranges
+from mixedsched.server.replay import Recorded
 
 _WITHOUT_CONTENT = frozenset({204, 205})
 _OF_CONTENT = frozenset({b"content-type", b"content-encoding", b"accept-ranges"})
@@ -32,11 +36,12 @@ _OF_EVERY_FILE: Headers = [
 class Entry:
     """One path of the site: the file that is sent for it, and what the page's manifest says of it.
 
-    file: absolute, without symbolic links. encoding: how it is stored. status, delay_ms, headers: what the site sets for this
-    answer; of each header all values, which replace ours, or none, which takes ours away.
+    file: absolute, without symbolic links; None for an answer without content, a recorded 304. encoding: how it is stored.
+    status, delay_ms, headers: what the site sets for this answer; of each header all values, which replace ours, or none,
+    which takes ours away. bare: without what we say of every file.
     """
 
-    file: Path
+    file: Path | None
     mime: str
     encoding: str | None = None
     kind: Kind | None = None
@@ -44,6 +49,7 @@ class Entry:
     status: int = 200
     delay_ms: float = 0.0
     headers: tuple[tuple[bytes, tuple[bytes, ...]], ...] = ()
+    bare: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +64,9 @@ class SiteFiles:
     """Answers GET and HEAD from a fixed list of files, with conditions, ranges and content coding (RFC 9110).
 
     A request is looked up in the list and never becomes a file name, so no path, encoded or not, leads out of the site.
-    entries: by host name, then by path, with query where one matters. A host that is not listed is answered as `main_host`.
-    A path with a query that is not listed is served as the path without it. clock: seconds since 1970.
+    entries: by host name, then by path, with query where one matters. clock: seconds since 1970. recorded: the answers of a
+    recording that is to be replayed, in their order; then of the entries only the host names matter. What is found for a
+    request is told in `finding`.
     """
 
     def __init__(
@@ -67,9 +74,13 @@ class SiteFiles:
         entries: Mapping[str, Mapping[str, Entry]],
         main_host: str,
         clock: Callable[[], float] = time.time,
+        recorded: Sequence[Recorded[Entry]] | None = None,
     ) -> None:
-        self._hosts = {host: Addresses(of_host) for host, of_host in entries.items()}
-        self._main = self._hosts[main_host]
+        self._finder: Finder[Entry]
+        if recorded is None:
+            self._finder = Listed(entries, main_host)
+        else:
+            self._finder = Replayed[Entry](recorded, tuple(entries), main_host)
         self._contents = Contents()
         self._clock = clock
 
@@ -82,23 +93,23 @@ class SiteFiles:
         return response
 
     def _response(self, head: RequestHead) -> Response:
-        if head.method not in {"GET", "HEAD"}:
+        if not self._finder.knows_methods and head.method not in {"GET", "HEAD"}:
             return _plain(405, "only GET and HEAD are possible here", [(b"allow", b"GET, HEAD")])
-        found = self._host_of(head.authority).find(head.path)
+        found = self._finder.find(head)
+        if found is None and is_preflight(head) and self._finder.find(wanted_after(head)) is not None:
+            return Response(204, allowance(head))
         if found is None:
-            return _plain(404, "there is nothing here")
+            return replace(_plain(404, "there is nothing here"), missed=True)
         if isinstance(found, Redirect):
             return _plain(301, "this is a folder", [(b"location", found.location.encode("ascii")), *_OF_EVERY_FILE])
         response = self._of_entry(found, head)
         return replace(response, kind=found.kind, flags=found.flags, delay_ms=found.delay_ms)
 
-    def _host_of(self, authority: str) -> Addresses[Entry]:
-        name = (authority.rpartition(":")[0] or authority).lower().removesuffix(".")
-        return self._hosts.get(name, self._main)
-
     def _of_entry(self, entry: Entry, head: RequestHead) -> Response:
+        if entry.file is None:
+            return Response(entry.status, _own_fields(entry, []), None, entry.mime)
         try:
-            selected = self._select(entry, head)
+            selected = self._select(entry, entry.file, head)
         except OSError as error:
             if error.errno in _BUSY:
                 return _plain(503, "too many files are under way", [(b"retry-after", b"1")])
@@ -110,7 +121,7 @@ class SiteFiles:
         finally:
             selected.content.close()
 
-    def _select(self, entry: Entry, head: RequestHead) -> _Selected | None:
+    def _select(self, entry: Entry, file: Path, head: RequestHead) -> _Selected | None:
         """The representation as it is stored, or decoded for who does not take that; None if neither will do.
 
         Raises OSError if the file cannot be read.
@@ -118,17 +129,17 @@ class SiteFiles:
         accepted = head.field_lines(b"accept-encoding")
         if entry.encoding is None:
             takes_it = encodings.acceptable(accepted, encodings.IDENTITY)
-            return _Selected(self._contents.of(entry.file), None) if takes_it else None
+            return _Selected(self._contents.of(file), None) if takes_it else None
         if not encodings.prefers(accepted, entry.encoding):
             if not encodings.acceptable(accepted, encodings.IDENTITY):
                 return None
             try:
-                return _Selected(self._contents.decoded(entry.file), None)
-            except encodings.UndecodableError:
+                return _Selected(self._contents.decoded(file, entry.encoding), None)
+            except UndecodableError:
                 # Nothing is lost by sending it as it is to who takes any encoding, or did not say.
                 if accepted and not encodings.acceptable(accepted, entry.encoding):
                     return None
-        return _Selected(self._contents.of(entry.file), entry.encoding)
+        return _Selected(self._contents.of(file), entry.encoding)
 
     def _of_content(self, entry: Entry, selected: _Selected, head: RequestHead) -> Response:
         content = selected.content
@@ -138,7 +149,7 @@ class SiteFiles:
         mime = next((value.decode("latin-1") for name, value in fields if name == b"content-type"), entry.mime)
         if entry.status in _WITHOUT_CONTENT:
             return Response(entry.status, _without_content(fields), None, mime)
-        if entry.status // 100 == 2:
+        if entry.status // 100 == 2 and head.method in {"GET", "HEAD"}:
             match judge(head, validators, now_s):
                 case Verdict.NOT_MODIFIED:
                     return Response(304, _without_content(fields), None, mime)
@@ -156,7 +167,7 @@ class SiteFiles:
 
 def _fields(entry: Entry, selected: _Selected, validators: Validators) -> Headers:
     """What is said of a representation, whole or in part: all but its length."""
-    fields: Headers = [(b"content-type", entry.mime.encode()), *_OF_EVERY_FILE]
+    fields: Headers = [(b"content-type", entry.mime.encode()), *(() if entry.bare else _OF_EVERY_FILE)]
     if entry.status // 100 == 2:
         fields.append((b"etag", validators.etag.encode()))
         fields.append((b"last-modified", format_http_date(validators.modified_s).encode()))
@@ -165,6 +176,11 @@ def _fields(entry: Entry, selected: _Selected, validators: Validators) -> Header
     fields += _vary(entry)
     if selected.encoding is not None:
         fields.append((b"content-encoding", selected.encoding.encode()))
+    return _own_fields(entry, fields)
+
+
+def _own_fields(entry: Entry, fields: Headers) -> Headers:
+    """The fields with those that the site sets in place of ours."""
     for name, values in entry.headers:
         fields = [field for field in fields if field[0] != name]
         fields += [(name, value) for value in values]

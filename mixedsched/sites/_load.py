@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 from mixedsched.errors import SiteError
 from mixedsched.sites._paths import shown
 from mixedsched.sites._plain import INDEX_NAME, load_plain
 from mixedsched.sites._responses import SETTINGS_NAME
-from mixedsched.sites._site import MANIFEST_NAME, ROOT_NAME, Site, site_of
+from mixedsched.sites._site import MANIFEST_NAME, ROOT_NAME, Site, file_problems, site_of
 
 
 def load_site(directory: Path, build_dir: Path | None = None) -> Site:
@@ -35,6 +36,22 @@ def load_site(directory: Path, build_dir: Path | None = None) -> Site:
     )
 
 
+def built_problems(directory: Path) -> list[SiteError]:
+    """All that is wrong with the manifest and the files of a built site; [] also for a folder that is none.
+
+    Where load_site stops at the first missing file or wrong size, these are all of them.
+    """
+    if not (directory / MANIFEST_NAME).is_file():
+        return []
+    origin = shown(directory / MANIFEST_NAME)
+    try:
+        return file_problems(_read_manifest(directory), directory / ROOT_NAME, origin)
+    except SiteError as error:
+        return [error]
+    except OSError as error:
+        return [SiteError(f"{origin} cannot be read", why=error.strerror or str(error))]
+
+
 def _why_no_site(directory: Path) -> str:
     if not directory.is_dir():
         return "there is no such folder"
@@ -51,8 +68,11 @@ def _load_built(directory: Path) -> Site:
             why=f"{SETTINGS_NAME} is for plain folders",
             fix=f"write its entries under 'responses' in {MANIFEST_NAME}",
         )
+    return site_of(_read_manifest(directory), directory / ROOT_NAME, origin)
+
+
+def _read_manifest(directory: Path) -> Any:
     try:
-        data = json.loads((directory / MANIFEST_NAME).read_bytes())
+        return json.loads((directory / MANIFEST_NAME).read_bytes())
     except (ValueError, RecursionError) as error:
-        raise SiteError(f"{origin} is not JSON", why=str(error), fix="correct it") from error
-    return site_of(data, directory / ROOT_NAME, origin)
+        raise SiteError(f"{shown(directory / MANIFEST_NAME)} is not JSON", why=str(error), fix="correct it") from error

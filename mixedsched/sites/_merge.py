@@ -17,6 +17,7 @@ from typing import TypeVar
 
 from selectolax.lexbor import LexborHTMLParser
 
+from mixedsched.codings import encode
 from mixedsched.page import PAGE_FORMAT, Page, Resource
 from mixedsched.sites._aside import make_folder
 from mixedsched.sites._css import rewrite_css
@@ -24,9 +25,9 @@ from mixedsched.sites._html import rewrite_html
 from mixedsched.sites._paths import Local, resolve
 from mixedsched.sites._references import DROP, Reference, Role
 from mixedsched.sites._responses import ResponseSettings
-from mixedsched.sites._site import Origins, Site
+from mixedsched.sites._served import Origins
+from mixedsched.sites._site import Key, Site, Variant
 from mixedsched.sites._texts import document_text
-from mixedsched.sites._wire import compress
 
 _FOLDER = "/_host"
 _COPIES_PREFIX = "merged-"
@@ -38,9 +39,11 @@ _ONLY_SEARCHED = (
     *("text/javascript", "application/javascript", "application/json", "application/manifest"),
     *("application/xhtml", "image/svg"),
 )
+_OF_HOSTS = {"content-security-policy", "content-security-policy-report-only"}
+_FOLLOWED = {"location", "content-location", "link"}
+_LINK_TARGET = re.compile("<([^<>]*)>")
 _LEADS_AWAY = {("a", "href"), ("area", "href"), ("form", "action"), ("blockquote", "cite"), ("q", "cite")}
 
-Key = tuple[int, str]
 T = TypeVar("T")
 
 
@@ -77,6 +80,7 @@ def merged(site: Site, build_dir: Path) -> Site:
         origins=Origins.MERGE,
         merged_hosts=site.hosts[1:],
         notes=(*site.notes, *_notes(site, move, texts)),
+        variants=tuple(move.variant(item) for item in site.variants),
     )
 
 
@@ -113,12 +117,22 @@ class _Move:
         return rewritten[key] if key in rewritten else document_text(self._site, key)
 
     def settings(self, key: Key, settings: ResponseSettings) -> ResponseSettings:
-        """The same, with a location at its new place."""
+        """The same, with what its headers refer to at its new place, and without a policy for hosts that are gone."""
         headers = tuple(
-            (name, tuple(self._followed(key, value) for value in values) if name == "location" else values)
+            (name, tuple(self._field(key, name, value) for value in values))
             for name, values in settings.headers
+            if name not in _OF_HOSTS
         )
         return replace(settings, headers=headers)
+
+    def variant(self, item: Variant) -> Variant:
+        key = item.host, item.path
+        return replace(item, host=0, path=self.new_path(key), settings=self.settings(key, item.settings))
+
+    def _field(self, key: Key, name: str, value: str) -> str:
+        if name == "link":
+            return _LINK_TARGET.sub(lambda found: f"<{self._followed(key, found[1])}>", value)
+        return self._followed(key, value) if name in _FOLLOWED else value
 
     def _answer(self, key: Key, reference: Reference) -> str | None:
         if reference.role is Role.CONTACT:
@@ -138,7 +152,7 @@ class _Move:
         moved = place + (fragment[0] if fragment else "")
         if not (isinstance(now, Local) and now.path == place):
             return moved
-        if site.mimes[key].startswith(_CSS) or (target.host, target.path) not in self._changing:
+        if site.mimes.get(key, "").startswith(_CSS) or (target.host, target.path) not in self._changing:
             return url
         # With its URL the element would keep its promise of the file's old content.
         return moved if moved != url else f"https://{site.hosts[0]}{moved}"
@@ -146,7 +160,7 @@ class _Move:
 
 def _on_the_wire(site: Site, key: Key, text: str) -> bytes:
     body = text.encode()
-    return compress(body) if key in site.encodings else body
+    return encode(body, site.encodings[key]) if key in site.encodings else body
 
 
 def _as_utf8(mime: str) -> str:
@@ -208,7 +222,9 @@ def _notes(site: Site, move: _Move, rewritten: Mapping[Key, str]) -> list[str]:
         else:
             found = []
         fields = site.settings[key].headers if key in site.settings else ()
-        in_fields = [name for field, values in fields for name in gone.findall(" ".join(values)) if field != "location"]
+        in_fields = [
+            name for field, values in fields for name in gone.findall(" ".join(values)) if field not in _FOLLOWED
+        ]
         names = sorted({name.removeprefix("//") for name in (*found, *in_fields)})
         if names:
             notes.append(

@@ -34,6 +34,7 @@ _SERVERS_OWN = {
     "priority": "that is the key 'priority' of the entry",
 }
 _ONLY_TO_TAKE_AWAY = {"etag", "last-modified", "accept-ranges"}
+_ONLY_TAKEN_AWAY = "can only be taken away, with []: the server works it out"
 _MADE_FROM_REQUESTS = {206, 304, 412, 416}
 
 
@@ -74,6 +75,30 @@ def _priority(value: str) -> str:
 
 HeaderName = Annotated[str, AfterValidator(_field_name)]
 HeaderValue = Annotated[str, AfterValidator(_field_value)]
+Headers = dict[HeaderName, Annotated[tuple[HeaderValue, ...], BeforeValidator(_values), Field(strict=False)]]
+PriorityField = Annotated[str, AfterValidator(_priority)]
+Status = Annotated[int, Field(ge=200, le=599)]
+
+
+def why_unfit(name: str, value: str) -> str:
+    """Why a site cannot set this header field, for whoever takes fields over from elsewhere; "" if it can."""
+    try:
+        lower = _field_name(name)
+        _field_value(value)
+    except ValueError as error:
+        return str(error)
+    return f"the field '{lower}' {_ONLY_TAKEN_AWAY}" if lower in _ONLY_TO_TAKE_AWAY else ""
+
+
+def check_answer(status: int | None, headers: Mapping[str, tuple[str, ...]]) -> None:
+    """Refuse what no answer can be. headers: lower-case names. Raises ValueError."""
+    if status in _MADE_FROM_REQUESTS:
+        raise ValueError(f"status {status} cannot be set: the server answers so where a request asks for it")
+    if status is not None and status // 100 == 3 and not headers.get("location"):
+        raise ValueError(f"status {status} needs a location among its headers")
+    for name in sorted(_ONLY_TO_TAKE_AWAY & headers.keys()):
+        if headers[name]:
+            raise ValueError(f"the field '{name}' {_ONLY_TAKEN_AWAY}")
 
 
 class ResponseRule(BaseModel):
@@ -87,22 +112,14 @@ class ResponseRule(BaseModel):
 
     match: str = Field(pattern=r"^[/*]")
     host: str | None = None
-    status: int | None = Field(default=None, ge=200, le=599)
+    status: Status | None = None
     delay_ms: float | None = Field(default=None, ge=0, le=MAX_DELAY_MS, allow_inf_nan=False)
-    priority: Annotated[str, AfterValidator(_priority)] | None = None
-    headers: dict[HeaderName, Annotated[tuple[HeaderValue, ...], BeforeValidator(_values), Field(strict=False)]] = (
-        Field(default_factory=dict)
-    )
+    priority: PriorityField | None = None
+    headers: Headers = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _is_possible(self) -> Self:
-        if self.status in _MADE_FROM_REQUESTS:
-            raise ValueError(f"status {self.status} cannot be set: the server answers so where a request asks for it")
-        if self.status is not None and self.status // 100 == 3 and not self.headers.get("location"):
-            raise ValueError(f"status {self.status} needs a location among its headers")
-        for name in sorted(_ONLY_TO_TAKE_AWAY & self.headers.keys()):
-            if self.headers[name]:
-                raise ValueError(f"the field '{name}' can only be taken away, with []: the server works it out")
+        check_answer(self.status, self.headers)
         if not self.headers and all(value is None for value in (self.status, self.delay_ms, self.priority)):
             raise ValueError("it sets nothing; there are status, delay_ms, priority and headers")
         return self
@@ -115,11 +132,13 @@ class ResponseRule(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ResponseSettings:
-    """What all entries together set for one path. headers: (name, values), priority among them."""
+    """What is set for one path. headers: (name, values), priority among them. bare: only these headers and those that the
+    server works out, without what it says of every file by itself."""
 
     status: int = 200
     delay_ms: float = 0.0
     headers: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    bare: bool = False
 
     def with_rule(self, rule: ResponseRule) -> ResponseSettings:
         """These settings with those of a later entry over them."""
@@ -130,6 +149,7 @@ class ResponseSettings:
             self.status if rule.status is None else rule.status,
             self.delay_ms if rule.delay_ms is None else rule.delay_ms,
             tuple(headers.items()),
+            self.bare,
         )
 
 
@@ -163,25 +183,27 @@ def _reason(finding: Any) -> str:
 
 
 def settings_of(
-    rules: Sequence[ResponseRule], hosts: Sequence[str], keys: Iterable[tuple[int, str]], origin: str
-) -> dict[tuple[int, str], ResponseSettings]:
-    """What the entries set, by (host index, path); every entry that covers a path applies, later ones over earlier ones.
+    rules: Sequence[ResponseRule], hosts: Sequence[str], own: Iterable[tuple[int, str, ResponseSettings]], origin: str
+) -> list[ResponseSettings]:
+    """What is set for each answer, in order: its own settings, and over them every entry that covers its path, later ones
+    over earlier ones.
 
-    Raises SiteError for an entry that covers nothing, since it must be a slip.
+    own: host index, path, settings. Raises SiteError for an entry that covers nothing, since it must be a slip.
     """
-    settings: dict[tuple[int, str], ResponseSettings] = {}
+    found = []
     idle = dict(enumerate(rules, start=1))
-    for host, path in keys:
+    for host, path, settings in own:
         for number, rule in enumerate(rules, start=1):
             if rule.covers(hosts[host], path):
-                settings[host, path] = settings.get((host, path), ResponseSettings()).with_rule(rule)
+                settings = settings.with_rule(rule)
                 idle.pop(number, None)
+        found.append(settings)
     for number, rule in idle.items():
         what = f"{origin}: {_name_of(number, rule.model_dump())} matches nothing"
         if rule.host is not None and rule.host not in hosts:
             raise SiteError(what, why=f"there is no host '{shown(rule.host)}'", fix=nearest_hint(rule.host, hosts))
         raise SiteError(what, why="no file of the site has such a path", fix="correct it, or take it out")
-    return settings
+    return found
 
 
 def read_settings_file(directory: Path) -> dict[str, Any]:

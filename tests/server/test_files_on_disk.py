@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from mixedsched.codings import decode
 from mixedsched.h3.response import BodyLostError, RequestHead
 from mixedsched.server import contents
 from mixedsched.server.contents import Contents
-from mixedsched.server.encodings import gunzip
 from mixedsched.server.files import Entry, SiteFiles
 from mixedsched.server.openfile import CHUNK_BYTES, FileBody, open_regular
 from tests.server.asking import ask, body_of, site_files, written, zipped
@@ -283,11 +283,11 @@ class TestBounds:
     def test_decoding_in_vain_is_tried_once_per_state(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         tries: list[bytes] = []
 
-        def noting(data: bytes, limit_bytes: int) -> bytes:
+        def noting(data: bytes, coding: str, limit_bytes: int) -> bytes:
             tries.append(data)
-            return gunzip(data, limit_bytes)
+            return decode(data, coding, limit_bytes)
 
-        monkeypatch.setattr(contents, "gunzip", noting)
+        monkeypatch.setattr(contents, "decode", noting)
         files = one_file(written(tmp_path, "a", b"no gzip"), "gzip")
         assert [ask(files, "/a").headers.get("content-encoding") for _ in range(3)] == ["gzip"] * 3
         assert len(tries) == 1
