@@ -1,0 +1,126 @@
+"""What `record` and `import` share: the words of their command lines, and the summary of a recording on the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from mixedsched.cli._console import out, shown
+from mixedsched.cli._output import printable, say_json
+from mixedsched.cli._sites import recipes
+from mixedsched.errors import UsageError
+from mixedsched.sites._site import site_name_of
+from mixedsched.sites.recorded import RecordingSummary
+from mixedsched.units import format_bytes
+
+SITES_FOLDER = Path("sites")  # below the current directory
+_LISTED_MAX = 8  # of each list; --json has them all
+
+Name = Annotated[str | None, typer.Option("--name", help="The site's name; by default made from the page's address.")]
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", help="The folder to make; by default sites/NAME.", metavar="DIR", show_default=False),
+]
+Licence = Annotated[str, typer.Option("--licence", help="Under which licence the contents are; kept in page.json.")]
+Replace = Annotated[bool, typer.Option("--replace", help="Put the new site in the place of one that is there.")]
+
+
+def recording_folder(name: str, folder: Path | None) -> Path:
+    """Where a recorded site goes: --out, else sites/NAME. Raises UsageError for what cannot be the name of a site."""
+    if name != site_name_of(name):
+        raise UsageError(
+            f"'{printable(name)}' is no name for a site",
+            why="names are of lower-case letters, digits and hyphens",
+            fix=f"such as --name {site_name_of(name)}",
+        )
+    if folder is None and name in {recipe.name for recipe in recipes()}:
+        raise UsageError(
+            f"'{name}' is the name of a bundled site",
+            why="that one would be found by it",
+            fix="choose another --name, or --out",
+        )
+    return folder if folder is not None else SITES_FOLDER / name
+
+
+def say_recording(summary: RecordingSummary, as_json: bool) -> None:
+    """What has become of a recording, on standard output."""
+    if as_json:
+        say_json(summary.facts(), indent=2)
+        return
+    out.print(f"[bold cyan]{shown(summary.name)}[/]  {shown(summary.url)}", soft_wrap=True)
+    out.print(_kinds_table(summary))
+    out.print(_hosts_table(summary))
+    _say_first_screen(summary)
+    _say_changes(summary)
+    _say_list("could not be kept", (f"{item.method} {item.url}: {item.why}" for item in summary.left_out), "yellow")
+    _say_list("notes", summary.notes, "yellow")
+    _say_next(summary)
+
+
+def _kinds_table(summary: RecordingSummary) -> Table:
+    table = Table(box=box.SIMPLE, pad_edge=False)
+    table.add_column("kind")
+    table.add_column("resources", justify="right")
+    table.add_column("on the wire", justify="right")
+    for kind, total in summary.kinds.items():
+        table.add_row(kind, str(total.count), format_bytes(total.body_bytes))
+    table.add_section()
+    table.add_row("all", str(summary.resources), format_bytes(summary.body_bytes))
+    return table
+
+
+def _hosts_table(summary: RecordingSummary) -> Table:
+    table = Table(box=box.SIMPLE, pad_edge=False)
+    table.add_column("host")
+    table.add_column("recorded as")
+    for host, origins in summary.hosts.items():
+        table.add_row(Text(printable(host)), Text(printable(", ".join(origins))))
+    return table
+
+
+def _say_first_screen(summary: RecordingSummary) -> None:
+    if summary.hero is not None:
+        out.print(f"[bold]hero[/]: {shown(summary.hero)}", soft_wrap=True)
+    others = [url for url in summary.above_fold if url != summary.hero]
+    _say_list("above the fold", others, "")
+
+
+def _say_changes(summary: RecordingSummary) -> None:
+    _say_list("names of hosts rewritten in", summary.rewritten, "")
+    dropped = (f"{name} ({count} x)" for name, count in summary.dropped_headers.items())
+    if fields := ", ".join(dropped):
+        out.print(f"[bold]header fields left out[/]: {shown(fields)}", soft_wrap=True)
+    if summary.also_served:
+        out.print(f"served besides the page: {summary.also_served}")
+    if summary.doubled:
+        out.print(f"requests for what was asked for before: {summary.doubled}")
+
+
+def _say_list(label: str, lines: Iterable[str], style: str) -> None:
+    """A few lines under a label, and how many there are more; nothing of an empty list."""
+    listed = list(lines)
+    if not listed:
+        return
+    out.print(Text(f"{label} ({len(listed)}):", style=style or "bold"))
+    for line in listed[:_LISTED_MAX]:
+        out.print(Text(f"    {printable(line)}"), soft_wrap=True)
+    if len(listed) > _LISTED_MAX:
+        out.print(f"    and {len(listed) - _LISTED_MAX} more (--json lists all)")
+
+
+def _say_next(summary: RecordingSummary) -> None:
+    is_default = summary.folder == SITES_FOLDER / summary.name
+    site = summary.name if is_default else str(summary.folder)
+    out.print(f"\nwritten to [bold]{shown(str(summary.folder))}[/]; next:", soft_wrap=True)
+    for command in (
+        f"sites check {site}",
+        f"sites show {site}",
+        f"compare {site} --link 4g --schemes sequential,mixed",
+    ):
+        out.print(Text(f"    mixedsched {printable(command)}"), soft_wrap=True)

@@ -1,0 +1,168 @@
+"""`record`: a live page becomes a site."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import re
+import signal
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import urlsplit
+
+import typer
+
+from mixedsched.browser.observe import Observer
+from mixedsched.browser.pageload import FormFactor
+from mixedsched.browser.profiles import make_profile_dir, remove_profile_dir
+from mixedsched.cli._console import err
+from mixedsched.cli._output import Json, printable
+from mixedsched.cli._record_output import Licence, Name, Out, Replace, recording_folder, say_recording
+from mixedsched.cli._record_progress import RecordProgress
+from mixedsched.errors import ExitCode, UsageError
+from mixedsched.recording import Loads, Plan, name_of, observe_all, write_loads
+from mixedsched.sites._site import site_name_of
+from mixedsched.sites.recorded import check_target
+
+_STAND_IN = re.compile(r"(?P<what>[^=\s]+)=(?P<address>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+):(?P<port>[0-9]{1,5})")
+_PORT_MAX = 65_535
+_LOADS_MAX = 30
+
+
+class Screens(StrEnum):
+    """Which form factors are recorded."""
+
+    MOBILE = "mobile"
+    DESKTOP = "desktop"
+    BOTH = "both"
+
+    @property
+    def form_factors(self) -> tuple[FormFactor, ...]:
+        """The first of them decides what is on the first screen."""
+        match self:
+            case Screens.MOBILE:
+                return ("mobile",)
+            case Screens.DESKTOP:
+                return ("desktop",)
+            case Screens.BOTH:
+                return ("mobile", "desktop")
+
+
+def register(app: typer.Typer) -> None:
+    app.command(epilog="Example: mixedsched record https://example.org/ --name example --loads 3")(record)
+
+
+def record(
+    url: Annotated[str, typer.Argument(help="The page, http or https.", metavar="URL")],
+    name: Name = None,
+    out: Out = None,
+    loads: Annotated[
+        int, typer.Option(min=1, max=_LOADS_MAX, help="Loads of each form factor; they are fused.", metavar="N")
+    ] = 3,
+    form_factor: Annotated[
+        Screens, typer.Option(help="As which device. With both, the page is that of mobile.")
+    ] = Screens.BOTH,
+    resolve: Annotated[
+        list[str] | None,
+        typer.Option(help="Ask ADDRESS:PORT for this host (or host and port).", metavar="HOST[:PORT]=ADDRESS:PORT"),
+    ] = None,
+    insecure: Annotated[bool, typer.Option("--insecure", help="Take any certificate.")] = False,
+    quiet_s: Annotated[
+        float, typer.Option(min=0.1, max=60, help="A page is complete when nothing was under way for that long.")
+    ] = 2.0,
+    limit_s: Annotated[
+        float, typer.Option(min=1, max=600, help="A page that never gets quiet is stopped then.")
+    ] = 60.0,
+    licence: Licence = "",
+    replace: Replace = False,
+    as_json: Json = False,
+) -> None:
+    """Record a live page as a site that every rung can play: files as they were sent, who finds what and when, priorities.
+
+    Chromium loads the page several times, each time with an empty cache. What belongs to one visitor only (cookies,
+    logins) is not kept. Loads that fail, or an interruption, leave a site made of the others, and exit code 5.
+    """
+    plan = Plan(
+        _page_url(url),
+        form_factor.form_factors,
+        loads,
+        _stand_ins(resolve or ()),
+        insecure,
+        quiet_s,
+        max(quiet_s, limit_s),
+    )
+    site_name = name if name is not None else site_name_of(name_of(plan.url))
+    target = recording_folder(site_name, out)
+    check_target(target, replace=replace)
+    bodies_dir = make_profile_dir()  # swept like these by the next start, should this process be killed
+    try:
+        found = asyncio.run(_load(plan, bodies_dir))
+        if not found.observations:
+            raise KeyboardInterrupt
+        today = dt.datetime.now(dt.UTC).date().isoformat()
+        summary = write_loads(target, found, name=site_name, recorded_on=today, licence=licence, replace=replace)
+    finally:
+        remove_profile_dir(bodies_dir)
+    say_recording(summary, as_json)
+    if found.missing:
+        err.print(f"[bold yellow]incomplete[/]: {len(found.observations)} of {len(plan.jobs)} loads could be used")
+        raise typer.Exit(ExitCode.INVALID_RUNS)
+
+
+async def _load(plan: Plan, bodies_dir: Path) -> Loads:
+    """All loads; the first Ctrl-C ends them with what there is, the second gives up."""
+    stopped = False
+    task = asyncio.current_task()
+    assert task is not None
+
+    async with Observer() as observer:
+
+        def interrupt() -> None:
+            nonlocal stopped
+            if stopped:
+                task.cancel()
+                return
+            stopped = True
+            err.print("stopping: what there is will be written (Ctrl-C again gives up)")
+            observer.stop()
+
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, interrupt)
+        try:
+            with RecordProgress(err, len(plan.jobs)) as progress:
+                return await observe_all(observer, plan, bodies_dir, progress.tell, lambda: stopped)
+        except asyncio.CancelledError:
+            raise KeyboardInterrupt from None
+        finally:
+            loop.remove_signal_handler(signal.SIGINT)
+
+
+def _page_url(text: str) -> str:
+    """The address of a page. Raises UsageError."""
+    what = f"'{printable(text)}' is no address of a page"
+    try:
+        parts = urlsplit(text.strip())
+        port_is_fine = parts.port is None or parts.port > 0
+    except ValueError as error:
+        raise UsageError(what, why=str(error)) from error
+    if parts.scheme.lower() not in {"http", "https"} or not parts.hostname:
+        fix = "" if "://" in text else f"try https://{printable(text)}"
+        raise UsageError(what, why="it does not begin with https:// or http://", fix=fix)
+    if not port_is_fine or re.search(r"[\s\x00-\x1f\x7f\\]", text.strip()):
+        raise UsageError(what, why="it holds what no address can")
+    if parts.username is not None:
+        raise UsageError(what, why="it holds a user name", fix="take it out: pages behind a login are not recorded")
+    return text.strip()
+
+
+def _stand_ins(texts: Sequence[str]) -> dict[str, str]:
+    """The table behind --resolve, hosts with a port first, as the first match counts. Raises UsageError."""
+    table: dict[str, str] = {}
+    for text in texts:
+        found = _STAND_IN.fullmatch(text)
+        if found is None or not 0 < int(found["port"]) <= _PORT_MAX:
+            raise UsageError(f"--resolve '{printable(text)}' is not understood", fix="write HOST=ADDRESS:PORT")
+        table[found["what"].lower()] = f"{found['address']}:{found['port']}"
+    return dict(sorted(table.items(), key=lambda item: not re.search(r":[0-9]+$", item[0])))

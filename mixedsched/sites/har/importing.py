@@ -1,0 +1,200 @@
+"""One page load of a HAR as exchanges, ready to be written as a recording, and the facts that go with them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from mixedsched.errors import SiteError
+from mixedsched.request import Kind
+from mixedsched.sites.har.bodies import Bodies, Body, Synthesise
+from mixedsched.sites.har.entries import Entry, HarLog
+from mixedsched.sites.har.initiators import initiator_of
+from mixedsched.sites.har.kinds import kind_of, mime_of
+from mixedsched.sites.har.pages import HarPage, redirect_target
+from mixedsched.sites.har.placement import Placement, Text
+from mixedsched.sites.har.priorities import Priorities
+from mixedsched.sites.har.selection import NOT_MODIFIED, Selected, select
+from mixedsched.sites.har.times import Times, times_of
+from mixedsched.sites.recorded.exchange import Exchange, FoundHow
+from mixedsched.sites.recorded.facts import RecordingFacts
+
+_OK = 200
+_TITLE_CHARACTERS = 200
+Progress = Callable[[int, int], None]  # entries done, entries in all
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedPage:
+    """exchanges: in the order in which requests left. facts: without name and licence, which the user gives.
+
+    recorded, synthesised: how many bodies the HAR had, and how many were made at their size.
+    """
+
+    exchanges: tuple[Exchange, ...]
+    facts: RecordingFacts
+    recorded: int
+    synthesised: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """An entry with what was read from it."""
+
+    entry: Entry
+    kind: Kind
+    mime: str
+    times: Times
+
+
+def imported(
+    log: HarLog, page: HarPage, synthesise: Synthesise, progress: Progress = lambda _done, _total: None
+) -> ImportedPage:
+    """The exchanges of a page load.
+
+    synthesise: makes a body of (kind, content type, size in bytes, seed) where the HAR has none.
+    Raises SiteError if the page has no document, or more bytes than a site can have.
+    """
+    selected = select(page)
+    main = _main_of(selected, page)
+    reads = _in_order(selected.entries, main)
+    maker = Bodies(synthesise)
+    bodies: list[Body] = []
+    for done, read in enumerate(reads):
+        progress(done, len(reads))
+        bodies.append(maker.of(read.entry, read.kind, read.mime))
+    exchanges = _exchanges(log, reads, bodies)
+    origins = Counter[str](body.origin for body in bodies if body.data)
+    notes = tuple(_sentences(log, selected, origins, maker.counts))
+    facts = _facts(log, page, main, selected, notes)
+    return ImportedPage(exchanges, facts, origins["recorded"], origins["synthesised"])
+
+
+def _main_of(selected: Selected, page: HarPage) -> Entry:
+    """The entry with which the page begins, a redirect or its document: what has the page's title, as DevTools writes it,
+    else the first that is a document."""
+    documents = [
+        entry for entry in selected.entries if entry.request.method.upper() == "GET" and kind_of(entry) is Kind.DOCUMENT
+    ]
+    if not documents:
+        failed = next((f"{item.url}: {item.why}" for item in selected.left_out), "nothing of it is an HTML document")
+        raise SiteError(
+            f"the page '{page.id}' has no document", why=failed, fix="choose another with --page, if there is"
+        )
+    titled = (entry for entry in documents if entry.url == page.title.partition("#")[0])
+    return next(titled, documents[0])
+
+
+def _in_order(entries: Sequence[Entry], main: Entry) -> list[_Read]:
+    """The entries as they were asked for, the page's beginning first; those without a time stay behind their neighbour."""
+    start = times_of(main).asked_ms
+    latest_ms, reads = 0.0, []
+    for entry in (main, *(entry for entry in entries if entry is not main)):
+        told = times_of(entry)
+        times = told.since(start if start is not None else told.asked_ms or 0.0, latest_ms)
+        latest_ms = times.asked_ms or 0.0
+        reads.append(_Read(entry, kind_of(entry), mime_of(entry), times))
+    return reads[:1] + sorted(reads[1:], key=lambda read: read.times.asked_ms or 0.0)
+
+
+def _exchanges(log: HarLog, reads: Sequence[_Read], bodies: Sequence[Body]) -> tuple[Exchange, ...]:
+    priorities = Priorities(log)
+    placement = Placement(
+        [
+            Text(read.entry.url, read.kind, body.text)
+            for read, body in zip(reads, bodies, strict=True)
+            if read.kind in {Kind.DOCUMENT, Kind.STYLESHEET}
+        ]
+    )
+    parents = _Parents(reads)
+    return tuple(
+        _exchange(read, body, priorities, placement, parents) for read, body in zip(reads, bodies, strict=True)
+    )
+
+
+def _exchange(read: _Read, body: Body, priorities: Priorities, placement: Placement, parents: _Parents) -> Exchange:
+    entry, times = read.entry, read.times
+    priority, incremental = priorities.of(entry)
+    found_by_url, found_how = parents.of(read)
+    return Exchange(
+        method=entry.request.method.upper() or "GET",
+        url=entry.url,
+        status=_OK if entry.response.status == NOT_MODIFIED else entry.response.status,
+        headers=entry.response.headers,
+        mime=read.mime,
+        kind=read.kind,
+        body=body.data,
+        encoding=body.encoding,
+        asked_ms=times.asked_ms or 0.0,
+        first_byte_ms=times.first_byte_ms,
+        complete_ms=times.complete_ms,
+        request_headers=entry.request.headers,
+        body_origin=body.origin,
+        found_by_url=found_by_url,
+        found_how=found_how,
+        priority=priority,
+        incremental=incremental,
+        flags=placement.flags(entry.url, read.kind, priority, was_raised=priorities.was_raised(entry)),
+    )
+
+
+class _Parents:
+    """Who asked for what, in terms of the entries of the page."""
+
+    def __init__(self, reads: Sequence[_Read]) -> None:
+        self._kinds = {read.entry.url: read.kind for read in reversed(reads)}
+        self._redirected = {
+            target: read.entry.url for read in reversed(reads) if (target := redirect_target(read.entry))
+        }
+
+    def of(self, read: _Read) -> tuple[str | None, FoundHow | None]:
+        """(URL, how) of the one that asked; None where that is to be inferred from bodies, `referer` and times."""
+        url = read.entry.url
+        if url in self._redirected and self._redirected[url] != url:
+            return self._redirected[url], "redirect"
+        told = initiator_of(read.entry)
+        if told.url is None or told.url not in self._kinds or told.url == url:
+            return None, told.how if told.how in {"preload", "script"} else None
+        is_style = told.how == "parser" and self._kinds[told.url] is Kind.STYLESHEET
+        return told.url, "style" if is_style else told.how
+
+
+def _sentences(log: HarLog, selected: Selected, origins: Counter[str], counts: Counter[str]) -> Iterator[str]:
+    """What of the HAR was missing or had to be changed, a sentence each."""
+    if origins["synthesised"]:
+        total = origins["synthesised"] + origins["recorded"]
+        yield f"{origins['synthesised']} of {total} bodies are not in the HAR and were synthesised at their sizes"
+    if selected.from_cache:
+        yield f"{selected.from_cache} responses came from the browser's cache; they are kept, as a first visit asks for them"
+    if log.unreadable:
+        yield f"{log.unreadable} entries of the HAR cannot be read and are left out"
+    yield from (f"{count} {text}" for text, count in counts.items())
+
+
+def _facts(log: HarLog, page: HarPage, main: Entry, selected: Selected, notes: tuple[str, ...]) -> RecordingFacts:
+    is_title = bool(page.title) and not page.title.startswith(("http:", "https:"))
+    record: dict[str, Any] = {"tool": "import", "har_version": log.version}
+    named = {"har_creator": log.creator, "browser": log.browser, "page": page.id, "date": _date(main.started_ms)}
+    record |= {key: value[:_TITLE_CHARACTERS] for key, value in named.items() if value}
+    return RecordingFacts(
+        name="",
+        url=main.url,
+        title=page.title[:_TITLE_CHARACTERS] if is_title else "",
+        description=f"Imported from a HAR of {main.url}",
+        source=f"a HAR by {log.creator[:_TITLE_CHARACTERS] or 'an unknown tool'}, of {main.url}",
+        record=record,
+        notes=notes,
+        left_out=selected.left_out,
+    )
+
+
+def _date(started_ms: float | None) -> str:
+    if started_ms is None:
+        return ""
+    try:
+        return datetime.fromtimestamp(started_ms / 1000, UTC).isoformat(timespec="seconds")
+    except (ValueError, OverflowError, OSError):
+        return ""

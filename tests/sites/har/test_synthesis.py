@@ -1,0 +1,45 @@
+"""Missing bodies have their sizes and can be decoded, also when there are so many that pictures must be shared."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from PIL import Image
+
+from mixedsched.errors import SiteError
+from mixedsched.request import Kind
+from mixedsched.sites.har import synthesis
+from mixedsched.sites.har.synthesis import Synthesiser
+
+
+@pytest.mark.parametrize("mime", ["image/jpeg", "image/webp", "image/avif", "image/png", "image/gif"])
+@pytest.mark.parametrize("size_bytes", [700, 9001, 40_000])
+def test_pictures_beyond_the_budget_are_decodable_and_exact(
+    mime: str, size_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(synthesis, "_BUDGET_BYTES", 0)
+    body = Synthesiser()(Kind.IMAGE, mime, size_bytes, 1)
+    assert len(body) == size_bytes
+    with Image.open(io.BytesIO(body)) as picture:
+        picture.load()
+
+
+@pytest.mark.parametrize("size_bytes", range(20))
+def test_what_is_too_small_for_a_picture_has_its_size_too(size_bytes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(synthesis, "_BUDGET_BYTES", 0)
+    assert len(Synthesiser()(Kind.IMAGE, "image/avif", size_bytes, 1)) == size_bytes
+
+
+def test_the_same_calls_give_the_same_bodies() -> None:
+    first, second = (
+        [make(Kind.IMAGE, "image/jpeg", 3000 + n, n) for n in range(5)] for make in (Synthesiser(), Synthesiser())
+    )
+    assert first == second
+
+
+def test_more_than_a_site_can_have_is_refused() -> None:
+    make = Synthesiser(blank=True)
+    make(Kind.MEDIA, "video/mp4", 150_000_000, 0)
+    with pytest.raises(SiteError, match="too large"):
+        make(Kind.MEDIA, "video/mp4", 150_000_000, 0)
