@@ -128,7 +128,7 @@ def _without_interrupts() -> Iterator[None]:
 
 def _work(connection: Connection) -> None:
     """A worker's life: reads the simulation, then tasks, and answers each with its outcome, or an error."""
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=end_with_parent, daemon=True).start()
     with contextlib.suppress(EOFError, OSError):  # the parent has gone
         player = Player(pickle.loads(connection.recv_bytes()))  # noqa: S301 - from our own parent
         while True:
@@ -139,7 +139,7 @@ def _work(connection: Connection) -> None:
                 connection.send((number, error))
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """However the parent ends, also by kill -9, so do we."""
     parent = multiprocessing.parent_process()
     assert parent is not None

@@ -5,9 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -29,12 +29,20 @@ LIMIT_SLACK_S = 40.0  # a page that still loads so long before the limit is scor
 
 
 @dataclass(frozen=True, slots=True)
+class Edition:
+    """Another edition of the scene's site, under the same names. site_argument, expected: as in Scene."""
+
+    site_argument: str
+    expected: Connections
+
+
+@dataclass(frozen=True, slots=True)
 class Scene:
     """What all runs of an experiment have in common.
 
     site_argument: how `serve` is told of the site. expected: connections that a load takes. backend: which emulated
     network, see emulator.backends. server_options: words for `serve` beside scheme and mapping. packet_logs: folder for the
-    fate of every packet, one folder a run; None for none.
+    fate of every packet, one folder a run; None for none. editions: by arm label, where arms differ in the site itself.
     """
 
     site_argument: str
@@ -47,6 +55,7 @@ class Scene:
     backend: str = RELAY
     server_options: tuple[str, ...] = ()
     packet_logs: Path | None = None
+    editions: Mapping[str, Edition] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +170,9 @@ class Lab:
         return None if folder is None else folder / f"block-{run.block}-attempt-{run.attempt}" / file_name(run.arm)
 
     def _server(self, arm: Arm) -> AbstractAsyncContextManager[Child]:
-        arguments = ["serve", self._scene.site_argument, "--scheme", arm.scheme]
+        edition = self._scene.editions.get(arm.label)
+        site_argument = self._scene.site_argument if edition is None else edition.site_argument
+        arguments = ["serve", site_argument, "--scheme", arm.scheme]
         arguments += ["--json", "--log-connections", "--stop-with-stdin"]
         arguments += ["--host", self._backend.server_host, "--port", "0", *self._scene.server_options]
         if self._backend.name != RELAY:
@@ -196,7 +207,9 @@ class Lab:
         except InputError as error:
             return replace(run, status=RunStatus.INVALID, reason=f"netlog: {error}")
         run = with_evidence(run, log)
-        reason = why_invalid(Evidence(load, self._scene.hosts, self._scene.expected, log, run.relay, seen))
+        edition = self._scene.editions.get(run.arm)
+        expected = self._scene.expected if edition is None else edition.expected
+        reason = why_invalid(Evidence(load, self._scene.hosts, expected, log, run.relay, seen))
         return replace(run, status=RunStatus.INVALID, reason=reason) if reason else run
 
 

@@ -46,21 +46,25 @@ def with_history(facts: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
 
 
 class Impatient:
-    """A laboratory that gives up early: a page that fails in the warm-up, and again, needs no three tries of every block."""
+    """A laboratory that gives up early: a page that fails in the warm-up, and again, needs no three tries of every block.
 
-    def __init__(self, laboratory: Laboratory) -> None:
+    first_block: the one that is given up.
+    """
+
+    def __init__(self, laboratory: Laboratory, first_block: int = WARM_UP_INDEX) -> None:
         self._laboratory = laboratory
+        self._first_block = first_block
         self._failures: list[str] = []  # reasons
 
     async def run(self, *, arm: str, block: int, attempt: int, position: int, link_seed: int) -> Run:
         """As the laboratory's; raises MixedschedError instead of trying a failed warm-up a third time."""
-        if block == WARM_UP_INDEX and len(self._failures) >= MAX_WARM_UP_FAILURES:
+        if block == self._first_block and len(self._failures) >= MAX_WARM_UP_FAILURES:
             raise MixedschedError(
                 "the page cannot be loaded",
                 why=self._failures[-1],
                 fix="`mixedsched doctor` finds what is missing here",
             )
         run = await self._laboratory.run(arm=arm, block=block, attempt=attempt, position=position, link_seed=link_seed)
-        if block == WARM_UP_INDEX and run.status is not RunStatus.OK:
+        if block == self._first_block and run.status is not RunStatus.OK:
             self._failures.append(run.reason)
         return run

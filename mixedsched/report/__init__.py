@@ -11,11 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mixedsched.report._html import render_report, write_report
+    from mixedsched.report._misses import miss_lines
     from mixedsched.report.table import render_table
 
-__all__ = ["render_report", "render_table", "write_report"]
+__all__ = ["miss_lines", "render_report", "render_table", "write_report"]
 
-_MODULES = {"render_report": "_html", "write_report": "_html", "render_table": "table"}
+_MODULES = {
+    "miss_lines": "_misses",
+    "render_report": "_html",
+    "render_table": "table",
+    "write_report": "_html",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -21,6 +21,7 @@ from mixedsched.report._facts import fact_rows, network_rows
 from mixedsched.report._filmstrip import AFTER_LOAD_MS, Filmstrip, filmstrip, frame_store
 from mixedsched.report._health import health_rows
 from mixedsched.report._lcp import lcp_elements
+from mixedsched.report._misses import miss_lines
 from mixedsched.report._page_pair import PagePair, page_pair
 from mixedsched.report._waterfall import KIND_LEGEND
 
@@ -72,6 +73,7 @@ def render_report(comparison: Comparison, runs: Sequence[Run], facts: Mapping[st
         lcp_elements=lcp_elements(comparison, runs),
         failures=_failure_rows(comparison),
         health=health_rows(comparison, runs),
+        misses=miss_lines(comparison, runs),
         link_rows=network_rows(comparison.plan.link_facts),
         method=_words.statistics_in_words(comparison),
         fact_tables=_fact_tables(facts),

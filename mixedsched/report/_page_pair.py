@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from mixedsched.experiment.model import Run
+from mixedsched.experiment.page_view import Response, losses_of, responses_of
 from mixedsched.report._arrivals import arrivals_chart, mean_in_progress
 from mixedsched.report._lcp import lcp_element
-from mixedsched.report._page_view import Response, losses_of, responses_of
 from mixedsched.report._waterfall import last_end_ms, waterfall
 from mixedsched.units import format_bytes
 

@@ -1,0 +1,179 @@
+"""`audit`: for the owner of a small site. Is its delivery good, what comes too late and why, and what would help for sure?"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import signal
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mixedsched import catalog
+from mixedsched.audit.budget import least_budget_s
+from mixedsched.audit.facts import audit_facts
+from mixedsched.audit.play import Task, play_load, seeds_for
+from mixedsched.audit.result import Audit
+from mixedsched.audit.session import FOLLOWS_PRIORITIES, Job, Surroundings, run_audit
+from mixedsched.cli._audit_workers import audit_workers
+from mixedsched.cli._console import err, out, shown
+from mixedsched.cli._output import Json, say_json
+from mixedsched.cli._progress import RunProgress
+from mixedsched.cli._runs import own_versions, owned
+from mixedsched.cli._sites import open_site, site_digest
+from mixedsched.errors import MixedschedError, UsageError
+from mixedsched.experiment.machine import machine_facts
+from mixedsched.profile import Profile
+from mixedsched.report.audit import render_audit, write_audit
+from mixedsched.sites import Origins, Site
+from mixedsched.units import format_duration, parse_duration_s
+
+DEFAULT_NETWORKS = "4g,slow-4g"
+NETWORKS_MOST = 4
+BASELINES = ("eps", "stock", "sequential", "none")
+PLAYED_PER_LOAD = 25  # editions in a screening, about
+REPORT_NAME, FACTS_NAME = "audit.html", "audit.json"
+
+
+def register(app: typer.Typer) -> None:
+    app.command(epilog="Example: mixedsched audit ./public --networks 4g,slow-4g --budget 10m --baseline stock")(audit)
+
+
+def audit(
+    site: Annotated[str, typer.Argument(help="A bundled site, or a folder with an index.html.", metavar="SITE")],
+    networks: Annotated[
+        str, typer.Option(help="Network profiles, by name or file; one to four.", metavar="L,L")
+    ] = DEFAULT_NETWORKS,
+    budget: Annotated[
+        str, typer.Option(help="Time for all of it; the more, the surer the answer.", metavar="TIME")
+    ] = "10m",
+    baseline: Annotated[
+        str,
+        typer.Option(
+            help="What your server does today: eps follows the priorities that browsers signal (RFC 9218), stock sends all "
+            "responses in turns, sequential one after the other; none is the same as eps.",
+            metavar="S",
+        ),
+    ] = FOLLOWS_PRIORITIES,
+    form_factor: Annotated[str, typer.Option(help="mobile or desktop.", metavar="F")] = "mobile",
+    origins: Annotated[
+        Origins | None,
+        typer.Option(help="Of a site of several hosts: keep them, or merge them; what the site says by default."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of orders, of link losses and of simulations.")] = 1,
+    folder: Annotated[
+        Path | None, typer.Option("--out", help="Folder of results; by default one in runs/.", metavar="DIR")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Say whether a page's delivery is good, which resources come too late and why, and what to change.
+
+    Loads the page as it is today in real Chromium, looks for changes that help in simulation, and measures the best of them
+    against today's page in paired loads. Every load is stored at once, and after an interruption the same command goes on.
+    """
+    began_s = time.monotonic()
+    budget_s = parse_duration_s(budget)
+    profiles = _profiles(networks)
+    scheme = _scheme(baseline)
+    if form_factor not in {"mobile", "desktop"}:
+        raise UsageError(f"there is no form factor '{form_factor}'", fix="choose mobile or desktop")
+    opened = open_site(site, origins)
+    _refuse_small_budget(opened, profiles, scheme, budget_s)
+    job = Job(
+        site=opened,
+        site_digest=site_digest(opened),
+        networks=profiles,
+        baseline=scheme,
+        form_factor=form_factor,
+        budget_s=budget_s,
+        seed=seed,
+        folder=folder or Path(),
+        versions=own_versions(),
+    )
+    if folder is None:
+        job = replace(job, folder=_default_folder(job))
+    folder = job.folder
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt)
+    with owned(folder):
+        try:
+            found = _carry_out(job, began_s)
+        except KeyboardInterrupt:
+            err.print(f"stopped; all finished loads are stored in {shown(str(folder))}, the same command goes on")
+            raise
+        facts = {**audit_facts(found), "report": str(folder / REPORT_NAME)}
+        _write(found, facts, folder)
+    if as_json:
+        say_json(facts)
+    else:
+        out.print(render_audit(found))
+        out.print(f"report: {shown(str(folder / REPORT_NAME))}", soft_wrap=True)
+
+
+def _profiles(names: str) -> tuple[Profile, ...]:
+    listed = [name.strip() for name in names.split(",") if name.strip()]
+    if not 1 <= len(listed) <= NETWORKS_MOST:
+        raise UsageError(f"{len(listed)} networks were named", fix=f"name one to {NETWORKS_MOST}, such as 4g,slow-4g")
+    profiles = [catalog.load_profile(name) for name in listed]
+    if len({profile.name for profile in profiles}) < len(profiles):
+        raise UsageError("a network is named twice", fix="name each once")
+    return tuple(profiles)
+
+
+def _scheme(baseline: str) -> str:
+    if baseline not in BASELINES:
+        raise UsageError(f"there is no baseline '{baseline}'", fix=f"choose one of {', '.join(BASELINES)}")
+    return FOLLOWS_PRIORITIES if baseline == "none" else baseline
+
+
+def _refuse_small_budget(site: Site, networks: Sequence[Profile], scheme: str, budget_s: float) -> None:
+    """Raises UsageError before any work, if there is no time for one block. How long a load takes is simulated."""
+    load_s, screening_s = {}, 0.0
+    for network in networks:
+        began_s = time.monotonic()
+        load_s[network.name] = play_load(Task(site.page, scheme, network, 1)).finished_ms / 1000
+        screening_s += (time.monotonic() - began_s) * seeds_for(site.page, network) * PLAYED_PER_LOAD / 2
+    looks = 1 if scheme == FOLLOWS_PRIORITIES else 2
+    least_s = least_budget_s(load_s, looks, screening_s)
+    if budget_s < least_s:
+        raise UsageError(
+            f"{format_duration(budget_s)} are too little for {site.name} on {', '.join(load_s)}",
+            why=f"to look at the page, simulate changes and measure a single block takes about {format_duration(least_s)}",
+            fix=f"give --budget {int(least_s // 60) + 1}m at least; a sure answer takes five to ten times as long",
+        )
+
+
+def _default_folder(job: Job) -> Path:
+    versions = hashlib.sha256(json.dumps(dict(job.versions), sort_keys=True).encode()).hexdigest()[:6]
+    return Path("runs") / f"audit-{job.site.name}-{job.digest[:8]}-{versions}"
+
+
+def _interrupt(*_: object) -> None:
+    """Stop at once, cleaning up."""
+    raise KeyboardInterrupt
+
+
+def _carry_out(job: Job, began_s: float) -> Audit:
+    facts: Mapping[str, Any] = {"machine": machine_facts(), "versions": dict(job.versions)}
+    with audit_workers() as workers:
+        world = Surroundings(
+            clock_s=time.monotonic,
+            began_s=began_s,
+            say=lambda text: err.print(shown(text), style="dim", soft_wrap=True),
+            observe=lambda left: RunProgress(err, left),
+            workers=workers,
+        )
+        return asyncio.run(run_audit(job, world, facts))
+
+
+def _write(found: Audit, facts: Mapping[str, Any], folder: Path) -> None:
+    try:
+        (folder / FACTS_NAME).write_text(json.dumps(facts, indent=1, allow_nan=False), encoding="utf-8")
+        write_audit(found, folder / REPORT_NAME)
+    except OSError as error:
+        raise MixedschedError(f"cannot write to {folder}", why=error.strerror or "") from error

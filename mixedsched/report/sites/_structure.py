@@ -1,0 +1,140 @@
+"""A page as a tree of discovery: who found whom, how deep, in which order; and what it adds up to. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from mixedsched.page import Page, Resource
+from mixedsched.request import ChromiumPriority, Flag
+
+DRAWN_LEVELS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A resource in the tree. depth: 0 for what nobody found. children: in order of request."""
+
+    item: Resource
+    depth: int
+    children: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """Resources that are not shown one by one: of one parent, and all that they found."""
+
+    depth: int
+    items: tuple[Resource, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of the picture. last: of the levels below the top down to this one, the DRAWN_LEVELS lowest of them, whether
+    nothing more of its parent follows."""
+
+    content: Node | Folded
+    last: tuple[bool, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """What some resources add up to."""
+
+    name: str
+    resources: int
+    body_bytes: int
+
+
+class Structure:
+    """The tree of a page. Its walks are loops, as a page may be thousands of resources deep."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self._items = page.by_id()
+        self._children: dict[str | None, list[str]] = {}
+        for item in page.resources:
+            self._children.setdefault(item.found_by, []).append(item.id)
+
+    def nodes(self) -> list[Node]:
+        """All of them, parents first, children in order of request."""
+        return [row.content for row in self.rows(None) if isinstance(row.content, Node)]
+
+    def rows(self, most: int | None) -> list[Row]:
+        """The lines of the picture. most: children shown of each parent, heroes and who found others aside; None for all.
+
+        What is left out stands in one line behind the others, unless it is a single one.
+        """
+        rows: list[Row] = []
+        waiting: list[tuple[Node | Folded, tuple[bool, ...]]] = self._level(None, 0, (), most)
+        while waiting:
+            content, last = waiting.pop()
+            rows.append(Row(content, last))
+            if isinstance(content, Node):
+                waiting += self._level(content.item.id, content.depth + 1, last, most)
+        return rows
+
+    def _level(
+        self, parent: str | None, depth: int, last: tuple[bool, ...], most: int | None
+    ) -> list[tuple[Node | Folded, tuple[bool, ...]]]:
+        """The lines right under a parent, last one first."""
+        kept, left_out = self._chosen(self._children.get(parent, []), most)
+        level: list[Node | Folded] = [Node(self._items[id_], depth, tuple(self._children.get(id_, ()))) for id_ in kept]
+        if left_out:
+            level.append(Folded(depth, tuple(self._items[id_] for id_ in left_out)))
+        if depth == 0:
+            return [(content, ()) for content in reversed(level)]
+        ends = [(*last, place == len(level) - 1)[-DRAWN_LEVELS:] for place in range(len(level))]
+        return list(zip(level, ends, strict=True))[::-1]
+
+    def _chosen(self, ids: Sequence[str], most: int | None) -> tuple[list[str], list[str]]:
+        if most is None or len(ids) <= most + 1:
+            return list(ids), []
+        stands_out = {id_ for id_ in ids[most:] if id_ in self._children or Flag.HERO in self._items[id_].flags}
+        kept = [id_ for place, id_ in enumerate(ids) if place < most or id_ in stands_out]
+        left_out = [id_ for place, id_ in enumerate(ids) if place >= most and id_ not in stands_out]
+        return (list(ids), []) if len(left_out) < 2 else (kept, left_out)
+
+
+def sums(items: Iterable[tuple[str, Resource]]) -> list[Sum]:
+    """By name, most bytes first."""
+    counts: dict[str, list[int]] = {}
+    for name, item in items:
+        known = counts.setdefault(name, [0, 0])
+        known[0] += 1
+        known[1] += item.body_bytes
+    return sorted((Sum(name, *known) for name, known in counts.items()), key=lambda item: (-item.body_bytes, item.name))
+
+
+def largest(found: list[Sum], most: int) -> list[Sum]:
+    """The largest ones, and all others in one line."""
+    rest = found[most:]
+    if len(rest) < 2:
+        return found
+    others = Sum(f"{len(rest)} others", sum(item.resources for item in rest), sum(item.body_bytes for item in rest))
+    return [*found[:most], others]
+
+
+def priority_sums(items: Iterable[Resource]) -> list[Sum]:
+    """By Chromium priority, most urgent first."""
+    found = {item.name: item for item in sums((item.chromium_priority.value, item) for item in items)}
+    return [found[rank.value] for rank in ChromiumPriority if rank.value in found]
+
+
+def is_above_fold(item: Resource) -> bool:
+    """Whether it is needed for the first screen, in ByteIndex's sense or by its own flag."""
+    return item.is_above_fold or Flag.ABOVE_FOLD in item.flags
+
+
+def found_text(item: Resource) -> str:
+    """When it is found, for people: "at byte 1200", "30 ms after it is complete"."""
+    after = f", {item.delay_ms:g} ms later" if item.delay_ms else ""
+    match item.found_when:
+        case "start":
+            return "navigation" if not item.delay_ms else f"navigation{after}"
+        case "requested":
+            return f"at once{after}"
+        case "bytes":
+            return f"at byte {item.found_at_bytes}{after}"
+        case "complete":
+            return f"complete{after}"

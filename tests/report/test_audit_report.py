@@ -1,0 +1,158 @@
+"""What an audit tells its reader: the verdict first, what to paste, the evidence, and nothing that it does not know."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+from rich.console import Console
+
+from mixedsched.audit.change import Action, Change
+from mixedsched.audit.facts import audit_facts
+from mixedsched.audit.html_change import Document
+from mixedsched.audit.result import Audit, Contender
+from mixedsched.audit.screening import Screening, Tried
+from mixedsched.audit.verdict import Outcome
+from mixedsched.report.audit import render_audit
+from mixedsched.report.audit._document import render_html
+from mixedsched.report.audit._words import headline
+from tests.audit.made_up import made_up_audit
+from tests.audit.shop import DOCUMENT, HERO, PAGE
+
+
+def terminal(audit: Audit, width: int = 110) -> str:
+    console = Console(width=width, force_terminal=False)
+    with console.capture() as captured:
+        console.print(render_audit(audit))
+    return captured.get()
+
+
+def nothing_helps(singles: tuple[Tried, ...] | None = None) -> Audit:
+    audit = made_up_audit()
+    screening = audit.screening
+    best = Tried((), screening.today, 0.0)
+    empty = Screening(screening.today, screening.singles if singles is None else singles, best, ())
+    networks = tuple(replace(item, comparison=None, effects=(), runs=()) for item in audit.networks)
+    return replace(audit, screening=empty, chosen=None, contenders=(), networks=networks, outcome=Outcome.GOOD)
+
+
+def test_a_confirmed_gain_is_told_with_size_interval_and_blocks() -> None:
+    audit = made_up_audit()
+    assert audit.outcome is Outcome.IMPROVABLE
+    said = headline(audit)
+    assert said.startswith("The page could be faster.")
+    measured = r"\(−20\.0 %, interval −2\d\.\d to −1\d\.\d %; 8 blocks; better\)"
+    assert re.search(r"over fast the largest paint comes 20 % sooner by 3\d\d ms " + measured, said)
+
+
+def test_a_page_that_nothing_helps_is_told_so() -> None:
+    assert "Today's delivery is good" in headline(nothing_helps())
+    assert "of 9 changes tried in simulation" in headline(nothing_helps())
+    assert "there is nothing in it that could come in a better order" in headline(nothing_helps(singles=()))
+
+
+def test_what_makes_no_difference_is_told_as_good_as_it_is() -> None:
+    audit = made_up_audit([1.0, 1.001, 0.999, 1.0, 1.002, 0.998, 1.001, 1.0])
+    assert audit.outcome is Outcome.GOOD
+    assert "is not seen to help" in headline(audit)
+
+
+def test_too_few_blocks_ask_for_more_time_and_promise_nothing() -> None:
+    audit = made_up_audit([0.8, 0.81])
+    text = terminal(audit)
+    assert audit.outcome is Outcome.OPEN
+    assert "Not proved yet" in text
+    assert re.search(
+        r"Not enough time: about \d+ blocks would decide, 2 are complete\. The same command with\s+--budget \d+m", text
+    )
+    assert "What was measured" in text
+    assert "What to change" not in text
+
+
+@pytest.mark.parametrize("rendered", [terminal, render_html])
+def test_the_lines_to_paste_are_there(rendered: object) -> None:
+    audit = made_up_audit()
+    text = rendered(audit) if callable(rendered) else ""
+    text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&#34;", '"')
+    assert '<script defer src="/app.js">' in text
+    assert '<link rel="preload" as="font" href="/text.woff2" type="font/woff2" crossorigin>' in text.replace(
+        "\n    ", " "
+    )
+    assert "priority: u=1, i=?0" in text
+    assert "works only with a server" in text
+
+
+def test_findings_name_the_late_bytes_and_the_chain() -> None:
+    text = " ".join(terminal(made_up_audit(), width=400).split())
+    assert "120 kB of less important files came in between: below.jpg 80 kB, late.js 40 kB." in text
+    assert "These come first: / → site.css → app.js." in text
+    assert "Nothing is painted before app.js (60 kB) is there" in text
+
+
+class Outline(HTMLParser):
+    """Tags that could load something, and what is left open."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.loads: list[str] = []
+        self.tags: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.loads += [value or "" for name, value in attrs if name in {"src", "href", "srcset", "data"}]
+
+
+@pytest.mark.parametrize("audit", [made_up_audit(), made_up_audit([0.8]), made_up_audit([]), nothing_helps()])
+def test_the_html_needs_no_network_no_script_and_no_other_file(audit: Audit) -> None:
+    outline = Outline(render_html(audit))
+    assert not {"script", "iframe", "object"} & set(outline.tags)
+    assert all(value.startswith(("#", "data:")) for value in outline.loads)
+    assert render_html(audit) == render_html(audit)
+
+
+def test_late_bytes_are_marked_in_the_waterfall_before_and_after() -> None:
+    text = render_html(made_up_audit())
+    assert text.count('class="late"') >= 3
+    assert "of them late bytes" in text
+    assert "Waterfall of changed" in text
+
+
+HOSTILE = '"><script>alert(1)</script>[bold red]\x1b[2J'
+
+
+def test_hostile_names_do_nothing_to_terminal_or_report() -> None:
+    path = f"/{HOSTILE}.jpg"
+    resources = (*PAGE.resources, PAGE.by_path()[HERO].model_copy(update={"id": "x", "path": path}))
+    page = PAGE.model_copy(update={"resources": resources})
+    document = Document(DOCUMENT.text, page, DOCUMENT.hosts)
+    changes = (
+        Change(Action.PRELOAD, ((0, path),), f"{HOSTILE} why"),
+        Change(Action.HEADER, ((0, path),), "why", "u=1"),
+    )
+    audit = made_up_audit(title=HOSTILE, document=document)
+    chosen = Contender("changed", "eps", changes, audit.expected_today)
+    audit = replace(audit, chosen=chosen, contenders=(chosen,))
+    assert "\x1b" not in terminal(audit)
+    assert "[bold red]" in terminal(audit)
+    assert "script" not in Outline(render_html(audit)).tags
+
+
+def test_json_has_the_same_facts_and_no_nan() -> None:
+    audit = made_up_audit()
+    facts = json.loads(json.dumps(audit_facts(audit), allow_nan=False))
+    assert facts["verdict"] == "improvable"
+    assert [item["name"] for item in facts["networks"]] == ["fast", "slow"]
+    lcp = next(item for item in facts["networks"][0]["effects"] if item["metric"] == "lcp_ms")
+    assert lcp["verdict"] == "better"
+    assert lcp["ci_low_pct"] < lcp["change_pct"] < lcp["ci_high_pct"] < 0
+    chosen = next(item for item in facts["contenders"] if item["label"] == facts["chosen"])
+    assert {item["where"] for item in chosen["changes"]} == {"document", "server"}
+    assert all(item["edits"] or item["priority"] for item in chosen["changes"])
+    assert facts["networks"][0]["hero"] == "https://shop.test/hero.jpg"
+    assert all(item["expected"]["fast"]["lcp_change_pct"] <= 0 for item in facts["tried"])
+    json.dumps(audit_facts(made_up_audit([])), allow_nan=False)
+    json.dumps(audit_facts(nothing_helps()), allow_nan=False)

@@ -1,0 +1,42 @@
+"""What the site did not have is told in the report and beside the table, in words and for machines."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from made_up_runs import MadeUp, made_up_plan
+
+from mixedsched.cli._conclusion import comparison_facts
+from mixedsched.experiment.analysis import analyse
+from mixedsched.experiment.model import Run
+from mixedsched.report import miss_lines, render_report
+
+PLAN = made_up_plan(2)
+MISSED = "/<gone>.js?v=1"
+
+
+def runs(*, missed: bool) -> list[Run]:
+    line = {"method": "GET", "authority": "shop.test", "path": MISSED, "status": 404, "missed": True}
+    made = MadeUp(PLAN).runs()
+    return [replace(run, placements=(line,)) if missed and run.arm == "mixed" else run for run in made]
+
+
+def test_an_arm_that_missed_something_is_named_with_what_it_missed() -> None:
+    found = runs(missed=True)
+    (line,) = miss_lines(analyse(PLAN, found), found)
+    assert line == f"mixed: 3 of 3 runs asked for what the site does not have: GET https://shop.test{MISSED}"
+    assert "https://shop.test/&lt;gone&gt;.js?v=1" in render_report(analyse(PLAN, found), found, {})
+
+
+def test_machines_get_the_same() -> None:
+    found = runs(missed=True)
+    (misses,) = comparison_facts(analyse(PLAN, found), found, Path("report.html"))["misses"]
+    assert (misses["arm"], misses["missing_runs"]) == ("mixed", 3)
+    assert misses["requests"] == [{"request": f"GET https://shop.test{MISSED}", "runs": 3}]
+
+
+def test_nothing_is_said_where_nothing_was_missed() -> None:
+    found = runs(missed=False)
+    assert miss_lines(analyse(PLAN, found), found) == []
+    assert "does not have" not in render_report(analyse(PLAN, found), found, {})
