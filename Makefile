@@ -2,13 +2,14 @@
 
 BIN := .venv/bin
 
-.PHONY: help setup lab demo test check bench networks interop fuzz clean
+.PHONY: help setup lab demo test check bench sites networks interop fuzz clean
 
 help:
 	@echo "make demo    compare mixed with sequential delivery of a real page; leaves a report in runs/"
 	@echo "make test    all tests"
 	@echo "make check   format, lint, types, import layers, tests"
 	@echo "make bench   benchmarks"
+	@echo "make sites   fetches and builds all bundled sites, about 100 MB to download"
 	@echo "make lab     also installs what the kernel's links and the router VM need: iproute2, QEMU"
 	@echo "make networks  measures all emulated networks against what they should do; takes an hour, writes docs/networks.md"
 	@echo "make interop other people's HTTP/3 clients against the server; writes docs/interop.md"
@@ -35,6 +36,9 @@ check: setup
 lab:
 	@scripts/setup --lab
 
+sites: setup
+	$(BIN)/mixedsched sites $(patsubst sites/%/site.toml,%,$(wildcard sites/*/site.toml sites/*/*/site.toml)) >/dev/null
+
 networks: lab
 	$(BIN)/python -m benchmarks.networks --again --rounds 1
 	$(BIN)/python -m benchmarks.backends
@@ -49,6 +53,6 @@ fuzz: setup
 	$(BIN)/python -m tests.fuzz --minutes 10
 
 clean:
-	rm -rf .venv lighthouse-runner/node_modules sites/node_modules build mixedsched.egg-info
+	rm -rf .venv lighthouse-runner/node_modules sites/node_modules sites/debian_packages build mixedsched.egg-info
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -17,16 +17,21 @@ __all__ = ["app", "main"]
 # Command -> module of this package. A module has `register(app)`, which adds its commands.
 _MODULES: Mapping[str, str] = {
     "compare": "compare",
+    "audit": "audit",
     "serve": "serve",
     "simulate": "simulate",
     "lab": "lab",
     "report": "report",
+    "record": "record",
+    "import": "import_har",
+    "synth": "synth",
+    "generate": "generate",
     "netlog": "netlog",
     "doctor": "doctor",
     "schemes": "lists",
     "mappings": "lists",
     "networks": "networks",
-    "sites": "lists",
+    "sites": "sites",
 }
 
 

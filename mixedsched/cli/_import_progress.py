@@ -7,16 +7,17 @@ from types import TracebackType
 from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 from mixedsched.units import format_duration
 
 _SILENT_S = 2.0  # what is done by then needs no progress
 _LINE_EVERY_S = 10.0
+_TOLD_FROM_SHARE = 0.02  # what is done before tells nothing of the time left
 
 
 class ImportProgress:
-    """Shows how many responses have their bodies."""
+    """Shows how much of the bodies is made."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -24,7 +25,7 @@ class ImportProgress:
         self._bar = Progress(
             TextColumn("making bodies"),
             BarColumn(),
-            MofNCompleteColumn(),
+            TaskProgressColumn(),
             TextColumn("{task.fields[left]}"),
             console=console,
             transient=True,
@@ -43,11 +44,11 @@ class ImportProgress:
 
     def tell(self, done: int, total: int) -> None:
         now_s = time.monotonic()
-        if not done or now_s - self._started_s < _SILENT_S:
+        if not done or done < total * _TOLD_FROM_SHARE or now_s - self._started_s < _SILENT_S:
             return
         left = f"{format_duration((now_s - self._started_s) / done * (total - done))} left"
         self._bar.update(self._task, completed=done, total=total, left=left)
         self._bar.start()
         if not self._console.is_terminal and now_s - self._said_s >= _LINE_EVERY_S:
             self._said_s = now_s
-            self._console.print(f"{done} of {total} responses  ({left})", soft_wrap=True)
+            self._console.print(f"making bodies: {done / total:.0%}  ({left})", soft_wrap=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mixedsched.cli._aside import aside
@@ -10,6 +10,7 @@ from mixedsched.mapping import PriorityMapping
 from mixedsched.schedulers import SCHEMES
 from mixedsched.scheme import ConfiguredScheme, configure
 from mixedsched.server.files import Entry, SiteFiles
+from mixedsched.server.replay import Recorded
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ class _Read:
     url: str
     hosts: tuple[str, ...]
     entries: Mapping[str, Mapping[str, Entry]]
+    recorded: Sequence[Recorded[Entry]] | None
     connections: int
     mapping: PriorityMapping | None
 
@@ -43,13 +45,13 @@ def prepare_offer(site: str, scheme: str, mapping: str | None, origins: str | No
     """
     read = aside(lambda: _read(site, scheme, mapping, origins))
     configured = configure(scheme, SCHEMES, lambda _name, _switches: _given(read.mapping), mapping)
-    files = SiteFiles(read.entries, read.hosts[0])
+    files = SiteFiles(read.entries, read.hosts[0], recorded=read.recorded)
     return Offer(read.name, read.url, read.hosts, files, configured, read.connections)
 
 
 def _read(site: str, scheme: str, mapping: str | None, origins: str | None) -> _Read:
     from mixedsched import catalog
-    from mixedsched.cli._sites import open_site, site_entries
+    from mixedsched.cli._sites import open_site, site_entries, site_recording
     from mixedsched.sites import Origins, expected_connections
 
     loaded = configure(scheme, SCHEMES, catalog.load_mapping, mapping).mapping
@@ -58,7 +60,8 @@ def _read(site: str, scheme: str, mapping: str | None, origins: str | None) -> _
         cells = dict(loaded.cells) if loaded.cells is not None else None
         loaded = replace(loaded, cells=cells, chosen=dict(loaded.chosen))
     connections = expected_connections(opened).count
-    return _Read(opened.name, opened.url, tuple(opened.hosts), site_entries(opened), connections, loaded)
+    entries, recorded = site_entries(opened), site_recording(opened)
+    return _Read(opened.name, opened.url, tuple(opened.hosts), entries, recorded, connections, loaded)
 
 
 def _given(mapping: PriorityMapping | None) -> PriorityMapping:

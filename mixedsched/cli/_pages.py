@@ -37,13 +37,13 @@ def _pages_of(name: str) -> list[Page]:
         raise PageError(f"cannot read page '{name[:80]}'", why=str(error)) from error
     if exists and not is_folder:
         return [_read(path)]
-    if "/" not in name and (site := _bundled(name)) is not None:
+    if ("/" not in name or not exists) and (site := _named_site(name)) is not None:
         return [site]
     if is_folder:
         return _folder(path)
     raise PageError(
         f"there is no page '{name}'",
-        why="no file and no folder has this name, and no bundled site",
+        why="no file and no folder has this name, and no bundled or recorded site",
         fix=f"name a page file, a folder of them, or a site; {_known_sites(name)}",
     )
 
@@ -88,10 +88,12 @@ def _parse(text: bytes, origin: str) -> Page:
         raise PageError(error.what, why=error.why, fix=error.fix or FIX) from error
 
 
-def _bundled(name: str) -> Page | None:
-    from mixedsched.cli._sites import open_site, recipes  # here, as above
+def _named_site(name: str) -> Page | None:
+    """The page of a bundled site or, unless a folder has this very name, of one that was recorded."""
+    from mixedsched.cli._sites import is_recorded, open_site, recipes  # here, as above
 
-    return open_site(name).page if name in {recipe.name for recipe in recipes()} else None
+    is_known = name in {recipe.name for recipe in recipes()} or (not Path(name).exists() and is_recorded(name))
+    return open_site(name).page if is_known else None
 
 
 def _known_sites(name: str) -> str:

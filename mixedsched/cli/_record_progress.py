@@ -62,8 +62,11 @@ class RecordProgress:
 
 
 def _outcome(observation: Observation) -> str:
-    size_bytes = sum(request.sent_bytes for request in observation.requests)
-    return f"{len(observation.requests)} requests, {format_bytes(size_bytes)}, {_OUTCOMES[observation.ended]}"
+    page = [request for request in observation.requests if not request.after_scroll]
+    size_bytes = sum(request.sent_bytes for request in page)
+    later = len(observation.requests) - len(page)
+    scrolled = f", {later} more when it was scrolled" if later else ""
+    return f"{len(page)} requests, {format_bytes(size_bytes)}, {_OUTCOMES[observation.ended]}{scrolled}"
 
 
 def _failure(error: MixedschedError) -> str:

@@ -78,7 +78,7 @@ def conclude(folder: Path) -> tuple[Comparison, list[Run]]:
 def default_folder(plan: Plan) -> Path:
     """Where results go unless told otherwise: a folder for each experiment and version of this program."""
     versions = hashlib.sha256(json.dumps(own_versions(), sort_keys=True).encode()).hexdigest()[:6]
-    return Path("runs") / f"{plan.site}-{plan.link}-{plan.digest[:8]}-{versions}"
+    return Path("runs") / f"{plan.site.replace('/', '-')}-{plan.link}-{plan.digest[:8]}-{versions}"
 
 
 def own_versions() -> dict[str, str]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from mixedsched.cli._console import ListEntry
-from mixedsched.cli._sites import built_site
-from mixedsched.sites import Recipe, Site, expected_connections
+from mixedsched.cli._sites import RECORDED, built_site
+from mixedsched.errors import SiteError
+from mixedsched.sites import Recipe, Site, expected_connections, load_site
 
 
 def site_entry(site: Site) -> ListEntry:
@@ -22,6 +23,16 @@ def site_entry(site: Site) -> ListEntry:
         "connections_explanation": connections.explanation,
     }
     return ListEntry(facts, _lines(site.hosts, str(connections), site.licence))
+
+
+def recorded_entry(name: str) -> ListEntry:
+    """Of one in ./sites, by its folder's name; also of one that cannot be opened, with the reason."""
+    try:
+        entry = site_entry(load_site(RECORDED / name))
+    except SiteError as error:
+        facts = {"name": name, "description": f"cannot be opened: {error}", "source": str(RECORDED / name)}
+        return ListEntry(facts, {})
+    return ListEntry({**entry.facts, "name": name}, entry.lines)
 
 
 def recipe_entry(recipe: Recipe) -> ListEntry:

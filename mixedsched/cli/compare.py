@@ -13,7 +13,8 @@ from typing import Annotated, Any
 import typer
 
 from mixedsched import catalog
-from mixedsched.cli._console import err, out
+from mixedsched.cli._conclusion import comparison_facts, say_comparison
+from mixedsched.cli._console import err
 from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._progress import RunProgress
 from mixedsched.cli._runs import REPORT_NAME, conclude, database_url, default_folder, own_versions, owned
@@ -29,7 +30,6 @@ from mixedsched.experiment.progress import missing_blocks, runs_left
 from mixedsched.experiment.resume import Impatient, continued, refuse_other_versions, with_history
 from mixedsched.metrics import metric_named
 from mixedsched.profile import Profile
-from mixedsched.report import render_table
 from mixedsched.schedulers import SCHEMES
 from mixedsched.scheme import configure, split_specs
 from mixedsched.sites import Origins, Site, expected_connections
@@ -131,10 +131,9 @@ def compare(
         comparison, runs = conclude(folder)
     report = folder / REPORT_NAME
     if as_json:
-        say_json(comparison.to_dict(str(report)))
+        say_json(comparison_facts(comparison, runs, report))
     else:
-        out.print(render_table(comparison))
-        out.print(f"report: {report}", soft_wrap=True)
+        say_comparison(comparison, runs, report)
     _say_cost(runs)
     if missing_blocks(comparison.plan, runs):
         err.print("[bold yellow]some blocks failed again and again and are missing; the report says why[/]")

@@ -1,4 +1,4 @@
-"""`schemes`, `mappings`, `sites`: what there is to choose from."""
+"""`schemes`, `mappings`: what there is to choose from."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from rich.text import Text
 from mixedsched import catalog
 from mixedsched.cli._console import ListEntry, out, say_list
 from mixedsched.cli._output import Json
-from mixedsched.cli._site_entry import recipe_entry, site_entry
-from mixedsched.cli._sites import open_site, recipes
 from mixedsched.mapping import PriorityMapping
 from mixedsched.priority import Priority
 from mixedsched.report.simulation import strip_text
@@ -22,7 +20,7 @@ from mixedsched.sim.example import LEGEND, example_order
 
 
 def register(app: typer.Typer) -> None:
-    for command in (schemes, mappings, sites):
+    for command in (schemes, mappings):
         app.command(epilog=f"Example: mixedsched {command.__name__} --json")(command)
 
 
@@ -46,23 +44,6 @@ def schemes(
 def mappings(as_json: Json = False) -> None:
     """List the mapping tables from (Chromium priority, kind) to (urgency, incremental)."""
     say_list([_mapping_entry(mapping) for mapping in catalog.mappings()], as_json)
-
-
-def sites(
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(help="Only these; folders with an index.html, too.", metavar="[SITE...]"),
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """List the bundled sites; any folder with an index.html can be used as well.
-
-    Tells how many QUIC connections a browser takes for each, and why.
-    """
-    if names:
-        say_list([site_entry(open_site(name)) for name in names], as_json)
-    else:
-        say_list([recipe_entry(recipe) for recipe in recipes()], as_json)
 
 
 def _scheme_entry(configured: ConfiguredScheme) -> ListEntry:

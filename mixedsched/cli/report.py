@@ -7,10 +7,9 @@ from typing import Annotated
 
 import typer
 
-from mixedsched.cli._console import out
+from mixedsched.cli._conclusion import comparison_facts, say_comparison
 from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._runs import REPORT_NAME, conclude
-from mixedsched.report import render_table
 
 
 def register(app: typer.Typer) -> None:
@@ -22,10 +21,9 @@ def report(
     as_json: Json = False,
 ) -> None:
     """Analyse stored runs and write their report, also of an experiment that is not finished."""
-    comparison, _ = conclude(folder)
+    comparison, runs = conclude(folder)
     path = folder / REPORT_NAME
     if as_json:
-        say_json(comparison.to_dict(str(path)))
-        return
-    out.print(render_table(comparison))
-    out.print(f"report: {path}", soft_wrap=True)
+        say_json(comparison_facts(comparison, runs, path))
+    else:
+        say_comparison(comparison, runs, path)

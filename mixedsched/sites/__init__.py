@@ -8,27 +8,43 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from mixedsched.sites._check import Finding, Level, check_site
 from mixedsched.sites._connections import Connections, expected_connections
-from mixedsched.sites._load import load_site
+from mixedsched.sites._described import Described
+from mixedsched.sites._difference import Change, Difference, Pair, difference
+from mixedsched.sites._load import built_problems, load_site
 from mixedsched.sites._merge import merged
-from mixedsched.sites._packages import fetch_packages
+from mixedsched.sites._packages import fetch_contents, fetch_packages
 from mixedsched.sites._recipe import Recipe, list_recipes
 from mixedsched.sites._responses import ResponseSettings
-from mixedsched.sites._site import Origins, Site
+from mixedsched.sites._served import Origins
+from mixedsched.sites._site import MANIFEST_NAME, ROOT_NAME, Site
 
 if TYPE_CHECKING:
     from mixedsched.sites._builder import build
 
 __all__ = [
     "Site",
+    "MANIFEST_NAME",
+    "ROOT_NAME",
     "Origins",
     "ResponseSettings",
     "load_site",
     "merged",
+    "built_problems",
+    "check_site",
+    "Finding",
+    "Level",
+    "Described",
+    "difference",
+    "Difference",
+    "Pair",
+    "Change",
     "Connections",
     "expected_connections",
     "Recipe",
     "list_recipes",
+    "fetch_contents",
     "fetch_packages",
     "build",
 ]

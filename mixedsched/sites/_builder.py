@@ -9,25 +9,27 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mixedsched.errors import SiteError
-from mixedsched.page import PAGE_FORMAT
+from mixedsched.errors import PageError, SiteError
+from mixedsched.page import PAGE_FORMAT, Page
 from mixedsched.sites._aside import make_folder
-from mixedsched.sites._contents import ContentsCopier
 from mixedsched.sites._discover import Discovery, Hints, Sent, discover, serving_entry
 from mixedsched.sites._html import has_icon
-from mixedsched.sites._images import blank_icon
+from mixedsched.sites._images import blank_icon_file
 from mixedsched.sites._load import load_site
-from mixedsched.sites._packages import package_version
+from mixedsched.sites._packaged import copy_contents, package_versions, source_of
 from mixedsched.sites._paths import Local, url_of_file
-from mixedsched.sites._recipe import NpmContents, Recipe, ThreeHostsContents
+from mixedsched.sites._recipe import DebianContents, NpmContents, Recipe, ThreeHostsContents
+from mixedsched.sites._recipe_pages import PageContents, StatisticsContents
 from mixedsched.sites._references import decoded
 from mixedsched.sites._responses import dumped
-from mixedsched.sites._site import MANIFEST_NAME, ROOT_NAME, Origins, Site
+from mixedsched.sites._served import Origins
+from mixedsched.sites._site import MANIFEST_NAME, ROOT_NAME, Site
 from mixedsched.sites._synthetic import write_davies_meenan
 from mixedsched.sites._three_hosts import write_three_hosts
 from mixedsched.sites._wire import compress, is_text
+from mixedsched.sites.synth import synthesise
 
-BUILDER_VERSION = 1  # raise it when the same recipe would give other bytes
+BUILDER_VERSION = 2  # raise it when the same recipe would give other bytes
 FINGERPRINT_NAME = "fingerprint"
 
 
@@ -36,7 +38,7 @@ def build(
 ) -> Site:
     """The site of a recipe, built into build_dir/NAME unless an up-to-date build is there.
 
-    packages_dir: the node_modules that fetch_packages filled. progress: is told in a line what takes time.
+    packages_dir: what fetch_contents returned. progress: is told in a line what takes time.
     A build is written aside and renamed at its end, so that a half-done one is never seen; a damaged one is built again.
     Raises SiteError, and MissingPartError if a package is not installed.
     """
@@ -47,7 +49,10 @@ def build(
     progress(f"building site {recipe.name}")
 
     def fill(fresh: Path) -> None:
-        _build_into(recipe, fresh, packages_dir)
+        if isinstance(recipe.recipe, PageContents | StatisticsContents):
+            _synthesise_into(recipe, recipe.recipe, fresh, progress)
+        else:
+            _build_into(recipe, fresh, packages_dir)
         (fresh / FINGERPRINT_NAME).write_text(fingerprint + "\n", encoding="ascii")
         load_site(fresh)
 
@@ -67,18 +72,50 @@ def _current(target: Path, fingerprint: str) -> Site | None:
 def _fingerprint(recipe: Recipe, packages_dir: Path) -> str:
     """What a build depends on, as a hash: builder, recipe text, versions of the packages it takes from."""
     facts: dict[str, Any] = {"builder": BUILDER_VERSION, "recipe": recipe.text or recipe.model_dump_json()}
-    if isinstance(recipe.recipe, NpmContents):
-        packages = {recipe.recipe.package, *(rule.package for rule in recipe.recipe.rewrite if rule.package)}
-        facts["packages"] = {name: package_version(packages_dir, name) for name in sorted(packages)}
+    if isinstance(recipe.recipe, NpmContents | DebianContents):
+        facts["packages"] = package_versions(recipe.recipe, packages_dir)
+    if isinstance(recipe.recipe, PageContents | StatisticsContents):
+        facts["synthesis"] = _synthesis_digest()
+    if isinstance(recipe.recipe, PageContents):
+        facts["page"] = recipe.recipe.text(recipe.folder)
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+
+
+def _synthesis_digest() -> str:
+    """Of the programs that make synthetic sites: whenever they change, so may the files."""
+    digest = hashlib.sha256()
+    files = [file for folder in ("generate", "synth") for file in (Path(__file__).parent / folder).iterdir()]
+    for file in sorted(files):
+        if file.suffix in {".py", ".toml"}:
+            digest.update(file.name.encode() + file.read_bytes())
+    return digest.hexdigest()
+
+
+def _synthesise_into(
+    recipe: Recipe, contents: PageContents | StatisticsContents, directory: Path, progress: Callable[[str], None]
+) -> None:
+    page = _page_of(recipe, contents)
+    try:
+        made = synthesise(page, directory, name=recipe.name, hosts=recipe.hosts, facts=_facts(recipe, recipe.source))
+    except PageError as error:
+        raise SiteError(error.what, why=error.why, fix=error.fix) from error
+    if made.deviations:
+        count = len({deviation.id for deviation in made.deviations})
+        progress(f"{count} of its {made.resource_count} resources come out a little otherwise than described")
+
+
+def _page_of(recipe: Recipe, contents: PageContents | StatisticsContents) -> Page:
+    if isinstance(contents, PageContents):
+        return contents.read(recipe.folder)
+    return contents.read(recipe.name, len(recipe.hosts))
 
 
 def _build_into(recipe: Recipe, directory: Path, packages_dir: Path) -> None:
     www = directory / ROOT_NAME
     www.mkdir()
     match recipe.recipe:
-        case NpmContents() as contents:
-            ContentsCopier(recipe, contents, packages_dir, www).copy()
+        case NpmContents() | DebianContents() as contents:
+            copy_contents(recipe, contents, packages_dir, www)
             _provide_icon(www, Local(0, recipe.entry).file)
             found = _analyse(recipe, contents, www)
         case ThreeHostsContents():
@@ -87,27 +124,34 @@ def _build_into(recipe: Recipe, directory: Path, packages_dir: Path) -> None:
             found = Discovery(write_davies_meenan(www), [])
     manifest = {
         "format": PAGE_FORMAT,
-        "name": recipe.name,
-        "title": recipe.title,
-        "description": recipe.description,
-        "licence": recipe.licence,
-        "source": recipe.source,
+        **_facts(recipe, source_of(recipe, packages_dir)),
         "hosts": list(recipe.hosts),
         "entry": recipe.entry,
         "resources": found.resources,
         "also_served": found.served,
-        **({"origins": recipe.origins.value} if recipe.origins is not Origins.KEEP else {}),
-        **({"connections": recipe.connections} if recipe.connections is not None else {}),
-        **({"responses": dumped(recipe.responses)} if recipe.responses else {}),
     }
     text = json.dumps(manifest, indent=1, ensure_ascii=False) + "\n"
     (directory / MANIFEST_NAME).write_text(text, encoding="utf-8")
 
 
-def _analyse(recipe: Recipe, contents: NpmContents, www: Path) -> Discovery:
+def _facts(recipe: Recipe, source: str) -> dict[str, Any]:
+    """What a manifest repeats of its recipe."""
+    return {
+        "name": recipe.name,
+        "title": recipe.title,
+        "description": recipe.description,
+        "licence": recipe.licence,
+        "source": source,
+        **({"origins": recipe.origins.value} if recipe.origins is not Origins.KEEP else {}),
+        **({"connections": recipe.connections} if recipe.connections is not None else {}),
+        **({"responses": dumped(recipe.responses)} if recipe.responses else {}),
+    }
+
+
+def _analyse(recipe: Recipe, contents: NpmContents | DebianContents, www: Path) -> Discovery:
     """Compress the texts of www, work out the page, and list what else can be asked for."""
     sent = {path.relative_to(www).as_posix(): _compressed(path, www) for path in _files(www)}
-    hints = Hints(contents.hero, contents.above_fold, contents.not_loaded)
+    hints = Hints(contents.hero, contents.above_fold, contents.not_loaded, contents.scripted)
     origin = f"site '{recipe.name}'"
     found = discover(www, recipe.entry, recipe.hosts, lambda file: sent[file], hints, origin)
     listed = {entry["file"] for entry in (*found.resources, *found.served)}
@@ -119,7 +163,7 @@ def _provide_icon(www: Path, page: str) -> None:
     """Give a page that names no icon the one that browsers then ask for, so that no request of a load fails."""
     icon = www / "favicon.ico"
     if not icon.exists() and not has_icon(decoded((www / page).read_bytes())):
-        icon.write_bytes(blank_icon())
+        icon.write_bytes(blank_icon_file())
 
 
 def _files(www: Path) -> list[Path]:

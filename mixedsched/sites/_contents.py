@@ -1,31 +1,33 @@
-"""Copies what a page reaches out of npm packages, rewriting references on the way."""
+"""Copies what a page reaches out of packages, rewriting references on the way."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path, PurePosixPath
 
 from mixedsched.errors import SiteError
 from mixedsched.sites._css import rewrite_css
 from mixedsched.sites._html import rewrite_html
 from mixedsched.sites._paths import External, Local, confined, is_confined, matches_any, resolve, url_of_file
-from mixedsched.sites._recipe import Drop, NpmContents, Recipe, Rewrite
+from mixedsched.sites._recipe import DebianContents, Drop, NpmContents, Recipe, Rewrite
 from mixedsched.sites._references import DROP, Reference, Role, decoded
 
 _PACKAGES_FOLDER = "vendor"  # in the site; below it, package and file keep their names
 
 
 class ContentsCopier:
-    """Copies one npm recipe's contents into a www folder.
+    """Copies one recipe's contents into a www folder.
 
     A file of the recipe's package keeps its place below the recipe's root; one of another package, or from outside that
-    root, lands in vendor/PACKAGE/.
+    root, lands in vendor/PACKAGE/. folder_of: where the files of a package are.
     """
 
-    def __init__(self, recipe: Recipe, contents: NpmContents, packages_dir: Path, www: Path) -> None:
+    def __init__(
+        self, recipe: Recipe, contents: NpmContents | DebianContents, folder_of: Callable[[str], Path], www: Path
+    ) -> None:
         self._recipe = recipe
         self._contents = contents
-        self._packages_dir = packages_dir
+        self._folder_of = folder_of
         self._www = www
         self._waiting: list[tuple[str, str]] = []  # (package, file in it)
         self._copied: dict[str, tuple[str, str]] = {}  # file in www -> where it is from
@@ -54,12 +56,14 @@ class ContentsCopier:
             )
 
     def _copy_included(self) -> None:
-        package_dir = self._packages_dir / self._contents.package
+        package_dir = self._folder_of(self._contents.package)
         for pattern in self._contents.include:
             files = sorted(path for path in package_dir.glob(pattern) if path.is_file())
             if not files:
                 raise SiteError(f"site '{self._recipe.name}': include '{pattern}' matches no file of the package")
             self._waiting += [(self._contents.package, path.relative_to(package_dir).as_posix()) for path in files]
+        for item in self._contents.scripted:
+            self._waiting.append(self._origin_of(Local(0, item.path).file, Local(0, self._recipe.entry).file))
 
     def _place(self, package: str, file: str) -> str:
         """Where a package's file lies in www."""
@@ -78,7 +82,7 @@ class ContentsCopier:
             return
         self._copied[place] = package, file
         origin = f"site '{self._recipe.name}': {package}/{file}"
-        body = confined(self._packages_dir / package, file, origin).read_bytes()
+        body = confined(self._folder_of(package), file, origin).read_bytes()
         self._write(place, self._rewritten(body, place, origin))
 
     def _write(self, place: str, body: bytes) -> None:
@@ -113,7 +117,7 @@ class ContentsCopier:
             self._unresolved.append(f"{target.url} in {origin.partition(': ')[2]}")
         elif target is not None:
             package, file = self._origin_of(target.file, place)
-            absent = not is_confined(self._packages_dir / package, file)
+            absent = not is_confined(self._folder_of(package), file)
             if not (absent and matches_any(target.path, self._contents.not_loaded)):
                 self._waiting.append((package, file))
         return reference.url
@@ -148,7 +152,7 @@ class ContentsCopier:
             parts = []
             for file in rule.files:
                 origin = f"site '{self._recipe.name}': {package}/{file}"
-                body = confined(self._packages_dir / package, file, origin).read_bytes()
+                body = confined(self._folder_of(package), file, origin).read_bytes()
                 parts.append(self._rewritten(body, place, origin))
             self._write(place, b"\n".join(parts))
         return place

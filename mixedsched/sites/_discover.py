@@ -16,7 +16,7 @@ from mixedsched.request import ChromiumPriority, Flag, Kind
 from mixedsched.sites._css import rewrite_css
 from mixedsched.sites._html import rewrite_html
 from mixedsched.sites._paths import External, Local, confined, is_confined, matches_any, resolve
-from mixedsched.sites._references import Reference, Role, decoded
+from mixedsched.sites._references import Reference, Role, Scripted, decoded
 from mixedsched.sites._wire import mime_of_file
 
 _DOCUMENT_SUFFIXES = (".html", ".htm")
@@ -36,12 +36,13 @@ class Hints:
     """What a recipe knows and the text does not tell. All are patterns of request paths.
 
     hero, above_fold: images of the first screen. not_loaded: references that no visible element uses (a font weight, a
-    background of another page), so that the first load never asks for them.
+    background of another page), so that the first load never asks for them. scripted: what scripts ask for.
     """
 
     hero: tuple[str, ...] = ()
     above_fold: tuple[str, ...] = ()
     not_loaded: tuple[str, ...] = ()
+    scripted: tuple[Scripted, ...] = ()
 
 
 @dataclass(slots=True)
@@ -111,6 +112,8 @@ class _Analysis:
         self._add(main)
         while self._waiting:
             self._read(self._waiting.popleft())
+        for item in self._hints.scripted:
+            self._add_scripted(item)
         if self._external:
             raise SiteError(
                 f"{self._origin} refers to other hosts: {'; '.join(self._external)}",
@@ -125,6 +128,18 @@ class _Analysis:
         self._found[found.target.host, found.target.path] = found
         self._ids.add(found.id)
         self._waiting.append(found)
+
+    def _add_scripted(self, item: Scripted) -> None:
+        """List what a script asks for when it runs."""
+        target, script = Local(0, item.path), self._found.get((0, item.by))
+        if script is None or script.kind is not Kind.SCRIPT:
+            raise SiteError(f"{self._origin} has no script '{item.by}'", why=f"it is said to ask for '{item.path}'")
+        if (0, item.path) in self._found:
+            raise SiteError(f"{self._origin} lists '{item.path}' twice", why="a document spells it out already")
+        confined(self._root, target.file, self._origin)
+        reference = Reference(item.path, item.kind, 0)
+        flags = self._flags(reference, target)
+        self._add(_Found(self._unused_id(target), target, item.kind, script.id, "complete", 0, flags))
 
     def _read(self, parent: _Found) -> None:
         """Find what one document refers to."""
@@ -145,9 +160,7 @@ class _Analysis:
         else:
             rewrite_css(text, note, where, flags=frozenset({Flag.CRITICAL} & parent.flags))
         size_bytes = max(1, len(text.encode()))
-        # What a style needs is fetched at first layout, which waits for the style sheets of the head.
-        immediate = [item for item in references if not item.styled]
-        for item in [*immediate, *(item for item in references if item.styled)]:
+        for item in sorted(references, key=_turn):
             share = len(text[: item.offset].encode()) / size_bytes
             if item.role not in {Role.SPARE, Role.CONTACT}:  # these load nothing, wherever they point
                 self._follow(item, parent, share, where)
@@ -220,3 +233,14 @@ class _Analysis:
 
     def _serving(self, target: Local) -> dict[str, Any]:
         return serving_entry(target, self._sent(target.file))
+
+
+def _turn(reference: Reference) -> int:
+    """When a browser comes to a reference of a document, places in the text aside.
+
+    Its scanner runs ahead of the parser and leaves out style sheets that do not apply; what a style needs is fetched at
+    first layout, which waits for the style sheets of the head.
+    """
+    if reference.styled:
+        return 2
+    return 1 if reference.kind is Kind.STYLESHEET and reference.chromium_priority is ChromiumPriority.VERY_LOW else 0

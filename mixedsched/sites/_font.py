@@ -29,7 +29,7 @@ def striped_font(size_bytes: int, seed: int) -> bytes:
     A font is used when it is complete, so it does not matter how much of it is padding.
     Raises ValueError if the font alone is longer.
     """
-    font = _build(random.Random(seed))
+    font = striped_typeface(random.Random(seed))
     bare = _as_woff2(font, b"")
     # The private block starts aligned, and so does the file's end without one.
     private_bytes = size_bytes - -(-len(bare) // _BLOCK_ALIGNMENT_BYTES) * _BLOCK_ALIGNMENT_BYTES
@@ -48,7 +48,8 @@ def _as_woff2(font: TTFont, private: bytes) -> bytes:
     return out.getvalue()
 
 
-def _build(rng: random.Random) -> TTFont:
+def striped_typeface(rng: random.Random) -> TTFont:
+    """The letters themselves, not yet a file; the edges of their dots are drawn from rng."""
     names = [".notdef", *(f"c{ord(character):02x}" for character in _CHARACTERS)]
     glyphs = [_glyph("#", rng), *(_glyph(character, rng) for character in _CHARACTERS)]
     builder = FontBuilder(_UNITS_PER_EM, isTTF=True)

@@ -178,12 +178,8 @@ class _Walk:
     def _see_link(self, node: LexborNode) -> None:
         relations = set((node.attributes.get("rel") or "").lower().split())
         destination = (node.attributes.get("as") or "").lower()
-        if "stylesheet" in relations and "alternate" not in relations:
-            is_print = (node.attributes.get("media") or "").strip().lower() == "print"
-            blocking = {Flag.IN_HEAD} if is_print else {Flag.IN_HEAD, Flag.CRITICAL}
-            flags = blocking if in_head(node) else {Flag.LATE_BODY}
-            priority = ChromiumPriority.VERY_LOW if is_print else None
-            self._attribute(node, "href", _to(Kind.STYLESHEET, flags=frozenset(flags), chromium_priority=priority))
+        if "stylesheet" in relations:
+            self._see_style_link(node, is_alternate="alternate" in relations)
         elif relations & {"preload", "modulepreload"}:
             kind = Kind.SCRIPT if "modulepreload" in relations else _KIND_BY_DESTINATION.get(destination, Kind.OTHER)
             flags = {Flag.PRELOAD, Flag.IN_HEAD} if in_head(node) else {Flag.PRELOAD}
@@ -197,6 +193,16 @@ class _Walk:
             self._attribute(node, "href", _to(Kind.OTHER, Role.SERVE))
         elif relations & {"preconnect", "dns-prefetch"}:
             self._attribute(node, "href", _to(Kind.OTHER, Role.CONTACT))
+
+    def _see_style_link(self, node: LexborNode, is_alternate: bool) -> None:
+        """Confirmed with Chromium 156: it fetches sheets that do not apply, last of all, but no disabled ones."""
+        is_print = (node.attributes.get("media") or "").strip().lower() == "print"
+        idle = is_alternate or is_print
+        blocking = {Flag.IN_HEAD} if idle else {Flag.IN_HEAD, Flag.CRITICAL}
+        flags = frozenset(blocking if in_head(node) else {Flag.LATE_BODY})
+        role = Role.SERVE if "disabled" in node.attributes else Role.LOAD
+        priority = ChromiumPriority.VERY_LOW if idle else None
+        self._attribute(node, "href", _to(Kind.STYLESHEET, role, flags, priority))
 
     def _see_image(self, node: LexborNode) -> None:
         is_lazy = (node.attributes.get("loading") or "").lower() == "lazy"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import io
 import random
+import struct
 
 from PIL import Image, ImageDraw, ImageFilter
 
@@ -52,6 +53,14 @@ def blank_icon() -> bytes:
     out = io.BytesIO()
     Image.new("LA", (1, 1)).save(out, "PNG")
     return out.getvalue()
+
+
+def blank_icon_file() -> bytes:
+    """The same as a file of the kind that /favicon.ico is by its name."""
+    png = blank_icon()
+    one_image = struct.pack("<HHH", 0, 1, 1)
+    offset_bytes = len(one_image) + 16
+    return one_image + struct.pack("<BBBBHHII", 1, 1, 0, 0, 1, 32, len(png), offset_bytes) + png
 
 
 def noise_tile(size_bytes: int, seed: int) -> bytes:

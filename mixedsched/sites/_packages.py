@@ -1,4 +1,4 @@
-"""Third-party contents: npm packages pinned by sites/package-lock.json, fetched when they are not there."""
+"""Third-party contents, fetched when they are not there: npm packages pinned by sites/package-lock.json, and Debian's."""
 
 from __future__ import annotations
 
@@ -10,10 +10,26 @@ from pathlib import Path
 from typing import Any
 
 from mixedsched.errors import MissingPartError, SiteError
+from mixedsched.sites._debian import fetch_debian
+from mixedsched.sites._recipe import DebianContents, NpmContents, Recipe
 
 _FETCH_LIMIT_S = 600
 # npm leaves this inventory of what it installed.
 _INSTALLED_LOCK = Path("node_modules/.package-lock.json")
+
+
+def fetch_contents(recipe: Recipe, sites_dir: Path, progress: Callable[[str], None] = lambda _line: None) -> Path:
+    """Fetch the packages that building this recipe takes, unless they are there; return the folder that `build` wants.
+
+    Raises MissingPartError without the package manager, SiteError if it fails.
+    """
+    contents = recipe.recipe
+    if isinstance(contents, DebianContents):
+        fetch_debian(contents.packages, sites_dir, progress)
+    borrows = isinstance(contents, DebianContents) and any(rule.package for rule in contents.rewrite)
+    if isinstance(contents, NpmContents) or borrows:
+        fetch_packages(sites_dir, progress)
+    return sites_dir / "node_modules"
 
 
 def fetch_packages(sites_dir: Path, progress: Callable[[str], None] = lambda _line: None) -> Path:

@@ -52,6 +52,15 @@ class Reference:
     credentials: Credentials = Credentials.INCLUDE
 
 
+@dataclass(frozen=True, slots=True)
+class Scripted:
+    """A request that a script puts together, so that no text spells it out. path: as requested. by: the script's path."""
+
+    path: str
+    by: str
+    kind: Kind
+
+
 # A visitor sees every reference in document order and says what shall stand there: a URL, or DROP.
 Visitor = Callable[[Reference], str | None]
 DROP: Final = None

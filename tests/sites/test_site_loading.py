@@ -96,7 +96,7 @@ def test_a_link_within_the_root_is_fine(tmp_path: Path) -> None:
         (resource("/a.png", 1, kind="picture"), "kind"),
         (resource("/a.png", 1, found_by="nobody"), "its parent 'nobody' is not listed"),
         (resource("a.png", 1), "path"),
-        (resource("/a.png", 1, encoding="br"), "encoding"),
+        (resource("/a.png", 1, encoding="lzma"), "encoding"),
     ],
 )
 def test_a_resource_that_breaks_a_rule_is_named_with_the_reason(

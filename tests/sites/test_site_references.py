@@ -86,7 +86,8 @@ def test_an_escaped_css_url_is_read_but_not_replaced_blindly() -> None:
     ("html", "expected"),
     [
         ('<link rel="stylesheet" href="a.css">', [("stylesheet", "a.css")]),
-        ('<link rel="alternate stylesheet" href="a.css"><link rel="canonical" href="https://x.test/">', []),
+        ('<link rel="stylesheet" href="a.css" disabled><link rel="canonical" href="https://x.test/">', []),
+        ('<link rel="alternate stylesheet" href="a.css">', [("stylesheet", "a.css")]),
         ('<link rel="preload" as="font" href="a.woff2">', [("font", "a.woff2")]),
         ('<script src="a.js"></script><script type="text/template" src="b.js"></script>', [("script", "a.js")]),
         ('<a href="https://x.test/">x</a><form action="https://x.test/"></form>', []),

@@ -8,18 +8,22 @@ missing, and only an entry without request, response or address is none.
 from __future__ import annotations
 
 import math
+import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from mixedsched.errors import SiteError
 
 VERSIONS = ("1.1", "1.2", "1.3")  # 1.3 is a proposal that adds fields only
 MAX_ENTRIES = 50_000
 _AMOUNT_MAX = 1e12  # a terabyte, or 30 years in ms: more is a mistake
+
+_HOST = re.compile("(?<=://)[^/?#:@]+")
 
 Headers = tuple[tuple[str, str], ...]
 
@@ -76,6 +80,21 @@ def _headers(value: Any) -> Headers:
     return tuple(lines)
 
 
+def _in_ascii(url: str) -> str:
+    """The address with its host as browsers ask for it; proxies may write `bücher.test` for `xn--bcher-kva.test`."""
+    if url.isascii():
+        return url
+    return _HOST.sub(lambda found: ".".join(_label(part) for part in found[0].split(".")), url, count=1)
+
+
+def _label(label: str) -> str:
+    """A part of a host name in Punycode (RFC 3492), if it needs that. What no name holds stays as it is."""
+    plain = unicodedata.normalize("NFKC", label.lower())
+    if label.isascii() or not all(sign.isalnum() or sign == "-" or unicodedata.combining(sign) for sign in plain):
+        return label
+    return plain if plain.isascii() else f"xn--{plain.encode('punycode').decode()}"
+
+
 def _object(value: Any) -> Any:
     return value if isinstance(value, Mapping) else {}
 
@@ -102,7 +121,7 @@ class Content(_Part):
 
 class Request(_Part):
     method: Text = "GET"
-    url: str = Field(min_length=1)
+    url: Annotated[str, Field(min_length=1), AfterValidator(_in_ascii)]
     headers: Fields = ()
     http_version: Text = Field(default="", alias="httpVersion")
 
@@ -151,9 +170,7 @@ class Entry(_Part):
     initiator_type: Text = Field(default="", alias="_initiator_type")
     initiator_detail: Any = Field(default=None, alias="_initiator_detail")
     from_cache: Any = Field(default=None, alias="_fromCache")
-    is_repeat_view: Size = Field(default=None, alias="_cached")
     object_bytes: Size = Field(default=None, alias="_objectSize")
-    full_url: Text = Field(default="", alias="_full_url")
     created_ms: Amount = Field(default=None, alias="_created")
     all_start_ms: Amount = Field(default=None, alias="_all_start")
     load_start_ms: Amount = Field(default=None, alias="_load_start")

@@ -22,7 +22,7 @@ from mixedsched.sites.har.times import Times, times_of
 from mixedsched.sites.recorded.exchange import Exchange, FoundHow
 from mixedsched.sites.recorded.facts import RecordingFacts
 
-_OK = 200
+_OK, _CLIENT_ERROR = 200, 400
 _TITLE_CHARACTERS = 200
 Progress = Callable[[int, int], None]  # entries done, entries in all
 
@@ -68,7 +68,7 @@ def imported(
         bodies.append(maker.of(read.entry, read.kind, read.mime))
     exchanges = _exchanges(log, reads, bodies)
     origins = Counter[str](body.origin for body in bodies if body.data)
-    notes = tuple(_sentences(log, selected, origins, maker.counts))
+    notes = tuple(_sentences(log, main, selected, origins, maker.counts))
     facts = _facts(log, page, main, selected, notes)
     return ImportedPage(exchanges, facts, origins["recorded"], origins["synthesised"])
 
@@ -84,6 +84,9 @@ def _main_of(selected: Selected, page: HarPage) -> Entry:
         raise SiteError(
             f"the page '{page.id}' has no document", why=failed, fix="choose another with --page, if there is"
         )
+    if all(entry.response.status // 100 == 3 for entry in documents):
+        why = f"{documents[-1].url} is answered with a redirect, and what it leads to is not in the HAR, or leads back"
+        raise SiteError(f"the page '{page.id}' has no document", why=why, fix="save a load that ends at a page")
     titled = (entry for entry in documents if entry.url == page.title.partition("#")[0])
     return next(titled, documents[0])
 
@@ -162,13 +165,17 @@ class _Parents:
         return told.url, "style" if is_style else told.how
 
 
-def _sentences(log: HarLog, selected: Selected, origins: Counter[str], counts: Counter[str]) -> Iterator[str]:
+def _sentences(
+    log: HarLog, main: Entry, selected: Selected, origins: Counter[str], counts: Counter[str]
+) -> Iterator[str]:
     """What of the HAR was missing or had to be changed, a sentence each."""
     if origins["synthesised"]:
         total = origins["synthesised"] + origins["recorded"]
         yield f"{origins['synthesised']} of {total} bodies are not in the HAR and were synthesised at their sizes"
     if selected.from_cache:
         yield f"{selected.from_cache} responses came from the browser's cache; they are kept, as a first visit asks for them"
+    if main.response.status >= _CLIENT_ERROR:
+        yield f"the page itself was answered with {main.response.status}"
     if log.unreadable:
         yield f"{log.unreadable} entries of the HAR cannot be read and are left out"
     yield from (f"{count} {text}" for text, count in counts.items())

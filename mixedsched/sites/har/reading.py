@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ MAX_HAR_BYTES = 1_000_000_000
 _MIB = 1024 * 1024
 _GZIP_MAGIC, _ZLIB_MAGICS = b"\x1f\x8b", (b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
 _EXPORT_AGAIN = "export it again"
+_PART_OF_TOKEN = re.compile(r"[\w.+\\-]*\s*")  # of a word, a number or an escape
 
 
 def read_har(path: Path) -> HarLog:
@@ -70,6 +72,8 @@ def _value_of(data: bytes, origin: str) -> Any:
             text = data.decode("utf-16") if data.startswith((b"\xff\xfe", b"\xfe\xff")) else ""
         except UnicodeDecodeError:
             text = ""
+        if not text and error.reason == "unexpected end of data":
+            raise _cut_off(origin, f"{len(data)} bytes") from error
         if not text:
             raise SiteError(f"{origin} is not a HAR", why="it is no UTF-8 text", fix=_EXPORT_AGAIN) from error
     try:
@@ -79,13 +83,17 @@ def _value_of(data: bytes, origin: str) -> Any:
     except json.JSONDecodeError as error:
         raise _broken(error, text, origin) from error
     except ValueError as error:  # a number of thousands of digits
-        raise SiteError(f"{origin} is not a HAR", why=str(error)) from error
+        raise SiteError(f"{origin} is not a HAR", why="a number in it has thousands of digits") from error
 
 
 def _broken(error: json.JSONDecodeError, text: str, origin: str) -> SiteError:
     """A file that begins as a HAR and just ends was cut off; anything else never was JSON."""
-    is_cut = text.lstrip().startswith("{") and (error.pos >= len(text.rstrip()) or "Unterminated" in error.msg)
-    if is_cut:
-        why = f"its JSON ends in the middle, after {len(text)} characters"
-        return SiteError(f"{origin} is cut off", why=why, fix=f"wait until it is saved, or {_EXPORT_AGAIN}")
+    ends_there = "Unterminated" in error.msg or _PART_OF_TOKEN.fullmatch(text, error.pos) is not None
+    if text.lstrip().startswith("{") and ends_there and "Extra data" not in error.msg:
+        return _cut_off(origin, f"{len(text)} characters")
     return SiteError(f"{origin} is not JSON, so no HAR", why=str(error), fix=_EXPORT_AGAIN)
+
+
+def _cut_off(origin: str, after: str) -> SiteError:
+    why = f"its JSON ends in the middle, after {after}"
+    return SiteError(f"{origin} is cut off", why=why, fix=f"wait until it is saved, or {_EXPORT_AGAIN}")

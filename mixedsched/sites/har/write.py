@@ -1,23 +1,26 @@
 """From a page load of a HAR to the folder of a site.
 
-A HAR with bodies becomes a recording of them; the few that it lacks are synthesised one by one. In one without any body no
-document refers to anything, so a browser would load nothing of such a recording: there the whole page is synthesised from
-what is known of it, and is loaded as it was.
+A HAR with bodies becomes a recording of them; the few that it lacks are synthesised one by one. In one without the bodies of
+documents nothing refers to anything, so a browser would load nothing of such a recording: there the whole page is synthesised
+from what is known of it, and is loaded as it was.
 """
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace as changed
 from pathlib import Path
 
+from mixedsched.errors import SiteError
 from mixedsched.page import Page
+from mixedsched.request import Kind
 from mixedsched.sites._aside import make_folder
 from mixedsched.sites._load import load_site
 from mixedsched.sites._site import MANIFEST_NAME
 from mixedsched.sites.har.entries import HarLog
-from mixedsched.sites.har.importing import Progress, imported
+from mixedsched.sites.har.importing import ImportedPage, Progress, imported
+from mixedsched.sites.har.kinds import kind_of
 from mixedsched.sites.har.pages import HarPage
 from mixedsched.sites.har.synthesis import Synthesiser
 from mixedsched.sites.recorded import (
@@ -39,29 +42,31 @@ def import_page(
     """Make a site of one page load.
 
     named: where the site goes and its facts with name and licence, given what the HAR tells. progress: told how many of how
-    many steps are done. replace: whether a site that is there may go. Raises SiteError, and whatever `named` raises.
+    many steps are done, of answers or of bytes. replace: whether a site that is there may go. Raises SiteError, and whatever `named` raises.
     """
-    if any(entry.response.content.text for entry in page.entries):
+    if any(entry.response.content.text and kind_of(entry) is Kind.DOCUMENT for entry in page.entries):
         load = imported(log, page, Synthesiser(), progress)
         target, facts = named(load.facts)
         return write_recording(target, load.exchanges, facts, replace=replace)
     load = imported(log, page, Synthesiser(blank=True))
     target, facts = named(load.facts)
     check_target(target, replace=replace)
-    return _synthesised(target, load.exchanges, facts, progress)
+    return _synthesised(target, load, facts, progress)
 
 
-def _synthesised(
-    target: Path, exchanges: Sequence[Exchange], facts: RecordingFacts, progress: Progress
-) -> RecordingSummary:
+def _synthesised(target: Path, load: ImportedPage, facts: RecordingFacts, progress: Progress) -> RecordingSummary:
     """A whole page at its sizes. Its description is that of a recording, which is made aside and goes again."""
     from mixedsched.sites.synth import synthesise  # here, as few HARs need it and all its libraries
 
+    exchanges = load.exchanges
     kept = [item for item in exchanges if item.status == _OK and item.method == "GET"]
+    if not any(item.kind is Kind.DOCUMENT for item in kept):
+        why = f"its document was answered with {exchanges[0].status}, and the HAR has no body of it"
+        raise SiteError("the page cannot be synthesised", why=why, fix="save the HAR with content")
     lost = [
-        LeftOut(item.url, f"status {item.status}: synthesised pages have no other than {_OK}", item.method)
+        LeftOut(item.url, _why_lost(item), item.method)
         for item in exchanges
-        if item.status != _OK
+        if item.status != _OK or item.method != "GET"
     ]
     facts = changed(facts, left_out=(*facts.left_out, *lost))
     with tempfile.TemporaryDirectory(prefix="mixedsched-har-") as aside:
@@ -70,6 +75,10 @@ def _synthesised(
         page = Page.from_json((recording / MANIFEST_NAME).read_bytes(), f"the description of {facts.name}")
         hosts = load_site(recording).hosts
     notes = list(summary.notes)
+    if load.recorded:
+        notes.append(
+            f"without a document in the HAR nothing refers to the {load.recorded} bodies in it: all are synthesised"
+        )
 
     def fill(folder: Path) -> None:
         told = {
@@ -87,3 +96,9 @@ def _synthesised(
 
     make_folder(target, fill, is_good=lambda: False)
     return changed(summary, folder=target, notes=tuple(notes))
+
+
+def _why_lost(item: Exchange) -> str:
+    if item.status != _OK:
+        return f"status {item.status}: synthesised pages have no other than {_OK}"
+    return f"synthesised pages are asked for with GET only, not with {item.method}"

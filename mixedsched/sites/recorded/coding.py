@@ -16,10 +16,11 @@ from mixedsched.errors import SiteError
 DECODED_BYTES_MAX = 200_000_000  # what a body may grow to: as much as a whole recording may have
 
 _ALIASES = {"x-gzip": "gzip", "identity": ""}
-# Levels that servers use, the first being the one where no size is asked for.
+# Levels that servers use, and the one where no size is asked for.
 _LEVELS: Mapping[Coding, tuple[int, ...]] = MappingProxyType(
-    {"gzip": (6, 1, 2, 4, 9), "deflate": (6, 1, 2, 4, 9), "br": (5, 1, 3, 4, 6, 9, 11), "zstd": (3, 1, 6, 9, 12, 19)}
+    {"gzip": (1, 2, 4, 6, 9), "deflate": (1, 2, 4, 6, 9), "br": (1, 3, 4, 5, 6, 9, 11), "zstd": (1, 3, 6, 9, 12, 19)}
 )
+_USUAL_LEVEL: Mapping[Coding, int] = MappingProxyType({"gzip": 6, "deflate": 6, "br": 5, "zstd": 3})
 _SLOW_LEVELS = frozenset({("br", 11), ("zstd", 19)})  # seconds a megabyte
 _SLOW_TEXT_BYTES = 1_000_000  # beyond, they are not tried
 
@@ -49,18 +50,33 @@ def decode_body(body: bytes, encoding: str | None, limit_bytes: int = DECODED_BY
 def encode_body(text: bytes, encoding: str | None, near_bytes: int | None = None) -> bytes:
     """`text` in a coding, the same bytes for the same input on every run.
 
-    near_bytes: a size that the result should have; of the levels that servers use the one is taken that comes nearest.
+    near_bytes: a size that the result should have. From the usual level on, those that servers use are tried towards that size,
+    until it is met or passed; the nearest is taken.
     Raises SiteError for an unknown coding.
     """
     coding = coding_of(encoding)
     if coding is None:
         return text
-    encode = _ENCODERS[coding]
-    if near_bytes is None:
-        return encode(text, _LEVELS[coding][0])
-    is_large = len(text) > _SLOW_TEXT_BYTES
-    levels = (level for level in _LEVELS[coding] if not (is_large and (coding, level) in _SLOW_LEVELS))
-    return min((encode(text, level) for level in levels), key=lambda body: abs(len(body) - near_bytes))
+    encode, usual = _ENCODERS[coding], _USUAL_LEVEL[coding]
+    nearest = encode(text, usual)
+    if near_bytes is None or len(nearest) == near_bytes:
+        return nearest
+    is_too_large = len(nearest) > near_bytes
+    for level in _levels_beyond(coding, len(text), higher=is_too_large):
+        body = encode(text, level)
+        nearest = min(nearest, body, key=lambda item: abs(len(item) - near_bytes))
+        if len(body) == near_bytes or (len(body) > near_bytes) != is_too_large:
+            break
+    return nearest
+
+
+def _levels_beyond(coding: Coding, text_bytes: int, *, higher: bool) -> list[int]:
+    """The levels above the usual one, or those below it, the next one first."""
+    usual = _USUAL_LEVEL[coding]
+    if not higher:
+        return [level for level in reversed(_LEVELS[coding]) if level < usual]
+    is_large = text_bytes > _SLOW_TEXT_BYTES
+    return [level for level in _LEVELS[coding] if level > usual and not (is_large and (coding, level) in _SLOW_LEVELS)]
 
 
 def _gzip(text: bytes, level: int) -> bytes:

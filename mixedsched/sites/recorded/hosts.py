@@ -2,7 +2,7 @@
 
 Addresses, single labels and hosts at ports of their own get a name below .test: `127.0.0.1:8081` becomes
 `127-0-0-1-8081.test`. A DNS name at a port of its own loses the port where no other recorded host has that name, so that
-what was of one site (img.shop.test:8443 and www.shop.test:8443) still is.
+what was of one site (img.shop.test:8443 and www.shop.test:8443) still is; one with underscores gets hyphens in their place.
 """
 
 from __future__ import annotations
@@ -74,11 +74,13 @@ def _is_address(host: str) -> bool:
 
 def _proposals(authority: str) -> Iterable[str]:
     """Names to try, the nearest first, without end."""
-    host, _, port = authority.rpartition(":") if not authority.endswith("]") else (authority, "", "")
-    if host and _is_plain(host):
-        first, _, rest = host.partition(".")
-        yield host
-        yield f"{first[: _LABEL_CHARACTERS - 6]}-{port}.{rest}"
+    host, _, port = ("", "", "") if authority.startswith("[") else authority.partition(":")
+    name = ".".join(label.replace("_", "-").strip("-") for label in host.split("."))
+    if _is_plain(name):
+        first, _, rest = name.partition(".")
+        yield name
+        if port:
+            yield f"{first[: _LABEL_CHARACTERS - 6]}-{port}.{rest}"
     slug = re.sub("-+", "-", site_name_of(authority))
     yield f"{slug}.test"
     number = 2

@@ -276,3 +276,80 @@ def test_five_thousand_entries_are_a_page_like_any_other(tmp_path: Path) -> None
     page = load(tmp_path, har)
     assert len(page.exchanges) == 5000 + len(PARTS)
     assert {len(item.body) for item in page.exchanges[len(PARTS) :]} == {wire_bytes(PARTS[-1])}
+
+
+@pytest.mark.parametrize("end", [r'"x": "caf\u00', r'"x": "a\\', '"x": [tru', '"x": -1.', '"x": {"y', '"x": "é'])
+def test_a_file_may_end_within_a_word_an_escape_or_a_letter(tmp_path: Path, end: str) -> None:
+    path = tmp_path / "page.har"
+    for missing_bytes in (0, 1):
+        data = ('{"log": {"version": "1.2", ' + end).encode()
+        path.write_bytes(data[: len(data) - missing_bytes])
+        with pytest.raises(SiteError, match="is cut off"):
+            read_har(path)
+
+
+@pytest.mark.parametrize("bodies", [True, False])
+def test_a_page_that_only_redirects_is_refused_with_that_reason(tmp_path: Path, bodies: bool) -> None:
+    har = chrome(bodies=bodies)
+    document = har["log"]["entries"][0]
+    document["response"] |= {"status": 302}
+    document["response"]["headers"].append({"name": "location", "value": document["request"]["url"]})
+    with pytest.raises(SiteError, match="answered with a redirect"):
+        written(tmp_path, har)
+
+
+def test_a_page_that_failed_is_kept_with_a_note_and_without_a_body_refused(tmp_path: Path) -> None:
+    har = chrome()
+    har["log"]["entries"][0]["response"]["status"] = 500
+    assert "the page itself was answered with 500" in written(tmp_path, har).notes
+    har = chrome(bodies=False)
+    har["log"]["entries"][0]["response"]["status"] = 500
+    (tmp_path / "other").mkdir()
+    with pytest.raises(SiteError, match="answered with 500, and the HAR has no body"):
+        written(tmp_path / "other", har)
+
+
+def test_without_a_document_the_other_bodies_are_of_no_use_and_that_is_said(tmp_path: Path) -> None:
+    har = chrome()
+    answer = har["log"]["entries"][0]["response"]
+    del answer["content"]["text"]
+    answer |= {"headers": [{"name": "content-length", "value": "3000"}], "_transferSize": 3100}
+    summary = written(tmp_path, har)
+    assert summary.resources == len(PARTS)
+    assert any("nothing refers to the 6 bodies in it" in note for note in summary.notes)
+    (document, *_) = sorted((summary.folder / "www").iterdir())
+    assert b"style.css" in document.read_bytes()
+
+
+def test_what_a_synthesised_page_cannot_have_is_said(tmp_path: Path) -> None:
+    har = chrome(bodies=False)
+    entry_of(har, "data.json")["request"]["method"] = "POST"
+    entry_of(har, "low.png")["response"]["status"] = 404
+    summary = written(tmp_path, har)
+    assert {(item.method, item.url): item.why.partition(":")[0] for item in summary.left_out} == {
+        ("POST", "https://shop.test/data.json"): "synthesised pages are asked for with GET only, not with POST",
+        ("GET", "https://shop.test/low.png"): "status 404",
+    }
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("https://bücher.test/x.png", "xn--bcher-kva.test"),
+        ("https://BÜCHER.test:443/x.png", "xn--bcher-kva.test"),
+        ("https://straße.test/x.png", "xn--strae-oqa.test"),
+    ],
+)
+def test_hosts_are_in_ascii_as_browsers_ask_for_them(tmp_path: Path, url: str, host: str) -> None:
+    har = chrome()
+    entry_of(har, "hero.png")["request"]["url"] = url
+    assert list(written(tmp_path, har).hosts) == ["shop.test", "cdn.shop.test", host]
+
+
+@pytest.mark.parametrize("host", ["℀.test", "日本。test", "é:8", "é@shop.test", "\u202e.test", "é..test"])
+def test_odd_hosts_make_no_other_address(tmp_path: Path, host: str) -> None:
+    har = chrome()
+    entry_of(har, "hero.png")["request"]["url"] = f"https://{host}/x.png"
+    summary = written(tmp_path, har)
+    assert len(summary.hosts) <= 3
+    assert summary.resources + len(summary.left_out) == len(PARTS)

@@ -30,7 +30,9 @@ def names_of(*urls: str) -> list[str]:
         ("http://localhost:9000/", "localhost-9000.test"),
         ("http://localhost/", "localhost.test"),
         ("http://[::1]:8080/", "1-8080.test"),
-        ("https://my_cdn.shop.test/", "my-cdn-shop-test.test"),
+        ("https://my_cdn.shop.test/", "my-cdn.shop.test"),
+        ("https://_my_cdn_.shop.test:8443/", "my-cdn.shop.test"),
+        ("https://__.test/", "test.test"),
         ("https://img.shop.test:8443/", "img.shop.test"),
     ],
 )
@@ -41,6 +43,10 @@ def test_names_are_plain_ones(url: str, name: str) -> None:
 def test_ports_keep_hosts_apart() -> None:
     assert names_of("https://shop.test/", "https://shop.test:8443/") == ["shop.test", "shop-8443.test"]
     assert names_of("http://127.0.0.1:1/", "http://127.0.0.1:2/") == ["127-0-0-1-1.test", "127-0-0-1-2.test"]
+
+
+def test_names_that_differ_by_underscores_only_stay_apart() -> None:
+    assert names_of("https://a_b.test/", "https://a-b.test/", "https://a__b.test/") == ["a-b-test.test", "a-b.test", "a--b.test"]
 
 
 def test_http_and_https_of_one_host_are_one() -> None:

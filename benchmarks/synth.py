@@ -1,0 +1,99 @@
+"""How far Chromium does what page descriptions say with the sites that `synth` makes of them, as a Markdown table.
+
+    python -m benchmarks.synth FOLDER [--only NAME ...] [--form-factor desktop]
+
+FOLDER holds page descriptions (*.json). Sites are made in a temporary folder, and loaded over loopback, one after the other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from mixedsched.errors import MixedschedError
+from mixedsched.fidelity import Fidelity, check_site
+from mixedsched.page import Page
+from mixedsched.sites import load_site
+from mixedsched.sites.synth import Synthesis, synthesise
+from mixedsched.units import format_bytes
+
+_HEADER = (
+    "| page | resources | size | kind and priority | order asked | order sent | sizes | by construction | deviates in |\n"
+    "|---|---:|---:|---:|---:|---:|---|---:|---|"
+)
+
+
+def main() -> None:
+    options = _options()
+    files = [file for file in sorted(options.folder.glob("*.json")) if not options.only or file.stem in options.only]
+    _say(_HEADER)
+    found: list[Fidelity] = []
+    started_s = time.monotonic()
+    for number, file in enumerate(files):
+        with tempfile.TemporaryDirectory(prefix="synth-") as folder:
+            try:
+                made, fidelity = _tried(file, Path(folder), options.form_factor)
+            except MixedschedError as error:
+                _say(f"| {file.stem} | failed: {error} |")
+                continue
+        found.append(fidelity)
+        _say(_row(file.stem, made, fidelity))
+        left_s = (time.monotonic() - started_s) / (number + 1) * (len(files) - number - 1)
+        sys.stderr.write(f"{number + 1} of {len(files)}, {left_s / 60:.0f} min left" + "\n")
+    good = sum(fidelity.is_good for fidelity in found)
+    faithful, resources = sum(one.faithful for one in found), sum(one.resources for one in found)
+    _say(f"\n{good} of {len(files)} pages reach the aim; {faithful} of {resources} resources have kind and priority.")
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--form-factor", choices=["mobile", "desktop"], default="mobile")
+    return parser.parse_args()
+
+
+def _tried(file: Path, folder: Path, form_factor: str) -> tuple[Synthesis, Fidelity]:
+    made = synthesise(Page.from_json(file.read_bytes(), file.name), folder / "site")
+    site = load_site(made.target)
+    screen = "desktop" if form_factor == "desktop" else "mobile"
+    return made, asyncio.run(check_site(site, made.target, screen))
+
+
+def _row(name: str, made: Synthesis, fidelity: Fidelity) -> str:
+    mark = "" if fidelity.is_good else " (!)"
+    cells = [
+        name + mark,
+        str(fidelity.resources),
+        format_bytes(made.body_bytes),
+        f"{fidelity.share:.1%}",
+        _number(fidelity.order_correlation),
+        _number(fidelity.sent_correlation),
+        "exact" if fidelity.has_exact_sizes else "off",
+        str(sum(one.what in {"request", "priority"} for one in made.deviations)),
+        _counted([finding.what for finding in fidelity.findings]),
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _counted(names: Sequence[str]) -> str:
+    return ", ".join(f"{name} {times}" for name, times in sorted(Counter(names).items()))
+
+
+if __name__ == "__main__":
+    main()

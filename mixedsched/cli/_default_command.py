@@ -1,0 +1,31 @@
+"""A group of commands whose first word may also be something else: then one of the commands takes it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from typer.core import TyperGroup
+
+from mixedsched.cli._console import err
+
+DEFAULT = "list"
+
+
+class WithDefault(TyperGroup):
+    """`group WORD` is `group list WORD` unless WORD is one of the commands.
+
+    A command never hides a folder in silence: if there is one of its name, that is said, with how to name the folder.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] in self.commands:
+            _tell_of_folder(args[0])
+        elif args != ["--help"]:
+            args = [DEFAULT, *args]
+        return super().parse_args(ctx, args)
+
+
+def _tell_of_folder(word: str) -> None:
+    if Path(word).is_dir():
+        err.print(f"note: '{word}' is the command here; the folder is ./{word}", style="yellow", markup=False)

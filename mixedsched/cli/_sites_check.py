@@ -1,0 +1,103 @@
+"""`sites check`: whether a site is fit to be measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from mixedsched.cli._console import out
+from mixedsched.cli._output import Json, printable, say_json
+from mixedsched.cli._sites import folder_of, open_site
+from mixedsched.errors import ExitCode, SiteError
+from mixedsched.report.sites import shortened
+from mixedsched.sites import Finding, Level, Origins, Site, built_problems, check_site, expected_connections
+from mixedsched.units import format_bytes
+
+_STYLES = {Level.ERROR: "bold red", Level.WARNING: "yellow"}
+_MOST_SHOWN = 20  # findings of a check
+_LONGEST_ADDRESS = 140  # characters
+
+
+def check(
+    site: Annotated[str, typer.Argument(help="A site.", metavar="SITE")],
+    everything: Annotated[bool, typer.Option("--all", help="Every finding, however many there are of a sort.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Check a site: its files and sizes, its graph, encodings, types, references, licence and hosts.
+
+    Exit code 3 if there are errors; warnings are for you to judge.
+    """
+    folder = folder_of(site)
+    found = [_refusal(error) for error in built_problems(folder)] if folder is not None else []
+    opened = None
+    if not found:
+        try:
+            opened = open_site(site, Origins.KEEP)
+            found = check_site(opened)
+        except SiteError as error:
+            if folder is None:
+                raise  # there is no such site
+            found = [_refusal(error)]
+    if as_json:
+        say_json(_facts(site, opened, found), indent=2)
+    else:
+        _print(site, opened, found, None if everything else _MOST_SHOWN)
+    if any(finding.level is Level.ERROR for finding in found):
+        raise typer.Exit(ExitCode.BAD_INPUT)
+
+
+def _refusal(error: SiteError) -> Finding:
+    return Finding(Level.ERROR, "files", "", str(error))
+
+
+def _facts(name: str, site: Site | None, found: Sequence[Finding]) -> dict[str, Any]:
+    counts = {level.value: sum(finding.level is level for finding in found) for level in Level}
+    facts = {"site": name, "errors": counts["error"], "warnings": counts["warning"]}
+    if site is not None:
+        facts |= {
+            "name": site.name,
+            "hosts": list(site.hosts),
+            "files": len(site.files) + len(site.variants),
+            "resources": len(site.page.resources),
+            "body_bytes": sum(item.body_bytes for item in site.page.resources),
+            "licence": site.licence,
+            "replay": site.replay,
+            "connections": expected_connections(site).count,
+            "connections_explanation": expected_connections(site).explanation,
+        }
+    return {**facts, "findings": [finding.to_dict() for finding in found]}
+
+
+def _print(name: str, site: Site | None, found: Sequence[Finding], most: int | None) -> None:
+    out.print(Text(printable(site.name if site is not None else name), style="bold cyan"))
+    if site is not None:
+        size_bytes = sum(item.body_bytes for item in site.page.resources)
+        files = len(site.files) + len(site.variants)
+        out.print(
+            f"    {len(site.page.resources)} resources, {format_bytes(size_bytes)}; {files} addresses are answered"
+        )
+        _line("hosts", ", ".join(site.hosts))
+        _line("connections", str(expected_connections(site)))
+        _line("licence", site.licence or "none named")
+    shown: dict[tuple[Level, str], int] = {}
+    for finding in found:
+        sort = finding.level, finding.check
+        shown[sort] = shown.get(sort, 0) + 1
+        if most is None or shown[sort] <= most:
+            where = f"{printable(shortened(finding.where, _LONGEST_ADDRESS))}: " if finding.where else ""
+            words = Text.assemble(
+                (f"{finding.level.value}: ", _STYLES[finding.level]), f"{where}{printable(finding.what)}"
+            )
+            out.print(words, soft_wrap=True)
+    for (level, of_check), count in shown.items():
+        if most is not None and count > most:
+            out.print(Text(f"{level.value}: and {count - most} more about {of_check} (--all)", style="dim"))
+    errors = sum(finding.level is Level.ERROR for finding in found)
+    out.print(f"{errors} error{'s'[: errors != 1]}, {len(found) - errors} warning{'s'[: len(found) - errors != 1]}")
+
+
+def _line(label: str, text: str) -> None:
+    out.print(Text.assemble((f"    {label}: ", "dim"), printable(text)), soft_wrap=True)

@@ -1,0 +1,64 @@
+"""`generate`: random pages that are made like real ones."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mixedsched.cli._console import err
+from mixedsched.errors import MixedschedError, UsageError
+from mixedsched.page import Page
+from mixedsched.sites.generate import distributions, generate_page, page_text
+from mixedsched.units import format_bytes
+
+STANDARD_OUTPUT = Path("-")
+SIZE_CLASSES = ", ".join(f"{name} ({facts.description})" for name, facts in distributions().classes.items())
+
+
+def register(app: typer.Typer) -> None:
+    app.command(epilog="Example: mixedsched generate --size-class large --seed 7 | mixedsched simulate - --scheme all")(
+        generate
+    )
+
+
+def generate(
+    size_class: Annotated[str, typer.Option(help=f"How large: {SIZE_CLASSES}.", metavar="CLASS")] = "medium",
+    seed: Annotated[int, typer.Option(help="Another number gives another page.")] = 1,
+    pages: Annotated[int, typer.Option(help="So many pages, with this seed and the next ones.", min=1)] = 1,
+    output: Annotated[
+        Path, typer.Option("--out", help="A file; with --pages a folder. - is standard output.", metavar="FILE")
+    ] = STANDARD_OUTPUT,
+) -> None:
+    """Make up a page from the measured distributions of real ones: what it consists of, who discovers what, priorities.
+
+    The page file says all that simulate needs; synth makes a site of it. The same class and seed give the same page.
+    """
+    if pages > 1 and output == STANDARD_OUTPUT:
+        raise UsageError("several pages need a folder", fix="name one with --out")
+    source = f"generated from {distributions().source}"
+    for number in range(seed, seed + pages):
+        page = generate_page(size_class, number)
+        text = page_text(page, source=source)
+        if output == STANDARD_OUTPUT:
+            sys.stdout.write(text)
+            return
+        file = output / f"{page.name}.json" if pages > 1 else output
+        _write(file, text)
+        err.print(f"{file}: {_summary(page)}", style="dim", markup=False, soft_wrap=True)
+
+
+def _write(file: Path, text: str) -> None:
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise MixedschedError(f"cannot write {file}", why=error.strerror or "", fix="choose another --out") from error
+
+
+def _summary(page: Page) -> str:
+    hosts = len({item.host for item in page.resources})
+    body_bytes = sum(item.body_bytes for item in page.resources)
+    return f"{len(page.resources)} resources, {format_bytes(body_bytes)}, {hosts} host{'s' if hosts > 1 else ''}"

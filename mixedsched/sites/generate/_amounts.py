@@ -1,0 +1,144 @@
+"""What a page consists of: for each resource kind, content type, size and priority; not yet who finds it."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from mixedsched.request import ChromiumPriority, Kind
+from mixedsched.sites.generate._distributions import Distributions, KindFacts, SizeClass
+from mixedsched.sites.generate._draw import apportioned, by_shares, from_quantiles, size_from_quantiles
+from mixedsched.sites.generate._totals import Totals
+
+POINTS = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)  # where the quantiles of the tables stand
+MAIN_MIME = "text/html"
+_MIXING = 0.25  # how much the mix of kinds varies from page to page, as standard deviation of its logarithm
+_HURRIED_IMAGES = 5
+_OTHERS = {ChromiumPriority.HIGH: "image/x-icon", ChromiumPriority.MEDIUM: "application/manifest+json"}
+_MARKUP_BYTES = 100  # of a reference in a document
+_LEAST_BYTES = {  # smaller files of these kinds say nothing, or cannot be
+    Kind.DOCUMENT: 200,
+    Kind.STYLESHEET: 100,
+    Kind.FONT: 1000,
+    Kind.SCRIPT: 100,
+    Kind.IMAGE: 43,
+    Kind.MEDIA: 2000,
+    Kind.XHR: 2,
+    Kind.OTHER: 89,
+}
+_LEAST_BYTES_BY_MIME = {"image/jpeg": 200, "image/avif": 320, "image/png": 70, "image/svg+xml": 60, "image/webp": 60}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A resource before its place in the page is known."""
+
+    kind: Kind
+    mime: str
+    body_bytes: int
+    priority: ChromiumPriority
+
+
+def draw_parts(facts: Distributions, size_class: SizeClass, totals: Totals | None, rng: random.Random) -> list[Part]:
+    """All parts of a page, the main document first, the rest kind by kind.
+
+    With totals, number and bytes of each kind are exactly those. Raises ValueError if they leave less than a byte for a body.
+    """
+    counts = (
+        _drawn_counts(size_class, rng)
+        if totals is None
+        else {kind: item.resources for kind, item in totals.kinds.items()}
+    )
+    parts = {kind: _drawn_parts(kind, counts.get(kind, 0), facts, size_class, rng) for kind in Kind}
+    _let_medium_be(parts)
+    main_bytes = round(size_from_quantiles(size_class.main_bytes, POINTS, rng))
+    main_bytes = max(main_bytes, _MARKUP_BYTES * sum(counts.values()))
+    parts[Kind.DOCUMENT][0] = Part(Kind.DOCUMENT, MAIN_MIME, main_bytes, ChromiumPriority.VERY_HIGH)
+    if totals is None:
+        page_bytes = round(size_from_quantiles(size_class.body_bytes, POINTS, rng))
+        return _scaled([part for group in parts.values() for part in group], page_bytes)
+    return [part for kind, group in parts.items() for part in _to_totals(kind, group, totals)]
+
+
+def _let_medium_be(parts: dict[Kind, list[Part]]) -> None:
+    """Give a page with priorities Medium a blocking script, as they are those of what is found while a script blocks.
+
+    A page without scripts gets High in their place.
+    """
+    scripts, images = parts[Kind.SCRIPT], parts[Kind.IMAGE]
+    waiting = [part for part in (*scripts, *images) if part.priority is ChromiumPriority.MEDIUM]
+    if not waiting or any(part.priority is ChromiumPriority.HIGH for part in scripts):
+        return
+    if scripts:
+        ranks = [part.priority.rank for part in scripts]
+        blocking = ranks.index(min(ranks))
+        scripts[blocking] = replace(scripts[blocking], priority=ChromiumPriority.HIGH)
+    else:
+        images[:] = [replace(part, priority=ChromiumPriority.HIGH) if part in waiting else part for part in images]
+
+
+def _drawn_counts(size_class: SizeClass, rng: random.Random) -> dict[Kind, int]:
+    count = round(from_quantiles(size_class.resources, POINTS, rng)) - 1  # without the main document
+    shares = [(kind, item.share_pct * rng.lognormvariate(0, _MIXING)) for kind, item in size_class.kinds.items()]
+    drawn = Counter(by_shares(shares, count, rng))
+    drawn[Kind.DOCUMENT] += 1
+    return dict(drawn)
+
+
+def _drawn_parts(kind: Kind, count: int, facts: Distributions, size_class: SizeClass, rng: random.Random) -> list[Part]:
+    """Of one kind. Sizes of kinds that the class lacks are those of the content types."""
+    of_kind, in_class = facts.kinds[kind], size_class.kinds.get(kind)
+    priorities = by_shares(of_kind.signals, count, rng) if count else []
+    if kind is Kind.IMAGE:
+        priorities = _few_hurried(priorities)
+    parts = []
+    for priority in priorities:
+        body_bytes = round(size_from_quantiles(in_class.body_bytes, POINTS, rng)) if in_class else of_kind.mimes[0][2]
+        parts.append(Part(kind, _mime(kind, priority, of_kind, body_bytes, rng), max(1, body_bytes), priority))
+    return parts
+
+
+def _few_hurried(priorities: Sequence[ChromiumPriority]) -> list[ChromiumPriority]:
+    """Chromium hurries the first five images of a document, with Medium; the others it raises when it sees them, to High."""
+    hurried, drawn = 0, []
+    for priority in priorities:
+        hurried += priority is ChromiumPriority.MEDIUM
+        is_late = priority is ChromiumPriority.MEDIUM and hurried > _HURRIED_IMAGES
+        drawn.append(ChromiumPriority.HIGH if is_late else priority)
+    return drawn
+
+
+def _mime(kind: Kind, priority: ChromiumPriority, facts: KindFacts, body_bytes: int, rng: random.Random) -> str:
+    """A content type, the more likely the nearer its median size. Of others, priorities tell which they are."""
+    if kind is Kind.OTHER:
+        return _OTHERS.get(priority, "text/plain")
+    weights = [weight * math.exp(-abs(math.log(body_bytes / median_bytes))) for _, weight, median_bytes in facts.mimes]
+    return rng.choices([mime for mime, _, _ in facts.mimes], weights)[0]
+
+
+def _scaled(parts: Sequence[Part], page_bytes: int) -> list[Part]:
+    """The parts with sizes that sum up to page_bytes, the main document's as it is unless it takes more than half of them."""
+    main, rest = parts[0], parts[1:]
+    main_bytes = min(main.body_bytes, max(1, page_bytes // 2)) if rest else page_bytes
+    return [*_resized([main], main_bytes), *_resized(rest, page_bytes - main_bytes)]
+
+
+def _to_totals(kind: Kind, parts: Sequence[Part], totals: Totals) -> list[Part]:
+    total = totals.kinds.get(kind)
+    if total is None or not parts:
+        return []
+    if kind is not Kind.DOCUMENT:
+        return _resized(parts, total.body_bytes)
+    main, frames = parts[0], parts[1:]
+    if totals.main_bytes is not None:
+        return [*_resized([main], totals.main_bytes), *_resized(frames, total.body_bytes - totals.main_bytes)]
+    return _resized(parts, total.body_bytes)
+
+
+def _resized(parts: Sequence[Part], total_bytes: int) -> list[Part]:
+    least = [_LEAST_BYTES_BY_MIME.get(part.mime, _LEAST_BYTES[part.kind]) for part in parts]
+    sizes = apportioned([part.body_bytes for part in parts], total_bytes, least)
+    return [Part(part.kind, part.mime, size, part.priority) for part, size in zip(parts, sizes, strict=True)]

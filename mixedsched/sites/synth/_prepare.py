@@ -1,0 +1,93 @@
+"""A page as its files can have it: every address is there once and may stand in a link, every content type does its work."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from mixedsched.errors import PageError
+from mixedsched.page import Page, Resource
+from mixedsched.request import Kind
+from mixedsched.units import format_bytes
+
+MAX_TOTAL_BYTES = 1_000_000_000
+_SAFE = "!$%&'()*+,/:;=?@-._~[]"
+_DOT_SEGMENT = re.compile(r"(?<=/)(\.{1,2}|%2e|%2e%2e|\.%2e|%2e\.)(?=[/?]|$)", re.IGNORECASE)
+_NO_SCRIPT = ("image/", "audio/", "video/", "text/csv")
+_FRAMES_SHOW = frozenset(
+    {"text/html", "text/plain", "image/svg+xml", "application/json", "text/xml", "application/xml"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """Something that comes out otherwise than the page says. what: `priority`, `path` ...; wanted, made: its values."""
+
+    id: str
+    what: str
+    wanted: str
+    made: str
+    reason: str
+
+
+def prepare(page: Page) -> tuple[list[Resource], list[Deviation]]:
+    """The resources with addresses and content types that work, and what was changed for it.
+
+    Raises PageError if the files would be too large to be written.
+    """
+    total_bytes = sum(item.body_bytes for item in page.resources)
+    if total_bytes > MAX_TOTAL_BYTES:
+        raise PageError(
+            f"page '{page.name}' has {format_bytes(total_bytes)} of bodies",
+            why=f"at most {format_bytes(MAX_TOTAL_BYTES)} are written",
+            fix="make the large ones smaller",
+        )
+    deviations: list[Deviation] = []
+    taken: set[tuple[int, str]] = set()
+    prepared = []
+    for item in page.resources:
+        path = _free_path(item, taken)
+        taken.add((item.host, path))
+        mime = _working_mime(item, is_main=item is page.main)
+        if path != item.path:
+            is_twin = path.startswith(_linkable(item.path))
+            reason = "another resource has this address" if is_twin else "such an address cannot be asked for"
+            deviations.append(Deviation(item.id, "path", item.path, path, reason))
+        if mime != item.mime:
+            deviations.append(Deviation(item.id, "mime", item.mime, mime, f"Chromium would not take it as {item.kind}"))
+        prepared.append(item.model_copy(update={"path": path, "mime": mime}))
+    return prepared, deviations
+
+
+def _free_path(item: Resource, taken: set[tuple[int, str]]) -> str:
+    path = _linkable(item.path)
+    if (item.host, path) not in taken:
+        return path
+    joint = "&" if "?" in path else "?"
+    number = 2
+    while (item.host, f"{path}{joint}{number}") in taken:
+        number += 1
+    return f"{path}{joint}{number}"
+
+
+def _linkable(path: str) -> str:
+    """The path as a browser sends it: encoded, without fragment and dot segments."""
+    text = quote(path.partition("#")[0], safe=_SAFE)
+    text = re.sub(r"%(?![0-9A-Fa-f]{2})", "%25", text)
+    return "/" + _DOT_SEGMENT.sub("_", "/" + text.lstrip("/"))[1:]
+
+
+def _working_mime(item: Resource, *, is_main: bool) -> str:
+    essence = item.mime.partition(";")[0].strip().lower()
+    match item.kind:
+        case Kind.DOCUMENT if is_main and essence != "text/html":
+            return "text/html"
+        case Kind.DOCUMENT if essence not in _FRAMES_SHOW:
+            return "text/html"
+        case Kind.STYLESHEET if essence != "text/css":
+            return "text/css"
+        case Kind.SCRIPT if essence.startswith(_NO_SCRIPT):
+            return "text/javascript"
+        case _:
+            return item.mime

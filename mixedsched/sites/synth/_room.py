@@ -1,0 +1,236 @@
+"""Where the code of a document goes: into the document, or where that is too small, into a script of its own.
+
+Three arrangements are tried, from the most natural one on: all in the document; the program in the document and what
+it should do in a script; all in a script. What fits nowhere is left out, and told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from mixedsched.page import Resource
+from mixedsched.request import Kind
+from mixedsched.sites.synth._boxes import STYLE
+from mixedsched.sites.synth._markup import Piece, background_rule, dots, face_rules, laid_out, smoothed, tag_of
+from mixedsched.sites.synth._plan import Address, Plan, Planned, Realm
+from mixedsched.sites.synth._runtime import Item, items_call, parsed_call, runtime, table_call
+from mixedsched.sites.synth._ways import IMAGE_FOR_SCANNER, way_of
+
+_OPEN = (
+    '<!DOCTYPE html><html lang=en><head><meta charset=utf-8><meta name=viewport content="width=device-width">'
+    "<link rel=icon href=data:,><title>{title}</title>"
+)
+_OPEN_LEAN = "<!DOCTYPE html><link rel=icon href=data:,>"
+_SCRIPT_COMMENT_BYTES = len("/**/")
+
+
+@dataclass(slots=True)
+class Texts:
+    """Bodies by id, and what found no room."""
+
+    bodies: dict[str, str] = field(default_factory=dict)
+    left_out: list[Planned] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Code:
+    """What the code of a document has to do. own: calls inside of scripts. table: after the completion of other resources."""
+
+    own: dict[str, list[Planned]] = field(default_factory=dict)
+    table: dict[str, list[Planned]] = field(default_factory=dict)
+    parsed: list[Planned] = field(default_factory=list)
+
+
+class RealmWriter:
+    """Writes one document with its scripts and style sheets."""
+
+    def __init__(self, realm: Realm, plan: Plan, address: Address, host_names: Sequence[str], title: str) -> None:
+        self._realm = realm
+        self._plan = plan
+        self._address = address
+        self._host_names = host_names
+        self._title = title
+        self._host = realm.document.host
+        self._has_medium = any(one.priority == "Medium" for one in realm.tags if one.item.kind is Kind.IMAGE)
+        tagged = {one.item.id for one in realm.tags}
+        gated = [one for one in realm.calls if one.is_gated and one.item.id not in tagged]
+        self._standing = [*realm.tags, *gated]  # the parser would have come to the latter too early
+        self._names: dict[str, str] = {}
+
+    def write(self) -> Texts:
+        sheets, anchors = self._sheets()
+        code = self._code()
+        for arrangement in (self._in_document, self._split, self._in_script):
+            texts = arrangement(code, anchors)
+            if texts is not None:
+                break
+        else:
+            texts = self._without_code(anchors)
+        texts.bodies.update(sheets)
+        return texts
+
+    # -- what there is to say
+
+    def _code(self) -> _Code:
+        code = _Code()
+        for name, calls in self._plan.children.items():
+            calls = [one for one in calls if one.realm == self._realm.document.id]
+            trigger = self._plan.planned[name].item
+            if not calls:
+                continue
+            if name == self._realm.document.id:
+                code.parsed = calls
+            elif trigger.kind is Kind.SCRIPT and self._fits(trigger, self._own_call(name, calls)):
+                code.own[name] = calls
+            else:
+                code.table[name] = calls
+        return code
+
+    def _own_call(self, name: str, calls: Sequence[Planned]) -> str:
+        work_ms = self._plan.work_ms.get(name, 0.0)
+        return items_call((self._item(one, work_ms) for one in calls), work_ms)
+
+    def _item(self, one: Planned, work_ms: float = 0.0) -> Item:
+        assert one.way is not None
+        delay_ms = 0.0 if one.is_gated else max(0.0, one.item.delay_ms - work_ms)
+        url = self._address(one.item, self._host)
+        return Item(one.ticket, delay_ms, one.way.call, url, one.wait_ms, one.box.style if one.box is not None else "")
+
+    def _runtime(self, code: _Code, *, calls: Iterable[Planned] | None = None) -> str:
+        used = self._realm.calls if calls is None else calls
+        ways = [one.way.call for one in used if one.way is not None]
+        return runtime(ways, has_table=bool(code.table), has_parsed=bool(code.parsed)) if ways else ""
+
+    def _to_do(self, code: _Code) -> str:
+        table = {self._key(name): [self._item(one) for one in calls] for name, calls in code.table.items()}
+        said = table_call(table) if table else ""
+        return said + (parsed_call(self._item(one) for one in code.parsed) if code.parsed else "")
+
+    def _key(self, name: str) -> str:
+        item = self._plan.planned[name].item
+        return self._host_names[item.host] + item.path
+
+    # -- where it can stand
+
+    def _in_document(self, code: _Code, anchors: str) -> Texts | None:
+        program = self._runtime(code) + self._to_do(code)
+        line = f"<p>{self._title}</p>"  # without anything to see there would be no first paint to measure
+        text = (
+            self._document(_OPEN.format(title=self._title), program, STYLE, line + anchors)
+            or self._document(_OPEN_LEAN, program, STYLE, "a" + anchors)
+            or self._document("", program, "", anchors)
+        )
+        return None if text is None else self._with_scripts(text, code)
+
+    def _split(self, code: _Code, anchors: str) -> Texts | None:
+        text = self._document(_OPEN_LEAN, self._runtime(code), "", anchors)
+        carrier = self._carrier(self._to_do(code), code)
+        return None if text is None or carrier is None else self._with_scripts(text, code, {carrier: self._to_do(code)})
+
+    def _in_script(self, code: _Code, anchors: str) -> Texts | None:
+        """No code in the document: one script has it all, and the calls of others wait for their completion."""
+        text = self._document(_OPEN_LEAN, None, "", anchors)
+        whole = _Code({}, {**code.table, **code.own}, code.parsed)
+        program = self._runtime(whole) + self._to_do(whole)
+        carrier = self._carrier(program, whole)
+        if text is None or carrier is None:
+            return None
+        return Texts({self._realm.document.id: text, carrier: self._padded_script(carrier, program)})
+
+    def _without_code(self, anchors: str) -> Texts:
+        """What a document can do that has no room for code, nor a script that has: its tags, as many as fit."""
+        count = len(self._standing)
+        while (text := self._document("", None, "", anchors if count else "", count)) is None and count:
+            count -= 1
+        left_out = [one for one in self._realm.calls if not one.is_gated] + self._standing[count:]
+        left_out += self._realm.styled if not count and anchors else []
+        bodies = {self._realm.document.id: text if text is not None else " " * self._realm.document.body_bytes}
+        return Texts(bodies, left_out)
+
+    def _carrier(self, program: str, code: _Code) -> str | None:
+        """The first script of the document with room for it beside its own calls."""
+        for one in self._realm.tags:
+            if one.item.kind is Kind.SCRIPT:
+                own = code.own.get(one.item.id)
+                if self._fits(one.item, program + (self._own_call(one.item.id, own) if own else "")):
+                    return one.item.id
+        return None
+
+    def _with_scripts(self, text: str, code: _Code, more: Mapping[str, str] | None = None) -> Texts:
+        texts = Texts({self._realm.document.id: text})
+        more = more or {}
+        for name in [*code.own, *(name for name in more if name not in code.own)]:
+            own = self._own_call(name, code.own[name]) if name in code.own else ""
+            texts.bodies[name] = self._padded_script(name, more.get(name, "") + own)
+        return texts
+
+    def _padded_script(self, name: str, text: str) -> str:
+        return _padded(text, self._plan.planned[name].item.body_bytes)
+
+    @staticmethod
+    def _fits(item: Resource, text: str) -> bool:
+        return len(text) <= item.body_bytes
+
+    # -- the document
+
+    def _document(
+        self, opening: str, program: str | None, style: str, anchors: str, count: int | None = None
+    ) -> str | None:
+        """The document's text, or None if it is too small for it. program: None if calls in their place cannot be made."""
+        head = Piece(
+            opening + (f"<script>{program}</script>" if program else "") + (f"<style>{style}</style>" if style else "")
+        )
+        tags = smoothed(self._tags(has_program=program is not None)[:count])
+        body = Piece("<body>" + anchors if self._realm.head_count or anchors else "")
+        pieces = [head, *tags[: self._realm.head_count], body, *tags[self._realm.head_count :]]
+        return laid_out(pieces, self._realm.document.body_bytes)
+
+    def _tags(self, *, has_program: bool) -> list[Piece]:
+        return [Piece(self._markup(one, has_program=has_program), one.item.found_at_bytes) for one in self._standing]
+
+    def _markup(self, one: Planned, *, has_program: bool) -> str:
+        url = self._address(one.item, self._host)
+        is_small = self._has_medium and one.item.kind is Kind.IMAGE and one.priority != "Medium"
+        if one.carrier == "tag":
+            before = IMAGE_FOR_SCANNER if one.needs_image else ""
+            return before + tag_of(one, url, self._name(one), is_small=is_small)
+        if has_program:
+            return f"<script>{items_call([self._item(one)])}</script>"
+        item = one.item
+        plain = way_of(item.kind, item.chromium_priority, is_late=True, flags=item.flags, mime=item.mime)
+        if not plain.tag:
+            return f'<script>fetch("{url}")</script>' if item.kind is Kind.XHR else f"<link rel=stylesheet href={url}>"
+        return tag_of(Planned(item, "tag", one.realm, plain, box=one.box), url, self._name(one), is_small=is_small)
+
+    def _sheets(self) -> tuple[dict[str, str], str]:
+        """Style sheets with their rules, and the elements that the rules are about."""
+        of_sheet: dict[str, list[Planned]] = {}
+        for one in self._realm.styled:
+            of_sheet.setdefault(one.item.found_by or "", []).append(one)
+        bodies, anchors = {}, []
+        for name, styled in of_sheet.items():
+            sheet = self._plan.planned[name].item
+            images = [self._address(one.item, sheet.host) for one in styled if one.item.kind is Kind.IMAGE]
+            fonts = [
+                (self._name(one), self._address(one.item, sheet.host)) for one in styled if one.item.kind is Kind.FONT
+            ]
+            rules = "".join(face_rules(*font) for font in fonts)
+            anchors += [f"<b id={font_name}>a</b>" for font_name, _ in fonts]
+            if images:
+                own = self._name(self._plan.planned[name])
+                rules += background_rule(own, images)
+                anchors.append(f"<b id={own}></b>")
+            bodies[name] = _padded(rules, sheet.body_bytes)
+        return bodies, "".join(anchors)
+
+    def _name(self, one: Planned) -> str:
+        return self._names.setdefault(one.item.id, f"x{len(self._names)}")
+
+
+def _padded(text: str, size_bytes: int) -> str:
+    """A script or style sheet with a comment at its end."""
+    room = size_bytes - len(text)
+    if room < _SCRIPT_COMMENT_BYTES:
+        return text + "\n" * room
+    return f"{text}/*{dots(room - _SCRIPT_COMMENT_BYTES)}*/"

@@ -1,0 +1,201 @@
+"""From a page description to a site folder: `page.json` and the files under `www/`."""
+
+from __future__ import annotations
+
+import json
+import mimetypes
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mixedsched.errors import PageError
+from mixedsched.page import PAGE_FORMAT, Page, Resource
+from mixedsched.request import Flag, Kind
+from mixedsched.sites._aside import make_folder
+from mixedsched.sites._connections import expected_connections
+from mixedsched.sites._load import load_site
+from mixedsched.sites._site import MANIFEST_NAME, ROOT_NAME, site_name_of
+from mixedsched.sites.synth._plan import Plan, Planned, plan_page
+from mixedsched.sites.synth._prepare import Deviation, prepare
+from mixedsched.sites.synth._room import RealmWriter
+from mixedsched.sites.synth._sessions import connection_count
+from mixedsched.sites.synth.assets import asset
+
+_STEM_CHARACTERS = 12
+_SUFFIXES = {"text/javascript": ".js", "application/javascript": ".js", "application/x-javascript": ".js"}
+_NEAREST = "Chromium has no way to give this kind that priority"
+_GUESSED = "only so has a document this priority; browsers that are told not to guess, as the lab's are, leave it out"
+_NO_ROOM = "neither its document nor a script has the bytes to ask for it"
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Synthesis:
+    """What was written. deviations: what comes out otherwise than the page says, by construction, in request order."""
+
+    target: Path
+    name: str
+    hosts: tuple[str, ...]
+    resource_count: int
+    body_bytes: int
+    deviations: tuple[Deviation, ...]
+
+
+def synthesise(
+    page: Page,
+    target: Path,
+    *,
+    name: str | None = None,
+    hosts: Sequence[str] | None = None,
+    facts: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> Synthesis:
+    """Write a site that makes Chromium do what the page says, with bodies of exactly its sizes, none of them coded.
+
+    target: the folder; it appears whole, in the place of one that was there. name: of the site; the page's by default. hosts:
+    names, the page's own first; by default NAME.test, NAME-h1.test ... facts: further keys of the manifest (title,
+    description, licence, source). progress: told bytes made and bytes in all. Raises PageError if the page cannot be made,
+    SiteError if the folder cannot be written.
+    """
+    name = site_name_of(name or page.name)
+    resources, deviations = prepare(page)
+    host_names = tuple(hosts) if hosts is not None else _host_names(name, resources)
+    if len(host_names) <= max(item.host for item in resources):
+        raise PageError(f"page '{page.name}' has more hosts than the {len(host_names)} names given")
+
+    def address(item: Resource, host: int) -> str:
+        return item.path if item.host == host else f"//{host_names[item.host]}{item.path}"
+
+    plan = plan_page(resources, page.main.id, address)
+    bodies, left_out = _texts(plan, address, host_names, name)
+    deviations += _of_plan(plan, {one.item.id for one in left_out})
+    total_bytes = sum(item.body_bytes for item in resources)
+
+    def fill(folder: Path) -> None:
+        www, made_bytes = folder / ROOT_NAME, 0
+        www.mkdir()
+        for seed, item in enumerate(resources):
+            body = bodies[item.id].encode() if item.id in bodies else _made(item, seed, plan.planned[item.id])
+            (www / _file_name(seed, item)).write_bytes(body)
+            made_bytes += len(body)
+            if progress is not None:
+                progress(made_bytes, total_bytes)
+        manifest = _manifest(page, name, host_names, plan, facts or {})
+        _write(folder, manifest)
+        connections = connection_count(plan, page.main.id)
+        if expected_connections(load_site(folder)).count != connections:
+            _write(folder, {**manifest, "connections": connections})
+
+    make_folder(target, fill, is_good=lambda: False)
+    order = {item.id: index for index, item in enumerate(resources)}
+    told = tuple(sorted(deviations, key=lambda one: order[one.id]))
+    return Synthesis(target, name, host_names, len(resources), total_bytes, told)
+
+
+def _write(folder: Path, manifest: Mapping[str, Any]) -> None:
+    (folder / MANIFEST_NAME).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+
+
+def _manifest(page: Page, name: str, host_names: Sequence[str], plan: Plan, facts: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "format": PAGE_FORMAT,
+        "name": name,
+        "description": "files made to behave as a page description says",
+        "licence": "CC0-1.0",
+        "source": page.name,
+        **facts,
+        "hosts": list(host_names),
+        "entry": plan.planned[page.main.id].item.path,
+        "resources": [_entry(one, _file_name(seed, one.item)) for seed, one in enumerate(plan.planned.values())],
+    }
+
+
+def _host_names(name: str, resources: Sequence[Resource]) -> tuple[str, ...]:
+    count = max(item.host for item in resources) + 1
+    stem = name[:_STEM_CHARACTERS].strip("-")  # short, because documents must have room for them
+    return (f"{name}.test", *(f"{stem}-h{number}.test" for number in range(1, count)))
+
+
+def _texts(
+    plan: Plan, address: Callable[[Resource, int], str], host_names: Sequence[str], title: str
+) -> tuple[dict[str, str], list[Planned]]:
+    bodies: dict[str, str] = {}
+    left_out: list[Planned] = []
+    for realm in plan.realms.values():
+        texts = RealmWriter(realm, plan, address, host_names, title).write()
+        bodies |= texts.bodies
+        left_out += texts.left_out
+    return bodies, left_out
+
+
+def _made(item: Resource, seed: int, one: Planned) -> bytes:
+    if one.box is None:
+        return asset(item.kind, item.mime, item.body_bytes, seed)
+    width_px, height_px = one.box.width_px, one.box.height_px
+    return asset(item.kind, item.mime, item.body_bytes, seed, width_px=width_px, height_px=height_px)
+
+
+def _of_plan(plan: Plan, left_out: set[str]) -> list[Deviation]:
+    found = []
+    for name, one in plan.planned.items():
+        item = one.item
+        wanted = item.chromium_priority
+        if name in left_out:
+            found.append(Deviation(name, "request", "asked for", "never asked for", _NO_ROOM))
+        elif one.way is not None and one.way.is_guess:
+            found.append(Deviation(name, "request", "asked for", "asked for ahead of a navigation", _GUESSED))
+        elif one.priority is not wanted:
+            found.append(Deviation(name, "priority", wanted, one.priority, _NEAREST))
+        is_box = bool(item.flags & {Flag.HERO, Flag.ABOVE_FOLD}) and item.kind is Kind.IMAGE
+        if is_box and one.box is None:
+            found.append(Deviation(name, "flags", "on the first screen", "not there", "it belongs to a frame"))
+        incremental = item.kind not in {Kind.STYLESHEET, Kind.SCRIPT, Kind.FONT} and not _is_app_manifest(one)
+        if item.incremental is not incremental:
+            found.append(
+                Deviation(
+                    name,
+                    "incremental",
+                    _yes(item.incremental),
+                    _yes(incremental),
+                    f"Chromium decides it for {item.kind}",
+                )
+            )
+    return found
+
+
+def _is_app_manifest(one: Planned) -> bool:
+    return one.way is not None and one.way.call == "w"
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"
+
+
+def _entry(one: Planned, file: str) -> dict[str, Any]:
+    entry = one.item.model_dump(mode="json", exclude_defaults=True)
+    entry |= {"host": one.item.host, "file": file, "mime": one.item.mime, "body_bytes": one.item.body_bytes}
+    entry |= {"chromium_priority": one.item.chromium_priority.value, "incremental": one.item.incremental}
+    entry["flags"] = sorted(one.item.flags)
+    credentials = _credentials(one)
+    return entry if credentials is None else {**entry, "credentials": credentials}
+
+
+def _credentials(one: Planned) -> bool | None:
+    """Whether cookies go along, where neither kind nor documents tell."""
+    match one.way.call if one.way is not None else "":
+        case "b":  # prefetched as a navigation would be
+            return True
+        case "e" | "E":
+            return None if one.item.host == 0 else False
+        case "w":
+            return False
+        case _:
+            return None
+
+
+def _file_name(number: int, item: Resource) -> str:
+    """A name that owes nothing to the address, so that it is fit for any file system."""
+    essence = item.mime.partition(";")[0].strip().lower()
+    return f"{number:04d}{_SUFFIXES.get(essence) or mimetypes.guess_extension(essence) or '.bin'}"

@@ -1,0 +1,185 @@
+"""Bytes of an exact size for any resource: files of all common formats, valid and decodable, drawn from a seed.
+
+A format has a least size (`smallest_bytes`); below it a resource of that size gets bytes that nothing can decode.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
+
+from mixedsched.request import Kind
+from mixedsched.sites.synth import _asset_font as fonts
+from mixedsched.sites.synth import _asset_raster as raster
+from mixedsched.sites.synth import _asset_sound as sound
+from mixedsched.sites.synth import _asset_text as text
+from mixedsched.sites.synth import _asset_video as video
+from mixedsched.sites.synth._asset_pixels import Canvas
+from mixedsched.sites.synth._asset_wasm import WASM_LEAST_BYTES, wasm
+
+__all__ = ["asset", "smallest_bytes", "format_name"]
+
+_Make = Callable[[int, Canvas | None, int], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class _Format:
+    """make: from size, wanted pixels or None, and seed. least_bytes: from there on every size can be made."""
+
+    make: _Make
+    least_bytes: Callable[[], int]
+
+
+def asset(
+    kind: Kind, mime: str, size_bytes: int, seed: int, *, width_px: int | None = None, height_px: int | None = None
+) -> bytes:
+    """A body of exactly size_bytes for a resource of that kind and content type; the same for the same arguments.
+
+    What it is follows the content type where that goes with the kind, else the kind: an image with content type
+    text/html is an image. width_px, height_px: of images, both or none (then what is natural for the size); fewer pixels
+    come where so many do not fit. Below smallest_bytes() the body is nothing that can be decoded.
+    Raises ValueError for a negative size, or pixels below 1.
+    """
+    if size_bytes < 0:
+        raise ValueError(f"a body cannot have {size_bytes} bytes")
+    canvas = None
+    if width_px is not None and height_px is not None:
+        if min(width_px, height_px) < 1:
+            raise ValueError(f"an image cannot be {width_px} x {height_px} pixels")
+        canvas = Canvas(width_px, height_px, seed)
+    made = _FORMATS[format_name(kind, mime, size_bytes)]
+    if size_bytes < made.least_bytes():
+        return random.Random(seed).randbytes(size_bytes)
+    body = made.make(size_bytes, canvas, seed)
+    if len(body) != size_bytes:
+        raise AssertionError(f"{format_name(kind, mime, size_bytes)} of {size_bytes} bytes came out as {len(body)}")
+    return body
+
+
+def smallest_bytes(kind: Kind, mime: str) -> int:
+    """From which size on asset() is decodable, whatever the size."""
+    return min(_FORMATS[name].least_bytes() for name in _candidates(kind, mime))
+
+
+def format_name(kind: Kind, mime: str, size_bytes: int) -> str:
+    """Which format asset() makes: `jpeg`, `woff2`, `css`, ... `octets` where there is nothing to decode."""
+    candidates = _candidates(kind, mime)
+    return next((name for name in candidates if size_bytes >= _FORMATS[name].least_bytes()), candidates[-1])
+
+
+def _candidates(kind: Kind, mime: str) -> tuple[str, ...]:
+    """Formats that will do, the best one first."""
+    named = _FORMAT_BY_MIME.get(mime.partition(";")[0].strip().lower())
+    if kind in _FORMATS_OF_KIND:
+        possible, default = _FORMATS_OF_KIND[kind]
+        return (named,) if named in possible else default
+    return (named or "octets",)
+
+
+_IMAGE_FORMATS = frozenset({"jpeg", "png", "gif", "webp", "avif", "svg", "bmp", "icon"})
+_FORMATS_OF_KIND: MappingProxyType[Kind, tuple[frozenset[str], tuple[str, ...]]] = MappingProxyType(
+    {
+        Kind.IMAGE: (_IMAGE_FORMATS, ("png", "gif")),
+        Kind.FONT: (frozenset({"woff2", "woff", "ttf"}), ("woff2",)),
+        Kind.SCRIPT: (frozenset(), ("script",)),
+        Kind.STYLESHEET: (frozenset(), ("css",)),
+        Kind.DOCUMENT: (frozenset({"html", "svg", "xml", "plain"}), ("html",)),
+        Kind.MEDIA: (frozenset({"mp4", "webm", "mp3", "wav", "ogg", "vtt"}), ("mp4",)),
+    }
+)
+_FORMAT_BY_MIME = MappingProxyType(
+    {
+        **dict.fromkeys(("image/jpeg", "image/jpg", "image/pjpeg"), "jpeg"),
+        **dict.fromkeys(("image/png", "image/apng", "image/x-png"), "png"),
+        "image/gif": "gif",
+        "image/webp": "webp",
+        "image/avif": "avif",
+        "image/svg+xml": "svg",
+        **dict.fromkeys(("image/bmp", "image/x-ms-bmp"), "bmp"),
+        **dict.fromkeys(("image/x-icon", "image/vnd.microsoft.icon", "image/ico"), "icon"),
+        **dict.fromkeys(("font/woff2", "application/font-woff2", "application/x-font-woff2"), "woff2"),
+        **dict.fromkeys(("font/woff", "application/font-woff", "application/x-font-woff"), "woff"),
+        **dict.fromkeys(
+            ("font/ttf", "font/otf", "font/sfnt", "font/opentype", "font/truetype", "application/font-sfnt",
+             "application/vnd.ms-opentype", "application/x-font-ttf", "application/x-font-truetype",
+             "application/x-font-otf", "application/x-font-opentype"), "ttf",
+        ),
+        **dict.fromkeys(("video/mp4", "audio/mp4", "audio/x-m4a", "video/quicktime", "audio/aac"), "mp4"),
+        **dict.fromkeys(("video/webm", "audio/webm"), "webm"),
+        **dict.fromkeys(("audio/mpeg", "audio/mp3"), "mp3"),
+        **dict.fromkeys(("audio/wav", "audio/x-wav", "audio/wave"), "wav"),
+        **dict.fromkeys(("audio/ogg", "video/ogg", "application/ogg", "audio/opus"), "ogg"),
+        **dict.fromkeys(
+            ("application/json", "text/json", "text/x-json", "application/ld+json", "application/hal+json",
+             "application/problem+json", "application/json+protobuf"), "json",
+        ),
+        **dict.fromkeys(("application/manifest+json", "application/speculationrules+json"), "webmanifest"),
+        **dict.fromkeys(("application/xml", "text/xml", "application/rss+xml", "application/atom+xml"), "xml"),
+        **dict.fromkeys(("text/html", "application/xhtml+xml"), "html"),
+        "text/css": "css",
+        **dict.fromkeys(
+            ("text/javascript", "application/javascript", "application/x-javascript", "application/ecmascript",
+             "text/ecmascript", "text/js"), "script",
+        ),
+        **dict.fromkeys(("text/plain", "text/csv", "text/markdown", "text/event-stream"), "plain"),
+        "text/vtt": "vtt",
+        **dict.fromkeys(("application/vnd.apple.mpegurl", "application/x-mpegurl"), "m3u8"),
+        "application/wasm": "wasm",
+    }
+)  # fmt: skip
+
+
+def _text(make: Callable[[int, int], bytes], least_bytes: int) -> _Format:
+    return _Format(lambda size, _canvas, seed: make(size, seed), lambda: least_bytes)
+
+
+def _fixed(make: Callable[[int], bytes], least_bytes: Callable[[], int]) -> _Format:
+    return _Format(lambda size, _canvas, _seed: make(size), least_bytes)
+
+
+def _font(flavour: str | None) -> _Format:
+    return _Format(
+        lambda size, _canvas, seed: fonts.font(flavour, size, seed), partial(fonts.least_font_bytes, flavour)
+    )
+
+
+def _svg(size_bytes: int, canvas: Canvas | None, seed: int) -> bytes:
+    width_px, height_px = (canvas.width_px, canvas.height_px) if canvas else _SVG_SIZE_PX
+    return text.svg(size_bytes, width_px, height_px, seed)
+
+
+_SVG_SIZE_PX = (300, 200)
+_FORMATS: MappingProxyType[str, _Format] = MappingProxyType(
+    {
+        "jpeg": _Format(raster.jpeg, partial(raster.least_bytes, "jpeg")),
+        "png": _Format(raster.png, partial(raster.least_bytes, "png")),
+        "gif": _Format(raster.gif, partial(raster.least_bytes, "gif")),
+        "webp": _Format(raster.webp, partial(raster.least_bytes, "webp")),
+        "avif": _Format(raster.avif, partial(raster.least_bytes, "avif")),
+        "bmp": _Format(raster.bmp, partial(raster.least_bytes, "bmp")),
+        "icon": _Format(raster.icon, partial(raster.least_bytes, "icon")),
+        "svg": _Format(_svg, lambda: text.SVG_LEAST_BYTES),
+        "woff2": _font("woff2"),
+        "woff": _font("woff"),
+        "ttf": _font(None),
+        "mp4": _fixed(video.mp4, video.mp4_least_bytes),
+        "webm": _fixed(video.webm, video.webm_least_bytes),
+        "mp3": _fixed(sound.mp3, lambda: sound.MP3_LEAST_BYTES),
+        "wav": _Format(lambda size, _canvas, seed: sound.wav(size, seed), lambda: sound.WAV_LEAST_BYTES),
+        "ogg": _fixed(sound.ogg, sound.ogg_least_bytes),
+        "css": _text(text.css, 0),
+        "script": _text(text.script, 0),
+        "html": _text(text.html, 0),
+        "plain": _text(text.plain, 0),
+        "json": _text(text.json, 1),
+        "webmanifest": _text(text.web_manifest, 2),
+        "xml": _text(text.xml, 4),
+        "vtt": _text(partial(text.headed, "WEBVTT\n\nNOTE\n"), 13),
+        "m3u8": _text(partial(text.headed, "#EXTM3U\n"), 8),
+        "wasm": _text(wasm, WASM_LEAST_BYTES),
+        "octets": _text(lambda size, seed: random.Random(seed).randbytes(size), 0),
+    }
+)

@@ -1,0 +1,181 @@
+"""A page description becomes a site: sizes exact, every resource asked for somewhere, and what cannot be is told."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+
+from mixedsched.errors import PageError
+from mixedsched.page import Page
+from mixedsched.sites import Site, expected_connections, load_site
+from mixedsched.sites.synth import Synthesis, synthesise
+from tests.sites.synth.pages import page, pages, resource
+
+
+def made_in(folder: Path, wanted: Page) -> tuple[Synthesis, Site]:
+    made = synthesise(wanted, folder / "site")
+    return made, load_site(made.target)
+
+
+def text(site: Site, name: str) -> str:
+    item = site.page.by_id()[name]
+    return site.files[item.host, item.path].read_text(encoding="latin-1")
+
+
+@given(wanted=pages())
+def test_every_page_becomes_a_site_of_exactly_its_sizes(wanted: Page) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        made, site = made_in(Path(folder), wanted)  # loading checks the size of every file
+        assert [item.body_bytes for item in site.page.resources] == [item.body_bytes for item in wanted.resources]
+        told = {one.id for one in made.deviations if one.made == "never asked for"}
+        everything = "".join(
+            text(site, item.id) for item in site.page.resources if item.kind in {"document", "script", "stylesheet"}
+        )
+        for item in site.page.resources[1:]:
+            assert item.id in told or f"/{item.id}" in everything, item
+
+
+@given(wanted=pages())
+def test_the_graph_and_the_priorities_of_the_page_are_kept(wanted: Page) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        _, site = made_in(Path(folder), wanted)
+        kept = {"path", "mime"}
+        for item, copy in zip(wanted.resources, site.page.resources, strict=True):
+            assert item.model_dump(exclude=kept) == copy.model_dump(exclude=kept)
+
+
+@given(wanted=pages())
+def test_the_same_page_gives_the_same_bytes(wanted: Page) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        trees = []
+        for name in ("one", "two"):
+            synthesise(wanted, Path(folder) / name)
+            files = sorted(path for path in (Path(folder) / name).rglob("*") if path.is_file())
+            trees.append([(path.relative_to(Path(folder) / name), path.read_bytes()) for path in files])
+        assert trees[0] == trees[1]
+
+
+def test_tags_end_where_the_page_finds_them(tmp_path: Path) -> None:
+    _, site = made_in(
+        tmp_path,
+        page(
+            9000,
+            resource("early", "image", 500, found_at_bytes=4000),
+            resource("late", "image", 500, found_at_bytes=8000),
+        ),
+    )
+    html = text(site, "html")
+    assert html.index("/early>") + len("/early>") == 4000
+    assert html.index("/late>") + len("/late>") == 8000
+
+
+def test_tags_keep_the_order_of_requests_where_offsets_say_otherwise(tmp_path: Path) -> None:
+    tags = [resource(f"r{number}", "image", 500, found_at_bytes=8000 - 1000 * number) for number in range(5)]
+    _, site = made_in(tmp_path, page(9000, *tags))
+    places = [text(site, "html").index(f"/r{number}>") for number in range(5)]
+    assert places == sorted(places)
+
+
+def test_what_is_found_twice_gets_two_addresses(tmp_path: Path) -> None:
+    made, site = made_in(
+        tmp_path, page(5000, resource("one", "image", 500), resource("two", "image", 600, path="/one"))
+    )
+    assert [item.path for item in site.page.resources] == ["/", "/one", "/one?2"]
+    assert [(one.id, one.what) for one in made.deviations] == [("two", "path")]
+
+
+@pytest.mark.parametrize(
+    ("path", "made"),
+    [
+        ("/a b", "/a%20b"),
+        ("/%zz", "/%25zz"),
+        ("/ä", "/%C3%A4"),
+        ("a", "/a"),
+        ("//host/x", "/host/x"),
+        ("/a#b", "/a"),
+        ("/x/../y", "/x/_/y"),
+        ("/<script>", "/%3Cscript%3E"),
+    ],
+)
+def test_addresses_are_made_fit_to_be_asked_for(tmp_path: Path, path: str, made: str) -> None:
+    _, site = made_in(tmp_path, page(5000, resource("one", "image", 500, path=path)))
+    assert site.page.resources[1].path == made
+    assert made.replace("&", "&amp;") in text(site, "html")
+
+
+def test_the_plan_of_a_document_without_room_lies_in_its_script(tmp_path: Path) -> None:
+    calls = [
+        resource(f"x{number}", "xhr", 50, found_by="app", found_when="complete", delay_ms=number) for number in range(9)
+    ]
+    made, site = made_in(tmp_path, page(130, resource("app", "script", 3000), *calls))
+    assert not made.deviations
+    assert "/x8" in text(site, "app")
+    assert "/x8" not in text(site, "html")
+
+
+def test_what_a_page_has_no_room_to_ask_for_is_told(tmp_path: Path) -> None:
+    made, _ = made_in(tmp_path, page(60, *(resource(f"r{number}", "image", 10) for number in range(9))))
+    assert {one.made for one in made.deviations} == {"never asked for"}
+    assert "r0" not in {one.id for one in made.deviations}, "the first still fits"
+
+
+def test_what_chromium_cannot_do_is_told(tmp_path: Path) -> None:
+    made, _ = made_in(
+        tmp_path,
+        page(
+            5000,
+            resource("image", "image", 500, chromium_priority="VeryHigh"),
+            resource("style", "stylesheet", 500, incremental=True),
+        ),
+    )
+    assert [(one.id, one.what, one.wanted, one.made) for one in made.deviations] == [
+        ("image", "priority", "VeryHigh", "High"),
+        ("style", "incremental", "yes", "no"),
+    ]
+
+
+def test_the_folder_is_as_before_if_making_it_is_interrupted(tmp_path: Path) -> None:
+    def interrupt(made_bytes: int, total_bytes: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        synthesise(page(5000, resource("one", "image", 500)), tmp_path / "site", progress=interrupt)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_page_too_large_to_be_written_is_refused_before_anything_is(tmp_path: Path) -> None:
+    with pytest.raises(PageError, match="of bodies"):
+        synthesise(page(5000, resource("film", "media", 2_000_000_000)), tmp_path / "site")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_connections_are_those_of_all_that_its_scripts_and_frames_ask_for(tmp_path: Path) -> None:
+    inside = {"found_by": "frame", "found_when": "bytes"}
+    _, site = made_in(
+        tmp_path,
+        page(
+            5000,
+            resource("data", "xhr", 80, host=2),
+            resource("frame", "document", 900, host=1),
+            resource("image", "image", 500, host=1, **inside),
+            resource("font", "font", 500, host=0, **inside),
+        ),
+    )
+    assert expected_connections(site).count == 4, "with and without credentials, of the page and of the frame"
+
+
+def test_names_and_facts_of_the_site_can_be_chosen(tmp_path: Path) -> None:
+    made = synthesise(
+        page(5000, resource("one", "image", 500, host=1)),
+        tmp_path / "site",
+        name="shop",
+        hosts=["shop.test", "img.test"],
+        facts={"title": "A shop", "licence": "MIT"},
+    )
+    manifest = json.loads((made.target / "page.json").read_text())
+    assert (manifest["name"], manifest["title"], manifest["licence"]) == ("shop", "A shop", "MIT")
+    assert manifest["hosts"] == ["shop.test", "img.test"]
