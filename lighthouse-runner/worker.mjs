@@ -8,7 +8,7 @@ import {createRequire} from 'node:module';
 
 import {killAllNow, stopAll} from './src/chrome.mjs';
 import {chromeVersion} from './src/find-chrome.mjs';
-import {observeJob, stopObserving} from './src/observe/observe.mjs';
+import {observeJob} from './src/observe/observe.mjs';
 import {serveLines} from './src/protocol.mjs';
 import {runJob} from './src/run.mjs';
 
@@ -21,10 +21,10 @@ function versions() {
   return {versions: {lighthouse: version, chromium, node: process.versions.node}};
 }
 
-async function handle(job) {
+async function handle(job, stopped) {
   if (job.op === 'ping') return {};
   if (job.op === 'versions') return versions();
-  return job.op === 'observe' ? observeJob(job) : runJob(job);
+  return job.op === 'observe' ? observeJob(job, stopped) : runJob(job);
 }
 
 let leaving = false;
@@ -50,7 +50,6 @@ serveLines({
   input: process.stdin,
   output: process.stdout,
   handle,
-  stop: stopObserving,
   onEnd: () => leave(0),
   retire: () => leave(0),
 });

@@ -7,14 +7,15 @@ import {parseJob} from './job.mjs';
 
 /**
  * Serve until `quit` or the end of input; both end a job in progress.
- * handle(job) returns the answer's fields or throws; stop() makes a load that is only watched answer with what came so far;
- * onEnd() is called once there is nothing more to do; retire() is called after an
- * answer that leaves this process unfit for another run (the caller starts a new one).
+ * handle(job, stopped) returns the answer's fields or throws; stopped, an AbortSignal, is raised by `stop` for the jobs that came
+ * before it. onEnd() is called once there is nothing more to do; retire() is called after an answer that leaves this process
+ * unfit for another run (the caller starts a new one).
  */
-export function serveLines({input, output, handle, stop, onEnd, retire}) {
+export function serveLines({input, output, handle, onEnd, retire}) {
   const write = (id, answer) =>
     new Promise(resolve => output.write(`${JSON.stringify({id, ...answer})}\n`, resolve));
   let queue = Promise.resolve();
+  let stopping = new AbortController();
 
   const lines = createInterface({input, crlfDelay: Infinity});
   lines.on('line', line => {
@@ -31,17 +32,19 @@ export function serveLines({input, output, handle, stop, onEnd, retire}) {
       return;
     }
     if (job.op === 'stop') {
-      stop();
+      stopping.abort();
+      stopping = new AbortController();
       write(job.id, {ok: true});
       return;
     }
-    queue = queue.then(() => answer(job));
+    const {signal} = stopping;
+    queue = queue.then(() => answer(job, signal));
   });
   lines.on('close', onEnd);
 
-  async function answer(job) {
+  async function answer(job, stopped) {
     try {
-      await write(job.id, {ok: true, ...(await handle(job))});
+      await write(job.id, {ok: true, ...(await handle(job, stopped))});
     } catch (error) {
       await write(job.id, {ok: false, ...failureOf(error)});
       if (error.mustRetire) retire();

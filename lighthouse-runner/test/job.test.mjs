@@ -78,14 +78,14 @@ const OBSERVE = {id: 1, op: 'observe', url: 'http://site.test/', profile_dir: '/
 test('a load that is only watched is of the real network unless it names hosts', () => {
   assert.deepEqual(parseJob(JSON.stringify(OBSERVE)), {
     ...OBSERVE, form_factor: 'mobile', hosts: null, address: '127.0.0.1', resolve: {}, spki_sha256: [], insecure: false, bodies: false,
-    quiet_s: 2, limit_s: 60, screenshot: true, extra_features_off: [],
+    quiet_s: 2, limit_s: 60, screenshot: true, scroll: false, extra_features_off: [],
   });
 });
 
 test('a broken field of a watched load is refused by its name', () => {
   const broken = {
     url: 'file:///etc/passwd', form_factor: 'watch', hosts: [], address: '::1', resolve: [], spki_sha256: [1], insecure: 'no', profile_dir: '/',
-    netlog: null, bodies: 1, quiet_s: 0, limit_s: Infinity, screenshot: 'yes',
+    netlog: null, bodies: 1, quiet_s: 0, limit_s: Infinity, screenshot: 'yes', scroll: 1,
   };
   for (const [field, value] of Object.entries(broken)) {
     assert.match(refusal({...OBSERVE, [field]: value}).detail, new RegExp(`^${field}`), field);

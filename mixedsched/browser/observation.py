@@ -25,7 +25,8 @@ class ObservationJob:
     spki_sha256: base64 SHA-256 of the public keys to trust. insecure: take any certificate (real network only).
     quiet_s: the page is over when nothing was under way for that long. limit_s: when to stop waiting for it.
     bodies_dir: an empty directory where bodies are kept, as they were sent; None to keep none.
-    screenshot: take one of the first screen.
+    screenshot: take one of the first screen. scroll: at last, when all else is known, scroll through the page to its end (40
+    screens and 30 s at most) for what it asks for only then.
     """
 
     url: str
@@ -39,6 +40,7 @@ class ObservationJob:
     limit_s: float = 60.0
     bodies_dir: Path | None = None
     screenshot: bool = True
+    scroll: bool = False
 
     def to_message(self, profile_dir: Path, netlog: Path) -> dict[str, Any]:
         """The job as the worker reads it, without its id."""
@@ -55,6 +57,7 @@ class ObservationJob:
             "limit_s": self.limit_s,
             "bodies": self.bodies_dir is not None,
             "screenshot": self.screenshot,
+            "scroll": self.scroll,
             "profile_dir": str(profile_dir),
             "netlog": str(netlog.resolve()),
         }
@@ -82,6 +85,7 @@ class ObservedRequest:
     response_headers: as received, names in lower case, one entry a line. body: the file with the body as it was sent, content
     coding and all, transfer coding undone; None if there is none, or it could not be kept (`problem` says why).
     redirected_from: index of the request whose redirect led here. flags: how it sits in the page, as far as the DOM tells.
+    after_scroll: whether it was made when the page was being scrolled, at last; then it is no part of the load.
     """
 
     index: int
@@ -112,13 +116,14 @@ class ObservedRequest:
     redirected_from: int | None = None
     body: Path | None = None
     problem: str | None = None
+    after_scroll: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
     """One load. ended: how. notes: what a copy of this page cannot have, or what was odd, a sentence each (service workers,
     web sockets, responses that never ended, requests with a body ...). lcp_url: of the image that is the largest paint.
-    screenshot: PNG of the first screen.
+    screenshot: PNG of the first screen. requests: those that scrolling led to are the last; all else is as if there were none.
     """
 
     url: str

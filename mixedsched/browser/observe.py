@@ -23,6 +23,7 @@ from mixedsched.errors import InputError
 
 # Beyond the page's own time: starting the browser, asking the page, ending the browser, sending the answer.
 _GRACE_S = 75.0
+_SCROLL_LIMIT_S = 30.0  # the worker's
 
 
 class Observer:
@@ -42,6 +43,8 @@ class Observer:
         self._parts: tuple[Path, Path, Path] | None = None
         self._worker: Worker | None = None
         self._lock = asyncio.Lock()
+        self._is_asking = False
+        self._is_stopped = False  # before the worker was asked
 
     async def __aenter__(self) -> Self:
         self._parts = (find_node(), find_package(self._package_dir), find_chromium())
@@ -67,19 +70,26 @@ class Observer:
             profile_dir, log_dir = make_profile_dir(self._temp_dir), make_profile_dir(self._temp_dir)
             try:
                 log = log_dir / "net.json"
-                told = _checked(await self._ask(job.to_message(profile_dir, log), job.limit_s + _GRACE_S))
+                told = _checked(await self._ask(job.to_message(profile_dir, log), _limit_s(job)))
                 return await asyncio.to_thread(_assemble, job, told, log)
             finally:
+                self._is_stopped = False
                 await asyncio.to_thread(remove_profile_dir, profile_dir)
                 await asyncio.to_thread(remove_profile_dir, log_dir)
 
     def stop(self) -> None:
-        """End the load in progress: observe() returns soon, with what came so far and `ended` as "interrupted"."""
-        if self._worker is not None and self._worker.is_alive:
+        """End the load in progress, or the next one if there is none: observe() returns soon, with what came so far and `ended`
+        as "interrupted". If it has not begun, or nothing came, it raises PageLoadFailed navigation:INTERRUPTED.
+        """
+        self._is_stopped = True
+        if self._is_asking and self._worker is not None and self._worker.is_alive:
             self._worker.tell({"op": "stop"})
 
     async def _ask(self, message: dict[str, Any], limit_s: float) -> dict[str, Any]:
         worker = await self._living_worker()
+        if self._is_stopped:
+            raise PageLoadFailed("navigation:INTERRUPTED", "it was interrupted before it began")
+        self._is_asking = True
         try:
             return await worker.ask(message, limit_s)
         except PageLoadFailed as error:
@@ -89,6 +99,8 @@ class Observer:
         except BaseException:
             await self._discard()
             raise
+        finally:
+            self._is_asking = False
 
     async def _living_worker(self) -> Worker:
         assert self._parts is not None, "the observer is used outside its `async with` block"
@@ -102,6 +114,10 @@ class Observer:
         worker, self._worker = self._worker, None
         if worker is not None:
             await worker.close()
+
+
+def _limit_s(job: ObservationJob) -> float:
+    return job.limit_s + _GRACE_S + (_SCROLL_LIMIT_S if job.scroll else 0.0)
 
 
 def _checked(answer: dict[str, Any]) -> Told:

@@ -136,7 +136,8 @@ def _by_address(requests: Sequence[ObservedRequest]) -> dict[tuple[str, str], Ob
 def _address(url: str) -> tuple[str, str]:
     """Host, and path with query, in the one spelling that all encodings of it have in common."""
     parts = urlsplit(url)
-    query = f"?{parts.query}" if parts.query else ""
+    has_query = parts.query or url.partition("#")[0].endswith("?")  # an empty one is part of the address, too
+    query = f"?{parts.query}" if has_query else ""
     return parts.hostname or "", unquote(f"{parts.path}{query}")
 
 

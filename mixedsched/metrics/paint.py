@@ -2,8 +2,8 @@
 
 Not a metric of a browser's run, so no METRIC. Good for comparing orders of bytes on one page, not for comparing with what
 Lighthouse measures. It leaves out: the time to parse, run scripts, lay out and paint; text that waits for its font; that a
-parser stops at a script in the body and what stands above it can be painted; style sheets of other media; what a script
-draws; and which element really is the largest (the page's flags say so).
+parser stops at a script in the body and what stands above it can be painted; what a script draws; and which element really
+is the largest (the page's flags say so).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from mixedsched.page import Page, Resource
-from mixedsched.request import Flag, Kind
+from mixedsched.request import ChromiumPriority, Flag, Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,8 @@ class PaintNeeds:
         """Read them off the page.
 
         blocking: style sheets and scripts in the head or critical, neither async nor deferred, that the main document or
-        one of its style sheets (or one that these import) makes known. What a script inserts blocks nothing.
+        one of its style sheets (or one that these import) makes known. What a script inserts blocks nothing, nor do style
+        sheets of other media, which Chromium asks for as VeryLow.
         largest: the resources flagged hero; without any, the images flagged above_fold.
         """
         main = page.main
@@ -61,6 +62,8 @@ class PaintNeeds:
 
 def _blocks(item: Resource) -> bool:
     if item.kind not in {Kind.STYLESHEET, Kind.SCRIPT} or item.flags & {Flag.ASYNC, Flag.DEFER}:
+        return False
+    if item.kind is Kind.STYLESHEET and item.chromium_priority is ChromiumPriority.VERY_LOW:
         return False
     return bool(item.flags & {Flag.IN_HEAD, Flag.CRITICAL})
 

@@ -18,7 +18,7 @@ _HOW: dict[str, FoundHow] = {
 def exchange_of(request: ObservedRequest) -> Exchange | LeftOut:
     """The request with its body, as this load had it; why there is none."""
     if request.status <= 0:
-        return LeftOut(request.url, f"it failed: {request.problem or 'no answer came'}", request.method)
+        return LeftOut(request.url, request.problem or "no answer came", request.method)
     if request.problem is not None and request.body is None:
         return LeftOut(request.url, request.problem, request.method)
     try:

@@ -17,6 +17,7 @@ from mixedsched.browser.observation import Observation, ObservedRequest
 from mixedsched.recording.exchanges import exchange_of
 from mixedsched.recording.matching import Group, grouped
 from mixedsched.recording.places import with_places
+from mixedsched.recording.scrolling import asked_when_scrolled, without_scrolling
 from mixedsched.recording.votes import flags_of, incremental_of, kind_of, median_of, most_frequent, priority_of
 from mixedsched.request import Flag, Kind
 from mixedsched.sites.recorded import Exchange, LeftOut
@@ -26,7 +27,8 @@ _NAMED_MAX = 5  # addresses in a note
 
 @dataclass(frozen=True, slots=True)
 class Fused:
-    """exchanges: in the order in which requests left. besides: what the first form factor did not ask for.
+    """exchanges: in the order in which requests left. besides: what the first form factor did not ask for, or only when the
+    page was scrolled.
 
     left_out: what no load could keep. notes: sentences for people. facts: what differed, for the manifest.
     """
@@ -40,7 +42,7 @@ class Fused:
 
 def fuse(observations: Sequence[Observation]) -> Fused:
     """One page from at least one load of it, the loads of the first form factor first."""
-    loads = _Loads(observations)
+    loads = _Loads([without_scrolling(item) for item in observations])
     exchanges: list[Exchange] = []
     besides: list[Exchange] = []
     left_out: list[LeftOut] = []
@@ -53,11 +55,15 @@ def fuse(observations: Sequence[Observation]) -> Fused:
         else:
             home = exchanges if loads.is_primary(group) else besides
             home.append(_typical(kept, loads.voters(group), times[id(group)]))
+    known = {(seen.request.method, seen.request.url) for group in loads.groups for seen in group.seen}
+    scrolled = asked_when_scrolled(observations, known, sum(len(item.body) for item in (*exchanges, *besides)))
     differences = _differences(loads)
-    notes = (*_load_notes(observations), *_difference_notes(differences, len(observations)))
+    if scrolled.exchanges:
+        differences["on_scroll"] = [item.url for item in scrolled.exchanges]
+    notes = (*_load_notes(loads.observations), *_difference_notes(differences, len(observations)))
     initiators = {group.first.url: group.first.initiator for group in reversed(loads.groups)}
     placed = with_places(_with_hero(exchanges, loads), initiators)
-    return Fused(tuple(placed), tuple(besides), tuple(left_out), notes, differences)
+    return Fused(tuple(placed), (*besides, *scrolled.exchanges), (*left_out, *scrolled.left_out), notes, differences)
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +243,8 @@ def _difference_notes(differences: Mapping[str, Any], loads: int) -> list[str]:
         notes.append(f"contents change from load to load, those of the first are kept: {_named(urls)}")
     for form_factor, urls in differences.get("only_on", {}).items():
         notes.append(f"asked for on {form_factor} only: {_named(urls)}")
+    if urls := differences.get("on_scroll"):
+        notes.append(f"asked for only when the page was scrolled, and no part of it: {_named(urls)}")
     return notes
 
 

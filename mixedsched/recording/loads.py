@@ -71,11 +71,12 @@ async def observe_all(
     """Load the page as planned.
 
     bodies_dir: gets a folder of bodies for each load. tell: called before each load (None), and after it with what came of it.
-    is_stopped: whether there are to be no more loads.
+    is_stopped: whether there are to be no more loads. One load of each form factor goes on to scroll through the page.
     The first load decides whether the page can be recorded: raises MixedschedError, with the reason, if it cannot. Later ones
     that fail are missing. Stopped during the first load, before it had the page, there are no observations.
     """
     observations: list[Observation] = []
+    scrolled: set[FormFactor] = set()
     missing: list[str] = []
     jobs = plan.jobs
     for number, form_factor in enumerate(jobs):
@@ -84,7 +85,8 @@ async def observe_all(
             break
         tell(number, form_factor, None)
         try:
-            observation = await observer.observe(_job(plan, form_factor, bodies_dir / str(number)))
+            job = _job(plan, form_factor, bodies_dir / str(number), scroll=form_factor not in scrolled)
+            observation = await observer.observe(job)
             require_page(observation)
         except MixedschedError as failure:
             error = _in_plain_words(plan.url, failure)
@@ -95,6 +97,7 @@ async def observe_all(
             continue
         tell(number, form_factor, observation)
         observations.append(observation)
+        scrolled.add(form_factor)
     return Loads(_primary_first(observations, plan), tuple(missing))
 
 
@@ -109,7 +112,7 @@ def _in_plain_words(url: str, error: MixedschedError) -> MixedschedError:
     return MixedschedError(f"'{url}' cannot be recorded", why=why, fix=fix)
 
 
-def _job(plan: Plan, form_factor: FormFactor, bodies_dir: Path) -> ObservationJob:
+def _job(plan: Plan, form_factor: FormFactor, bodies_dir: Path, *, scroll: bool) -> ObservationJob:
     bodies_dir.mkdir(parents=True)
     return ObservationJob(
         url=plan.url,
@@ -120,6 +123,7 @@ def _job(plan: Plan, form_factor: FormFactor, bodies_dir: Path) -> ObservationJo
         limit_s=plan.limit_s,
         bodies_dir=bodies_dir,
         screenshot=False,
+        scroll=scroll,
     )
 
 

@@ -47,6 +47,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
             form_factor="desktop",
             quiet_s=1.0,
             bodies_dir=temp_dir / "bodies",
+            scroll=True,
         )
         async with Observer(temp_dir=temp_dir) as observer:
             return await observer.observe(job)
@@ -63,8 +64,17 @@ def test_the_load_ends_when_the_page_is_quiet_although_streams_stay_open(watched
 
 def test_everything_that_was_asked_is_there_once(watched: Watched) -> None:
     asked = sorted(path_of(item) for item in watched.seen.requests if item.method != "OPTIONS")
-    never_asked = {"/lazy.png", "/never-quiet", "/reloading", "/windows", "/worker-page"}
+    never_asked = {"/never-quiet", "/reloading", "/windows", "/worker-page"}
     assert asked == sorted((watched.contents.keys() - never_asked) | {"/moved.png", "/events", "/favicon.ico"})
+
+
+def test_what_is_lazy_is_asked_for_by_scrolling_which_comes_last(watched: Watched) -> None:
+    *page, lazy = watched.seen.requests
+    assert (path_of(lazy), lazy.after_scroll, lazy.flags) == ("/lazy.png", True, {Flag.LAZY})
+    assert lazy.body is not None
+    assert not any(item.after_scroll for item in page)
+    assert watched.seen.load_ms is not None
+    assert watched.seen.load_ms < lazy.asked_ms
 
 
 def test_bodies_are_kept_as_they_were_sent(watched: Watched) -> None:

@@ -167,6 +167,18 @@ class TestMatching:
             (1, 8),
         ]
 
+    def test_what_scrolling_led_to_comes_last_also_if_only_the_log_knows_it(self, tmp_path: Path) -> None:
+        logged = Log().start(1, A).start(2, B).send(2).start(3, f"{A}late").send(3).send(1).read(tmp_path)
+        scrolled = told(B, index=1, after_scroll=True, asked_tick_ms=logged[1].started_ms)
+        cached = told(index=2, from_cache=True, after_scroll=True)
+        matches, from_cache = match([told(index=0), scrolled, cached], logged)
+        assert [(item.logged.url, item.after_scroll) for item in matches if item.logged] == [
+            (A, False),
+            (B, True),
+            (f"{A}late", True),
+        ]
+        assert from_cache == 0
+
     def test_a_preflight_is_told_from_its_request_by_the_method(self, tmp_path: Path) -> None:
         logged = Log().start(1, A, "OPTIONS").send(1).start(2, A, "PUT").send(2).read(tmp_path)
         matches, _ = match([told(method="PUT", index=0), told(method="OPTIONS", index=1)], logged)

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 from pathlib import Path
 
 import pytest
@@ -36,7 +36,7 @@ def outcomes(served: ObservedSite, tmp_path_factory: pytest.TempPathFactory) -> 
         async with Observer(temp_dir=tmp_path_factory.mktemp("trouble")) as observer:
             for path in paths:
                 # Time enough for a slow machine to get there, where the load would go on for ever.
-                limit_s = 8.0 if path == "never-quiet" else 60.0
+                limit_s = 4.0 if path == "never-quiet" else 60.0
                 job = ObservationJob(served.url(path), quiet_s=0.5, limit_s=limit_s, screenshot=False)
                 try:
                     found[path] = await observer.observe(job)
@@ -103,18 +103,36 @@ def test_what_is_no_page_says_why(outcomes: dict[str, _Outcome], path: str, reas
     assert word in outcome.detail
 
 
-def test_a_load_that_is_stopped_gives_what_came_so_far(served: ObservedSite, tmp_path: Path) -> None:
-    async def run() -> Observation:
+def test_a_load_that_is_stopped_gives_what_came_so_far_and_nothing_if_it_had_not_begun(
+    served: ObservedSite, tmp_path: Path
+) -> None:
+    job = ObservationJob(served.url("never-quiet"), limit_s=60.0, screenshot=False)
+
+    async def refused(load: Awaitable[Observation]) -> str:
+        with pytest.raises(PageLoadFailed) as caught:
+            await load
+        return caught.value.reason
+
+    async def run() -> tuple[list[str], int, Observation]:
         async with Observer(temp_dir=tmp_path) as observer:
-            job = ObservationJob(served.url("never-quiet"), limit_s=60.0, screenshot=False)
+            observer.stop()
+            before = await refused(observer.observe(job))
+            starting = asyncio.create_task(observer.observe(job))
+            await asyncio.sleep(0)  # it has begun, but the browser has not
+            observer.stop()
+            reasons = [before, await refused(starting)]
+            asked = served.asked["/never-quiet"]
             load = asyncio.create_task(observer.observe(job))
             await served.until_asked("/data.json", times=3)
             observer.stop()
-            return await load
+            return reasons, served.asked["/never-quiet"] - asked, await load
 
-    load = asyncio.run(run())
+    asked_before = served.asked["/never-quiet"]
+    reasons, asked, load = asyncio.run(run())
+    assert reasons == ["navigation:INTERRUPTED"] * 2
     assert load.ended == "interrupted"
     assert load.requests[0].status == 200
+    assert (asked, served.asked["/never-quiet"]) == (1, asked_before + 1)
     assert list(tmp_path.iterdir()) == []
 
 

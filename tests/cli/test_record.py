@@ -74,7 +74,8 @@ PAGE = """<!doctype html><html><head><title>Shop</title><link rel="icon" href="d
 <meta name="viewport" content="width=device-width">
 <link rel="stylesheet" href="http://127.0.0.1:CDN/style.css"><script defer src="app.js"></script></head>
 <body><h1>Shop</h1><img src="hero.png" width="300" height="200"><img src="/moved.png">
-<img src="/gone.png"><div style="height: 5000px"></div><img src="http://127.0.0.1:CDN/below.png"></body></html>"""
+<img src="/gone.png"><div style="height: 5000px"></div><img src="http://127.0.0.1:CDN/below.png"><img loading="lazy"
+src="/lazy.png" width="9"></body></html>"""
 STYLE = "body { background: url(back.png) } h1 { color: teal }" + "/* padding */" * 40
 FILES: dict[str, tuple[str, str | bytes]] = {
     "/": (TEXT, PAGE),
@@ -85,6 +86,7 @@ FILES: dict[str, tuple[str, str | bytes]] = {
     "/back.png": (PNG, noise_free_png(20, 20, "beige")),
     "/new.png": (PNG, noise_free_png(50, 50, "navy")),
     "/below.png": (PNG, noise_free_png(60, 60, "red")),
+    "/lazy.png": (PNG, noise_free_png(9, 9, "green")),
 }
 
 
@@ -185,6 +187,15 @@ def test_the_page_is_a_site_with_all_that_it_is_made_of(
     assert said["hero"] == f"https://{own}/hero.png"
     assert {flag.value for flag in resources["/hero.png"].flags} == {"above_fold", "hero"}
     assert said["dropped_headers"]["set-cookie"] >= len(names) - 1
+
+
+@pytest.mark.browser
+def test_what_only_scrolling_asks_for_is_served_but_no_part_of_the_page(recorded: tuple[Path, dict[str, Any]]) -> None:
+    site = load_site(recorded[0] / "sites/shop")
+    assert site.files[0, "/lazy.png"].read_bytes() == FILES["/lazy.png"][1]
+    assert "/lazy.png" not in {item.path for item in site.page.resources}
+    assert recorded[1]["also_served"] == 1
+    assert "lazy.png" in recorded[1]["notes"][-1]
 
 
 @pytest.mark.browser

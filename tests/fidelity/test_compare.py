@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -110,6 +111,12 @@ def test_a_load_as_it_should_be_has_no_findings(site: Site) -> None:
 def test_each_deviation_is_told(site: Site, of: dict[str, Any] | None, what: str, wanted: str, got: str) -> None:
     (finding,) = told(site, app=of).findings
     assert (finding.id, finding.what, finding.wanted, finding.got) == ("app", what, wanted, got)
+
+
+def test_addresses_that_differ_in_an_empty_query_are_two(tmp_path: Path) -> None:
+    synthesise(page(5000, resource("marked", "script", 700, path="/?")), tmp_path / "made-up")
+    fidelity = told(load_site(tmp_path / "made-up"))
+    assert (fidelity.requested, fidelity.share) == (2, 1)
 
 
 def test_another_number_of_connections_is_told(site: Site) -> None:

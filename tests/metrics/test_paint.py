@@ -54,6 +54,11 @@ def test_the_first_paint_waits_for_style_sheets_and_plain_scripts_of_the_head(
     assert estimate(of, x=700.0).fcp_ms == (700.0 if blocks else 10.0)
 
 
+def test_the_first_paint_waits_for_no_style_sheet_of_other_media() -> None:
+    of = page({"id": "print.css", "kind": "stylesheet", "flags": ["in_head"], "chromium_priority": "VeryLow"})
+    assert estimate(of, print_css=700.0).fcp_ms == 10.0
+
+
 def test_what_a_script_inserts_blocks_nothing_and_what_style_sheets_import_does() -> None:
     loader = {"id": "loader.js", "kind": "script", "flags": ["in_head"]}
     inserted = {"id": "inserted.css", "kind": "stylesheet", "flags": ["critical"], "found_by": "loader.js"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -119,7 +120,7 @@ def test_what_no_load_could_keep_is_left_out_with_the_reason() -> None:
     result = fuse([load(document(), request(f"{SHOP}a", problem="it never ended"), request(f"{SHOP}b", status=0))])
     assert [(item.url, item.why) for item in result.left_out] == [
         (f"{SHOP}a", "it never ended"),
-        (f"{SHOP}b", "it failed: no answer came"),
+        (f"{SHOP}b", "no answer came"),
     ]
 
 
@@ -162,3 +163,36 @@ def test_fusing_loses_nothing_and_doubles_nothing(loads: list[list[str]]) -> Non
         assert all(stems.count(stem) >= own.count(stem) for stem in own)
     assert len(result.exchanges) <= sum(len(item.requests) for item in made)
     assert result.exchanges[0].url == SHOP
+
+
+def test_what_only_scrolling_led_to_is_served_and_changes_nothing_of_the_page(tmp_path: Path) -> None:
+    page = [document(), request(f"{SHOP}a"), request(f"{SHOP}b", asked_ms=40.0)]
+    below = [
+        request(f"{SHOP}b", after_scroll=True, flags=frozenset({Flag.LAZY})),
+        request(f"{SHOP}lazy", after_scroll=True, body=body(tmp_path, "png"), flags=frozenset({Flag.LAZY})),
+        request(f"{SHOP}lazy", after_scroll=True),
+        request(f"{SHOP}gone", after_scroll=True, status=0, problem="it failed: x"),
+    ]
+    quiet, scrolled = fuse([load(*page)] * 2), fuse([load(*page, *below), load(*page)])
+    assert scrolled.exchanges == quiet.exchanges
+    assert [item.url for item in scrolled.besides] == [f"{SHOP}lazy"]
+    assert [item.url for item in scrolled.left_out] == [f"{SHOP}gone"]
+    assert scrolled.facts == {"on_scroll": [f"{SHOP}lazy"]}
+    assert scrolled.notes == (f"asked for only when the page was scrolled, and no part of it: {SHOP}lazy",)
+
+
+def test_the_page_has_room_first_and_what_is_below_it_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mixedsched.recording.scrolling.MAX_TOTAL_BYTES", 10)
+    found = fuse(
+        [
+            load(
+                document(body=body(tmp_path, "page5")),
+                request(f"{SHOP}large", after_scroll=True, body=body(tmp_path, "too large")),
+                request(f"{SHOP}small", after_scroll=True, body=body(tmp_path, "fits")),
+            )
+        ]
+    )
+    assert [item.url for item in found.besides] == [f"{SHOP}small"]
+    assert [(item.url, item.why) for item in found.left_out] == [
+        (f"{SHOP}large", "there is no room for all that scrolling leads to")
+    ]

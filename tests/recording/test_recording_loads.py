@@ -35,6 +35,7 @@ def test_form_factors_take_turns_and_each_load_has_its_own_bodies(tmp_path: Path
     assert [job.form_factor for job in observer.jobs] == ["mobile", "desktop", "mobile", "desktop"]
     assert [item.form_factor for item in found.observations] == ["mobile", "mobile", "desktop", "desktop"]
     assert len({job.bodies_dir for job in observer.jobs}) == 4
+    assert [job.scroll for job in observer.jobs] == [True, True, False, False]
     assert found.missing == ()
 
 
@@ -45,6 +46,13 @@ def test_a_later_load_that_fails_is_only_missing(tmp_path: Path) -> None:
     assert len(found.missing) == 2
     assert "out of memory" in found.missing[0]
     assert "status 503" in found.missing[1]
+
+
+def test_a_form_factor_is_scrolled_until_that_has_worked_once(tmp_path: Path) -> None:
+    failed = PageLoadFailed("page_crashed", "out of memory")
+    observer = Scripted(load(document()), failed, load(document()), load(document()))
+    asyncio.run(observe_all(observer, Plan(SHOP, loads=2), tmp_path, lambda *_: None))
+    assert [job.scroll for job in observer.jobs] == [True, True, False, True]
 
 
 def test_an_interruption_leaves_what_there_is(tmp_path: Path) -> None:

@@ -85,6 +85,15 @@ def test_the_lines_to_paste_are_there(rendered: object) -> None:
     assert "works only with a server" in text
 
 
+def test_names_of_files_keep_their_spelling_where_a_sentence_begins_with_one() -> None:
+    audit = made_up_audit()
+    key = (0, "/app.js")
+    told = [Change(Action.DEFER, (key,), why) for why in ("app.js comes late", "nothing comes before app.js")]
+    text = render_html(replace(audit, chosen=Contender("changed", "eps", tuple(told), {})))
+    assert "<p>app.js comes late." in text
+    assert "<p>Nothing comes before app.js." in text
+
+
 def test_findings_name_the_late_bytes_and_the_chain() -> None:
     text = " ".join(terminal(made_up_audit(), width=400).split())
     assert "120 kB of less important files came in between: below.jpg 80 kB, late.js 40 kB." in text

@@ -8,7 +8,7 @@ import {checkBrowserFields, checkHosts, checkResolve, isAbsolutePath, isPositive
 export function observeFields(raw, need) {
   const {
     url, form_factor = 'mobile', hosts = null, address = '127.0.0.1', resolve = {}, spki_sha256 = [], insecure = false,
-    profile_dir, netlog, bodies = false, quiet_s = 2, limit_s = 60, screenshot = true,
+    profile_dir, netlog, bodies = false, quiet_s = 2, limit_s = 60, screenshot = true, scroll = false,
   } = raw;
   if (hosts !== null) checkHosts(hosts, need);
   const protocols = hosts === null ? ['https:', 'http:'] : ['https:'];
@@ -22,8 +22,9 @@ export function observeFields(raw, need) {
   need(typeof bodies === 'boolean', 'bodies must be true or false');
   need(isPositive(quiet_s), 'quiet_s must be a positive number of seconds');
   need(typeof screenshot === 'boolean', 'screenshot must be true or false');
+  need(typeof scroll === 'boolean', 'scroll must be true or false');
   return {
     url, form_factor, hosts, address, resolve, spki_sha256, insecure, profile_dir: resolvePath(profile_dir), netlog, bodies,
-    quiet_s, limit_s, screenshot, extra_features_off: [],
+    quiet_s, limit_s, screenshot, scroll, extra_features_off: [],
   };
 }

@@ -4,21 +4,14 @@ import {Chrome} from '../chrome.mjs';
 import {deadline} from '../deadline.mjs';
 import {connect, openPage} from './devtools.mjs';
 import {Page} from './page.mjs';
+import {SCROLL_LIMIT_S, scrollThrough} from './scroll.mjs';
 
 // Beside the time that the page has: starting the browser, asking, ending it.
 const OVERHEAD_S = 45;
 
-let stop = () => {};
-
-/** End the load in progress; it answers with what came so far. */
-export function stopObserving() {
-  stop();
-}
-
-/** Do a job. Returns the answer without id. Throws RunFailure. */
-export async function observeJob(job) {
-  const {expired, cancel} = deadline(job.limit_s + OVERHEAD_S);
-  const stopped = new Promise(resolve => (stop = resolve));
+/** Do a job. stopped: an AbortSignal, after which it answers with what came so far. Returns the answer without id. Throws RunFailure. */
+export async function observeJob(job, stopped) {
+  const {expired, cancel} = deadline(job.limit_s + (job.scroll ? SCROLL_LIMIT_S : 0) + OVERHEAD_S);
   try {
     const chrome = await Chrome.start(job, expired);
     let done = false;
@@ -31,7 +24,6 @@ export async function observeJob(job) {
     }
   } finally {
     cancel();
-    stop = () => {};
   }
 }
 
@@ -44,7 +36,9 @@ async function observeIn(chrome, job, stopped) {
     await page.oddities.watchBrowser(connection, targetId);
     await page.prepare(version);
     const ended = await page.load(stopped);
-    return {main_frame_id: targetId, ...(await answerOf(page, ended, version))};
+    const answer = {main_frame_id: targetId, ...(await answerOf(page, ended, version))};
+    if (!job.scroll || ended === 'interrupted') return answer;
+    return {...answer, ...(await scrolled(page, stopped))};
   } finally {
     connection.dispose();
   }
@@ -60,9 +54,9 @@ async function answerOf(page, ended, chromium) {
   return {
     ended,
     final_url: page.navigations.at(-1) ?? page.job.url,
-    navigations: page.navigations,
-    requests: page.requests.all,
-    elements: page.elements,
+    navigations: [...page.navigations],
+    requests: page.requests.copies(),
+    elements: [...page.elements],
     blocking: [...page.blocking],
     images: told.flatMap(({images}) => images),
     used_fonts: told.flatMap(({fonts}) => fonts),
@@ -74,5 +68,15 @@ async function answerOf(page, ended, chromium) {
     viewport_px: page.viewport_px,
     chromium,
     screenshot_base64: screenshot,
+  };
+}
+
+/** What an answer has in addition after scrolling. All else is of the page as it was before. */
+async function scrolled(page, stopped) {
+  const before = page.requests.copies();
+  await scrollThrough(page, stopped);
+  return {
+    requests: [...before, ...page.requests.copies(before.length).map(request => ({...request, after_scroll: true}))],
+    notes: page.oddities.list(),
   };
 }

@@ -93,12 +93,12 @@ export class Page {
   }
 
   /**
-   * Load the job's page until it is quiet. Returns how that ended: quiet, limit, interrupted. stopped: a promise.
+   * Load the job's page until it is quiet. Returns how that ended: quiet, limit, interrupted. stopped: an AbortSignal.
    * Throws RunFailure navigation:CODE if there is no page, page_crashed.
    */
   async load(stopped) {
+    if (stopped.aborted) throw nothingCame('interrupted', this.job.limit_s);
     const state = {ended: null, failure: null};
-    stopped.then(() => (state.ended = 'interrupted'));
     this.crashed.catch(error => (state.failure = error));
     const end_ms = performance.now() + this.job.limit_s * 1000;
     const limit_ms = this.job.limit_s * 1000 + QUESTION_LIMIT_MS;
@@ -108,10 +108,12 @@ export class Page {
     );
     while (state.ended === null && state.failure === null) {
       await sleep(POLL_MS);
-      if (this.isQuiet()) state.ended ??= 'quiet';
-      else if (performance.now() > end_ms || this.isTooMuch()) state.ended ??= 'limit';
+      if (stopped.aborted) state.ended = 'interrupted';
+      else if (this.isQuiet()) state.ended ??= 'quiet';
+      else if (performance.now() > end_ms || this.tooMuch() !== null) state.ended ??= 'limit';
     }
     if (state.failure !== null) throw state.failure;
+    if (state.ended === 'limit' && this.tooMuch() !== null) this.oddities.note(this.tooMuch());
     if (this.navigations.length === 0) throw nothingCame(state.ended, this.job.limit_s);
     return state.ended;
   }
@@ -123,20 +125,16 @@ export class Page {
     return this.navigations.length > 0 && !this.requests.isBusy(quiet_ms) && idle_ms >= quiet_ms + patience_ms;
   }
 
-  isTooMuch() {
+  /** What the page did so much of that nobody watches any longer, in words; null if nothing. */
+  tooMuch() {
     if (this.requests.received_bytes > RECEIVED_BYTES_MAX) {
-      this.oddities.note(`it goes on sending: watching stopped after ${Math.round(RECEIVED_BYTES_MAX / 1e6)} MB`);
-      return true;
+      return `it goes on sending: watching stopped after ${Math.round(RECEIVED_BYTES_MAX / 1e6)} MB`;
     }
-    if (this.requests.isFull) {
-      this.oddities.note(`it goes on asking: watching stopped after ${this.requests.all.length} requests`);
-      return true;
-    }
+    if (this.requests.isFull) return `it goes on asking: watching stopped after ${this.requests.all.length} requests`;
     if (this.navigations.length > NAVIGATIONS_MAX) {
-      this.oddities.note(`it loads itself, or other pages, again and again: watching stopped after ${NAVIGATIONS_MAX} times`);
-      return true;
+      return `it loads itself, or other pages, again and again: watching stopped after ${NAVIGATIONS_MAX} times`;
     }
-    return false;
+    return null;
   }
 
   /** What only the finished page knows, from all frames; null entries where a frame gave no answer in time. */

@@ -27,6 +27,11 @@ export class Requests {
     on('loadingFailed', event => this.ended(event));
   }
 
+  /** The requests from this number on, as they are now. */
+  copies(first = 0) {
+    return this.all.slice(first).map(request => ({...request}));
+  }
+
   /** A target has gone, and nobody will tell how its requests ended. */
   forget(session) {
     for (const [id, request] of this.running) if (request.session === session) this.running.delete(id);

@@ -33,7 +33,7 @@ def observation_of(job: ObservationJob, told: Told, logged: Sequence[LoggedReque
         form_factor=job.form_factor,
         requests=tuple(requests),
         ended=told.ended,
-        notes=(*told.notes, *_notes(requests, told, cached)),
+        notes=(*told.notes, *_notes([item for item in requests if not item.after_scroll], told, cached)),
         title=told.title,
         viewport_px=told.viewport_px,
         lcp_url=told.paint.url if told.paint else None,
@@ -92,7 +92,10 @@ def _main(requests: Sequence[ObservedRequest], matches: Sequence[Match], told: T
     navigations = [
         request.index
         for request, item in zip(requests, matches, strict=True)
-        if item.told is not None and item.told.type == "Document" and item.told.frame_id == told.main_frame_id
+        if item.told is not None
+        and item.told.type == "Document"
+        and item.told.frame_id == told.main_frame_id
+        and not item.after_scroll
     ]
     final_url = told.final_url.partition("#")[0]
     final = [index for index in navigations if requests[index].url == final_url]

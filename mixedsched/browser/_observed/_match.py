@@ -12,25 +12,28 @@ from mixedsched.browser.netlog import LoggedRequest
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A request that left, or failed to. told, logged: None if that side does not know it; never both."""
+    """A request that left, or failed to. told, logged: None if that side does not know it; never both. after_scroll: as in
+    ObservedRequest.
+    """
 
     told: ToldRequest | None
     logged: LoggedRequest | None
+    after_scroll: bool = False
 
     @property
-    def order(self) -> tuple[float, float]:
-        """Where it stands: by the log's clock where it was sent, by the page's where it never was."""
+    def order(self) -> tuple[bool, float, float]:
+        """Where it stands: by the log's clock where it was sent, by the page's where it never was; scrolled ones last."""
         if self.logged is not None and self.logged.place is not None:
             assert self.logged.sent_ms is not None
-            return self.logged.sent_ms, self.logged.place
+            return self.after_scroll, self.logged.sent_ms, self.logged.place
         if self.told is not None:
-            return self.told.asked_tick_ms, float("inf")
+            return self.after_scroll, self.told.asked_tick_ms, float("inf")
         assert self.logged is not None
-        return self.logged.started_ms, float("inf")
+        return self.after_scroll, self.logged.started_ms, float("inf")
 
 
 def match(told: Sequence[ToldRequest], logged: Sequence[LoggedRequest]) -> tuple[list[Match], int]:
-    """The requests in the order in which they left, and how many a cache answered, which are left out.
+    """The requests in the order in which they left, and how many of the load a cache answered, which are left out.
 
     What only the log knows (service workers, reports) is there if a page asked for it.
     """
@@ -41,13 +44,14 @@ def match(told: Sequence[ToldRequest], logged: Sequence[LoggedRequest]) -> tuple
     for request in told:
         queue = waiting[request.url, request.method]
         if request.from_cache and not (queue and queue[0].place is not None and request.status == 304):
-            cached += 1
+            cached += not request.after_scroll
             if queue and queue[0].place is None:
                 queue.popleft()
             continue
-        matches.append(Match(request, queue.popleft() if queue else None))
+        matches.append(Match(request, queue.popleft() if queue else None, request.after_scroll))
     left = [entry for queue in waiting.values() for entry in queue]
-    matches += [Match(None, entry) for entry in left if _is_of_a_page(entry)]
+    scroll_ms = min((request.asked_tick_ms for request in told if request.after_scroll), default=float("inf"))
+    matches += [Match(None, entry, entry.started_ms >= scroll_ms) for entry in left if _is_of_a_page(entry)]
     return sorted(matches, key=lambda item: item.order), cached
 
 

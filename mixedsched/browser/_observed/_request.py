@@ -100,6 +100,7 @@ def request_of(match: Match, clock: Clock, *, keeps: bool) -> ObservedRequest:
         document_url=told.document_url,
         body=logged.body if logged and problem is None else None,
         problem=problem,
+        after_scroll=match.after_scroll,
     )
 
 

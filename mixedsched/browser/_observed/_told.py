@@ -49,6 +49,7 @@ class ToldRequest(_Told):
     complete_tick_ms: float | None
     is_finished: bool
     failure: str | None
+    after_scroll: bool = False
 
 
 class ToldElement(_Told):

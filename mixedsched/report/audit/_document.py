@@ -33,6 +33,7 @@ class ChangeView:
     """A change with what to paste. shown, more: tags or headers at once, and behind a click. expected: (network, LCP, FCP)."""
 
     change: Change
+    why: str
     shown: Sequence[TagEdit]
     more: Sequence[TagEdit]
     expected: Sequence[tuple[str, str, str]]
@@ -110,7 +111,7 @@ def _change_view(change: Change, audit: Audit) -> ChangeView:
         for name in today
         if alone is not None
     ]
-    return ChangeView(change, edits[:EDITS_SHOWN], edits[EDITS_SHOWN:], expected)
+    return ChangeView(change, _words.reason_sentence(change), edits[:EDITS_SHOWN], edits[EDITS_SHOWN:], expected)
 
 
 def _network_view(network: NetworkResult, audit: Audit) -> NetworkView:

@@ -214,5 +214,11 @@ def _gain_ms(network: NetworkResult, chosen: Contender) -> str:
     return f"by {format_ms(abs(after - before))} " if before is not None and after is not None else ""
 
 
+def reason_sentence(change: Change) -> str:
+    """Why a change is proposed. Names of files at its beginning stay as they are."""
+    begins_with_name = change.why.startswith(tuple(name_of(key) for key in change.targets))
+    return f"{change.why if begins_with_name else _capital(change.why)}."
+
+
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]

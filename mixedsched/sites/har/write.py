@@ -42,7 +42,8 @@ def import_page(
     """Make a site of one page load.
 
     named: where the site goes and its facts with name and licence, given what the HAR tells. progress: told how many of how
-    many steps are done, of answers or of bytes. replace: whether a site that is there may go. Raises SiteError, and whatever `named` raises.
+    many steps are done, of answers or of bytes. replace: whether a site that is there may go. Raises SiteError, and whatever
+    `named` raises.
     """
     if any(entry.response.content.text and kind_of(entry) is Kind.DOCUMENT for entry in page.entries):
         load = imported(log, page, Synthesiser(), progress)

@@ -23,6 +23,7 @@ _LEVELS: Mapping[Coding, tuple[int, ...]] = MappingProxyType(
 _USUAL_LEVEL: Mapping[Coding, int] = MappingProxyType({"gzip": 6, "deflate": 6, "br": 5, "zstd": 3})
 _SLOW_LEVELS = frozenset({("br", 11), ("zstd", 19)})  # seconds a megabyte
 _SLOW_TEXT_BYTES = 1_000_000  # beyond, they are not tried
+_SMALL_TEXT_BYTES = 100_000  # up to here it costs little that a higher level sometimes gives a larger body
 
 
 def coding_of(field: str | None) -> Coding | None:
@@ -50,8 +51,8 @@ def decode_body(body: bytes, encoding: str | None, limit_bytes: int = DECODED_BY
 def encode_body(text: bytes, encoding: str | None, near_bytes: int | None = None) -> bytes:
     """`text` in a coding, the same bytes for the same input on every run.
 
-    near_bytes: a size that the result should have. From the usual level on, those that servers use are tried towards that size,
-    until it is met or passed; the nearest is taken.
+    near_bytes: a size that the result should have. The levels that servers use are tried until one has it, else the nearest is
+    taken; of large texts only those towards that size, until it is passed.
     Raises SiteError for an unknown coding.
     """
     coding = coding_of(encoding)
@@ -62,21 +63,23 @@ def encode_body(text: bytes, encoding: str | None, near_bytes: int | None = None
     if near_bytes is None or len(nearest) == near_bytes:
         return nearest
     is_too_large = len(nearest) > near_bytes
-    for level in _levels_beyond(coding, len(text), higher=is_too_large):
+    for level in _other_levels(coding, len(text), higher_first=is_too_large):
         body = encode(text, level)
         nearest = min(nearest, body, key=lambda item: abs(len(item) - near_bytes))
-        if len(body) == near_bytes or (len(body) > near_bytes) != is_too_large:
+        has_passed = (len(body) > near_bytes) != is_too_large
+        if len(body) == near_bytes or (has_passed and len(text) > _SMALL_TEXT_BYTES):
             break
     return nearest
 
 
-def _levels_beyond(coding: Coding, text_bytes: int, *, higher: bool) -> list[int]:
-    """The levels above the usual one, or those below it, the next one first."""
+def _other_levels(coding: Coding, text_bytes: int, *, higher_first: bool) -> list[int]:
+    """The levels but the usual one, those on the likelier side of it first, from it on; of large texts no others."""
     usual = _USUAL_LEVEL[coding]
-    if not higher:
-        return [level for level in reversed(_LEVELS[coding]) if level < usual]
-    is_large = text_bytes > _SLOW_TEXT_BYTES
-    return [level for level in _LEVELS[coding] if level > usual and not (is_large and (coding, level) in _SLOW_LEVELS)]
+    too_slow = {level for name, level in _SLOW_LEVELS if name == coding and text_bytes > _SLOW_TEXT_BYTES}
+    higher = [level for level in _LEVELS[coding] if level > usual and level not in too_slow]
+    lower = [level for level in reversed(_LEVELS[coding]) if level < usual]
+    likely, unlikely = (higher, lower) if higher_first else (lower, higher)
+    return likely if text_bytes > _SMALL_TEXT_BYTES else likely + unlikely
 
 
 def _gzip(text: bytes, level: int) -> bytes:

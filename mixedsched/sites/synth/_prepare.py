@@ -9,12 +9,22 @@ from urllib.parse import quote
 from mixedsched.errors import PageError
 from mixedsched.page import Page, Resource
 from mixedsched.request import Kind
+from mixedsched.sites._responses import why_unfit
 from mixedsched.units import format_bytes
 
 MAX_TOTAL_BYTES = 1_000_000_000
 _SAFE = "!$%&'()*+,/:;=?@-._~[]"
 _DOT_SEGMENT = re.compile(r"(?<=/)(\.{1,2}|%2e|%2e%2e|\.%2e|%2e\.)(?=[/?]|$)", re.IGNORECASE)
 _NO_SCRIPT = ("image/", "audio/", "video/", "text/csv")
+_USUAL_MIMES = {
+    Kind.DOCUMENT: "text/html",
+    Kind.STYLESHEET: "text/css",
+    Kind.SCRIPT: "text/javascript",
+    Kind.FONT: "font/woff2",
+    Kind.IMAGE: "image/png",
+    Kind.MEDIA: "video/mp4",
+    Kind.XHR: "application/json",
+}
 _FRAMES_SHOW = frozenset(
     {"text/html", "text/plain", "image/svg+xml", "application/json", "text/xml", "application/xml"}
 )
@@ -51,11 +61,13 @@ def prepare(page: Page) -> tuple[list[Resource], list[Deviation]]:
         taken.add((item.host, path))
         mime = _working_mime(item, is_main=item is page.main)
         if path != item.path:
-            is_twin = path.startswith(_linkable(item.path))
+            is_twin = path != _linkable(item.path)
             reason = "another resource has this address" if is_twin else "such an address cannot be asked for"
             deviations.append(Deviation(item.id, "path", item.path, path, reason))
         if mime != item.mime:
-            deviations.append(Deviation(item.id, "mime", item.mime, mime, f"Chromium would not take it as {item.kind}"))
+            unfit = why_unfit("content-type", item.mime)
+            reason = "no header field can have this value" if unfit else f"Chromium would not take it as {item.kind}"
+            deviations.append(Deviation(item.id, "mime", item.mime, mime, reason))
         prepared.append(item.model_copy(update={"path": path, "mime": mime}))
     return prepared, deviations
 
@@ -75,11 +87,15 @@ def _linkable(path: str) -> str:
     """The path as a browser sends it: encoded, without fragment and dot segments."""
     text = quote(path.partition("#")[0], safe=_SAFE)
     text = re.sub(r"%(?![0-9A-Fa-f]{2})", "%25", text)
+    text, mark, query = text.partition("?")
+    text += mark + query.replace("'", "%27")  # browsers leave it in paths
     return "/" + _DOT_SEGMENT.sub("_", "/" + text.lstrip("/"))[1:]
 
 
 def _working_mime(item: Resource, *, is_main: bool) -> str:
     essence = item.mime.partition(";")[0].strip().lower()
+    if why_unfit("content-type", item.mime):
+        return _USUAL_MIMES.get(item.kind, "application/octet-stream")
     match item.kind:
         case Kind.DOCUMENT if is_main and essence != "text/html":
             return "text/html"

@@ -45,7 +45,7 @@ _WAYS: Mapping[str, str] = {
     "m": "u=>A('link',{rel:'stylesheet',media:'print',href:u})",
     "s": "u=>A('script',{src:u})",
     "h": "u=>A('script',{fetchPriority:'high',src:u})",
-    "n": "u=>{let f=new FontFace('F','url('+u+')');document.fonts.add(f);f.load().catch(e=>0)}",
+    "n": "u=>{let f=new FontFace('F','url(\"'+u+'\")');document.fonts.add(f);f.load().catch(e=>0)}",
     "N": _PRELOAD + "'font',crossOrigin:'',href:u})",
     "o": _PRELOAD + "'font',crossOrigin:'',fetchPriority:'low',href:u})",
     "g": "(" + _IMAGE + "'low',src:u})",

@@ -46,7 +46,11 @@ def test_ports_keep_hosts_apart() -> None:
 
 
 def test_names_that_differ_by_underscores_only_stay_apart() -> None:
-    assert names_of("https://a_b.test/", "https://a-b.test/", "https://a__b.test/") == ["a-b-test.test", "a-b.test", "a--b.test"]
+    assert names_of("https://a_b.test/", "https://a-b.test/", "https://a__b.test/") == [
+        "a-b-test.test",
+        "a-b.test",
+        "a--b.test",
+    ]
 
 
 def test_http_and_https_of_one_host_are_one() -> None:
@@ -69,6 +73,7 @@ RENAMED = Renaming(
         Origin("http", "plain.test"): "plain.test",
         Origin("https", "same.test"): "same.test",
         Origin("http", "www.w3.org"): "www.w3.org",
+        Origin("https", "my_cdn.test"): "my-cdn.test",
     }
 )
 
@@ -78,6 +83,7 @@ RENAMED = Renaming(
     [
         ("http://127.0.0.1:8081/a", "https://127-0-0-1-8081.test/a"),
         ("HTTP://127.0.0.1:8081", "https://127-0-0-1-8081.test"),
+        ("url(https://my_cdn.test/a) https://my_cdn.test_a/", "url(https://my-cdn.test/a) https://my_cdn.test_a/"),
         ("src=//127.0.0.1:8081/a", "src=//127-0-0-1-8081.test/a"),
         (r'"http:\/\/127.0.0.1:8081\/a"', r'"https:\/\/127-0-0-1-8081.test\/a"'),
         ("u=http%3A%2F%2F127.0.0.1%3A8081%2Fa", "u=https%3A%2F%2F127-0-0-1-8081.test%2Fa"),

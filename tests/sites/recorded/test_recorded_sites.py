@@ -14,6 +14,7 @@ from mixedsched.errors import ExitCode, SiteError
 from mixedsched.request import Kind
 from mixedsched.sites import load_site
 from mixedsched.sites.recorded import LeftOut, RecordingFacts, decode_body, encode_body, write_recording
+from mixedsched.sites.recorded.coding import _ENCODERS
 from tests.sites.recorded.made import SHOP, Recorded, document, exchange, redirect
 
 
@@ -237,6 +238,15 @@ def test_of_the_levels_of_a_coding_the_one_nearest_in_size_is_taken() -> None:
     loose = encode_body(text, "gzip", near_bytes=len(text))
     tight = encode_body(text, "gzip", near_bytes=0)
     assert len(tight) < len(loose)
+
+
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd"])
+def test_what_a_server_sent_at_its_level_has_that_size_again(coding: str) -> None:
+    text = "".join(f"var v{number**3 % 977} = w{number % 89};\n" for number in range(3000)).encode()
+    levels = {"gzip": (1, 4, 9), "deflate": (1, 4, 9), "br": (1, 4, 11), "zstd": (1, 6, 19)}[coding]
+    for level in levels:
+        sent = len(_ENCODERS[coding](text, level))
+        assert len(encode_body(text, coding, near_bytes=sent)) == sent
 
 
 def test_an_unknown_coding_is_refused() -> None:

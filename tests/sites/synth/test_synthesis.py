@@ -99,12 +99,32 @@ def test_what_is_found_twice_gets_two_addresses(tmp_path: Path) -> None:
         ("/a#b", "/a"),
         ("/x/../y", "/x/_/y"),
         ("/<script>", "/%3Cscript%3E"),
+        ("/a?it's", "/a?it%27s"),
     ],
 )
 def test_addresses_are_made_fit_to_be_asked_for(tmp_path: Path, path: str, made: str) -> None:
-    _, site = made_in(tmp_path, page(5000, resource("one", "image", 500, path=path)))
+    told, site = made_in(tmp_path, page(5000, resource("one", "image", 500, path=path)))
     assert site.page.resources[1].path == made
+    assert [one.reason for one in told.deviations] == ["such an address cannot be asked for"]
     assert made.replace("&", "&amp;") in text(site, "html")
+
+
+def test_a_content_type_that_no_header_field_can_have_becomes_a_usual_one(tmp_path: Path) -> None:
+    rubbish = "text/plain\r\nx-other: 1"
+    told, site = made_in(tmp_path, page(5000, resource("one", "image", 500, mime=rubbish)))
+    assert site.page.resources[1].mime == "image/png"
+    assert [(one.id, one.what, one.wanted) for one in told.deviations] == [("one", "mime", rubbish)]
+
+
+def test_addresses_of_fonts_may_contain_brackets_wherever_they_are_asked_for(tmp_path: Path) -> None:
+    made = {"kind": "font", "size_bytes": 900, "path": "/a(1)'.woff2"}
+    of_script = resource("late", **made, found_by="app", found_when="complete")
+    _, site = made_in(tmp_path, page(5000, resource("app", "script", 900), of_script))
+    assert """'url("'+u+'")'""" in text(site, "html") + text(site, "app")
+    (tmp_path / "styled").mkdir()
+    of_style = resource("late", **made, found_by="css", found_when="complete")
+    _, site = made_in(tmp_path / "styled", page(5000, resource("css", "stylesheet", 900), of_style))
+    assert """url("/a(1)'.woff2")""" in text(site, "css")
 
 
 def test_the_plan_of_a_document_without_room_lies_in_its_script(tmp_path: Path) -> None:
