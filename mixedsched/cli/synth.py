@@ -2,37 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterable
 from dataclasses import asdict
-from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
-from rich import box
-from rich.table import Table
-from rich.text import Text
 
 from mixedsched.cli._console import err, out, shown
+from mixedsched.cli._fidelity import Screen, load_in_chromium, say_fidelity, say_rows
 from mixedsched.cli._output import Json, printable, say_json
 from mixedsched.cli._pages import read_pages
 from mixedsched.cli._record_output import Name, Out, Replace, recording_folder
 from mixedsched.cli._synth_progress import SynthProgress
 from mixedsched.errors import ExitCode, UsageError
-from mixedsched.fidelity import Fidelity, check_site
+from mixedsched.fidelity import Fidelity
 from mixedsched.page import Page
 from mixedsched.sites import load_site
 from mixedsched.sites._site import site_name_of
 from mixedsched.sites.recorded import check_target
 from mixedsched.sites.synth import Synthesis, synthesise
 from mixedsched.units import format_bytes
-
-_SHOWN_MAX = 40  # deviations; --json has them all
-
-
-class Screen(StrEnum):
-    MOBILE = "mobile"
-    DESKTOP = "desktop"
 
 
 def register(app: typer.Typer) -> None:
@@ -67,11 +55,11 @@ def synth(
         made = synthesise(wanted, target, name=site_name, progress=progress.tell)
     if not as_json:
         _say_made(made)
-    fidelity = _checked(made, form_factor) if check else None
+    fidelity = load_in_chromium(load_site(made.target), made.target.resolve(), form_factor) if check else None
     if as_json:
         say_json(_facts(made, fidelity), indent=2)
     elif fidelity is not None:
-        _say_fidelity(fidelity)
+        say_fidelity(fidelity)
     if fidelity is not None and not fidelity.is_good:
         raise typer.Exit(ExitCode.INVALID_RUNS)
 
@@ -81,14 +69,6 @@ def _one_page(name: str) -> Page:
     if len(pages) != 1:
         raise UsageError(f"'{printable(name)}' holds {len(pages)} pages", fix="name one of them")
     return pages[0]
-
-
-def _checked(made: Synthesis, form_factor: Screen) -> Fidelity:
-    err.print("loading it in Chromium", style="dim")
-    site = load_site(made.target)
-    return asyncio.run(
-        check_site(site, made.target.resolve(), "desktop" if form_factor is Screen.DESKTOP else "mobile")
-    )
 
 
 def _facts(made: Synthesis, fidelity: Fidelity | None) -> dict[str, Any]:
@@ -112,36 +92,4 @@ def _say_made(made: Synthesis) -> None:
     if made.deviations:
         out.print("\n[bold]comes out otherwise, by construction[/]")
         rows = ((one.id, one.what, one.wanted, one.made, one.reason) for one in made.deviations)
-        _say_rows(("resource", "what", "description", "site", "reason"), rows)
-
-
-def _say_fidelity(found: Fidelity) -> None:
-    style = "green" if found.is_good else "yellow"
-    asked = "-" if found.order_correlation is None else f"{found.order_correlation:.3f}"
-    sent = "-" if found.sent_correlation is None else f"{found.sent_correlation:.3f}"
-    out.print(
-        f"\n[bold]in Chromium {shown(found.chromium_version)}, {found.form_factor}[/]: {found.requested} of {found.resources}"
-        f" resources requested, [{style}]{found.share:.1%}[/] with kind and priority of the description;"
-        f" order asked [{style}]{asked}[/], sent {sent} (Spearman);"
-        f" sizes {'exact' if found.has_exact_sizes else 'off'}",
-        soft_wrap=True,
-    )
-    if found.ended != "quiet":
-        out.print(f"the load was over before the page was quiet ({found.ended})", style="yellow")
-    for note in found.notes:
-        out.print(f"note: {shown(note)}", soft_wrap=True)
-    if found.findings:
-        rows = ((one.id, one.what, one.wanted, one.got) for one in found.findings)
-        _say_rows(("resource", "what", "description", "Chromium"), rows)
-
-
-def _say_rows(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> None:
-    listed = list(rows)
-    table = Table(box=box.SIMPLE, pad_edge=False)
-    for head in heads:
-        table.add_column(head, overflow="fold")
-    for row in listed[:_SHOWN_MAX]:
-        table.add_row(*(Text(printable(cell)) for cell in row))
-    out.print(table)
-    if len(listed) > _SHOWN_MAX:
-        out.print(f"and {len(listed) - _SHOWN_MAX} more (--json has them all)", style="dim")
+        say_rows(("resource", "what", "description", "site", "reason"), rows)

@@ -71,7 +71,7 @@ class Fidelity:
         return self.share >= GOOD_SHARE and in_order and self.has_exact_sizes
 
     def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "share": self.share, "good": self.is_good}
+        return {**asdict(self), "share": self.share, "has_exact_sizes": self.has_exact_sizes, "good": self.is_good}
 
 
 def compare(site: Site, seen: Observation, connections: int | None = None) -> Fidelity:

@@ -71,3 +71,15 @@ def test_the_check_says_how_far_chromium_does_what_the_description_says(descript
     facts = json.loads(result.stdout)
     assert facts["check"]["share"] == 0.5
     assert [(one["id"], one["what"]) for one in facts["check"]["findings"]] == [("one", "priority")]
+
+
+@pytest.mark.browser
+def test_sites_check_asks_chromium_too(description: Path, tmp_path: Path) -> None:
+    synth(description, "--out", tmp_path / "site")
+    result = CliRunner().invoke(app, ["sites", "check", str(tmp_path / "site"), "--browser", "--json"])
+    assert result.exit_code == 5, "the listed priority is one that Chromium never gives to an image"
+    told: dict[str, Any] = json.loads(result.stdout)
+    assert (told["errors"], told["browser"]["requested"], told["browser"]["has_exact_sizes"]) == (0, 2, True)
+    assert [(one["id"], one["what"], one["wanted"]) for one in told["browser"]["findings"]] == [
+        ("one", "priority", "VeryHigh")
+    ]
