@@ -15,7 +15,7 @@ import puppeteer from 'puppeteer-core';
 import {chromeFlags} from './chrome-flags.mjs';
 import {RunFailure} from './failure.mjs';
 import {findChrome, findProgram} from './find-chrome.mjs';
-import {removeProfile, removeProfileNow, writeProfile} from './profile.mjs';
+import {removeProfile, removeProfileNow, tempDirEnv, writeProfile} from './profile.mjs';
 
 const START_LIMIT_MS = 20_000;
 const POLL_MS = 20;
@@ -31,7 +31,8 @@ export class Chrome {
     running.add(chrome);
     try {
       await writeProfile(job.profile_dir);
-      chrome.spawn(chromeFlags(job, {isRoot: process.getuid?.() === 0}));
+      const ownEnv = job.op === 'observe' ? tempDirEnv(job.profile_dir) : {};
+      chrome.spawn(chromeFlags(job, {isRoot: process.getuid?.() === 0}), ownEnv);
       chrome.port = await Promise.race([chrome.debuggingPort(), chrome.died('chrome_start'), expired]);
       return chrome;
     } catch (error) {
@@ -48,10 +49,12 @@ export class Chrome {
     this.stderrTail = '';
   }
 
-  spawn(flags) {
+  spawn(flags, ownEnv) {
     const setpriv = process.platform === 'linux' ? findProgram('setpriv') : null;
     const command = [...(setpriv ? [setpriv, '--pdeathsig', 'KILL'] : []), findChrome(), ...flags];
-    this.process = spawn(command[0], command.slice(1), {detached: true, stdio: ['ignore', 'ignore', 'pipe']});
+    this.process = spawn(command[0], command.slice(1), {
+      detached: true, stdio: ['ignore', 'ignore', 'pipe'], env: {...process.env, ...ownEnv},
+    });
     this.process.stderr.setEncoding('utf8').on('data', text => {
       this.stderrTail = (this.stderrTail + text).slice(-STDERR_TAIL_CHARS);
     });

@@ -11,6 +11,10 @@ const PREFERENCES = {
   net: {network_prediction_options: 2},
 };
 
+// What Chromium's socket adds to its directory for temporary files, and the shortest limit of systems for paths of sockets.
+const SOCKET_TAIL = '/org.chromium.Chromium.XXXXXX/SingletonSocket';
+const SOCKET_PATH_MAX = 103;
+
 const REMOVAL = {recursive: true, force: true, maxRetries: 10, retryDelay: 50};
 
 /** An empty profile with our preferences, in place of whatever was there. */
@@ -18,6 +22,11 @@ export async function writeProfile(profileDir) {
   await removeProfile(profileDir);
   await mkdir(join(profileDir, 'Default'), {recursive: true});
   await writeFile(join(profileDir, 'Default', 'Preferences'), JSON.stringify(PREFERENCES));
+}
+
+/** Temporary files go with the profile (downloads leave some), unless its path is too long for the socket that is among them. */
+export function tempDirEnv(profileDir) {
+  return Buffer.byteLength(profileDir + SOCKET_TAIL) <= SOCKET_PATH_MAX ? {TMPDIR: profileDir} : {};
 }
 
 /** Remove it after its browser has ended. Never throws. */

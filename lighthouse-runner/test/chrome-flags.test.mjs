@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
 import {chromeFlags, hostResolverRules} from '../src/chrome-flags.mjs';
+import {tempDirEnv} from '../src/profile.mjs';
 
 const JOB = {
   profile_dir: '/tmp/mixedsched-chrome-1', hosts: {'a.test': 4001, 'b.test': 4002}, address: '127.0.0.1', spki_sha256: ['AAAA', 'BBBB'], netlog: '/tmp/net.json',
@@ -76,4 +77,9 @@ test('certificates are checked unless the job says not to', () => {
 test('a log has headers of watched loads, bytes only if bodies are wanted, and neither of other runs', () => {
   const mode = job => valueOf(chromeFlags(job, {isRoot: false}), '--net-log-capture-mode')[0];
   assert.deepEqual([mode(OBSERVE), mode({...OBSERVE, bodies: false}), mode(JOB)], ['Everything', 'IncludeSensitive', 'Default']);
+});
+
+test('temporary files go with the profile, if the path of the socket among them is short enough', () => {
+  assert.deepEqual(tempDirEnv('/tmp/profile'), {TMPDIR: '/tmp/profile'});
+  assert.deepEqual(tempDirEnv(`/tmp/${'x'.repeat(60)}`), {});
 });

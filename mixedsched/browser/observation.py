@@ -25,8 +25,8 @@ class ObservationJob:
     spki_sha256: base64 SHA-256 of the public keys to trust. insecure: take any certificate (real network only).
     quiet_s: the page is over when nothing was under way for that long. limit_s: when to stop waiting for it.
     bodies_dir: an empty directory where bodies are kept, as they were sent; None to keep none.
-    screenshot: take one of the first screen. scroll: at last, when all else is known, scroll through the page to its end (40
-    screens and 30 s at most) for what it asks for only then.
+    screenshot: take one of the first screen. scroll: at last, when all else is known and the page is quiet, scroll
+    through it to its end (40 screens and 30 s at most) for what it asks for only then.
     """
 
     url: str

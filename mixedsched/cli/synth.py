@@ -12,7 +12,7 @@ from mixedsched.cli._fidelity import Screen, load_in_chromium, say_fidelity, say
 from mixedsched.cli._output import Json, printable, say_json
 from mixedsched.cli._pages import read_pages
 from mixedsched.cli._record_output import Name, Out, Replace, recording_folder
-from mixedsched.cli._synth_progress import SynthProgress
+from mixedsched.cli._work_progress import WorkProgress
 from mixedsched.errors import ExitCode, UsageError
 from mixedsched.fidelity import Fidelity
 from mixedsched.page import Page
@@ -51,7 +51,7 @@ def synth(
     site_name = name if name is not None else site_name_of(wanted.name)
     target = recording_folder(site_name, out_folder)
     check_target(target, replace=replace)
-    with SynthProgress(err) as progress:
+    with WorkProgress(err, "making files") as progress:
         made = synthesise(wanted, target, name=site_name, progress=progress.tell)
     if not as_json:
         _say_made(made)

@@ -97,7 +97,8 @@ async def observe_all(
             continue
         tell(number, form_factor, observation)
         observations.append(observation)
-        scrolled.add(form_factor)
+        if observation.ended == "quiet":  # others are not scrolled
+            scrolled.add(form_factor)
     return Loads(_primary_first(observations, plan), tuple(missing))
 
 

@@ -35,6 +35,18 @@ def make_folder(target: Path, fill: Callable[[Path], None], is_good: Callable[[]
         shutil.rmtree(aside, ignore_errors=True)
 
 
+def require_writable(target: Path) -> None:
+    """See that the folder `target` could be made, by making one where it or its missing parents would be.
+
+    Nothing stays of that. Rights alone do not tell: some file systems refuse everybody. Raises SiteError.
+    """
+    try:
+        place = next(folder for folder in target.absolute().parents if folder.exists())
+        Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=place)).rmdir()
+    except OSError as error:
+        raise _unwritable(target, error) from error
+
+
 def _put_in_place(fresh: Path, target: Path, old: Path, is_good: Callable[[], bool]) -> None:
     try:
         if target.exists() or target.is_symlink():
@@ -47,5 +59,7 @@ def _put_in_place(fresh: Path, target: Path, old: Path, is_good: Callable[[], bo
 
 def _unwritable(target: Path, error: OSError) -> SiteError:
     return SiteError(
-        f"{shown(target)} cannot be written", why=shown(error), fix="free the space, or make its folder writable"
+        f"{shown(target)} cannot be written",
+        why=shown(error.strerror or error),
+        fix="free the space, or make its folder writable",
     )

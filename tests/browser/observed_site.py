@@ -64,6 +64,7 @@ _PAGES = {
     "/beacon": ("text/plain", ""),
     "/never-quiet": ("text/html", f"<h1>Never</h1><script>{NEVER_QUIET_SCRIPT}</script>"),
     "/reloading": ("text/html", '<meta http-equiv="refresh" content="0"><h1>Again</h1>'),
+    "/dense": ("text/html", '<img srcset="/back.png 120w, /hero.png 240w" sizes="120px">'),
     "/windows": ("text/html", "<h1>Windows</h1><script>alert(1); confirm(2)</script>"),
     "/worker-page": ("text/html", "<h1>Worker</h1><script>navigator.serviceWorker.register('/worker.js')</script>"),
 }

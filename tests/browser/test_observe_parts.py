@@ -194,6 +194,11 @@ class TestMatching:
         matches, _ = match([], logged)
         assert [item.logged.url for item in matches if item.logged] == [A]
 
+    def test_what_begins_after_the_watching_is_no_part_of_the_load(self, tmp_path: Path) -> None:
+        logged = Log().start(1, A).send(1).start(2, B).send(2).start(3, A).send(3).read(tmp_path)
+        matches, _ = match([told()], logged, watched_until_ms=logged[1].started_ms - 1)
+        assert [item.logged for item in matches] == [logged[0]]
+
     @given(order=st.permutations(range(6)), lost=st.sets(st.integers(0, 5)))
     def test_no_request_of_devtools_is_lost(self, order: list[int], lost: set[int]) -> None:
         entries = [LoggedRequest(f"{A}{number % 3}", "GET", A, False, "LOW", number) for number in range(6)]

@@ -29,7 +29,7 @@ def served() -> Iterator[ObservedSite]:
 @pytest.fixture(scope="module")
 def outcomes(served: ObservedSite, tmp_path_factory: pytest.TempPathFactory) -> dict[str, _Outcome]:
     """One observer, and one bad page after the other."""
-    paths = ("never-quiet", "reloading", "windows", "worker-page", "broken", "login", "loop")
+    paths = ("never-quiet", "reloading", "windows", "worker-page", "dense", "broken", "login", "loop")
 
     async def run() -> dict[str, _Outcome]:
         found: dict[str, _Outcome] = {}
@@ -37,7 +37,9 @@ def outcomes(served: ObservedSite, tmp_path_factory: pytest.TempPathFactory) -> 
             for path in paths:
                 # Time enough for a slow machine to get there, where the load would go on for ever.
                 limit_s = 4.0 if path == "never-quiet" else 60.0
-                job = ObservationJob(served.url(path), quiet_s=0.5, limit_s=limit_s, screenshot=False)
+                job = ObservationJob(
+                    served.url(path), quiet_s=0.5, limit_s=limit_s, screenshot=False, scroll=path == "never-quiet"
+                )
                 try:
                     found[path] = await observer.observe(job)
                 except PageLoadFailed as error:
@@ -57,7 +59,8 @@ def test_a_page_that_is_never_quiet_is_stopped_and_kept(outcomes: dict[str, _Out
     load = seen(outcomes, "never-quiet")
     assert load.ended == "limit"
     assert len(load.requests) > 3
-    assert any("quiet" in note for note in load.notes)
+    assert any("quiet in time, and was not scrolled" in note for note in load.notes)
+    assert not any(item.after_scroll for item in load.requests)
 
 
 def test_a_response_without_an_end_has_no_body_but_a_problem(outcomes: dict[str, _Outcome]) -> None:
@@ -79,8 +82,17 @@ def test_dialogs_are_dismissed_and_noted(outcomes: dict[str, _Outcome]) -> None:
     assert sum("dialog" in note for note in load.notes) == 2
 
 
-def test_a_service_worker_is_left_out_and_noted(outcomes: dict[str, _Outcome]) -> None:
-    assert any("service worker" in note for note in seen(outcomes, "worker-page").notes)
+def test_a_service_worker_is_noted_and_left_out_with_all_that_it_asks_for(outcomes: dict[str, _Outcome]) -> None:
+    load = seen(outcomes, "worker-page")
+    assert any("service worker, which was left out" in note for note in load.notes)
+    assert {item.url.rpartition("/")[2] for item in load.requests} - {"favicon.ico"} == {"worker-page"}
+
+
+def test_what_a_browser_asks_for_while_it_sheds_its_device_is_no_part_of_the_page(
+    served: ObservedSite, outcomes: dict[str, _Outcome]
+) -> None:
+    names = {item.url.rpartition("/")[2] for item in seen(outcomes, "dense").requests}
+    assert names - {"favicon.ico"} == {"dense", "hero.png"}
 
 
 def test_an_answer_with_a_bad_status_is_a_page_with_a_note(outcomes: dict[str, _Outcome]) -> None:

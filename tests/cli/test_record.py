@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -61,6 +62,17 @@ def test_a_site_that_is_there_is_not_overwritten(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["record", "https://shop.test/", "--out", str(tmp_path / "shop")])
     assert isinstance(done.exception, SiteError)
     assert "exists" in str(done.exception)
+
+
+@pytest.mark.parametrize("place", ["/proc/shop", "file/shop", "new/" + "x" * 300])
+def test_a_place_where_nothing_can_be_written_is_refused_before_anything_is_loaded(tmp_path: Path, place: str) -> None:
+    (tmp_path / "file").touch()
+    target = tmp_path / place
+    done = CliRunner().invoke(app, ["record", "https://shop.test/", "--out", str(target)])
+    assert isinstance(done.exception, SiteError)
+    assert done.exception.what == f"{target} cannot be written"
+    assert not re.search(r"/|Errno", done.exception.why)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 def noise_free_png(width_px: int, height_px: int, colour: str) -> bytes:

@@ -55,6 +55,12 @@ def test_a_form_factor_is_scrolled_until_that_has_worked_once(tmp_path: Path) ->
     assert [job.scroll for job in observer.jobs] == [True, True, False, True]
 
 
+def test_a_load_that_did_not_become_quiet_was_not_scrolled(tmp_path: Path) -> None:
+    observer = Scripted(load(document(), ended="limit"), load(document()), load(document()), load(document()))
+    asyncio.run(observe_all(observer, Plan(SHOP, loads=2), tmp_path, lambda *_: None))
+    assert [job.scroll for job in observer.jobs] == [True, True, True, False]
+
+
 def test_an_interruption_leaves_what_there_is(tmp_path: Path) -> None:
     observer = Scripted(load(document()), load(document()))
     found = asyncio.run(

@@ -4,6 +4,7 @@ import {Chrome} from '../chrome.mjs';
 import {deadline} from '../deadline.mjs';
 import {connect, openPage} from './devtools.mjs';
 import {Page} from './page.mjs';
+import {nowTick} from './requests.mjs';
 import {SCROLL_LIMIT_S, scrollThrough} from './scroll.mjs';
 
 // Beside the time that the page has: starting the browser, asking, ending it.
@@ -37,7 +38,7 @@ async function observeIn(chrome, job, stopped) {
     await page.prepare(version);
     const ended = await page.load(stopped);
     const answer = {main_frame_id: targetId, ...(await answerOf(page, ended, version))};
-    if (!job.scroll || ended === 'interrupted') return answer;
+    if (!job.scroll || ended !== 'quiet') return answer; // what asks on and on does not do so because of the scrolling
     return {...answer, ...(await scrolled(page, stopped))};
   } finally {
     connection.dispose();
@@ -55,7 +56,7 @@ async function answerOf(page, ended, chromium) {
     ended,
     final_url: page.navigations.at(-1) ?? page.job.url,
     navigations: [...page.navigations],
-    requests: page.requests.copies(),
+    ...requestsSoFar(page),
     elements: [...page.elements],
     blocking: [...page.blocking],
     images: told.flatMap(({images}) => images),
@@ -71,12 +72,22 @@ async function answerOf(page, ended, chromium) {
   };
 }
 
+/**
+ * The requests, and when that was. What is asked for later is not the page's: without DevTools the emulated device goes, so that
+ * other images fit, and service workers start.
+ */
+function requestsSoFar(page, first = 0) {
+  return {requests: page.requests.copies(first), watched_until_tick_ms: nowTick()};
+}
+
 /** What an answer has in addition after scrolling. All else is of the page as it was before. */
 async function scrolled(page, stopped) {
   const before = page.requests.copies();
   await scrollThrough(page, stopped);
+  const {requests, ...watched} = requestsSoFar(page, before.length);
   return {
-    requests: [...before, ...page.requests.copies(before.length).map(request => ({...request, after_scroll: true}))],
+    ...watched,
+    requests: [...before, ...requests.map(request => ({...request, after_scroll: true}))],
     notes: page.oddities.list(),
   };
 }

@@ -148,6 +148,11 @@ function initiatorOf({type, url, lineNumber, columnNumber, stack}) {
   return {type, url: url || null, line: lineNumber ?? null, column: columnNumber ?? null};
 }
 
+/** Now, on the clock of the ticks. */
+export function nowTick() {
+  return Number(process.hrtime.bigint()) / 1e6;
+}
+
 /** DevTools counts seconds of the machine's monotonic clock; NetLogs count milliseconds of the same. */
 function tick(timestamp_s) {
   return timestamp_s * 1000;

@@ -20,7 +20,7 @@ _READING_METHODS = ("GET", "HEAD", "OPTIONS")
 
 def observation_of(job: ObservationJob, told: Told, logged: Sequence[LoggedRequest]) -> Observation:
     """The load of a job. Without any request there is none: the worker refuses such."""
-    matches, cached = match(told.requests, logged)
+    matches, cached = match(told.requests, logged, told.watched_until_tick_ms)
     clock = Clock(told.requests[0].asked_tick_ms)
     requests = _with_redirects(matches, [request_of(item, clock, keeps=job.bodies_dir is not None) for item in matches])
     requests = _with_flags(requests, matches, told)
@@ -33,7 +33,7 @@ def observation_of(job: ObservationJob, told: Told, logged: Sequence[LoggedReque
         form_factor=job.form_factor,
         requests=tuple(requests),
         ended=told.ended,
-        notes=(*told.notes, *_notes([item for item in requests if not item.after_scroll], told, cached)),
+        notes=(*told.notes, *_notes([item for item in requests if not item.after_scroll], told, cached, job)),
         title=told.title,
         viewport_px=told.viewport_px,
         lcp_url=told.paint.url if told.paint else None,
@@ -103,7 +103,7 @@ def _main(requests: Sequence[ObservedRequest], matches: Sequence[Match], told: T
     return candidates[-1] if candidates else None
 
 
-def _notes(requests: Sequence[ObservedRequest], told: Told, cached: int) -> list[str]:
+def _notes(requests: Sequence[ObservedRequest], told: Told, cached: int, job: ObservationJob) -> list[str]:
     """What can be said of the requests as a whole, and of how the load went."""
     notes = []
     main = next((request for request in requests if Flag.MAIN in request.flags), None)
@@ -114,7 +114,7 @@ def _notes(requests: Sequence[ObservedRequest], told: Told, cached: int) -> list
     if len(told.navigations) > 1:
         notes.append(f"it sent its visitor on: {' -> '.join(told.navigations[:5])}")
     if told.ended == "limit":
-        notes.append("it did not become quiet in time")
+        notes.append("it did not become quiet in time" + (", and was not scrolled" if job.scroll else ""))
     counts = {
         "{} had not ended": sum(_is_unfinished(request) for request in requests),
         "{} sent data or changed something (other methods than GET)": sum(

@@ -32,13 +32,16 @@ class Match:
         return self.after_scroll, self.logged.started_ms, float("inf")
 
 
-def match(told: Sequence[ToldRequest], logged: Sequence[LoggedRequest]) -> tuple[list[Match], int]:
+def match(
+    told: Sequence[ToldRequest], logged: Sequence[LoggedRequest], watched_until_ms: float = float("inf")
+) -> tuple[list[Match], int]:
     """The requests in the order in which they left, and how many of the load a cache answered, which are left out.
 
-    What only the log knows (service workers, reports) is there if a page asked for it.
+    What only the log knows (such as reports) is there if a page asked for it, by the end of the watching: when
+    DevTools lets go, the emulated device goes, so that pages choose other images, and service workers that were held start.
     """
     waiting: defaultdict[tuple[str, str], deque[LoggedRequest]] = defaultdict(deque)
-    for entry in logged:
+    for entry in (entry for entry in logged if entry.started_ms <= watched_until_ms):
         waiting[entry.url, entry.method].append(entry)
     matches, cached = [], 0
     for request in told:

@@ -116,6 +116,7 @@ class Told(_Told):
     main_frame_id: str
     navigations: list[str]
     requests: list[ToldRequest]
+    watched_until_tick_ms: float
     elements: list[ToldElement]
     blocking: list[str]
     images: list[ToldImage]

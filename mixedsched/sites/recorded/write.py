@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mixedsched.errors import SiteError
 from mixedsched.request import Flag, Kind
-from mixedsched.sites._aside import make_folder
+from mixedsched.sites._aside import make_folder, require_writable
 from mixedsched.sites._load import load_site
 from mixedsched.sites._paths import shown
 from mixedsched.sites._site import MANIFEST_NAME, ROOT_NAME, site_name_of
@@ -125,7 +125,8 @@ class _Made:
 
 
 def check_target(target: Path, *, replace: bool) -> None:
-    """Refuse a folder that is there, unless it may be replaced and is a site. Raises SiteError."""
+    """Refuse a folder that cannot be made, or is there, unless it may be replaced and is a site. Raises SiteError."""
+    require_writable(target)
     if not target.exists() and not target.is_symlink():
         return
     if not replace:

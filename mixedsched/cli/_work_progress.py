@@ -1,4 +1,4 @@
-"""Progress of a synthesis on standard error, once it takes a few seconds: a bar on a terminal, elsewhere a line at times."""
+"""Progress of work on standard error, once it takes a few seconds: a bar on a terminal, elsewhere a line at times."""
 
 from __future__ import annotations
 
@@ -7,24 +7,26 @@ from types import TracebackType
 from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
-from mixedsched.units import format_bytes, format_duration
+from mixedsched.units import format_duration
 
 _SILENT_S = 2.0  # what is done by then needs no progress
 _LINE_EVERY_S = 10.0
+_TOLD_FROM_SHARE = 0.02  # what is done before tells nothing of the time left
 
 
-class SynthProgress:
-    """Shows how much of the bodies is made."""
+class WorkProgress:
+    """Shows how much is done. what: in a word or two, such as "making files"."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, what: str) -> None:
+        self._what = what
         self._console = console
         self._started_s = self._said_s = time.monotonic()
         self._bar = Progress(
-            TextColumn("making files"),
+            TextColumn(what),
             BarColumn(),
-            DownloadColumn(),
+            TaskProgressColumn(),
             TextColumn("{task.fields[left]}"),
             console=console,
             transient=True,
@@ -41,13 +43,14 @@ class SynthProgress:
     ) -> None:
         self._bar.stop()
 
-    def tell(self, made_bytes: int, total_bytes: int) -> None:
+    def tell(self, done: int, total: int) -> None:
+        """done, total: in bytes, or whatever else the work is counted in."""
         now_s = time.monotonic()
-        if not made_bytes or now_s - self._started_s < _SILENT_S:
+        if not done or done < total * _TOLD_FROM_SHARE or now_s - self._started_s < _SILENT_S:
             return
-        left = f"{format_duration((now_s - self._started_s) / made_bytes * (total_bytes - made_bytes))} left"
-        self._bar.update(self._task, completed=made_bytes, total=total_bytes, left=left)
+        left = f"{format_duration((now_s - self._started_s) / done * (total - done))} left"
+        self._bar.update(self._task, completed=done, total=total, left=left)
         self._bar.start()
         if not self._console.is_terminal and now_s - self._said_s >= _LINE_EVERY_S:
             self._said_s = now_s
-            self._console.print(f"{format_bytes(made_bytes)} of {format_bytes(total_bytes)}  ({left})", soft_wrap=True)
+            self._console.print(f"{self._what}: {done / total:.0%}  ({left})", soft_wrap=True)
