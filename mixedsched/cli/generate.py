@@ -31,6 +31,7 @@ def generate(
     output: Annotated[
         Path, typer.Option("--out", help="A file; with --pages a folder. - is standard output.", metavar="FILE")
     ] = STANDARD_OUTPUT,
+    replace: Annotated[bool, typer.Option("--replace", help="Overwrite files that are there.")] = False,
 ) -> None:
     """Make up a page from the measured distributions of real ones: what it consists of, who discovers what, priorities.
 
@@ -46,6 +47,8 @@ def generate(
             sys.stdout.write(text)
             return
         file = output / f"{page.name}.json" if pages > 1 else output
+        if file.exists() and not replace:
+            raise UsageError(f"{file} exists", fix="name another file with --out, or add --replace")
         _write(file, text)
         err.print(f"{file}: {_summary(page)}", style="dim", markup=False, soft_wrap=True)
 

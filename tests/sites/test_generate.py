@@ -179,3 +179,11 @@ def test_several_pages_go_into_a_folder(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "mixedsched", "generate", "--pages", "2", "--out", str(tmp_path / "pages")]
     subprocess.run(command, capture_output=True, check=True)
     assert sorted(path.name for path in (tmp_path / "pages").iterdir()) == ["medium-1.json", "medium-2.json"]
+
+
+def test_files_that_are_there_are_overwritten_only_if_asked(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "mixedsched", "generate", "--out", str(tmp_path / "page.json")]
+    subprocess.run(command, capture_output=True, check=True)
+    again = subprocess.run(command, capture_output=True, text=True)
+    assert (again.returncode, "exists" in again.stderr) == (2, True)
+    subprocess.run([*command, "--replace"], capture_output=True, check=True)
