@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from mixedsched.errors import SiteError
+from mixedsched.sites._host_names import ascii_host
 
 # What browsers leave as it is in paths and queries (URL standard, path and query percent-encode sets).
 _PATH_SAFE = "/%:@!$&'()*+,;=-._~[]|^"
@@ -64,10 +65,11 @@ def _resolved(trimmed: str, base_path: str, hosts: tuple[str, ...], host: int) -
     if scheme and scheme not in {"http", "https"}:
         return None
     joined = urlsplit(urljoin(f"https://{hosts[host]}{base_path}", _with_slashes(trimmed)))
-    if joined.netloc not in hosts:
+    name = ascii_host(joined.netloc)
+    if name not in hosts:
         return External(trimmed)
     query = f"?{quote(joined.query, safe=_QUERY_SAFE)}" if joined.query else ""
-    return Local(hosts.index(joined.netloc), quote(joined.path or "/", safe=_PATH_SAFE) + query)
+    return Local(hosts.index(name), quote(joined.path or "/", safe=_PATH_SAFE) + query)
 
 
 def _with_slashes(url: str) -> str:

@@ -201,6 +201,9 @@ def test_a_base_element_is_refused() -> None:
         ("  /ü.png\n", Local(0, "/%C3%BC.png")),
         ("https://shop.test/x", Local(0, "/x")),
         ("//cdn.test/x", Local(1, "/x")),
+        ("//CDN.test/x", Local(1, "/x")),
+        ("https://bücher.test/x", Local(2, "/x")),
+        ("https://xn--bcher-kva.test/x", Local(2, "/x")),
         ("//other.test/x", External("//other.test/x")),
         ("http://shop.test:8080/x", External("http://shop.test:8080/x")),
         ("http://[x/a.png", External("http://[x/a.png")),
@@ -214,7 +217,7 @@ def test_a_base_element_is_refused() -> None:
     ],
 )
 def test_references_resolve_as_in_a_browser(url: str, target: Local | External | None) -> None:
-    assert resolve(url, "/dir/page.html", ("shop.test", "cdn.test")) == target
+    assert resolve(url, "/dir/page.html", ("shop.test", "cdn.test", "xn--bcher-kva.test")) == target
 
 
 def test_the_coarsest_image_that_fills_a_phone_screen_is_chosen() -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,6 +17,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from mixedsched.errors import SiteError
+from mixedsched.sites._host_names import ascii_host
 
 VERSIONS = ("1.1", "1.2", "1.3")  # 1.3 is a proposal that adds fields only
 MAX_ENTRIES = 50_000
@@ -84,15 +84,7 @@ def _in_ascii(url: str) -> str:
     """The address with its host as browsers ask for it; proxies may write `bücher.test` for `xn--bcher-kva.test`."""
     if url.isascii():
         return url
-    return _HOST.sub(lambda found: ".".join(_label(part) for part in found[0].split(".")), url, count=1)
-
-
-def _label(label: str) -> str:
-    """A part of a host name in Punycode (RFC 3492), if it needs that. What no name holds stays as it is."""
-    plain = unicodedata.normalize("NFKC", label.lower())
-    if label.isascii() or not all(sign.isalnum() or sign == "-" or unicodedata.combining(sign) for sign in plain):
-        return label
-    return plain if plain.isascii() else f"xn--{plain.encode('punycode').decode()}"
+    return _HOST.sub(lambda found: ascii_host(found[0]), url, count=1)
 
 
 def _object(value: Any) -> Any:
