@@ -32,9 +32,14 @@ def misses_of(runs: Sequence[Run], arms: Sequence[str]) -> list[Misses]:
         good = [run for run in runs if run.arm == arm and run.status is RunStatus.OK]
         counts: dict[str, int] = {}
         for run in good:
-            for request in dict.fromkeys(run.misses):
+            for request in dict.fromkeys(request for request in run.misses if not _is_source_map(request)):
                 counts[request] = counts.get(request, 0) + 1
         if counts:
             ordered = tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
-            found.append(Misses(arm, len(good), sum(bool(run.misses) for run in good), ordered))
+            found.append(Misses(arm, len(good), sum(not all(map(_is_source_map, run.misses)) for run in good), ordered))
     return found
+
+
+def _is_source_map(request: str) -> bool:
+    """Source maps are asked for by Lighthouse, after the load; no page needs them."""
+    return request.partition("?")[0].endswith(".map")

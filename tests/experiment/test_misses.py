@@ -22,6 +22,12 @@ def test_a_run_names_what_was_missed() -> None:
     assert run("mixed").misses == ()
 
 
+def test_source_maps_are_lighthouses_own() -> None:
+    assert misses_of([run("mixed", "/vendor/app.js.map?v=1")], ["mixed"]) == []
+    (found,) = misses_of([run("mixed", "/app.js.map", "/a")], ["mixed"])
+    assert found.requests == (("POST https://shop.test/a", 1),)
+
+
 def test_arms_tell_in_how_many_runs_each_request_was_missed() -> None:
     runs = [
         run("mixed", "/b", "/a"),
