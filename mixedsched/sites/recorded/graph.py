@@ -3,16 +3,16 @@
 The rules, in this order:
 
 1. A redirect's target is found when the redirect is complete.
-2. Where the recording names who asked, that is the parent. Where it does not, it is whoever was there before and spells the
-   address out: documents first, then style sheets, then scripts and other texts, the earliest of each; else the document or
-   style sheet that the `referer` names; else the page's document.
+2. Where the recording names who asked, that is the parent. Where it does not, it is the document whose header preloads it;
+   else whoever was there before and spells the address out: documents first, then style sheets, then scripts and other texts,
+   the earliest of each; else the document or style sheet that the `referer` names; else the page's document.
 3. A parent that is a document gives what it spells out at that place of its bytes: the share of its text before the
    reference, as a share of its bytes on the wire. A preload named in its header is found at byte 0. What it does not spell
    out was found at the place that had arrived at that time, or when it was complete.
 4. Style sheets, scripts and all others give when they are complete. One that had not even begun to arrive cannot have been
    it: then rule 3 holds for the page's document.
 5. What is left between that moment and the request is think time. What all that a document spells out has of it in common is
-   the browser's, not the page's, and goes.
+   the browser's, not the page's, and goes; so does what all that its header names has in common.
 """
 
 from __future__ import annotations
@@ -20,28 +20,35 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Literal
 from urllib.parse import urldefrag
 
 from mixedsched.page import MAX_DELAY_MS, FoundWhen
 from mixedsched.request import Kind
 from mixedsched.sites.recorded.copies import Copy
 from mixedsched.sites.recorded.exchange import Exchange
+from mixedsched.sites.recorded.headers import fetched_links
 from mixedsched.sites.recorded.references import addresses_in, base_of, position_of
 from mixedsched.sites.recorded.selection import is_redirect, redirect_targets
 
 _NOISE_MS = 10.0  # less is how evenly bytes came and how busy the recorder was, and no think time
 _RANK = {Kind.DOCUMENT: 0, Kind.STYLESHEET: 1}
 _RANK_OTHERS = 2
+_Spelling = tuple[int | None, str]  # a parent, and which part of it
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """How a copy is discovered; parent: index among the copies, None for the page's document. As in page.Resource else."""
+    """How a copy is discovered; parent: index among the copies, None for the page's document. As in page.Resource else.
+
+    spelt: where a document spells the address out, None if it does not, or no document found it.
+    """
 
     parent: int | None = None
     when: FoundWhen = "start"
     at_bytes: int = 0
     delay_ms: float = 0.0
+    spelt: Literal["header", "text"] | None = None
 
 
 def discovery(copies: Sequence[Copy]) -> list[Found]:
@@ -60,18 +67,18 @@ def discovery(copies: Sequence[Copy]) -> list[Found]:
 
 
 def _without_browsers_time(found: Sequence[Found]) -> list[Found]:
-    """The same, less the think time that everything found at some byte of the same document has at least."""
-    common: dict[int, float] = {}
+    """The same, less the think time that everything spelt out in the same text, or in the same header, has at least."""
+    common: dict[_Spelling, float] = {}
     for item in found:
-        if item.parent is not None and item.when == "bytes" and item.at_bytes:
-            common[item.parent] = min(common.get(item.parent, item.delay_ms), item.delay_ms)
+        if item.spelt is not None:
+            key = item.parent, item.spelt
+            common[key] = min(common.get(key, item.delay_ms), item.delay_ms)
     return [replace(item, delay_ms=_page_time(item, common)) for item in found]
 
 
-def _page_time(item: Found, common: Mapping[int, float]) -> float:
+def _page_time(item: Found, common: Mapping[_Spelling, float]) -> float:
     """The think time that is the page's."""
-    is_spelt = item.parent is not None and item.when == "bytes"
-    left_ms = item.delay_ms - (common.get(item.parent or 0, 0.0) if is_spelt else 0.0)
+    left_ms = item.delay_ms - (common[item.parent, item.spelt] if item.spelt is not None else 0.0)
     return round(left_ms, 1) if left_ms >= _NOISE_MS else 0.0
 
 
@@ -130,10 +137,10 @@ class _Text:
             return complete_ms if first_ms is None else first_ms
         return first_ms + share * (complete_ms - first_ms)
 
-    def preloads(self, url: str) -> bool:
-        """Whether its header fields name the address in a link."""
-        lines = [line for line in self.copy.headers.get("link", ()) if "load" in line]
-        return any(url in addresses_in(line, self.source.url) for line in lines)
+    @cached_property
+    def preloads(self) -> frozenset[str]:
+        """What its header as recorded, with the recorded names of hosts, makes browsers fetch."""
+        return fetched_links(self.source.headers, self.source.url)
 
 
 class _Graph:
@@ -150,6 +157,11 @@ class _Graph:
             for url in text.addresses.keys() & spelling.keys():
                 spelling[url].append(index)
         return spelling
+
+    @cached_property
+    def _preloading(self) -> list[int]:
+        """The documents whose headers preload something, in order."""
+        return [index for index, text in enumerate(self._texts) if text.kind is Kind.DOCUMENT and text.preloads]
 
     def found(self, index: int) -> Found:
         item = self._texts[index].source
@@ -173,6 +185,9 @@ class _Graph:
 
     def _inferred_parent(self, index: int) -> int:
         item = self._texts[index].source
+        for other in self._preloading:
+            if other < index and item.url in self._texts[other].preloads and self._was_there(other, item):
+                return other
         spelling = [
             other for other in self._spelling.get(item.url, ()) if other < index and self._was_there(other, item)
         ]
@@ -194,13 +209,13 @@ class _Graph:
     def _by_document(self, index: int, parent: int) -> Found:
         item, document = self._texts[index].source, self._texts[parent]
         size_bytes = len(document.copy.body)
-        if document.preloads(item.url):
-            return Found(parent, "bytes", 0, _think_time(item.asked_ms, document.source.first_byte_ms))
+        if item.url in document.preloads:
+            return Found(parent, "bytes", 0, _think_time(item.asked_ms, document.source.first_byte_ms), "header")
         place = document.place_of(item)
         if place is not None:
             share = document.share_at(place)
             at_bytes = min(size_bytes, int(share * size_bytes) + 1)
-            return Found(parent, "bytes", at_bytes, _think_time(item.asked_ms, document.time_of(share)))
+            return Found(parent, "bytes", at_bytes, _think_time(item.asked_ms, document.time_of(share)), "text")
         share = document.share_arrived(item.asked_ms)
         if share < 1.0:
             return Found(parent, "bytes", int(share * size_bytes))

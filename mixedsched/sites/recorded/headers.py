@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from urllib.parse import urldefrag, urljoin
 
 from mixedsched.sites._responses import why_unfit
 
@@ -40,6 +41,7 @@ _DROPPED = frozenset(
 )
 _POLICY = "content-security-policy"
 _LINK_RELATIONS = frozenset({"preload", "modulepreload", "preconnect", "dns-prefetch", "stylesheet", "prefetch"})
+_FETCHED_RELATIONS = frozenset({"preload", "modulepreload", "prefetch"})
 _LINK_CHARACTERS = 16_384  # more is no list of hints
 _REPORTS = re.compile(r"\s*(report-uri|report-to)\b", re.IGNORECASE)
 _RELATION = re.compile(r""";\s*rel\s*=\s*("[^"]*"|[^\s;,"]+)""", re.IGNORECASE)
@@ -63,6 +65,23 @@ def kept_headers(lines: Iterable[tuple[str, str]], dropped: Counter[str]) -> Hea
         elif name not in _WITHOUT_MEANING and not name.startswith(":"):
             dropped[name] += 1
     return kept
+
+
+def fetched_links(lines: Iterable[tuple[str, str]], url: str) -> frozenset[str]:
+    """What a browser fetches because of the response's header: absolute addresses without fragments.
+
+    lines: as received. url: of the response, to which the links are relative.
+    """
+    links = (link for name, value in lines if name.strip().lower() == "link" for link in _kept_values("link", value))
+    fetched = [link[1 : link.index(">")].strip() for link in links if _relations(link) & _FETCHED_RELATIONS]
+    return frozenset(address for target in fetched if (address := _absolute(target, url)))
+
+
+def _absolute(target: str, url: str) -> str:
+    try:
+        return urldefrag(urljoin(url, target)).url
+    except ValueError:  # half an IPv6 address
+        return ""
 
 
 def _kept_values(name: str, raw_value: str) -> Sequence[str]:

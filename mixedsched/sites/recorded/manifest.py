@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 from mixedsched.page import PAGE_FORMAT
-from mixedsched.request import Flag
+from mixedsched.request import ChromiumPriority, Flag, Kind
 from mixedsched.sites._wire import mime_of_file
 from mixedsched.sites.recorded.copies import Copy
+from mixedsched.sites.recorded.exchange import Exchange
 from mixedsched.sites.recorded.facts import UNKNOWN_LICENCE, RecordingFacts
 from mixedsched.sites.recorded.graph import Found
 
@@ -17,6 +18,7 @@ _LINE_CHARACTERS = 110  # what fits stays on one line
 _ID_PATH_CHARACTERS = 100
 _ID_QUERY_CHARACTERS = 24
 _OK = 200
+_SHEET = Kind.STYLESHEET
 
 
 def manifest_of(
@@ -28,6 +30,7 @@ def manifest_of(
 ) -> dict[str, Any]:
     """page: copies of the page with how they are found and their files; besides: what is served as well."""
     ids = _ids([copy for copy, _, _ in page], hosts)
+    imported = _critical_imports([(copy.source, found) for copy, found, _ in page])
     return {
         "format": PAGE_FORMAT,
         "name": facts.name,
@@ -39,14 +42,33 @@ def manifest_of(
         "entry": page[0][0].path,
         "replay": True,
         "record": {"url": facts.url, **facts.record, **({"notes": list(notes)} if notes else {})},
-        "resources": [_resource(copy, found, file, ids, number) for number, (copy, found, file) in enumerate(page)],
+        "resources": [
+            {**_resource(copy, found, file, ids, number), "flags": _flags(copy.source, number, imported)}
+            for number, (copy, found, file) in enumerate(page)
+        ],
         "also_served": [_served(copy, file) for copy, file in besides],
     }
 
 
+def _critical_imports(page: Sequence[tuple[Exchange, Found]]) -> frozenset[int]:
+    """Which style sheets hold up the first paint because one that does imports them."""
+    critical = {number for number, (item, _) in enumerate(page) if item.kind is _SHEET and Flag.CRITICAL in item.flags}
+    imported: set[int] = set()
+    for number, (item, found) in enumerate(page):  # parents stand before their children
+        is_for_later = item.priority is ChromiumPriority.VERY_LOW  # of another medium
+        if item.kind is _SHEET and not is_for_later and found.parent in critical:
+            critical.add(number)
+            imported.add(number)
+    return frozenset(imported)
+
+
+def _flags(source: Exchange, number: int, imported: Container[int]) -> list[str]:
+    flags = source.flags | {Flag.MAIN, Flag.CRITICAL} if number == 0 else source.flags - {Flag.MAIN}
+    return [flag.value for flag in Flag if flag in flags or (flag is Flag.CRITICAL and number in imported)]
+
+
 def _resource(copy: Copy, found: Found, file: str, ids: Sequence[str], number: int) -> dict[str, Any]:
     source = copy.source
-    flags = source.flags | {Flag.MAIN, Flag.CRITICAL} if number == 0 else source.flags - {Flag.MAIN}
     entry = {
         "id": ids[number],
         **_served(copy, file),
@@ -60,7 +82,7 @@ def _resource(copy: Copy, found: Found, file: str, ids: Sequence[str], number: i
         entry["found_at_bytes"] = found.at_bytes
     if found.delay_ms:
         entry["delay_ms"] = found.delay_ms
-    return {**entry, "flags": [flag.value for flag in Flag if flag in flags]}
+    return entry
 
 
 def _served(copy: Copy, file: str) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from mixedsched.sites.recorded.hosts import origin_of
 MAX_EXCHANGES = 10_000
 MAX_TOTAL_BYTES = 200_000_000
 
-_PARTIAL, _NOT_MODIFIED = 206, 304
+_OK, _PARTIAL = 200, 206
 _CANNOT_BE_SERVED = {
     304: "the body was in the recorder's cache",
     412: "it answers a condition",
@@ -124,18 +124,51 @@ def _as_whole(item: Exchange, left_out: list[LeftOut], notes: list[str]) -> Exch
         notes.append(
             f"{item.url}: the first {len(item.body)} of {found[3]} bytes were recorded, and are all that is served"
         )
-    return replace(item, status=200)
+    return replace(item, status=_OK)
 
 
 def _once(exchanges: Sequence[Exchange]) -> tuple[list[Exchange], int]:
-    """Every method and address once, the first answer standing for all, unless a later one succeeded where it did not."""
+    """Every method and address once, at the place and time of the first request, with the last answer that succeeded.
+
+    So it is in the study: its server gives the last 200 that was recorded, whatever was asked for first.
+    """
     kept: dict[tuple[str, str], Exchange] = {}
     for item in exchanges:
         key = item.method, item.url
         first = kept.setdefault(key, item)
-        if first.status >= 400 and item.status == 200:
-            kept[key] = replace(item, asked_ms=first.asked_ms)
+        if first is not item and _supersedes(item, first):
+            kept[key] = _answered_as(first, item)
     return list(kept.values()), len(exchanges) - len(kept)
+
+
+def _supersedes(later: Exchange, first: Exchange) -> bool:
+    """Whether a later answer stands for the first: not if it is less than that, or what a script made of the document."""
+    if later.status != _OK or first.status != _OK:
+        return later.status == _OK
+    if first.kind is Kind.DOCUMENT and later.kind is not Kind.DOCUMENT:
+        return False
+    if first.body_origin == "recorded" and later.body_origin != "recorded":
+        return False
+    return not _was_partial(later)
+
+
+def _answered_as(first: Exchange, later: Exchange) -> Exchange:
+    """The first request with a later answer. A first one that failed told nothing but when it was asked."""
+    if first.status != _OK:
+        return replace(later, asked_ms=first.asked_ms)
+    return replace(
+        first,
+        headers=later.headers,
+        mime=later.mime,
+        body=later.body,
+        encoding=later.encoding,
+        body_origin=later.body_origin,
+    )
+
+
+def _was_partial(item: Exchange) -> bool:
+    """Whether the whole response was made of a partial one."""
+    return any(name.lower() == "content-range" for name, _ in item.headers)
 
 
 def _main_of(gets: Sequence[Exchange], url: str, left_out: Sequence[LeftOut]) -> Exchange:

@@ -14,6 +14,7 @@ times are as in the manifest, and a slow network holds up nothing for long.
 
 from __future__ import annotations
 
+import html
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -65,6 +66,9 @@ _WAYS: Mapping[str, str] = {
 }
 
 
+_IN_MARKUP = frozenset("zYZ")  # they put the address into the markup of a frame, where `&copy` would be a sign
+
+
 @dataclass(frozen=True, slots=True)
 class Item:
     """A request that the runtime makes. wait_ms: how long it may be held back for those before it. place: CSS of an image."""
@@ -79,7 +83,8 @@ class Item:
     def to_json(self) -> list[Any]:
         wait = -(-self.wait_ms // 100)
         tail: list[Any] = [int(wait), self.place] if self.place else [int(wait)] if wait else []
-        return [self.ticket, round(self.delay_ms), self.call, self.url, *tail]
+        url = html.escape(self.url) if self.call in _IN_MARKUP else self.url
+        return [self.ticket, round(self.delay_ms), self.call, url, *tail]
 
 
 def runtime(calls: Iterable[str], *, has_table: bool, has_parsed: bool) -> str:

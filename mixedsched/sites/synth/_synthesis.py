@@ -20,7 +20,7 @@ from mixedsched.sites.synth._plan import Plan, Planned, plan_page
 from mixedsched.sites.synth._prepare import Deviation, prepare
 from mixedsched.sites.synth._room import RealmWriter
 from mixedsched.sites.synth._sessions import connection_count
-from mixedsched.sites.synth.assets import asset
+from mixedsched.sites.synth.assets import asset, format_name, smallest_bytes
 
 _STEM_CHARACTERS = 12
 _SUFFIXES = {"text/javascript": ".js", "application/javascript": ".js", "application/x-javascript": ".js"}
@@ -70,7 +70,10 @@ def synthesise(
 
     plan = plan_page(resources, page.main.id, address)
     bodies, left_out = _texts(plan, address, host_names, name)
-    deviations += _of_plan(plan, {one.item.id for one in left_out})
+    never_asked = {one.item.id for one in left_out}
+    deviations += _of_plan(plan, never_asked)
+    as_files = [item for item in resources if item.id not in bodies and item.id not in never_asked]
+    deviations += [told for item in as_files for told in _of_size(item)]
     total_bytes = sum(item.body_bytes for item in resources)
 
     def fill(folder: Path) -> None:
@@ -163,6 +166,16 @@ def _of_plan(plan: Plan, left_out: set[str]) -> list[Deviation]:
                 )
             )
     return found
+
+
+def _of_size(item: Resource) -> list[Deviation]:
+    """What is told of a file with too few bytes for its format. No bytes at all are what the page had: nothing."""
+    least_bytes = smallest_bytes(item.kind, item.mime)
+    if not 0 < item.body_bytes < least_bytes:
+        return []
+    name = format_name(item.kind, item.mime, item.body_bytes)
+    reason = f"a valid one needs {least_bytes} bytes, and this has {item.body_bytes}"
+    return [Deviation(item.id, "body", f"a {name} file", "bytes that nothing can decode", reason)]
 
 
 def _is_app_manifest(one: Planned) -> bool:

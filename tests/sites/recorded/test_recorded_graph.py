@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -114,6 +115,46 @@ def test_a_preload_in_the_header_is_found_at_byte_zero(tmp_path: Path) -> None:
     site = Recorded(tmp_path / "s", document(headers=[link]), exchange(f"{SHOP}t.woff2", Kind.FONT, asked_ms=1))
     assert found(site, "t.woff2") == {"found_by": "html", "found_when": "bytes", "found_at_bytes": 0}
     assert site.resource("html")["headers"] == {"link": "</t.woff2>; rel=preload; as=font"}
+
+
+@pytest.mark.parametrize("url", [SHOP, "http://127.0.0.1:8080/"])  # the latter's hosts get other names
+def test_a_sheet_in_the_header_is_no_measure_of_what_references_wait(tmp_path: Path, url: str) -> None:
+    link = ("link", f'<{url}a.css?of=/x>; rel=preload; as=style, <{url}b.png>; rel="alternate"')
+    site = Recorded(
+        tmp_path / "s",
+        document(
+            "<link rel=stylesheet href='a.css?of=/x'><img src=b.png><img src=c.png>", url, headers=[link], lasts_ms=0
+        ),
+        exchange(f"{url}a.css?of=/x", Kind.STYLESHEET, "p{}", asked_ms=2),
+        exchange(f"{url}b.png", asked_ms=50),
+        exchange(f"{url}c.png", asked_ms=110),
+    )
+    assert found(site, "a.css?of=/x") == {"found_by": "html", "found_when": "bytes", "found_at_bytes": 0}
+    assert "delay_ms" not in found(site, "b.png")
+    assert found(site, "c.png")["delay_ms"] == 60.0
+
+
+def test_what_nothing_spells_is_no_measure_of_it_either(tmp_path: Path) -> None:
+    page = document("<img src=a.png><img src=b.png>", lasts_ms=100)
+    requests = [exchange(f"{SHOP}{name}", asked_ms=time) for name, time in (("x", 40), ("a.png", 150), ("b.png", 250))]
+    site = Recorded(tmp_path / "s", page, *requests)
+    assert found(site, "x")["found_when"] == "bytes"
+    assert "delay_ms" not in found(site, "a.png")
+
+
+def test_a_sheet_that_a_critical_one_imports_is_critical(tmp_path: Path) -> None:
+    critical = frozenset({Flag.CRITICAL})
+    site = Recorded(
+        tmp_path / "s",
+        document("<link rel=stylesheet href=a.css>"),
+        exchange(f"{SHOP}a.css", Kind.STYLESHEET, "@import 'b.css';@import 'p.css' print", flags=critical),
+        exchange(f"{SHOP}b.css", Kind.STYLESHEET, "@import 'c.css'", asked_ms=30),
+        exchange(f"{SHOP}p.css", Kind.STYLESHEET, "p{}", asked_ms=30, priority=ChromiumPriority.VERY_LOW),
+        exchange(f"{SHOP}c.css", Kind.STYLESHEET, "p{background:url(d.png)}", asked_ms=60),
+        exchange(f"{SHOP}d.png", asked_ms=90),
+    )
+    flags = [site.resource(name)["flags"] for name in ("a.css", "b.css", "p.css", "c.css", "d.png")]
+    assert flags == [["critical"], ["critical"], [], ["critical"], []]
 
 
 def test_what_all_references_wait_alike_is_the_browsers_time(tmp_path: Path) -> None:

@@ -73,8 +73,33 @@ def test_an_address_is_kept_once(tmp_path: Path) -> None:
         exchange(f"{SHOP}a.png", body=b"second"),
         exchange("http://shop.test/a.png", body=b"third"),
     )
-    assert site.body("a.png") == b"first"
+    assert site.body("a.png") == b"second"
     assert site.summary.doubled == 2
+
+
+def test_the_last_answer_that_succeeded_stands_at_the_place_of_the_first_request(tmp_path: Path) -> None:
+    site = Recorded(
+        tmp_path / "shop",
+        document("<script src=a.js></script>", lasts_ms=5),
+        exchange(f"{SHOP}a.js", Kind.SCRIPT, "'b.png'", asked_ms=5, headers=[("x-answer", "first")]),
+        exchange(f"{SHOP}b.png", asked_ms=125),
+        exchange(f"{SHOP}a.js", Kind.SCRIPT, "'b.png?'", asked_ms=300, headers=[("x-answer", "second")]),
+        exchange(f"{SHOP}a.js", Kind.SCRIPT, "gone", asked_ms=400, status=404),
+        exchange(SHOP, Kind.XHR, "{}", asked_ms=500),
+    )
+    assert site.ids == ["html", "a.js", "b.png"]
+    assert site.body("a.js") == b"'b.png?'"
+    assert site.resource("a.js")["headers"]["x-answer"] == "second"
+    assert site.resource("b.png")["delay_ms"] == 100.0, "since the first answer"
+    assert site.body("html").startswith(b"<script"), "what a script fetches is not the page's document"
+
+
+def test_a_part_does_not_stand_for_the_whole(tmp_path: Path) -> None:
+    part = [("content-range", "bytes 0-1/5")]
+    media = (Kind.MEDIA, b"whole"), (Kind.MEDIA, b"wh")
+    whole = exchange(f"{SHOP}a.mp4", *media[0])
+    site = Recorded(tmp_path / "shop", document(), whole, exchange(f"{SHOP}a.mp4", *media[1], status=206, headers=part))
+    assert site.body("a.mp4") == b"whole"
 
 
 def test_other_methods_are_served_besides_the_page(tmp_path: Path) -> None:

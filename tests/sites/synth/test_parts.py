@@ -70,6 +70,11 @@ class TestMarkup:
     def test_nothing_in_a_call_ends_its_script(self) -> None:
         assert "</" not in items_call([Item(0, 0, "s", "/</script><!--")])
 
+    @pytest.mark.parametrize("call", ["z", "Y", "Z"])
+    def test_what_becomes_markup_of_a_frame_has_its_signs_escaped(self, call: str) -> None:
+        assert items_call([Item(0, 0, call, "/x?a&copy")]) == f'$([[0,0,"{call}","/x?a&amp;copy"]]);'
+        assert "/x?a&copy" in items_call([Item(0, 0, "s", "/x?a&copy")])
+
 
 class TestBoxes:
     def image(self, name: str, size_bytes: int, *flags: Flag) -> Resource:

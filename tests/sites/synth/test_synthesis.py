@@ -11,8 +11,10 @@ from hypothesis import given
 
 from mixedsched.errors import PageError
 from mixedsched.page import Page
+from mixedsched.request import Kind
 from mixedsched.sites import Site, expected_connections, load_site
 from mixedsched.sites.synth import Synthesis, synthesise
+from mixedsched.sites.synth.assets import smallest_bytes
 from tests.sites.synth.pages import page, pages, resource
 
 
@@ -109,6 +111,21 @@ def test_addresses_are_made_fit_to_be_asked_for(tmp_path: Path, path: str, made:
     assert made.replace("&", "&amp;") in text(site, "html")
 
 
+@pytest.mark.parametrize(
+    ("kind", "size_bytes", "mime"),
+    [("font", 50, "font/woff2"), ("image", 30, "image/png"), ("image", 50, "image/jpeg"), ("media", 300, "video/mp4")],
+)
+def test_files_too_small_for_their_format_are_made_and_told(
+    tmp_path: Path, kind: str, size_bytes: int, mime: str
+) -> None:
+    small = resource("small", kind, size_bytes, mime=mime)
+    fine = resource("fine", kind, smallest_bytes(Kind(kind), mime), mime=mime)
+    told, site = made_in(tmp_path, page(5000, small, fine, resource("none", kind, 0, mime=mime)))
+    assert site.page.by_id()["small"].body_bytes == size_bytes
+    assert [(one.id, one.what) for one in told.deviations] == [("small", "body")]
+    assert f"and this has {size_bytes}" in told.deviations[0].reason
+
+
 def test_a_content_type_that_no_header_field_can_have_becomes_a_usual_one(tmp_path: Path) -> None:
     rubbish = "text/plain\r\nx-other: 1"
     told, site = made_in(tmp_path, page(5000, resource("one", "image", 500, mime=rubbish)))
@@ -138,7 +155,7 @@ def test_the_plan_of_a_document_without_room_lies_in_its_script(tmp_path: Path) 
 
 
 def test_what_a_page_has_no_room_to_ask_for_is_told(tmp_path: Path) -> None:
-    made, _ = made_in(tmp_path, page(60, *(resource(f"r{number}", "image", 10) for number in range(9))))
+    made, _ = made_in(tmp_path, page(60, *(resource(f"r{number}", "image", 200) for number in range(9))))
     assert {one.made for one in made.deviations} == {"never asked for"}
     assert "r0" not in {one.id for one in made.deviations}, "the first still fits"
 
