@@ -8,8 +8,8 @@ from typing import Self
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from mixedsched.cli._bar import counted_bar
 from mixedsched.experiment.model import Run, RunStatus
 from mixedsched.experiment.plan import WARM_UP_INDEX
 from mixedsched.units import format_duration, format_ms
@@ -23,15 +23,7 @@ class RunProgress:
         self._total = total
         self._done = 0
         self._started_s = time.monotonic()
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[left]}"),
-            console=console,
-            transient=True,
-            disable=not console.is_terminal,
-        )
+        self._bar = counted_bar(console)
         self._task = self._bar.add_task("starting", total=total, left="")
 
     def __enter__(self) -> Self:

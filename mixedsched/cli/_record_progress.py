@@ -7,10 +7,10 @@ from types import TracebackType
 from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from mixedsched.browser.observation import Observation
 from mixedsched.browser.pageload import FormFactor
+from mixedsched.cli._bar import counted_bar
 from mixedsched.cli._console import shown
 from mixedsched.errors import MixedschedError
 from mixedsched.units import format_bytes, format_duration
@@ -25,15 +25,7 @@ class RecordProgress:
         self._console = console
         self._total = total
         self._started_s = time.monotonic()
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[left]}"),
-            console=console,
-            transient=True,
-            disable=not console.is_terminal,
-        )
+        self._bar = counted_bar(console)
         self._task = self._bar.add_task("starting", total=total, left="")
 
     def __enter__(self) -> Self:

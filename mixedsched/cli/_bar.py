@@ -1,0 +1,19 @@
+"""The bar of progress that counts: what is under way, how many are done, the time left."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+
+def counted_bar(console: Console) -> Progress:
+    """A bar whose tasks have the field `left`, a text; drawn on terminals only, and gone at its end."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[left]}"),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
