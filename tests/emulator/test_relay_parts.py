@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mixedsched.emulator.notes import NOTES_BYTES, arrived_ns, ask_for_notes, missed_before
 from mixedsched.emulator.relay.clients import Client, Clients, source_towards
 from mixedsched.emulator.relay.clock import RelayClock
 from mixedsched.emulator.relay.core import Relay
-from mixedsched.emulator.relay.notes import NOTES_BYTES, ask_for_notes, missed_before, waited_ns
 from mixedsched.emulator.relay.punctuality import LATE_US, Lateness, punctuality
 from mixedsched.emulator.relay.waiting import PreciseSelector
 from mixedsched.profile import Direction, Profile
@@ -72,7 +72,7 @@ class TestNotes:
             sender.sendto(b"hello", receiver.getsockname())
             time.sleep(0.05)
             _, notes, _, _ = receiver.recvmsg(100, NOTES_BYTES)
-            assert waited_ns(notes) >= 50_000_000
+            assert arrived_ns(notes) <= time.monotonic_ns() - 50_000_000
             assert clock.arrival_us(notes) <= clock.now_us() - 50_000
 
     def test_datagrams_that_found_no_room_are_counted_beside_the_next_one(self) -> None:
@@ -91,7 +91,26 @@ class TestNotes:
             assert missed_before(receiver.recvmsg(2000, NOTES_BYTES)[1]) == sent - received > 0
 
     def test_without_the_kernels_word_it_came_in_just_now_and_none_is_missed(self) -> None:
-        assert (waited_ns([]), missed_before([])) == (0, 0)
+        before_ns = time.monotonic_ns()
+        assert before_ns <= arrived_ns([]) <= time.monotonic_ns()
+        assert missed_before([]) == 0
+
+    def test_a_pause_between_the_readings_of_two_clocks_makes_no_datagram_older(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with noting() as receiver, udp() as sender:
+            sender.sendto(b"hello", receiver.getsockname())
+            sent_ns = time.monotonic_ns()
+            _, notes, _, _ = receiver.recvmsg(100, NOTES_BYTES)
+            pauses = iter([0.03, 0.03, 0.0, 0.03])
+            read_wall = time.time_ns
+
+            def held_up() -> int:
+                time.sleep(next(pauses))
+                return read_wall()
+
+            monkeypatch.setattr("mixedsched.emulator.notes.time.time_ns", held_up)
+            assert arrived_ns(notes) >= sent_ns - 20_000_000
 
     def test_time_begins_anew_where_it_is_told_to(self) -> None:
         clock = RelayClock()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mixedsched.children import Child, child
+from mixedsched.emulator.awake import kept_awake
 from mixedsched.emulator.backend import Address, LinkInUse
 from mixedsched.emulator.child_talk import raise_told_error
 from mixedsched.emulator.kernel.namespaces import enter, require_privilege, sweep
@@ -43,7 +44,8 @@ class NetnsBackend:
             raise UsageError(f"{self.name} keeps no log of packets", fix="use --backend relay, which does")
         await self._ask({"op": "link", "seed": seed})
         link = LinkInUse(server)
-        yield link
+        with kept_awake():
+            yield link
         link.counters = (await self._ask({"op": "counters"}))["counters"]
 
     async def _ask(self, order: dict[str, Any]) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mixedsched.emulator.notes import NOTES_BYTES, arrived_ns, ask_for_notes
 from mixedsched.udp import open_udp_socket
 
 Address = tuple[str, int]
@@ -38,9 +39,6 @@ _HEADER = struct.Struct("!4sIIq")
 _MAGIC = b"mxp1"
 _HELLO_STREAM = 0
 
-# When the kernel got a packet, so that our own waking up is not counted; the socket module has no name for it. Value of Linux.
-_SO_TIMESTAMPNS = 35 if sys.platform == "linux" else None
-_TIMESPEC = struct.Struct("@ll")
 _BATCH = 64
 _IDLE_S = 0.1
 
@@ -83,8 +81,7 @@ class ProbeEnd:
 
     def __init__(self, host: str) -> None:
         self._socket = open_udp_socket(host)
-        if _SO_TIMESTAMPNS is not None:
-            self._socket.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
+        ask_for_notes(self._socket)  # when the kernel got a packet, so that our own waking up is not counted
         self._peer: Address | None = None
         self._arrivals = array("q")
         self._sending: Sending | None = None
@@ -160,7 +157,7 @@ class ProbeEnd:
     def _receive(self) -> None:
         for _ in range(_BATCH):
             try:
-                data, ancillary, _, sender = self._socket.recvmsg(2048, 128)
+                data, notes, _, sender = self._socket.recvmsg(2048, NOTES_BYTES)
             except BlockingIOError:
                 return
             except OSError:  # an earlier packet of ours was refused
@@ -174,18 +171,7 @@ class ProbeEnd:
                 self._peer = sender[0], sender[1]
                 _say({"heard": number})
                 continue
-            self._arrivals.extend((stream, number, sent_ns, _received_ns(ancillary)))
-
-
-def _received_ns(ancillary: list[tuple[int, int, bytes]]) -> int:
-    """When the kernel got the packet, on the monotonic clock; where it does not tell, now."""
-    now_ns = time.monotonic_ns()
-    for level, kind, data in ancillary:
-        if level == socket.SOL_SOCKET and kind == _SO_TIMESTAMPNS:
-            seconds, nanoseconds = _TIMESPEC.unpack_from(data)
-            ago_ns: int = time.clock_gettime_ns(time.CLOCK_REALTIME) - (seconds * 1_000_000_000 + nanoseconds)
-            return now_ns - max(0, ago_ns)
-    return now_ns
+            self._arrivals.extend((stream, number, sent_ns, arrived_ns(notes)))
 
 
 class _Lines:

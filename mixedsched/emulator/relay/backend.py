@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mixedsched.children import child
+from mixedsched.emulator.awake import kept_awake
 from mixedsched.emulator.backend import Address, Backend, LinkInUse
 from mixedsched.errors import MixedschedError
 from mixedsched.profile import Profile
@@ -37,10 +38,11 @@ class RelayBackend:
             "listen": [server[0] if ":" in server[0] else LOOPBACK, 0],
             "packet_log": None if packet_log is None else str(packet_log.absolute()),
         }
-        async with child("mixedsched.emulator.relay", [], _failed, settings=settings) as relay:
-            host, port = relay.first["listening"]
-            link = LinkInUse((host, port))
-            yield link
+        with kept_awake():
+            async with child("mixedsched.emulator.relay", [], _failed, settings=settings) as relay:
+                host, port = relay.first["listening"]
+                link = LinkInUse((host, port))
+                yield link
         link.counters = next((line for line in relay.take_lines() if "punctuality" in line), {})
 
 

@@ -8,7 +8,7 @@ import socket
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from mixedsched.emulator.relay.notes import ask_for_notes
+from mixedsched.emulator.notes import ask_for_notes
 from mixedsched.udp import open_udp_socket
 
 Address = tuple[Any, ...]  # (host, port), and for IPv6 two more numbers

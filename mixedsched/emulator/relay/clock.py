@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from mixedsched.emulator.relay.notes import Note, waited_ns
+from mixedsched.emulator.notes import Note, arrived_ns
 
 NANOSECONDS_PER_MICROSECOND = 1000
 
@@ -29,4 +29,4 @@ class RelayClock:
 
     def arrival_us(self, notes: Sequence[Note]) -> int:
         """When a datagram that was read just now came in: the time it waited for us does not count as the link's."""
-        return (time.monotonic_ns() - waited_ns(notes) - self._zero_ns) // NANOSECONDS_PER_MICROSECOND
+        return (arrived_ns(notes) - self._zero_ns) // NANOSECONDS_PER_MICROSECOND

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
+from mixedsched.emulator.notes import NOTES_BYTES, ask_for_notes, missed_before
 from mixedsched.emulator.relay.clients import MAX_CLIENTS, Address, Client, Clients
 from mixedsched.emulator.relay.clock import RelayClock
 from mixedsched.emulator.relay.log import PacketLog
-from mixedsched.emulator.relay.notes import NOTES_BYTES, ask_for_notes, missed_before
 from mixedsched.emulator.relay.punctuality import LATE_US, Lateness, punctuality
 from mixedsched.emulator.relay.waiting import PreciseSelector
 from mixedsched.link import Link, direction_rng

@@ -20,6 +20,8 @@ _OPTIONS = (_SO_TIMESTAMPNS, _SO_RXQ_OVFL) if sys.platform == "linux" else ()
 _TIMESPEC = struct.Struct("@ll")
 _COUNT = struct.Struct("@I")
 _MAX_AGE_NS = 1_000_000_000  # more than that is not waiting in a socket, but somebody setting the clock
+_PAUSE_NS = 20_000
+_READINGS = 4
 
 
 def ask_for_notes(sock: socket.socket) -> None:
@@ -29,14 +31,28 @@ def ask_for_notes(sock: socket.socket) -> None:
             sock.setsockopt(socket.SOL_SOCKET, option, 1)
 
 
-def waited_ns(notes: Sequence[Note]) -> int:
-    """How long a datagram that was read just now has waited in its socket; 0 where the kernel does not say."""
+def arrived_ns(notes: Sequence[Note]) -> int:
+    """When the kernel got a datagram that was read just now, by time.monotonic_ns(); now, where the kernel does not say."""
     for level, kind, note in notes:
         if kind == _SO_TIMESTAMPNS and level == socket.SOL_SOCKET:
             seconds, nanoseconds = _TIMESPEC.unpack(note)
-            waited: int = time.time_ns() - seconds * 1_000_000_000 - nanoseconds
-            return min(max(0, waited), _MAX_AGE_NS)
-    return 0
+            now_ns, wall_ns = _both_clocks()
+            waited_ns: int = wall_ns - seconds * 1_000_000_000 - nanoseconds
+            return now_ns - min(max(0, waited_ns), _MAX_AGE_NS)
+    return time.monotonic_ns()
+
+
+def _both_clocks() -> tuple[int, int]:
+    """What the monotonic clock and the kernel's show at one moment.
+
+    They are read one after the other, and a program that is held up in between would think a datagram older than it is, and
+    send it on too early. So they are read again after a pause; and after many, the error is one towards the later.
+    """
+    for _ in range(_READINGS):
+        before_ns, wall_ns, after_ns = time.monotonic_ns(), time.time_ns(), time.monotonic_ns()
+        if after_ns - before_ns <= _PAUSE_NS:
+            break
+    return after_ns, wall_ns
 
 
 def missed_before(notes: Sequence[Note]) -> int:

@@ -1,0 +1,52 @@
+"""Machines that test are noisy: a load whose packets left the link late is void, and the same command goes on.
+
+That is what people are told to do. Nothing else is forgiven here, and what is void stays void.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from mixedsched.errors import MixedschedError
+from mixedsched.experiment.model import Run, RunStatus
+
+_TRIES = 6
+_LATE = "late_link:"
+
+Found = TypeVar("Found")
+
+
+def patiently(once: Callable[[], Found], is_whole: Callable[[Found], bool]) -> Found:
+    """What `once` finds when it is whole. It is called again where late packets left something missing."""
+    for _ in range(_TRIES - 1):
+        try:
+            found = once()
+        except MixedschedError as error:
+            if _LATE not in str(error):
+                raise
+            continue
+        if is_whole(found):
+            return found
+    return once()
+
+
+def run_patiently(command: Sequence[str], folder: Path, limit_s: float) -> subprocess.CompletedProcess[str]:
+    """The command that has ended, given again where all it complains of is late packets."""
+    for _ in range(_TRIES):
+        ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=limit_s, check=False)
+        if ended.returncode == 0 or _LATE not in ended.stderr:
+            break
+    return ended
+
+
+def is_late(reason: str) -> bool:
+    """Whether a run is void because packets were late."""
+    return reason.startswith(_LATE)
+
+
+def why_void(runs: Sequence[Run]) -> list[str]:
+    """The reasons of runs that do not count, but for late packets."""
+    return [run.reason for run in runs if run.status is not RunStatus.OK and not is_late(run.reason)]
