@@ -1,4 +1,4 @@
-"""Finds mappings and network profiles by name, or by the path of a file. Adding one means adding a file."""
+"""Finds mappings, network profiles and browser models by name, or by the path of a file. Adding one means adding a file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
-from mixedsched.errors import InputError, MappingError, MissingPartError, ProfileError, nearest_hint
+from mixedsched.browser_model import IDEAL, BrowserModel
+from mixedsched.browser_model_file import parse_browser_model
+from mixedsched.errors import (
+    BrowserModelError,
+    InputError,
+    MappingError,
+    MissingPartError,
+    ProfileError,
+    nearest_hint,
+)
 from mixedsched.mapping import PriorityMapping
 from mixedsched.mapping_file import parse_mapping
 from mixedsched.profile import Profile
@@ -19,7 +28,7 @@ HOME_VARIABLE = "MIXEDSCHED_HOME"
 MAX_FILE_BYTES = 1_000_000  # of a profile or a mapping
 MAX_TRACE_BYTES = 32_000_000  # room for all lines that a trace may have
 
-T = TypeVar("T", PriorityMapping, Profile)
+T = TypeVar("T", PriorityMapping, Profile, BrowserModel)
 
 
 def home() -> Path:
@@ -68,6 +77,15 @@ def profiles() -> list[Profile]:
     return [load_profile(file.stem) for file in _files(_profile_folder())]
 
 
+def load_browser_model(name: str) -> BrowserModel:
+    """A browser model: `ideal`, a name (`results/calibration/NAME.toml`) or the path of a file. Raises BrowserModelError."""
+    if name == IDEAL.name:
+        return IDEAL
+    return _load(
+        name, home() / "results" / "calibration", parse_browser_model, "browser model", BrowserModelError, (IDEAL.name,)
+    )
+
+
 def _read_trace(folder: Path, name: str) -> str:
     """A trace that lies in the profile's folder or below it, and nowhere else: profiles come from other people."""
     what = f"the trace {name}"
@@ -111,12 +129,19 @@ def _files(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.toml"))
 
 
-def _load(name: str, folder: Path, parse: Callable[[str, str], T], what: str, error_class: type[InputError]) -> T:
-    known = {file.stem: file for file in _files(folder)}
+def _load(
+    name: str,
+    folder: Path,
+    parse: Callable[[str, str], T],
+    what: str,
+    error_class: type[InputError],
+    built_in: tuple[str, ...] = (),
+) -> T:
+    known: dict[str, Path] = {file.stem: file for file in _files(folder)}
     is_path = name.endswith(".toml") or "/" in name
     file = Path(name) if is_path else known.get(name)
     if file is None:
-        raise error_class(f"there is no {what} '{name}'", fix=nearest_hint(name, known))
+        raise error_class(f"there is no {what} '{name}'", fix=nearest_hint(name, [*built_in, *known]))
     text = _read_text(file, MAX_FILE_BYTES, f"{what} {file}", error_class)
     found = parse(text, file.name)
     if not is_path and found.name != name:

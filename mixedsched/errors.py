@@ -3,7 +3,7 @@
 MixedschedError (1)
   UsageError (2)           the command line is off
   InputError (3)           a mapping, page, profile or site is bad
-    MappingError  PageError  ProfileError  SiteError
+    MappingError  PageError  ProfileError  BrowserModelError  SiteError
   MissingPartError (4)     browser, Node or a privilege is missing
   PageLoadError (1)        a simulated page load cannot come to its end
 """
@@ -65,6 +65,10 @@ class PageError(InputError):
 
 class ProfileError(InputError):
     """A network profile is unreadable or breaks a rule."""
+
+
+class BrowserModelError(InputError):
+    """A browser model is unreadable or breaks a rule."""
 
 
 class SiteError(InputError):

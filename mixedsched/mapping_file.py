@@ -17,23 +17,35 @@ taken) or a table:
     [switches.high_media.values]
     I = { High.media = "3,I" }
     N = { High.media = "2,N" }
+    [[override]]                   # resources by their path, whatever their cell says: the first that fits counts
+    match = "/img/hero-*"          # * ? [] as in a shell, with or without the query; * also stands for slashes
+    priority = "1,N"
+    why = "..."
+    [evidence]                     # whatever is worth keeping; nobody looks at it
+
+Overrides go with `signals = "as sent"` too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from mixedsched.errors import MappingError, nearest_hint
-from mixedsched.mapping import Cell, PriorityMapping, Switch
+from mixedsched.mapping import Cell, Override, PriorityMapping, Switch
+from mixedsched.page import derive_incremental
 from mixedsched.priority import URGENCY_MAX, Priority
 from mixedsched.request import ChromiumPriority, Kind
 from mixedsched.toml_file import parse_toml, wrong_keys
+from mixedsched.toml_text import toml_table, toml_value
 
 MAPPING_FORMAT = "mixedsched.mapping/1"
+AS_SENT = "as sent"
+MAX_OVERRIDES = 500
+MAX_PATTERN_CHARACTERS = 1000
 _URGENCIES = {str(urgency): urgency for urgency in range(URGENCY_MAX + 1)}
 _SHOWN_CHARACTERS = 40  # of a cell that is none
 
@@ -52,6 +64,13 @@ class _Fill(BaseModel):
     non_incremental_max_rank: int = Field(default=4, ge=0, le=4)
 
 
+class _OverrideFile(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    match: str = Field(min_length=1, max_length=MAX_PATTERN_CHARACTERS)
+    priority: str
+    why: str = ""
+
+
 class _MappingFile(BaseModel):
     model_config = ConfigDict(extra="forbid")
     format: Literal["mixedsched.mapping/1"]
@@ -63,6 +82,8 @@ class _MappingFile(BaseModel):
     table: dict[str, dict[str, str]] = Field(default_factory=dict)
     fill: _Fill | None = None
     switches: dict[str, _SwitchFile] = Field(default_factory=dict)
+    override: list[_OverrideFile] = Field(default_factory=list, max_length=MAX_OVERRIDES)
+    evidence: dict[str, Any] = Field(default_factory=dict)
 
 
 def parse_mapping(text: str, origin: str, switches: Mapping[str, str] | None = None) -> PriorityMapping:
@@ -86,7 +107,51 @@ def parse_mapping(text: str, origin: str, switches: Mapping[str, str] | None = N
         cells=None if file.signals else MappingProxyType(_build_table(file, chosen, origin)),
         switches=tuple(known.values()),
         chosen=MappingProxyType(chosen),
+        overrides=tuple(
+            Override(item.match, _parse_cell(item.priority, f"override {item.match}", origin), item.why)
+            for item in file.override
+        ),
     )
+
+
+def dump_mapping(mapping: PriorityMapping, evidence: Mapping[str, Any] | None = None) -> str:
+    """The file of a mapping, which parse_mapping reads back as it is; its switches are settled, and not offered any more.
+
+    Comments tell where its cells are not what Chromium signals. evidence: text, numbers, dates, lists and tables of them.
+    """
+    facts = {
+        "format": MAPPING_FORMAT,
+        "name": mapping.name,
+        "description": mapping.description,
+        "source": mapping.source,
+    }
+    lines = [f"{name} = {toml_value(value)}" for name, value in facts.items()]
+    lines += [f"signals = {toml_value(AS_SENT)}"] if mapping.cells is None else _table_lines(mapping.cells)
+    for item in mapping.overrides:
+        lines += ["", "[[override]]", f"match = {toml_value(item.match)}", f"priority = {_quoted_cell(item.priority)}"]
+        lines += [f"why = {toml_value(item.why)}"] if item.why else []
+    lines += toml_table("evidence", evidence) if evidence else ()
+    return "\n".join(lines) + "\n"
+
+
+def _table_lines(cells: Mapping[Cell, Priority]) -> Iterator[str]:
+    """A row for each Chromium priority, below what Chromium signals for those of its cells that are something else."""
+    yield ""
+    yield "[table]"
+    for priority in ChromiumPriority:
+        signalled = {kind: Priority(priority.rank, derive_incremental(kind)) for kind in Kind}
+        changed = [kind for kind in Kind if cells[priority, kind] != signalled[kind]]
+        if changed:
+            yield f"# Chromium signals {'; '.join(f'{kind} {_cell_text(signalled[kind])}' for kind in changed)}"
+        yield f"{priority} = {{ {', '.join(f'{kind} = {_quoted_cell(cells[priority, kind])}' for kind in Kind)} }}"
+
+
+def _cell_text(priority: Priority) -> str:
+    return f"{priority.urgency},{'I' if priority.incremental else 'N'}"
+
+
+def _quoted_cell(priority: Priority) -> str:
+    return f'"{_cell_text(priority)}"'
 
 
 def _choose(known: Mapping[str, Switch], wanted: Mapping[str, str], origin: str) -> dict[str, str]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from mixedsched.schedulers._base import StreamTable
 from mixedsched.schedulers._queue import QUANTUM_BYTES, Queue
 from mixedsched.schedulers._weighted import WeightedFair
+from mixedsched.scheme import Parameter, Values
 
 ROOT = "root"
 DEFAULT_WEIGHT = 16
@@ -22,6 +23,31 @@ class Group:
     weight: int
     parent: str = ROOT
     discipline: Callable[[], Queue] = WeightedFair
+
+
+def group_weights(members: Mapping[str, str], groups: Iterable[Group]) -> tuple[Parameter, ...]:
+    """Parameters for the weights of these groups, by the name of the group. members: by name, what hangs there."""
+    usual = {group.name: group.weight for group in groups}
+    return tuple(
+        Parameter(
+            name.replace("-", "_"),
+            f"weight of the group '{name}': {what}",
+            default=usual[name],
+            low=1,
+            high=WEIGHT_MAX,
+            whole=True,
+        )
+        for name, what in members.items()
+    )
+
+
+def weighted_groups(groups: Iterable[Group], parameters: Iterable[Parameter], values: Values) -> tuple[Group, ...]:
+    """The groups with the weights that are given."""
+    named = {parameter.name for parameter in parameters}
+    return tuple(
+        replace(group, weight=int(values[name])) if (name := group.name.replace("-", "_")) in named else group
+        for group in groups
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from mixedsched.mapping import PriorityMapping
 from mixedsched.request import Flag, Kind, Request
 from mixedsched.schedulers import _marx
 from mixedsched.schedulers._marx import is_delayed, kind_of
-from mixedsched.schedulers._tree import DependencyTree, Group, TreePlace
+from mixedsched.schedulers._tree import DependencyTree, Group, TreePlace, group_weights, weighted_groups
 from mixedsched.scheme import Parameter, Scheme, Values
 
 LEADERS, UNBLOCKED, BACKGROUND, FOLLOWERS, SPECULATIVE = (
@@ -23,6 +23,16 @@ GROUPS = (
     Group(BACKGROUND, 1),
     Group(FOLLOWERS, 1, LEADERS),
     Group(SPECULATIVE, 1, BACKGROUND),
+)
+
+GROUP_WEIGHTS = group_weights(
+    {
+        LEADERS: "style sheets and blocking scripts",
+        UNBLOCKED: "XHR and scripts that block nothing",
+        BACKGROUND: "the rest",
+        FOLLOWERS: "documents, images and fonts, beside the single responses of the leaders",
+    },
+    GROUPS,
 )
 
 JS = Parameter(
@@ -91,8 +101,8 @@ SCHEMES = (
         "scripts), background (1). Documents, images and fonts follow as a sibling of weight 1 beside the leaders.",
         source=f"{_marx.SOURCE}, firefox; weights and deferred scripts as its case study has them, not its code",
         needs="kind, and from the manifest: in_head, async, defer, preload (else inferred from Chromium's priority)",
-        create=lambda _: DependencyTree(GROUPS),
+        create=lambda values: DependencyTree(weighted_groups(GROUPS, GROUP_WEIGHTS, values)),
         place=_place,
-        parameters=(JS, WEIGHTS, _marx.SVG),
+        parameters=(JS, WEIGHTS, _marx.SVG, *GROUP_WEIGHTS),
     ),
 )

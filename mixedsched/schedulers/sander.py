@@ -20,7 +20,7 @@ from mixedsched.schedulers._sander import (
     firefox_group,
 )
 from mixedsched.schedulers._siblings import Siblings
-from mixedsched.schedulers._tree import DependencyTree, Group, TreePlace
+from mixedsched.schedulers._tree import DependencyTree, Group, TreePlace, group_weights, weighted_groups
 from mixedsched.schedulers._weighted import WeightedFair
 from mixedsched.scheme import Parameter, Scheme, Values
 
@@ -37,6 +37,17 @@ TREE_GROUPS = (
     Group(SPECULATIVE, 1, BACKGROUND),
     Group(FOLLOWERS, 1, LEADERS),
     Group(URGENT_START, 241),
+)
+
+TREE_WEIGHTS = group_weights(
+    {
+        URGENT_START: "the navigation",
+        LEADERS: "style sheets and blocking scripts",
+        UNBLOCKED: "XHR and scripts that block nothing",
+        BACKGROUND: "what Chromium asks for as VeryLow",
+        FOLLOWERS: "images and fonts, beside the single responses of the leaders",
+    },
+    TREE_GROUPS,
 )
 
 URGENCIES = MappingProxyType(
@@ -97,8 +108,9 @@ SCHEMES = (
         "background (1); images and fonts follow as a sibling of weight 1 beside the leaders.",
         source=f"{_sander.SOURCE}, Firefox, Fig. 3 with updated weights; groups by rules instead of recorded per URL",
         needs=_sander.FIREFOX_NEEDS,
-        create=lambda _: DependencyTree(TREE_GROUPS, by_packets=True),
+        create=lambda values: DependencyTree(weighted_groups(TREE_GROUPS, TREE_WEIGHTS, values), by_packets=True),
         place=_place_in_tree,
+        parameters=TREE_WEIGHTS,
     ),
     Scheme(
         name="firefox-eps",

@@ -23,8 +23,9 @@ from mixedsched.request import Kind
 from mixedsched.sim._addresses import PAGE_HOST, Address
 from mixedsched.sim._in_order import PacketsByNumber
 from mixedsched.sim._wire import SERVER
-from mixedsched.sim.playback import Discoveries, Playback
+from mixedsched.sim.playback import Discoveries
 from mixedsched.sim.requests import signal_of
+from mixedsched.sim.withheld import playback_of
 
 # Chromium's receive windows (net/quic: 15 MB for a session, 6 MB for a stream).
 CONNECTION_WINDOW_BYTES = 15 * 1024 * 1024
@@ -81,7 +82,7 @@ class PageClient:
         self.terminated: ConnectionTerminated | None = None
         self._page = discoveries.page
         self._addresses = addresses
-        self._playback = Playback(discoveries)
+        self._playback = playback_of(discoveries)
         self._waiting: deque[int] = deque()  # due, but without a stream yet
         self.quic = ObservedConnection(
             configuration=QuicConfiguration(
@@ -103,7 +104,7 @@ class PageClient:
 
     @property
     def is_finished(self) -> bool:
-        """Whether every resource of the page is complete."""
+        """Whether every resource of the page that is awaited is complete."""
         return self._playback.is_finished
 
     def finish(self) -> None:
@@ -126,7 +127,7 @@ class PageClient:
 
     def _request(self, index: int, now_us: int) -> None:
         stream_id = self.quic.get_next_available_stream_id()
-        resource = self._page.resources[index]
+        resource = self._playback.resource(index)
         priority = signal_of(resource).field_value().encode()
         if priority:
             payload = encode_uint_var(stream_id) + priority

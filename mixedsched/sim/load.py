@@ -10,6 +10,8 @@ from mixedsched.page import Page
 
 Rung = Literal["pipe", "stack"]
 
+MICROSECONDS_PER_MILLISECOND = 1000  # simulated time is whole microseconds
+
 
 @dataclass(frozen=True, slots=True)
 class ResourceTimes:
@@ -33,7 +35,8 @@ class Delivery:
 class PageLoad:
     """One page under one scheme, played.
 
-    scheme: with parameters, as asked for. resources: in order of request. order: response packets as they were sent, run by
+    scheme: with parameters, as asked for. resources: in order of request; of a load that was only played until some were
+    complete, those that were by then. order: response packets as they were sent, run by
     run: (resource id, packets). hol_bytes: stream data that arrived but had to wait for a lost packet of its own stream.
     deliveries: packet by packet, kept only where that says more than `order` (jitter). facts: what only this rung can tell
     (link, seed, losses ...), each under its JSON key.

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 from mixedsched.scheme import ConfiguredScheme
 from mixedsched.sim.jitter import Jitter, JitteryPath, Packet
-from mixedsched.sim.load import Delivery, PageLoad, ResourceTimes
-from mixedsched.sim.playback import MICROSECONDS_PER_MILLISECOND, Discoveries, Playback
+from mixedsched.sim.load import MICROSECONDS_PER_MILLISECOND, Delivery, PageLoad, ResourceTimes
+from mixedsched.sim.playback import Discoveries
 from mixedsched.sim.requests import request_for
+from mixedsched.sim.withheld import playback_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ class _PipeLoad:
         self._scheme = scheme
         self._scheduler = scheme.create_scheduler()
         self._options = options
-        self._playback = Playback(discoveries, options.request_slot_us)
+        self._playback = playback_of(discoveries, options.request_slot_us)
         self._path = JitteryPath(options.jitter, options.pace_us) if options.jitter else None
         self._now_us = 0
         self._tick = 0  # the next pace interval, which begins at _tick * pace_us
@@ -125,7 +126,7 @@ class _PipeLoad:
     def _admit(self) -> None:
         """Requests that leave by now are with the server at once. One without any bytes to wait for is answered thereby."""
         while (index := self._playback.pop_next(self._now_us)) is not None:
-            resource = self._page.resources[index]
+            resource = self._playback.resource(index)
             stream_id = 4 * len(self._responses)
             stops = self._stops_of(index)
             response = _Response(index, resource.header_bytes, stops, stops[-1], self._now_us)
@@ -299,6 +300,7 @@ class _PipeLoad:
                     item.complete_us / MICROSECONDS_PER_MILLISECOND,
                 )
                 for stream_id, item in self._responses.items()
+                if item.complete_us >= 0
             ),
             order=tuple(zip([names[stream_id] for stream_id in streams], counts, strict=True)),
             deliveries=tuple(self._deliveries),

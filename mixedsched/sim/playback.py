@@ -7,12 +7,16 @@ found when `requested`, their `childrenEnd` when `complete`).
 from __future__ import annotations
 
 import heapq
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Self
 
-from mixedsched.page import Page
-
-MICROSECONDS_PER_MILLISECOND = 1000
+from mixedsched.browser_model import IDEAL, BrowserModel
+from mixedsched.metrics.paint import work_ms
+from mixedsched.page import Page, Resource
+from mixedsched.request import Kind
+from mixedsched.sim._holding import Holding
+from mixedsched.sim.load import MICROSECONDS_PER_MILLISECOND
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,8 @@ class Discoveries:
     """A page's discovery graph by the parents' indexes, made once for many loads.
 
     roots: found by navigation. Lists of children are in the order in which they are found: by offset, then place in the page.
+    model: of the browser that plays it, whose work on what it finds them in is in the children's delays. holding: what it
+    withholds; None for nothing. awaited: places of what ends the load when it is complete; None for all of the page.
     """
 
     page: Page
@@ -36,16 +42,23 @@ class Discoveries:
     when_requested: tuple[tuple[Child, ...], ...]
     at_bytes: tuple[tuple[Child, ...], ...]
     when_complete: tuple[tuple[Child, ...], ...]
+    model: BrowserModel = IDEAL
+    holding: Holding | None = None
+    awaited: frozenset[int] | None = None
 
     @classmethod
-    def of(cls, page: Page) -> Self:
+    def of(cls, page: Page, model: BrowserModel = IDEAL, until: Collection[str] | None = None) -> Self:
+        """As this browser would find and ask. until: ids of what is of interest; loads end when that is complete, with what
+        else is complete by then. None for whole loads."""
         places = {item.id: index for index, item in enumerate(page.resources)}
         roots: list[Child] = []
         found: dict[str, list[list[Child]]] = {
             when: [[] for _ in page.resources] for when in ("requested", "bytes", "complete")
         }
         for index, item in enumerate(page.resources):
-            child = Child(index, item.found_at_bytes, round(item.delay_ms * MICROSECONDS_PER_MILLISECOND))
+            parent = None if item.found_by is None else page.resources[places[item.found_by]]
+            delay_ms = item.delay_ms + _before_request_ms(item, parent, model)
+            child = Child(index, item.found_at_bytes, round(delay_ms * MICROSECONDS_PER_MILLISECOND))
             if item.found_by is None:
                 roots.append(child)
             else:
@@ -57,7 +70,21 @@ class Discoveries:
             tuple(map(tuple, found["requested"])),
             tuple(map(tuple, by_offset)),
             tuple(map(tuple, found["complete"])),
+            model,
+            Holding.of(page, model) if model.withholds else None,
+            None if until is None else frozenset(places[name] for name in until),
         )
+
+
+def _before_request_ms(item: Resource, parent: Resource | None, model: BrowserModel) -> float:
+    """What passes from finding a resource to its request.
+
+    Scripts and style sheets must be worked on to tell what they name. Documents are scanned for that before any work.
+    """
+    if parent is None:
+        return 0.0
+    is_worked_on = item.found_when == "complete" and parent.kind in {Kind.SCRIPT, Kind.STYLESHEET}
+    return model.ask_ms + (work_ms(parent, model) if is_worked_on else 0.0)
 
 
 class Playback:
@@ -74,13 +101,18 @@ class Playback:
         self._slot_from_us = 0
         self._due: list[tuple[int, int]] = []  # (found, index)
         self._next_child = [0] * len(discoveries.page.resources)  # of at_bytes
-        self._unfinished = len(discoveries.page.resources)
+        self._awaited = discoveries.awaited
+        self._unfinished = len(discoveries.page.resources if self._awaited is None else self._awaited)
         self._find(discoveries.roots, 0)
 
     @property
     def is_finished(self) -> bool:
-        """Whether every resource of the page is complete."""
+        """Whether every resource of the page that is awaited is complete."""
         return not self._unfinished
+
+    def resource(self, index: int) -> Resource:
+        """As it is asked for now."""
+        return self._discoveries.page.resources[index]
 
     def next_due_us(self) -> int | None:
         """When the next request leaves, if nothing is found before; None if none is waiting."""
@@ -115,7 +147,8 @@ class Playback:
     def completed(self, index: int, now_us: int) -> None:
         """All of a response is there."""
         self.delivered(index, self._discoveries.page.resources[index].body_bytes, now_us)
-        self._unfinished -= 1
+        if self._awaited is None or index in self._awaited:
+            self._unfinished -= 1
         self._find(self._discoveries.when_complete[index], now_us)
 
     def _find(self, children: tuple[Child, ...], now_us: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from mixedsched.browser_model import IDEAL, BrowserModel
 from mixedsched.metrics.byte_index import byte_index_ms
 from mixedsched.metrics.paint import PaintNeeds
 from mixedsched.page import Page, Resource
@@ -24,13 +25,24 @@ class ByteIndexes:
 
 
 class Recorder:
-    """Makes records of loads of one page. weighting, sample_ms: of the ByteIndex; sample_ms None = unsampled."""
+    """Makes records of loads of one page.
 
-    def __init__(self, page: Page, weighting: Weighting = "bytes", sample_ms: float | None = None) -> None:
+    weighting, sample_ms: of the ByteIndex; sample_ms None = unsampled. model: of the browser that the loads were played with,
+    for their paints.
+    """
+
+    def __init__(
+        self,
+        page: Page,
+        weighting: Weighting = "bytes",
+        sample_ms: float | None = None,
+        model: BrowserModel = IDEAL,
+    ) -> None:
         self._sample_ms = sample_ms
         self._weights = {item.id: weight_of(item, weighting) for item in page.resources}
         self._above_fold = above_fold_ids(page)
         self._paint_needs = PaintNeeds.of(page)
+        self._model = model
 
     def byte_indexes(self, load: PageLoad) -> ByteIndexes:
         """A set without any bytes falls back on counts. Raises ValueError for a sample interval below a nanosecond."""
@@ -41,12 +53,14 @@ class Recorder:
     def record(self, load: PageLoad) -> dict[str, Any]:
         """The JSON object of `simulate --json`. Times are in ms, to the microsecond; `order` is run-length coded.
 
-        `estimate_ms` are the estimated paints. The rung's own facts (PageLoad.facts) stand under their own keys.
+        `estimate_ms` are the estimated paints, `browser_model` is left out where it is the ideal one. The rung's own facts
+        (PageLoad.facts) stand under their own keys.
         """
         indexes = self.byte_indexes(load)
         paints = self._paint_needs.estimate(
             {item.id: item.first_byte_ms for item in load.resources},
             {item.id: item.complete_ms for item in load.resources},
+            self._model,
         )
         return {
             "page": load.page.name,
@@ -55,7 +69,12 @@ class Recorder:
             "send_buffer_bytes": load.send_buffer_bytes,
             "finished_ms": round(load.finished_ms, DECIMALS),
             "byte_index_ms": {"all": round(indexes.all_ms, DECIMALS), "atf": round(indexes.atf_ms, DECIMALS)},
-            "estimate_ms": {"fcp": round(paints.fcp_ms, DECIMALS), "lcp": round(paints.lcp_ms, DECIMALS)},
+            "estimate_ms": {
+                "fcp": round(paints.fcp_ms, DECIMALS),
+                "lcp": round(paints.lcp_ms, DECIMALS),
+                "si": round(paints.si_ms, DECIMALS),
+            },
+            **({} if self._model.is_ideal else {"browser_model": self._model.name}),
             "hol_bytes": load.hol_bytes,
             "packets": load.packets,
             **load.facts,

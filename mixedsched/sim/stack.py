@@ -21,6 +21,7 @@ from mixedsched.h3.certificate import Certificate, make_repeatable_certificate
 from mixedsched.h3.qlog import QlogTrace, traced
 from mixedsched.h3.session import Served, Session, SessionEvents
 from mixedsched.link import Link
+from mixedsched.metrics.paint import work_ms
 from mixedsched.profile import Profile
 from mixedsched.scheme import ConfiguredScheme
 from mixedsched.sim._addresses import CERTIFICATE_HOSTS, addresses_of
@@ -28,8 +29,8 @@ from mixedsched.sim._client import CIPHER_SUITES, Exchange, PageClient
 from mixedsched.sim._order import PacketOrder
 from mixedsched.sim._responder import PageResponder
 from mixedsched.sim._wire import MICROSECONDS_PER_SECOND, Wire
-from mixedsched.sim.load import PageLoad, ResourceTimes
-from mixedsched.sim.playback import MICROSECONDS_PER_MILLISECOND, Discoveries
+from mixedsched.sim.load import MICROSECONDS_PER_MILLISECOND, PageLoad, ResourceTimes
+from mixedsched.sim.playback import Discoveries
 
 CONGESTION_CONTROLS = ("cubic", "reno")
 IDLE_TIMEOUT_S = 30.0  # Chromium's, and that of `serve`
@@ -101,7 +102,9 @@ def play_stack(
         scheme=scheme.label,
         rung="stack",
         send_buffer_bytes=0,
-        resources=tuple(_times(resources[item.index].id, item) for item in client.exchanges),
+        resources=tuple(
+            _times(resources[item.index].id, item) for item in client.exchanges if item.complete_us is not None
+        ),
         order=tuple(
             (resources[client.exchanges[stream_id // 4].index].id, packets) for stream_id, packets in order.runs()
         ),
@@ -137,8 +140,12 @@ def _configuration(discoveries: Discoveries, congestion_control: str) -> QuicCon
 
 
 def _idle_timeout_s(discoveries: Discoveries) -> float:
-    """Chromium's, and the longest pause that the page itself makes: a browser would connect anew after that."""
-    return IDLE_TIMEOUT_S + max(item.delay_ms for item in discoveries.page.resources) / 1000
+    """Chromium's, and the longest pause that page and browser make themselves: a browser would connect anew after that."""
+    delay_ms = max(item.delay_ms for item in discoveries.page.resources)
+    return (
+        IDLE_TIMEOUT_S
+        + (delay_ms + sum(work_ms(item, discoveries.model) for item in discoveries.page.resources)) / 1000
+    )
 
 
 def _run(client: PageClient, wire: Wire, network: Profile, resources: int) -> None:

@@ -59,7 +59,7 @@ def test_the_keys_are_those_that_others_rely_on() -> None:
         "send_buffer_bytes": 14_000,
         "finished_ms": 700.0,
         "byte_index_ms": {"all": 450.0, "atf": 200.0},
-        "estimate_ms": {"fcp": 0.3, "lcp": 10.0},
+        "estimate_ms": {"fcp": 0.3, "lcp": 10.0, "si": 0.3},
         "hol_bytes": 0,
         "packets": 7,
         "resources": [

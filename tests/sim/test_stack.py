@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,12 +17,14 @@ from hypothesis import strategies as st
 from mixedsched import catalog
 from mixedsched.errors import PageLoadError, UsageError
 from mixedsched.h3.session import Served
+from mixedsched.mapping import Override
 from mixedsched.page import Page
+from mixedsched.priority import Priority
 from mixedsched.profile import Direction, Profile, RandomLoss
 from mixedsched.request import Flag, Kind, Request
 from mixedsched.schedulers import SCHEMES
 from mixedsched.schedulers.sequential import Sequential
-from mixedsched.scheme import ConfiguredScheme, Scheme
+from mixedsched.scheme import ConfiguredScheme, Scheme, configure
 from mixedsched.sim import _client, stack
 from mixedsched.sim._addresses import addresses_of
 from mixedsched.sim._responder import ZeroBody
@@ -242,6 +245,36 @@ def test_the_server_understands_what_the_page_says_of_each_resource() -> None:
     assert by["/image-Low-False"] == "default"
     assert {how for path, how in by.items() if path not in {f"/{kind}-Low-False" for kind in Kind}} == {"update"}
     assert all(item.complete for item in logged)
+
+
+def test_overrides_decide_whatever_the_browser_signals() -> None:
+    """The session is the one behind `serve`: what it says of a response is what its log would."""
+    made = page(HTML, *(resource(name, 30_000, "html@0", path=f"/{name}?v=1") for name in ("one", "two", "hero-3")))
+    mapping = replace(catalog.load_mapping("chromium"), overrides=(Override("/hero-*", Priority(0)),))
+    logged: list[Served] = []
+    slow = network(rate_bps=2_000_000)
+    eps = configure("eps", SCHEMES, lambda *_: mapping)
+    load = play_stack(Discoveries.of(made), eps, slow, seed=1, served=logged.append)
+    assert {item.path: item.placement for item in logged}["/hero-3?v=1"] == str(Priority(0))
+    first, plain = load.times(), play(made, "eps", slow).times()
+    assert first["hero-3"].complete_ms < min(first[name].complete_ms for name in ("one", "two"))
+    assert plain["hero-3"].complete_ms > min(plain[name].complete_ms for name in ("one", "two"))
+
+
+def test_a_browser_that_withholds_asks_later_and_signals_what_it_has_learned() -> None:
+    chromium = catalog.load_browser_model("chromium")
+    sheet = resource("css", 30_000, "html@0", "stylesheet", flags=["in_head"])
+    low = [resource(f"low{place}", 20_000, "html@0") for place in range(8)]
+    hero = resource("hero", 20_000, "css", flags=["hero"], chromium_priority="Low")
+    made, slow = page(HTML, sheet, *low, hero), network(rate_bps=2_000_000)
+    logged: list[Served] = []
+    load = play_stack(Discoveries.of(made, chromium), scheme("eps"), slow, seed=1, served=logged.append)
+    assert load == play_stack(Discoveries.of(made, chromium), scheme("eps"), slow, seed=1)
+    assert {item.path: item.chromium_priority for item in logged}["/hero"] == "High"
+    assert [item.id for item in load.resources][:7] == ["html", "css", *(f"low{place}" for place in range(5))]
+    times = load.times()
+    assert times["low5"].requested_ms == times["css"].complete_ms
+    assert times["hero"].complete_ms < times["low7"].complete_ms
 
 
 def test_hosts_share_the_connection_and_keep_their_names() -> None:

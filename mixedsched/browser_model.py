@@ -1,0 +1,55 @@
+"""What a page load needs of the browser beside the network: how long it works on what has come, and what it withholds.
+
+Free constants, fitted to measured loads by `mixedsched calibrate`; `browser_model_file` reads them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True, slots=True)
+class BrowserModel:
+    """Constants of a browser on a machine, for pages that are played instead of loaded.
+
+    name, source: what it is called, and how it was found (date, machine, browser). document_ms_per_kb, style_ms_per_kb,
+    script_ms_per_kb: work of the main thread on each 1000 bytes of body before the paint that waits for them, or before what
+    they make known is asked for. decode_ms_per_kb: of images. paint_ms: from the last thing needed to pixels. ask_ms: from
+    knowing of a resource to its request's leaving.
+
+    The rest is about the order of requests; where any of it is set, those that are due at once leave in order of priority.
+    Requests of Medium and below are withheld while too much is under way; None stands for no limit. early_low: until the parser
+    reaches the body, one leaves only while fewer than so many requests are under way, of whatever priority; early_medium: one
+    of Medium leaves also while fewer than so many of Medium are. low_per_host: one leaves only while fewer than so many
+    requests to its host are under way, of whatever priority; low_per_page: while fewer than so many of Medium and below are.
+    Documents do not count as under way. finds_at_layout: fonts and images that style sheets name are asked for at the first
+    layout, when nothing blocks it any more, and images of the first screen that have not been asked for by then become High.
+    """
+
+    name: str
+    source: str
+    document_ms_per_kb: float = 0.0
+    style_ms_per_kb: float = 0.0
+    script_ms_per_kb: float = 0.0
+    decode_ms_per_kb: float = 0.0
+    paint_ms: float = 0.0
+    early_low: int | None = None
+    low_per_host: int | None = None
+    early_medium: int | None = None
+    low_per_page: int | None = None
+    ask_ms: float = 0.0
+    finds_at_layout: bool = False
+
+    @property
+    def is_ideal(self) -> bool:
+        """Whether it changes nothing, whatever it is called."""
+        return replace(self, name=IDEAL.name, source=IDEAL.source) == IDEAL
+
+    @property
+    def withholds(self) -> bool:
+        """Whether any request leaves later than it is known and asked for."""
+        limits = (self.early_low, self.early_medium, self.low_per_host, self.low_per_page)
+        return self.finds_at_layout or any(limit is not None for limit in limits)
+
+
+IDEAL = BrowserModel("ideal", "no browser: whatever has come is used at once, whatever is known is asked for at once")
