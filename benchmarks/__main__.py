@@ -1,7 +1,7 @@
 """Runs every benchmark and prints what it found. Times are the minimum of several repeats; ratios are what counts.
 
 Those that take minutes, or want the machine for themselves, are run by themselves: `benchmarks.memory`, `benchmarks.relay`,
-`benchmarks.networks` and `benchmarks.backends`.
+`benchmarks.networks`, `benchmarks.backends`, `benchmarks.copies` and `benchmarks.tuned`.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import os
 import platform
 import sys
 
-from benchmarks import decisions, pipe, serving, stack, transfer
+from benchmarks import decisions, pipe, serving, stack, transfer, tuner
 
 
 def main() -> None:
     sys.stdout.write(
         f"{platform.system()} {platform.release()}, {os.cpu_count()} cores, Python {platform.python_version()}\n"
     )
-    for benchmark in (decisions, pipe, stack, transfer, serving):
+    for benchmark in (decisions, pipe, stack, tuner, transfer, serving):
         sys.stdout.write(f"\n{(benchmark.__doc__ or '').splitlines()[0]}\n")
         for line in benchmark.run():
             sys.stdout.write(f"  {line}\n")

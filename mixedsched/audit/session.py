@@ -21,6 +21,7 @@ from mixedsched.audit.verdict import PRIMARY, Outcome, best_contender, family_ef
 from mixedsched.errors import MixedschedError, UsageError
 from mixedsched.experiment.analysis import analyse
 from mixedsched.experiment.engine import Laboratory, Observer, carry_out, stored_runs
+from mixedsched.experiment.in_time import InTime, TimeIsUp
 from mixedsched.experiment.lab import Edition as LabEdition
 from mixedsched.experiment.lab import Lab, Scene
 from mixedsched.experiment.model import Arm, Block, Plan, Run, RunStatus
@@ -81,10 +82,6 @@ class Surroundings:
     say: Callable[[str], None]
     observe: Callable[[int], AbstractContextManager[Observer]]
     workers: Workers
-
-
-class _TimeIsUp(Exception):  # noqa: N818 - no error: what was measured is enough, or said not to be
-    pass
 
 
 async def run_audit(job: Job, world: Surroundings, facts: Mapping[str, Any]) -> Audit:
@@ -267,10 +264,10 @@ class _Session:
                 if deadline_s is None:
                     laboratory = Impatient(lab, _LOOK_BLOCK)
                 else:
-                    laboratory = _InTime(lab, lambda: self._spent_s < deadline_s)
+                    laboratory = InTime(lab, lambda: self._spent_s < deadline_s)
                 try:
                     await carry_out(plan, self._store, laboratory, observer)
-                except _TimeIsUp:
+                except TimeIsUp:
                     self._world.say("the time is up")
 
     def _concluded(
@@ -303,19 +300,6 @@ class _Session:
             outcome=_outcome(effects, chosen, expected_today),
             facts=facts,
         )
-
-
-class _InTime:
-    """A laboratory that begins no run when the time is up."""
-
-    def __init__(self, laboratory: Laboratory, has_time: Callable[[], bool]) -> None:
-        self._laboratory = laboratory
-        self._has_time = has_time
-
-    async def run(self, *, arm: str, block: int, attempt: int, position: int, link_seed: int) -> Run:
-        if not self._has_time():
-            raise _TimeIsUp
-        return await self._laboratory.run(arm=arm, block=block, attempt=attempt, position=position, link_seed=link_seed)
 
 
 def _contenders(screening: Screening, baseline: str, player: Player) -> list[Contender]:

@@ -1,0 +1,87 @@
+"""Search of `tune`: candidates of rungs pipe and stack for a page of 1 MB in 30 responses with a hero, on all cores."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import time
+from collections.abc import Iterator
+
+from benchmarks import stack
+from mixedsched import catalog
+from mixedsched.cli._tune_workers import TuneWorkers, tune_workers
+from mixedsched.page import Page
+from mixedsched.tuner.objective import parse_objective
+from mixedsched.tuner.pipe_search import GENERATION, Evolution, evolve
+from mixedsched.tuner.play import Task
+from mixedsched.tuner.scene import SEEDS, Scene
+from mixedsched.tuner.scoring import BASELINES, Judge
+from mixedsched.tuner.space import Space
+from mixedsched.tuner.stack_search import BATCH, Known, Params, propose
+
+LINKS = ("slow-4g", "sander-loss2")
+PIPE_TRIALS = 8 * GENERATION
+STACK_BATCHES = 3
+HERO, IN_HEAD = ("r9",), ("r1", "r2", "r6")
+
+
+def page() -> Page:
+    """The page of the benchmark of rung stack, with a hero, and some of it in the head."""
+    data = stack.page().model_dump(mode="json")
+    for item in data["resources"]:
+        item["chromium_priority"] = item["incremental"] = None
+        item["flags"] = ["hero"] if item["id"] in HERO else ["in_head"] if item["id"] in IN_HEAD else []
+    return Page.from_dict(data)
+
+
+def run() -> Iterator[str]:
+    played = page()
+    space = Space.of([played])
+    with tune_workers() as workers:
+        for link in LINKS:
+            scene = (Scene(played, catalog.load_profile(link)),)
+            yield f"{link:12} load of the machine before: {os.getloadavg()[0]:.1f}"
+            yield f"{link:12} {_pipe(space, scene, workers):7.0f} candidates a second on rung pipe, proposals included"
+            yield f"{link:12} {_stack(space, scene, workers):7.0f} candidates in 10 minutes on rung stack, {SEEDS} seeds each"
+
+
+def _pipe(space: Space, scenes: tuple[Scene, ...], workers: TuneWorkers) -> float:
+    """From the first proposal to the last score; processes are there already."""
+    tasks = [Task(0, candidate, "pipe") for candidate in BASELINES.values()]
+    baselines = {label: ((paints,),) for label, paints in zip(BASELINES, workers.play(scenes, tasks), strict=True)}
+    judge = Judge.of(parse_objective("lcp", "mobile"), space.pages, 0.002, ("benchmark",), baselines)
+    started_s = time.monotonic()
+    evolution = Evolution(space, random.Random(1), PIPE_TRIALS)
+
+    def play(genomes: object) -> list[object]:
+        candidates = [space.candidate(genome) for genome in genomes]
+        paints = workers.play(scenes, [Task(0, candidate, "pipe") for candidate in candidates])
+        return [judge.scored(candidate, ((item,),)) for candidate, item in zip(candidates, paints, strict=True)]
+
+    evolve(evolution, play, lambda _: True)
+    return len(evolution.tried) / (time.monotonic() - started_s)
+
+
+def _stack(space: Space, scenes: tuple[Scene, ...], workers: TuneWorkers) -> float:
+    """With SEEDS loads for each, even where seeds make no difference; scored by the largest paint alone."""
+    params, known = Params.of(space), [Known(space.usual(0), 0.0)]
+    started_s = time.monotonic()
+    for batch in range(STACK_BATCHES):
+        genomes = propose(params, known, BATCH, 1, batch)
+        tasks = [Task(0, space.candidate(genome), "stack", seed) for genome in genomes for seed in range(SEEDS)]
+        paints = workers.play(scenes, tasks)
+        for place, genome in enumerate(genomes):
+            ended = [item.lcp_ms for item in paints[place * SEEDS : (place + 1) * SEEDS] if item is not None]
+            known.append(Known(genome, sum(ended) if len(ended) == SEEDS else None))
+    return (len(known) - 1) / (time.monotonic() - started_s) * 600
+
+
+def main() -> None:
+    for line in run():
+        sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

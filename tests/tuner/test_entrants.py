@@ -1,0 +1,58 @@
+"""Who is measured: the promising, the baselines in order of interest, and always sequential delivery."""
+
+from __future__ import annotations
+
+from mixedsched.tuner.candidate import Candidate
+from mixedsched.tuner.entrants import entrants, finalists, promising
+from mixedsched.tuner.measure import plain_eps
+from mixedsched.tuner.result import Estimates, Role, Scored
+from mixedsched.tuner.scoring import BASELINES
+from mixedsched.tuner.search import SearchResult
+
+PAINTS = {"4g": Estimates(500, 1000, 800)}
+
+
+def scored(candidate: Candidate, score: float, penalty: float = 0.0) -> Scored:
+    return Scored(candidate, score, penalty, PAINTS)
+
+
+FOUND = SearchResult(
+    rungs=(),
+    best=(
+        scored(Candidate("nip"), -0.2),
+        scored(Candidate("ip"), -0.1),
+        scored(Candidate("firefox-tree"), -0.001),
+        scored(BASELINES["mixed"], 0.5),
+    ),
+    baselines={
+        label: scored(BASELINES[label], score, penalty)
+        for label, score, penalty in (("sequential", 0.1, 0), ("stock", 0.3, 0), ("eps", 0.0, 0), ("mixed", 0.5, 0.004))
+    },
+    best_baseline="eps",
+)
+
+
+def test_promising_is_what_gains_enough_and_is_no_baseline_itself() -> None:
+    assert [item.candidate.scheme for item in promising(FOUND)] == ["nip", "ip"]
+
+
+def test_entrants_come_in_order_of_interest() -> None:
+    labels = [item.label for item in entrants(FOUND, promising(FOUND))]
+    assert labels == ["tuned", "eps", "sequential", "tuned 2", "stock", "mixed"]
+
+
+def test_the_proof_has_the_winner_the_best_baseline_and_sequential_before_what_is_shipped() -> None:
+    everyone = entrants(FOUND, promising(FOUND))
+    shipped = [plain_eps("headers", Role.HEADERS)]
+    found = finalists(everyone, "tuned 2", "stock", shipped, FOUND.baselines)
+    assert [item.label for item in found] == ["tuned 2", "stock", "sequential", "headers"]
+    assert found[0].candidate.scheme == "ip"
+
+
+def test_sequential_is_not_asked_for_twice_and_is_there_without_a_race() -> None:
+    assert [item.label for item in finalists(entrants(FOUND, promising(FOUND)), "tuned", "sequential", [], {})] == [
+        "tuned",
+        "sequential",
+    ]
+    without = finalists((), "tuned", "eps", [], FOUND.baselines)
+    assert [item.label for item in without] == ["eps", "sequential"]
