@@ -1,7 +1,14 @@
-"""Settings shared by all tests: property tests are deterministic and short; `--hypothesis-profile=thorough` digs deeper."""
+"""Settings shared by all tests: property tests are deterministic and short; `--hypothesis-profile=thorough` digs deeper.
+
+Tests that go by the real clock (browser, server, emulated networks) are marked `alone`; all others can share the machine:
+`pytest -n auto -m "not alone"`.
+"""
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -16,3 +23,13 @@ settings.register_profile(
     "thorough", settings.get_profile("quick"), max_examples=2000, stateful_step_count=80, derandomize=False
 )
 settings.load_profile("quick")
+
+_HERE = Path(__file__).parent
+_BY_THE_CLOCK = ("browser/", "emulator/", "cli/test_lab", "cli/test_record", "test_end_to_end")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        place = item.path.relative_to(_HERE).as_posix()
+        if place.startswith(_BY_THE_CLOCK) or item.get_closest_marker("browser"):
+            item.add_marker(pytest.mark.alone)

@@ -18,6 +18,8 @@ __all__ = ["app", "main"]
 _MODULES: Mapping[str, str] = {
     "compare": "compare",
     "audit": "audit",
+    "tune": "tune",
+    "calibrate": "calibrate",
     "serve": "serve",
     "simulate": "simulate",
     "lab": "lab",

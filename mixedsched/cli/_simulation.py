@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mixedsched import catalog
+from mixedsched.browser_model import IDEAL, BrowserModel
 from mixedsched.errors import PageLoadError
 from mixedsched.page import Page
 from mixedsched.profile import Profile
@@ -85,8 +86,8 @@ class Task(NamedTuple):
 class Simulation:
     """What to play and what to keep of it.
 
-    schemes: specs, all of them checked. mapping: for all of them, instead of their own. keep_lines, keep_resources,
-    keep_loads: whether an outcome has its JSON line, its completion times, and the load itself.
+    schemes: specs, all of them checked. mapping: for all of them, instead of their own. model: of the browser that plays.
+    keep_lines, keep_resources, keep_loads: whether an outcome has its JSON line, its completion times, and the load itself.
     """
 
     pages: tuple[Page, ...]
@@ -99,6 +100,7 @@ class Simulation:
     keep_lines: bool = False
     keep_resources: bool = False
     keep_loads: bool = False
+    model: BrowserModel = IDEAL
 
     def tasks(self) -> Iterator[Task]:
         """All loads in the order of their results: by page, then scheme, then send buffer."""
@@ -162,8 +164,10 @@ class Player:
     def _turn_to(self, page: int) -> None:
         if page != self._page:
             simulation = self._simulation
-            self._discoveries = Discoveries.of(simulation.pages[page])
-            self._recorder = Recorder(simulation.pages[page], simulation.weighting, simulation.sample_ms)
+            self._discoveries = Discoveries.of(simulation.pages[page], simulation.model)
+            self._recorder = Recorder(
+                simulation.pages[page], simulation.weighting, simulation.sample_ms, simulation.model
+            )
             self._page = page
 
     def _failure(self, task: Task, error: str) -> Outcome:

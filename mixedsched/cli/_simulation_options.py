@@ -18,9 +18,8 @@ from mixedsched.schedulers import SCHEMES
 from mixedsched.scheme import configure, split_specs
 from mixedsched.server.qlog_files import prepare_folder
 from mixedsched.sim.jitter import Jitter
-from mixedsched.sim.load import Rung
+from mixedsched.sim.load import MICROSECONDS_PER_MILLISECOND, Rung
 from mixedsched.sim.pipe import PipeOptions
-from mixedsched.sim.playback import MICROSECONDS_PER_MILLISECOND
 
 ALL_SCHEMES = "all"
 DEFAULT_LINK = "4g"

@@ -25,7 +25,7 @@ EDGES = 2
 
 CAPTION = (
     "BI: ByteIndex, of all resources and of those above the fold (ATF), lower is better. speed-up: BI of {baseline} with the "
-    "same send buffer, divided by this one's. FCP, LCP: estimated from the page model."
+    "same send buffer, divided by this one's. FCP, LCP, SI: estimated from the page model{browser}."
 )
 
 
@@ -57,6 +57,7 @@ def page_tables(simulation: Simulation, outcomes: Sequence[Outcome], width: int)
         Column("speed-up\nATF", [_ratio(item.get("atf")) for item in speed_ups]),
         Column("FCP", [_ms(outcome.figures.get("estimate_ms", {}).get("fcp")) for outcome in outcomes]),
         Column("LCP", [_ms(outcome.figures.get("estimate_ms", {}).get("lcp")) for outcome in outcomes]),
+        Column("SI", [_ms(outcome.figures.get("estimate_ms", {}).get("si")) for outcome in outcomes]),
     ]
     held = [_held_bytes(outcome) for outcome in outcomes]
     if any(held):
@@ -123,7 +124,8 @@ class Summary:
 
 def caption(simulation: Simulation) -> str:
     """How to read the tables."""
-    return CAPTION.format(baseline=simulation.schemes[_baseline(simulation)])
+    browser = "" if simulation.model.is_ideal else f" and browser model {simulation.model.name}"
+    return CAPTION.format(baseline=simulation.schemes[_baseline(simulation)], browser=browser)
 
 
 def _baseline(simulation: Simulation) -> int:

@@ -17,12 +17,12 @@ import typer
 from mixedsched import catalog
 from mixedsched.audit.budget import least_budget_s
 from mixedsched.audit.facts import audit_facts
-from mixedsched.audit.play import Task, play_load, seeds_for
+from mixedsched.audit.play import Task, play_load, play_task, seeds_for
 from mixedsched.audit.result import Audit
 from mixedsched.audit.session import FOLLOWS_PRIORITIES, Job, Surroundings, run_audit
-from mixedsched.cli._audit_workers import audit_workers
 from mixedsched.cli._console import err, out, shown
 from mixedsched.cli._output import Json, say_json
+from mixedsched.cli._pool import pool_of
 from mixedsched.cli._progress import RunProgress
 from mixedsched.cli._runs import own_versions, owned
 from mixedsched.cli._sites import open_site, site_digest
@@ -160,7 +160,7 @@ def _interrupt(*_: object) -> None:
 
 def _carry_out(job: Job, began_s: float) -> Audit:
     facts: Mapping[str, Any] = {"machine": machine_facts(), "versions": dict(job.versions)}
-    with audit_workers() as workers:
+    with pool_of(play_task) as workers:
         world = Surroundings(
             clock_s=time.monotonic,
             began_s=began_s,

@@ -15,25 +15,22 @@ import typer
 from mixedsched import catalog
 from mixedsched.cli._conclusion import comparison_facts, say_comparison
 from mixedsched.cli._console import err
+from mixedsched.cli._measuring import measure
 from mixedsched.cli._output import Json, say_json
-from mixedsched.cli._progress import RunProgress
-from mixedsched.cli._runs import REPORT_NAME, conclude, database_url, default_folder, own_versions, owned
+from mixedsched.cli._runs import REPORT_NAME, conclude, default_folder, owned
 from mixedsched.cli._sites import open_site, site_digest
 from mixedsched.emulator.backends import BackendName
 from mixedsched.errors import ExitCode, UsageError
-from mixedsched.experiment.engine import carry_out, stored_runs
-from mixedsched.experiment.lab import Lab, Scene
+from mixedsched.experiment.lab import Scene
 from mixedsched.experiment.machine import machine_facts
 from mixedsched.experiment.model import Arm, Plan, Run, RunStatus
 from mixedsched.experiment.plan import make_plan
-from mixedsched.experiment.progress import missing_blocks, runs_left
-from mixedsched.experiment.resume import Impatient, continued, refuse_other_versions, with_history
+from mixedsched.experiment.progress import missing_blocks
 from mixedsched.metrics import metric_named
 from mixedsched.profile import Profile
 from mixedsched.schedulers import SCHEMES
 from mixedsched.scheme import configure, split_specs
 from mixedsched.sites import Origins, Site, expected_connections
-from mixedsched.store import Store
 from mixedsched.units import format_duration
 
 DEFAULT_SCHEMES = "sequential,mixed"
@@ -165,31 +162,18 @@ def _arm(spec: str, mapping: str | None) -> Arm:
 async def _carry_out(
     plan: Plan, profile: Profile, site: Site, site_argument: str, folder: Path, *, packet_log: bool
 ) -> None:
-    with Store(database_url(folder)) as store:
-        stored = next((item for item in store.experiments()), None)
-        plan = continued(plan, stored)
-        if stored is not None and not runs_left(plan, stored_runs(store, plan.digest)):
-            return
-        scene = Scene(
-            site_argument,
-            site.url,
-            site.hosts,
-            profile,
-            plan.form_factor,
-            expected_connections(site),
-            backend=plan.backend,
-            server_options=_server_options(plan, site),
-            packet_logs=folder / "packets" if packet_log else None,
-        )
-        async with Lab(scene, plan.arms, folder) as lab:
-            versions = {**own_versions(), **await lab.versions()}
-            refuse_other_versions(stored, versions)
-            for note in lab.notes:
-                err.print(f"network: {note}", style="yellow", markup=False, soft_wrap=True)
-            facts = _facts(site, site_argument, versions, lab.notes) if stored is None else stored.facts
-            store.save_plan(plan.digest, plan.to_dict(), with_history(facts, plan))
-            with RunProgress(err, runs_left(plan, stored_runs(store, plan.digest))) as progress:
-                await carry_out(plan, store, Impatient(lab), progress)
+    scene = Scene(
+        site_argument,
+        site.url,
+        site.hosts,
+        profile,
+        plan.form_factor,
+        expected_connections(site),
+        backend=plan.backend,
+        server_options=_server_options(plan, site),
+        packet_logs=folder / "packets" if packet_log else None,
+    )
+    await measure(plan, scene, folder, lambda versions, notes: _facts(site, site_argument, versions, notes))
 
 
 def _server_options(plan: Plan, site: Site) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -10,13 +11,15 @@ from rich.text import Text
 from mixedsched import catalog
 from mixedsched.cli._console import ListEntry, out, say_list
 from mixedsched.cli._output import Json
-from mixedsched.mapping import PriorityMapping
+from mixedsched.mapping import Override, PriorityMapping
 from mixedsched.priority import Priority
 from mixedsched.report.simulation import strip_text
 from mixedsched.request import ChromiumPriority, Kind
 from mixedsched.schedulers import SCHEMES
 from mixedsched.scheme import ConfiguredScheme, Parameter, configure
 from mixedsched.sim.example import LEGEND, example_order
+
+SHOWN_OVERRIDES = 5
 
 
 def register(app: typer.Typer) -> None:
@@ -96,13 +99,31 @@ def _mapping_entry(mapping: PriorityMapping) -> ListEntry:
             }
             for switch in mapping.switches
         ],
+        "overrides": [
+            {
+                "match": item.match,
+                "urgency": item.priority.urgency,
+                "incremental": item.priority.incremental,
+                "why": item.why,
+            }
+            for item in mapping.overrides
+        ],
     }
     lines = {f"{switch.name}={switch.default}": switch.description for switch in mapping.switches}
     if mapping.cells is not None:
         for rank in ChromiumPriority:
             cells = (f"{kind} {_cell_text(mapping.cells[rank, kind])}" for kind in Kind)
             lines[str(rank)] = ", ".join(cells)
+    if mapping.overrides:
+        lines["by path"] = _overrides_text(mapping.overrides)
     return ListEntry(facts, lines)
+
+
+def _overrides_text(overrides: Sequence[Override]) -> str:
+    """The first few of them; `--json` has all."""
+    shown = [f"{item.match} {_cell_text(item.priority)}" for item in overrides[:SHOWN_OVERRIDES]]
+    more = len(overrides) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")
 
 
 def _table(mapping: PriorityMapping) -> dict[str, dict[str, dict[str, int | bool]]] | None:

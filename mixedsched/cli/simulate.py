@@ -13,6 +13,8 @@ import typer
 from rich.console import RenderableType
 from rich.markup import escape
 
+from mixedsched import catalog
+from mixedsched.browser_model import IDEAL
 from mixedsched.cli._console import err, out
 from mixedsched.cli._load_progress import LoadProgress
 from mixedsched.cli._pages import read_pages
@@ -65,6 +67,13 @@ def simulate(
     rung: Annotated[
         str | None, typer.Option(help="pipe or stack; stack where --link is given, else pipe.", metavar="R")
     ] = None,
+    browser_model: Annotated[
+        str,
+        typer.Option(
+            help="What plays the page: ideal (default), chromium or another of results/calibration, or a file.",
+            metavar="B",
+        ),
+    ] = IDEAL.name,
     seed: Annotated[int, typer.Option(help="Seed of losses (stack) and of random jitter (pipe).")] = 1,
     jobs: Annotated[
         int | None,
@@ -171,6 +180,7 @@ def simulate(
     sampled = read_sample_ms(sample_ms)
     specs = read_schemes(schemes, mapping)
     played_on = pipe if chosen_rung == "pipe" else read_stack(link, seed, congestion_control, qlog)
+    model = catalog.load_browser_model(browser_model)
     found = read_pages(pages)
     if resources and len(found) > 1:
         raise UsageError("--resources is for one page", why=f"there are {len(found)}", fix="name one, or use --json")
@@ -194,6 +204,7 @@ def simulate(
         keep_lines=as_json,
         keep_resources=resources,
         keep_loads=plot is not None,
+        model=model,
     )
     signal.signal(signal.SIGTERM, _interrupt)
     usual_jobs = 1 if chosen_rung == "pipe" else processors()

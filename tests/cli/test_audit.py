@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from mixedsched import catalog
 from mixedsched.audit.play import Task, play_task
 from mixedsched.cli import app
-from mixedsched.cli._audit_workers import audit_workers
+from mixedsched.cli._pool import pool_of
 from mixedsched.errors import MixedschedError
 from tests.audit.shop import PAGE
 
@@ -71,5 +71,5 @@ def test_help_has_an_example() -> None:
 
 def test_processes_of_its_own_play_the_same_as_this_one_in_order() -> None:
     tasks = [Task(PAGE, "eps", catalog.load_profile(network), 1) for network in ("fiber", "cable", "4g")]
-    with audit_workers() as play:
+    with pool_of(play_task) as play:
         assert play(tasks) == [play_task(task) for task in tasks]

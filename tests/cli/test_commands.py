@@ -144,3 +144,31 @@ def test_output_that_nobody_reads_is_no_error() -> None:
         check=False,
     )
     assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("facts_name", "report_name", "command"),
+    [
+        ("tune.json", "tune.html", "tune"),
+        ("finder.json", "finder.html", "tune --schemes"),
+        ("audit.json", "audit.html", "audit"),
+        ("calibration.json", "calibration.svg", "calibrate"),
+    ],
+)
+def test_of_a_folder_of_another_command_report_says_where_its_report_is(
+    facts_name: str, report_name: str, command: str, tmp_path: Path
+) -> None:
+    (tmp_path / facts_name).write_text('{"command": "mixedsched again"}')
+    told = mixedsched("report", str(tmp_path))
+    assert told.returncode == 0
+    assert told.stdout.splitlines()[-1] == f"report: {tmp_path / report_name}"
+    assert f"made by `{command}`" in told.stdout
+    assert "mixedsched again" in told.stdout
+    assert json.loads(mixedsched("report", str(tmp_path), "--json").stdout) == {"command": "mixedsched again"}
+
+
+def test_of_a_folder_with_torn_facts_report_says_how_to_mend_it(tmp_path: Path) -> None:
+    (tmp_path / "tune.json").write_text('{"comm')
+    ended = mixedsched("report", str(tmp_path))
+    assert ended.returncode == 3
+    assert "give the tune command again" in " ".join(ended.stderr.split())

@@ -82,7 +82,7 @@ def test_a_load_is_one_object_with_the_promised_keys(small: Path) -> None:
             "send_buffer_bytes": 0,
             "finished_ms": 70.0,
             "byte_index_ms": {"all": 47.143, "atf": 50.0},
-            "estimate_ms": {"fcp": 10.0, "lcp": 70.0},
+            "estimate_ms": {"fcp": 10.0, "lcp": 70.0, "si": 49.0},
             "hol_bytes": 0,
             "packets": 7,
             "resources": [
@@ -100,6 +100,29 @@ def test_options_of_the_pipe_reach_it(small: Path) -> None:
     assert told["order"] == [["html", 4], ["a", 4], ["b", 6]]
     assert told["finished_ms"] == 35.0
     assert [item["requested_ms"] for item in told["resources"]] == [0.0, 10.0, 20.0]
+
+
+@pytest.mark.parametrize("rung", ["pipe", "stack"])
+def test_a_browser_model_delays_paints_and_is_named(tmp_path: Path, rung: str) -> None:
+    style = resource("style", kind="stylesheet", flags=["in_head"])
+    file = tmp_path / "styled.json"
+    file.write_text(page(html(), style, resource("hero", 2800, flags=["hero"])))
+    (ideal,) = lines(file, "--scheme", "fifo", "--rung", rung)
+    (working,) = lines(file, "--scheme", "fifo", "--rung", rung, "--browser-model", "chromium")
+    assert "browser_model" not in ideal
+    assert working["browser_model"] == "chromium"
+    for paint, before_ms in ideal["estimate_ms"].items():
+        assert working["estimate_ms"][paint] > before_ms
+
+
+def test_the_ideal_browser_model_changes_nothing(small: Path) -> None:
+    assert lines(small, "--scheme", "fifo", "--browser-model", "ideal") == lines(small, "--scheme", "fifo")
+
+
+def test_a_browser_model_that_there_is_not_is_refused(small: Path) -> None:
+    ended = simulate(small, "--scheme", "fifo", "--browser-model", "chromum")
+    assert ended.returncode == 3
+    assert "did you mean 'chromium'?" in ended.stderr
 
 
 def test_byte_index_by_count_and_sampled(small: Path) -> None:

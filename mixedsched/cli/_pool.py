@@ -1,35 +1,47 @@
-"""Plays the simulated loads of an audit in processes of its own, one a core, with progress on standard error."""
+"""A pool of processes that play simulated loads, one a core, with progress on standard error."""
 
 from __future__ import annotations
 
 import multiprocessing
 import signal
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from typing import Protocol, TypeVar
 
-from mixedsched.audit.play import Task, Workers, play_task
-from mixedsched.audit.screening import Paints
 from mixedsched.cli._console import err
 from mixedsched.cli._load_progress import LoadProgress
+from mixedsched.cli._processes import end_with_parent
 from mixedsched.cli._simulation_options import processors
-from mixedsched.cli._workers import end_with_parent
 from mixedsched.errors import MixedschedError
+
+Task = TypeVar("Task")
+Task_contra = TypeVar("Task_contra", contravariant=True)
+Result = TypeVar("Result")
+
+
+class Play(Protocol[Task_contra, Result]):
+    """Does tasks, on all cores, and gives their results in order. on_result: told of each, with its place, as soon as it and
+    all before it are there."""
+
+    def __call__(
+        self, tasks: Sequence[Task_contra], on_result: Callable[[int, Result], None] = ...
+    ) -> list[Result]: ...
 
 
 @contextmanager
-def audit_workers() -> Iterator[Workers]:
+def pool_of(play_task: Callable[[Task], Result]) -> Iterator[Play[Task, Result]]:
     """What plays tasks. The processes start with the first of them; whatever ends the context, none is left behind."""
     pool = ProcessPoolExecutor(processors(), multiprocessing.get_context("spawn"), initializer=_begin)
 
-    def play(tasks: Sequence[Task]) -> list[Paints]:
+    def play(tasks: Sequence[Task], on_result: Callable[[int, Result], None] = lambda *_: None) -> list[Result]:
+        results: list[Result] = []
         with LoadProgress(err, len(tasks), bar=err.is_terminal, lines=True) as progress:
-            results = []
             try:
-                for result in pool.map(play_task, tasks):
+                for place, result in enumerate(pool.map(play_task, tasks)):
                     results.append(result)
+                    on_result(place, result)
                     progress.advance()
             except BrokenProcessPool as error:
                 raise MixedschedError("a simulating process died", why="it was killed, or ran out of memory") from error
@@ -44,4 +56,4 @@ def audit_workers() -> Iterator[Workers]:
 def _begin() -> None:
     """In a new process: interrupts are for the one that began it, and it ends with that one, however that ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=end_with_parent, daemon=True).start()
+    end_with_parent()

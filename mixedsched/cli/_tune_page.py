@@ -1,0 +1,66 @@
+"""What a person names for tuning: a site, or a page description, of which a site is made where a browser is to load it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from mixedsched.cli._console import err
+from mixedsched.cli._pages import STANDARD_INPUT, read_pages
+from mixedsched.cli._sites import folder_of, open_site, recipes, site_digest
+from mixedsched.cli._work_progress import WorkProgress
+from mixedsched.errors import SiteError, UsageError
+from mixedsched.page import Page
+from mixedsched.sites import MANIFEST_NAME, Origins, Site, load_site
+
+MADE_NAME = "site"  # folder of what is made of a page, in the folder of results
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """site: None for a page description without contents. digest: of what it serves, or of the page."""
+
+    name: str
+    title: str
+    page: Page
+    site: Site | None
+    digest: str
+
+
+def subject_of(name: str, origins: Origins | None) -> Subject:
+    """Raises SiteError or PageError for what is neither, UsageError for several pages."""
+    if name in {recipe.name for recipe in recipes()} or (name != STANDARD_INPUT and folder_of(name) is not None):
+        site = open_site(name, origins)
+        return Subject(site.name, site.title or site.name, site.page, site, site_digest(site))
+    pages = read_pages([name])
+    if len(pages) != 1:
+        raise UsageError(f"'{name}' holds {len(pages)} pages", fix="name one of them, or several for the scheme finder")
+    if origins is not None:
+        raise UsageError("a page description has no origins to keep or merge", fix="leave --origins out")
+    page = pages[0]
+    return Subject(page.name, page.name, page, None, _digest(page))
+
+
+def as_site(subject: Subject, folder: Path) -> tuple[Site, str]:
+    """What the browser loads, and its fingerprint. Of a page description a site is made, once, in the folder of results."""
+    if subject.site is not None:
+        return subject.site, subject.digest
+    from mixedsched.sites.synth import synthesise  # here, because it brings libraries that others have no use for
+
+    target = folder / MADE_NAME
+    if not (target / MANIFEST_NAME).is_file():
+        with WorkProgress(err, "making files") as progress:
+            synthesise(subject.page, target, progress=progress.tell)
+    try:
+        site = load_site(target)
+    except SiteError as error:
+        raise SiteError(error.what, why=error.why, fix=f"remove {target}: it is made again") from error
+    return site, site_digest(site)
+
+
+def _digest(page: Page) -> str:
+    """The same in every process: flags are a set."""
+    resources = [{**item.model_dump(mode="json"), "flags": sorted(item.flags)} for item in page.resources]
+    return hashlib.sha256(json.dumps([page.name, resources], sort_keys=True).encode()).hexdigest()[:16]

@@ -1,0 +1,197 @@
+"""`calibrate`: how well does simulation rank schemes? Against real Chromium, and with a browser model fitted to it."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import json
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mixedsched import catalog
+from mixedsched.browser_model_file import dump_browser_model
+from mixedsched.calibration.agreement import SCHEMES_LEAST
+from mixedsched.calibration.loads import SiteLoads
+from mixedsched.calibration.play import Memory, play_task
+from mixedsched.calibration.result import Calibration
+from mixedsched.calibration.session import Job
+from mixedsched.calibration.session import calibrate as carry_out_calibration
+from mixedsched.cli._calibration_loads import LeftOutError, gathered, read_loads, table_digest
+from mixedsched.cli._console import err, out, shown
+from mixedsched.cli._output import Json, say_json
+from mixedsched.cli._pool import pool_of
+from mixedsched.cli._runs import owned
+from mixedsched.cli._sites import open_site, recipes
+from mixedsched.errors import ExitCode, InputError, MixedschedError, UsageError
+from mixedsched.experiment.model import Arm
+from mixedsched.report.calibration import calibration_picture, render_calibration
+from mixedsched.scheme import split_specs
+
+DEFAULT_SCHEMES = "sequential,stock,eps,mixed,nip,ip,dfifo,firefox-tree,bucket-html,zeroweight"
+FACTS_NAME, PICTURE_NAME, MEMORY_NAME = "calibration.json", "calibration.svg", "simulated.jsonl"
+_PLAYERS = ("h3", "link", "metrics", "schedulers", "sim")  # packages that a simulated load depends on
+
+
+def register(app: typer.Typer) -> None:
+    app.command(epilog="Example: mixedsched calibrate agency argon --link slow-4g --blocks 3 --store chromium.toml")(
+        calibrate
+    )
+
+
+def calibrate(
+    sites: Annotated[
+        list[str] | None, typer.Argument(help="Sites to load; all bundled ones by default.", metavar="[SITE]...")
+    ] = None,
+    link: Annotated[str, typer.Option(help="Network profile, by name or file.", metavar="L")] = "slow-4g",
+    schemes: Annotated[str, typer.Option(help="Schemes to rank; three or more.", metavar="A,B,C")] = DEFAULT_SCHEMES,
+    blocks: Annotated[int, typer.Option(help="Loads of each site under each scheme.", min=1)] = 3,
+    earlier: Annotated[
+        list[Path] | None,
+        typer.Option("--from", help="Use results of compare instead of new loads; may be repeated.", metavar="DIR"),
+    ] = None,
+    warm_up: Annotated[
+        bool, typer.Option("--warm-up", help="With --from: count the loads of warm-up blocks too.")
+    ] = False,
+    grid: Annotated[
+        bool,
+        typer.Option("--grid/--no-grid", help="Whether to try other limits than those of Chromium's source."),
+    ] = True,
+    form_factor: Annotated[str, typer.Option(help="mobile or desktop.", metavar="F")] = "mobile",
+    seed: Annotated[int, typer.Option(help="Seed of orders, of link losses and of intervals.")] = 1,
+    folder: Annotated[
+        Path | None, typer.Option("--out", help="Folder of results; by default one in runs/.", metavar="DIR")
+    ] = None,
+    store: Annotated[
+        Path | None, typer.Option("--store", help="Also write the fitted browser model to this file.", metavar="FILE")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Compare the order in which simulation and Chromium rank delivery schemes, and fit simulation's browser to Chromium.
+
+    Loads sites under all schemes in real Chromium, plays the same on rung stack, and tells the rank agreement of FCP and LCP
+    for each site: with the page as its manifest lists it, as one load showed it, and with the fitted browser.
+
+    Every load is stored at once, and after an interruption the same command goes on.
+    """
+    if form_factor not in {"mobile", "desktop"}:
+        raise UsageError(f"there is no form factor '{form_factor}'", fix="choose mobile or desktop")
+    if store is not None and store.suffix != ".toml":
+        raise UsageError(f"{store} cannot be a browser model", fix="name a file that ends in .toml")
+    if earlier and sites:
+        raise UsageError(
+            "sites are named beside --from", why="its folders say which sites they are of", fix="leave one out"
+        )
+    arms = _arms(schemes)
+    folders = list(earlier or ())
+    folder = folder or _default_folder(folders or list(sites or ()), link, schemes, seed, form_factor)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt)
+    incomplete = False
+    with owned(folder):
+        try:
+            if not folders:
+                folders, incomplete = _gather(list(sites or ()), link, arms, blocks, seed, form_factor, folder)
+            loads, notes = _read(folders, warm_up=warm_up)
+            job = Job(
+                loads, grid=grid, seed=seed, model_name=(store.stem if store is not None else "chromium"), notes=notes
+            )
+            found = _carry_out(job, folder)
+        except KeyboardInterrupt:
+            err.print(f"stopped; what was done is stored in {shown(str(folder))}, the same command goes on")
+            raise
+        _write(found, folder, store)
+    if as_json:
+        say_json({**found.facts(), "folder": str(folder)})
+    else:
+        out.print(render_calibration(found))
+        out.print(f"results: {shown(str(folder))}", soft_wrap=True)
+    if incomplete:
+        err.print("[bold yellow]some blocks failed again and again and are missing[/]")
+        raise typer.Exit(ExitCode.INVALID_RUNS)
+
+
+def _interrupt(*_: object) -> None:
+    """Stop at once, cleaning up."""
+    raise KeyboardInterrupt
+
+
+def _arms(schemes: str) -> list[Arm]:
+    specs = split_specs(schemes)
+    if len(specs) < SCHEMES_LEAST:
+        raise UsageError(f"{len(specs)} schemes have no ranking to speak of", fix=f"name {SCHEMES_LEAST} or more")
+    return [Arm(spec, spec, None, table_digest(spec)) for spec in specs]
+
+
+def _default_folder(subjects: Sequence[object], link: str, schemes: str, seed: int, form_factor: str) -> Path:
+    facts = json.dumps([[str(item) for item in subjects], link, schemes, seed, form_factor])
+    return Path("runs") / f"calibration-{hashlib.sha256(facts.encode()).hexdigest()[:8]}"
+
+
+def _gather(
+    names: Sequence[str], link: str, arms: Sequence[Arm], blocks: int, seed: int, form_factor: str, folder: Path
+) -> tuple[list[Path], bool]:
+    """Load all sites; a folder for each, and whether something is missing. All are checked before the first load."""
+    network = catalog.load_profile(link)
+    names = names or [recipe.name for recipe in recipes()]
+    for name in names:
+        open_site(name)
+    folders, incomplete = [], False
+    for number, name in enumerate(names, 1):
+        err.print(f"site {number} of {len(names)}: {shown(name)}", style="bold", soft_wrap=True)
+        own, is_complete = gathered(name, network, arms, blocks, seed, form_factor, folder)
+        folders.append(own)
+        incomplete |= not is_complete
+    return folders, incomplete
+
+
+def _read(folders: Sequence[Path], *, warm_up: bool) -> tuple[tuple[SiteLoads, ...], tuple[str, ...]]:
+    loads, notes = [], []
+    for folder in folders:
+        try:
+            found, remarks = read_loads(folder, warm_up=warm_up)
+        except (LeftOutError, InputError) as error:
+            notes.append(str(error))
+            continue
+        loads.append(found)
+        notes += remarks
+    for note in notes:
+        err.print(f"note: {note}", style="yellow", markup=False, soft_wrap=True)
+    if not loads:
+        raise InputError(
+            "there are no loads to compare with", why="; ".join(notes), fix="name folders that compare made"
+        )
+    return tuple(loads), tuple(notes)
+
+
+def _carry_out(job: Job, folder: Path) -> Calibration:
+    def say(text: str) -> None:
+        err.print(shown(text), style="dim", soft_wrap=True)
+
+    with pool_of(play_task) as workers:
+        memory = Memory(workers, folder / MEMORY_NAME, _players_digest())
+        return carry_out_calibration(job, memory.play, say, dt.datetime.now(dt.UTC).date().isoformat())
+
+
+def _players_digest() -> str:
+    """Fingerprint of what plays loads; schemes' tables are in the arms."""
+    home = catalog.home() / "mixedsched"
+    files = [*home.glob("*.py"), *(file for name in _PLAYERS for file in (home / name).rglob("*.py"))]
+    digest = hashlib.sha256()
+    for file in sorted(files):
+        digest.update(file.relative_to(home).as_posix().encode() + file.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def _write(found: Calibration, folder: Path, store: Path | None) -> None:
+    text = dump_browser_model(found.model, found.evidence)
+    try:
+        (folder / FACTS_NAME).write_text(json.dumps(found.facts(), indent=1, allow_nan=False), encoding="utf-8")
+        (folder / PICTURE_NAME).write_text(calibration_picture(found), encoding="utf-8")
+        for file in (folder / f"{found.model.name}.toml", *([store] if store is not None else ())):
+            file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise MixedschedError(f"cannot write the results to {folder}", why=error.strerror or "") from error

@@ -1,0 +1,193 @@
+"""`tune`: from a page to what to ship. Searches a better order of bytes, races it in real Chromium, and proves it."""
+
+from __future__ import annotations
+
+import signal
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mixedsched import catalog
+from mixedsched.browser_model import BrowserModel
+from mixedsched.cli._output import Json
+from mixedsched.errors import ExitCode, UsageError
+from mixedsched.profile import Profile
+from mixedsched.sites import Origins
+from mixedsched.tuner.job import BROWSER, PIPE, RUNGS, STACK
+from mixedsched.tuner.objective import Objective, parse_objective
+from mixedsched.tuner.space import ALL_SCHEMES, read_schemes
+from mixedsched.units import parse_duration_s
+
+NETWORKS_MOST = 4
+FORM_FACTORS = ("mobile", "desktop")
+
+
+def register(app: typer.Typer) -> None:
+    app.command(epilog="Example: mixedsched tune agency --link slow-4g --budget 10m --objective lcp")(tune)
+
+
+def tune(
+    sites: Annotated[
+        list[str],
+        typer.Argument(
+            help="A bundled site, a folder with an index.html, or a page description; several for the scheme finder.",
+            metavar="SITE|PAGE...",
+        ),
+    ],
+    link: Annotated[
+        str,
+        typer.Option(help="Network profiles to be good on, by name or file; one to four.", metavar="L,L"),
+    ] = "slow-4g",
+    budget: Annotated[
+        str, typer.Option(help="Time for all of it; the more, the surer the answer.", metavar="TIME")
+    ] = "10m",
+    objective: Annotated[
+        str,
+        typer.Option(
+            help="lcp, fcp, si, score (a Lighthouse-like one), or weights such as lcp=0.7,fcp=0.3.", metavar="O"
+        ),
+    ] = "lcp",
+    schemes: Annotated[
+        str | None,
+        typer.Option(
+            help="Schemes to search; all for every one: over several sites or networks, the best.",
+            metavar="A,B",
+        ),
+    ] = None,
+    rung: Annotated[
+        str | None,
+        typer.Option(
+            help="How far to go: browser proves the result in Chromium, stack and pipe only simulate. browser by default, "
+            "stack for several sites.",
+            metavar="R",
+        ),
+    ] = None,
+    form_factor: Annotated[str, typer.Option(help="mobile or desktop.", metavar="F")] = "mobile",
+    origins: Annotated[
+        Origins | None,
+        typer.Option(help="Of a site of several hosts: keep them, or merge them; what the site says by default."),
+    ] = None,
+    penalty: Annotated[
+        float,
+        typer.Option(
+            help="What each departure from the browser's signals must gain, in per cent.",
+            min=0,
+            max=100,
+        ),
+    ] = 0.2,
+    browser_model: Annotated[
+        str | None,
+        typer.Option(
+            help="Constants of the simulated browser, by name or file; chromium by default where a browser proves the result, "
+            "else ideal, as for simulate.",
+            metavar="M",
+        ),
+    ] = None,
+    candidates: Annotated[
+        int | None,
+        typer.Option(
+            help="Candidates that rung stack tries, instead of as many as the time allows: the same on every machine.",
+            min=1,
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of searches, of orders and of link losses.", min=0)] = 1,
+    folder: Annotated[
+        Path | None, typer.Option("--out", help="Folder of results; by default one in runs/.", metavar="DIR")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Find a better order of bytes for a page, prove it in the browser, and write what to ship.
+
+    Searches schedulers, mapping tables and overrides in simulation, races the best against sequential, stock, eps and mixed
+    delivery, and proves the winner with fresh loads over fresh seeds: what is not confirmed is said so, and not shipped.
+    Every load is stored at once, and after an interruption the same command goes on.
+    """
+    began_s = time.monotonic()
+    if rung is not None and rung not in RUNGS:
+        raise UsageError(f"there is no rung '{rung}'", fix=f"choose one of {', '.join(RUNGS)}")
+    if form_factor not in FORM_FACTORS:
+        raise UsageError(f"there is no form factor '{form_factor}'", fix=f"choose {' or '.join(FORM_FACTORS)}")
+    budget_s = parse_duration_s(budget)
+    wanted = parse_objective(objective, form_factor)
+    networks = _networks(link)
+    specs = read_schemes(schemes)
+    wants_all = schemes is not None and ALL_SCHEMES in [word.strip() for word in schemes.split(",")]
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt)
+    if _is_for_finder(sites, networks, wants_all=wants_all):
+        everything = specs if schemes is not None else read_schemes(ALL_SCHEMES)
+        model = _model(browser_model, STACK)
+        code = _find(sites, networks, everything, wanted, rung, budget_s, seed, model, folder, as_json=as_json)
+    else:
+        from mixedsched.cli._tune_one import Request, tune_one  # here, because a finder has no use for what this loads
+
+        chosen = rung or BROWSER
+        request = Request(
+            sites[0], networks, wanted, specs, chosen, form_factor, origins, budget_s, seed, penalty / 100,
+            _model(browser_model, chosen), candidates, folder, as_json,
+        )  # fmt: skip
+        code = tune_one(request, began_s)
+    if code is not ExitCode.DONE:
+        raise typer.Exit(code)
+
+
+def _networks(names: str) -> tuple[Profile, ...]:
+    listed = [name.strip() for name in names.split(",") if name.strip()]
+    if not 1 <= len(listed) <= NETWORKS_MOST:
+        raise UsageError(f"{len(listed)} networks were named", fix=f"name one to {NETWORKS_MOST}, such as 4g,slow-4g")
+    profiles = tuple(catalog.load_profile(name) for name in listed)
+    if len({profile.name for profile in profiles}) < len(profiles):
+        raise UsageError("a network is named twice", fix="name each once")
+    return profiles
+
+
+def _model(name: str | None, rung: str) -> BrowserModel:
+    """What plays pages like Chromium where Chromium has the last word; else what `simulate` plays them with."""
+    return catalog.load_browser_model(name or ("chromium" if rung == BROWSER else "ideal"))
+
+
+def _is_for_finder(sites: list[str], networks: tuple[Profile, ...], *, wants_all: bool) -> bool:
+    """Whether schemes are to be compared over several places, instead of one page be tuned."""
+    if len(sites) > 1 or (wants_all and len(networks) > 1):
+        return True
+    folder = Path(sites[0])
+    return folder.is_dir() and not any((folder / name).is_file() for name in ("index.html", "page.json"))
+
+
+def _find(
+    sites: list[str],
+    networks: tuple[Profile, ...],
+    schemes: tuple[str, ...],
+    objective: Objective,
+    rung: str | None,
+    budget_s: float,
+    seed: int,
+    model: BrowserModel,
+    folder: Path | None,
+    *,
+    as_json: bool,
+) -> ExitCode:
+    from mixedsched.cli._tune_finder import FinderOptions, find_schemes  # here, as above
+
+    if rung == BROWSER:
+        raise UsageError(
+            "several places are only simulated",
+            why="to load every site under every scheme in a browser takes days",
+            fix="leave --rung out, and have `compare` prove what it says for the sites that matter",
+        )
+    options = FinderOptions(
+        budget_s=budget_s,
+        folder=folder,
+        rung="pipe" if rung == PIPE else "stack",
+        seed=seed,
+        model=model,
+        as_json=as_json,
+    )
+    return find_schemes(sites, networks, schemes, objective.weights, options)
+
+
+def _interrupt(*_: object) -> None:
+    """Stop at once, cleaning up."""
+    raise KeyboardInterrupt

@@ -1,0 +1,92 @@
+"""A calibration on the terminal: agreement over all sites first, then site by site, then the constants."""
+
+from __future__ import annotations
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from mixedsched.browser_model import BrowserModel
+from mixedsched.calibration.agreement import RANKING_ALPHA, TIE_RATIO
+from mixedsched.calibration.result import METRIC_NAMES, STAGES, Calibration, SiteResult, Summary
+
+STAGE_WORDS = {"manifest": "listed", "observed": "seen", "fitted": "fitted", "left_out": "others"}
+_CONSTANTS = ("document_ms_per_kb", "style_ms_per_kb", "script_ms_per_kb", "decode_ms_per_kb", "paint_ms", "ask_ms")
+_LIMITS = ("early_low", "early_medium", "low_per_host", "low_per_page", "finds_at_layout")
+
+
+def render_calibration(found: Calibration) -> RenderableType:
+    """For rich's Console.print. Names of sites cannot do anything to the terminal."""
+    parts: list[RenderableType] = []
+    for metric in METRIC_NAMES:
+        parts.append(_table(found, metric))
+        parts += [Text(line, style="bold") for line in _medians(found, metric)]
+        parts.append(Text())
+    lines = [*_reading(), *_constants(found.model), *(f"note: {_plain(note)}" for note in found.notes)]
+    return Group(*parts, *(Text(line) for line in lines))
+
+
+def _table(found: Calibration, metric: str) -> Table:
+    title = f"{metric.upper()}: rank agreement of stack with the browser (Spearman over schemes)"
+    table = Table(title=title, title_justify="left", box=box.SIMPLE, pad_edge=False)
+    table.add_column("site", overflow="fold", min_width=20)
+    for name in (*STAGE_WORDS.values(), "error", "itself", "spread", "n"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for site in found.sites:
+        table.add_row(*_row(site, metric), style="" if site.ranking[metric].exists else "dim")
+    return table
+
+
+def _row(site: SiteResult, metric: str) -> list[str]:
+    ranking = site.ranking[metric]
+    agreements = [number_words(site.agreement[stage][metric].exact) for stage in STAGES]
+    name = _plain(f"{site.site}, {site.link}") + ("" if ranking.exists else " (no ranking)")
+    error = f"{site.agreement['fitted'][metric].error_pct:.0f} %"
+    spread = f"{ranking.spread_ratio * 100:.0f} %"
+    return [name, *agreements, error, number_words(ranking.reliability), spread, str(site.loads)]
+
+
+def _medians(found: Calibration, metric: str) -> list[str]:
+    return [f"{STAGE_WORDS[stage]:6} median {median_words(found.summary[stage][metric])}" for stage in STAGES]
+
+
+def number_words(value: float | None) -> str:
+    """A correlation, or a dash where there is none."""
+    return "–" if value is None else f"{value:.2f}"
+
+
+def median_words(summary: Summary) -> str:
+    """Median with its interval over sites, and the number of these."""
+    if summary.median is None:
+        return f"– (no site); of all sites {number_words(summary.median_of_all)}"
+    interval = "" if summary.interval is None else f" ({summary.interval.low:.2f} to {summary.interval.high:.2f})"
+    others = f"with ties {number_words(summary.median_with_ties)}; of all {number_words(summary.median_of_all)}"
+    return f"{summary.median:.2f}{interval}, {summary.sites} sites; {others}"
+
+
+def _reading() -> tuple[str, ...]:
+    stages = (
+        "listed: the page of the manifest, ideal browser; seen: as one load showed it; fitted: as loads did, fitted browser; "
+        "others: a browser fitted to all other sites. error: median of fitted. n: loads."
+    )
+    rules = (
+        f"no ranking: schemes do not differ by more than repeats do (F test at {RANKING_ALPHA:.0%}); not in the medians. "
+        f"with ties: values closer than {TIE_RATIO:.1%} count as equal. itself: of the browser with itself."
+    )
+    return stages, rules
+
+
+def _constants(model: BrowserModel) -> tuple[str, ...]:
+    work = ", ".join(f"{name} {getattr(model, name):g}" for name in _CONSTANTS)
+    limits = ", ".join(f"{name} {_limit_words(getattr(model, name))}" for name in _LIMITS)
+    return (f"fitted: {work}", f"limits: {limits}")
+
+
+def _limit_words(value: int | bool | None) -> str:
+    return "none" if value is None else str(value).lower()
+
+
+def _plain(words: str) -> str:
+    """Control characters as escapes."""
+    return "".join(sign if sign.isprintable() else f"\\x{ord(sign):02x}" for sign in words)

@@ -1,0 +1,126 @@
+"""The numbers behind a tuning's sentences: which arm is which, and its effects against whichever baseline is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from mixedsched.experiment.analysis import analyse
+from mixedsched.experiment.comparison import Comparison, Effect
+from mixedsched.metrics import METRICS, Metric, metric_named
+from mixedsched.tuner.result import Estimates, NetworkProof, Role, Scored, Tuning
+
+SEQUENTIAL = "sequential"
+SIMULATED_METRICS = ("fcp_ms", "lcp_ms", "si_ms")
+
+
+def primary_metric(tuning: Tuning) -> Metric:
+    """The metric of most weight, the first one of several: what values are told of."""
+    return (
+        metric_named(max(tuning.objective, key=lambda key: tuning.objective[key])) if tuning.objective else METRICS[0]
+    )
+
+
+def tuned_label(tuning: Tuning) -> str | None:
+    """The arm of the tuned order; None if it was never made one."""
+    return next((item.label for item in tuning.contenders if item.role is Role.TUNED), None)
+
+
+def sequential_label(tuning: Tuning) -> str | None:
+    """The arm of sequential delivery."""
+    baselines = (item for item in tuning.contenders if item.role is Role.BASELINE)
+    return next((item.label for item in baselines if item.candidate.scheme == SEQUENTIAL), None)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the browser said on one network, told against any arm of the proof."""
+
+    tuning: Tuning
+    network: NetworkProof
+
+    @cached_property
+    def arms(self) -> tuple[str, ...]:
+        """Labels of the proof's arms; none if no block of it is complete."""
+        proof = self.network.proof
+        return tuple(arm.label for arm in proof.arms) if proof is not None and proof.complete_blocks else ()
+
+    @cached_property
+    def _told(self) -> dict[str, Comparison]:
+        return {}
+
+    def against(self, baseline: str) -> Comparison | None:
+        """The proof with another arm as baseline: the same loads, so the same blocks."""
+        proof = self.network.proof
+        if proof is None or baseline not in self.arms:
+            return None
+        for ready in (proof, self.network.sequential):
+            if ready is not None and ready.plan.baseline == baseline:
+                return ready
+        if baseline not in self._told:
+            self._told[baseline] = analyse(replace(proof.plan, baseline=baseline), self.network.runs)
+        return self._told[baseline]
+
+    def effect(self, arm: str | None, baseline: str | None, metric: str) -> Effect | None:
+        """An arm against a baseline; the declared one, as the whole family allows, where there is one."""
+        for item in self.network.effects:
+            if (item.arm, item.baseline, item.metric.key) == (arm, baseline, metric):
+                return item
+        comparison = self.against(baseline) if baseline is not None else None
+        if comparison is None or arm is None or arm == baseline:
+            return None
+        found = (item for item in comparison.effects if (item.arm, item.metric.key) == (arm, metric))
+        return next(found, None)
+
+    @cached_property
+    def decision(self) -> Metric:
+        """What decides: the metric of the declared family, which is a weighted one where the objective has several."""
+        declared = [item.metric for item in self.network.effects]
+        primary = primary_metric(self.tuning)
+        return declared[0] if declared and primary not in declared else primary
+
+    def is_declared(self, effect: Effect) -> bool:
+        """Whether it belongs to the family that was declared before the first load of the proof."""
+        return effect in self.network.effects
+
+    def medians(self, metric: str) -> dict[str, float]:
+        """Measured medians by arm of the proof, where there is any."""
+        proof = self.network.proof
+        if proof is None or not self.arms:
+            return {}
+        found = {arm.label: arm.median.get(metric) for arm in proof.arms}
+        return {label: value for label, value in found.items() if value is not None}
+
+
+def metrics_to_tell(evidence: Evidence) -> list[Metric]:
+    """What decides first, then all that a browser measures of the page."""
+    ordered = [evidence.decision, primary_metric(evidence.tuning), *METRICS]
+    return list(dict.fromkeys(metric for metric in ordered if metric.source == "page"))
+
+
+def value_of(estimates: Estimates, metric: str) -> float | None:
+    """A simulated metric by its key; None for what simulation cannot tell."""
+    return getattr(estimates, metric) if metric in SIMULATED_METRICS else None
+
+
+def simulated_change_pct(scored: Scored, baseline: Scored, network: str, metric: str) -> float | None:
+    """What simulation says of a candidate against another one; None where it says nothing."""
+    own, other = (item.by_network.get(network) for item in (scored, baseline))
+    after = value_of(own, metric) if own is not None else None
+    before = value_of(other, metric) if other is not None else None
+    return (after / before - 1) * 100 if after is not None and before else None
+
+
+def simulated_values(tuning: Tuning, network: str, metric: str) -> Mapping[str, float]:
+    """Simulated values by label: all baselines, then the tuned order."""
+    scored = dict(tuning.baselines)
+    if tuning.winner is not None:
+        scored["tuned"] = tuning.winner
+    found = {}
+    for label, item in scored.items():
+        estimates = item.by_network.get(network)
+        value = value_of(estimates, metric) if estimates is not None else None
+        if value is not None:
+            found[label] = value
+    return found

@@ -1,0 +1,217 @@
+"""What a tuning says, in plain words. The same on the terminal and in the report."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from mixedsched.experiment.comparison import Effect
+from mixedsched.metrics import metric_named
+from mixedsched.report._plots import told_change
+from mixedsched.report.tune._evidence import (
+    Evidence,
+    primary_metric,
+    simulated_change_pct,
+    tuned_label,
+    value_of,
+)
+from mixedsched.tuner.candidate import Candidate
+from mixedsched.tuner.result import Dropped, Outcome, Role, Tuning
+from mixedsched.units import format_duration, format_ms
+
+TONES = {
+    Outcome.CONFIRMED: "better",
+    Outcome.UNCONFIRMED: "undecided",
+    Outcome.NOTHING_TO_GAIN: "equivalent",
+    Outcome.SIMULATED: "undecided",
+    Outcome.INTERRUPTED: "undecided",
+}
+CHIPS = {
+    Outcome.CONFIRMED: "▼ confirmed",
+    Outcome.UNCONFIRMED: "? not confirmed",
+    Outcome.NOTHING_TO_GAIN: "= nothing to gain",
+    Outcome.SIMULATED: "~ simulated only",
+    Outcome.INTERRUPTED: "… stopped early",
+}
+ROLES = {
+    Role.BASELINE: "baseline",
+    Role.TUNED: "tuned",
+    Role.HEADERS: "response headers only",
+    Role.HTML: "changed HTML only",
+    Role.LINE: "a single line of HTML",
+}
+
+
+def headline(tuning: Tuning) -> str:
+    """The verdict in a sentence or two: the number, how sure, over what, against what."""
+    best = tuning.best_baseline
+    measured = [text for item in tuning.networks if (text := _measured(Evidence(tuning, item)))]
+    promised = _joined([text for item in tuning.networks if (text := _promised(tuning, item.name))])
+    match tuning.outcome:
+        case Outcome.CONFIRMED:
+            return f"With the tuned order of bytes, {_joined(measured)}."
+        case Outcome.UNCONFIRMED if measured:
+            expected = f" Simulation had promised: {promised}." if promised else ""
+            return f"Not confirmed, so {best} stays. With the tuned order, {_joined(measured)}.{expected}"
+        case Outcome.UNCONFIRMED:
+            expected = f" Simulation promises: {promised}." if promised else ""
+            return f"Not confirmed, so {best} stays: no block of loads is complete.{expected}"
+        case Outcome.NOTHING_TO_GAIN:
+            shown = f" The tuned order was measured all the same: {_joined(measured)}." if measured else ""
+            return f"Nothing to gain over {best}.{shown}"
+        case Outcome.SIMULATED if tuning.winner is not None:
+            return f"In simulation, with the tuned order of bytes: {promised or 'no estimate'}. No browser has confirmed it."
+        case Outcome.SIMULATED:
+            return f"In simulation, nothing that was tried is better than {best}."
+        case Outcome.INTERRUPTED:
+            so_far = f" Best so far, in simulation: {promised}." if promised else ""
+            return f"Stopped before the proof, so {best} stays.{so_far}"
+
+
+def _measured(evidence: Evidence) -> str:
+    """As "the main content appeared 18.2 % sooner than with eps over slow-4g: 2.29 s instead of 2.80 s (...)"."""
+    tuning, metric = evidence.tuning, evidence.decision
+    label, best = tuned_label(tuning), tuning.best_baseline
+    effect = evidence.effect(label, best, metric.key)
+    if effect is None or effect.change is None or label is None:
+        return ""
+    medians = evidence.medians(metric.key)
+    values = ""
+    if label in medians and best in medians:  # a weighted metric has none
+        values = f": {metric.format(medians[label])} instead of {metric.format(medians[best])}"
+    return (
+        f"{metric.event} {directed(effect)} than with {best} over {evidence.network.name}{values} ({_interval(effect)})"
+    )
+
+
+def directed(effect: Effect) -> str:
+    """As "18.2 % sooner"."""
+    assert effect.change is not None
+    size = effect.metric.format_change(effect.change, signed=False)
+    return f"{size} {effect.metric.less if effect.change < 0 else effect.metric.more}"
+
+
+def _interval(effect: Effect) -> str:
+    blocks = f"{effect.blocks} block{'s' if effect.blocks != 1 else ''}"
+    if effect.low is None or effect.high is None:
+        return f"{effect.metric.short}, {blocks}, no interval"
+    tell = effect.metric.format_change
+    confidence = f"{min(95.0, effect.confidence * 100):.3g} %"
+    sure = "p < 0.001" if effect.p_adjusted < 0.001 else f"p = {effect.p_adjusted:.2g}"
+    return f"{effect.metric.short}; {confidence} interval {tell(effect.low)} to {tell(effect.high)}; {blocks}; {sure}"
+
+
+def _promised(tuning: Tuning, network: str) -> str:
+    """As "LCP −18 % against eps over slow-4g, 2.29 s instead of 2.80 s"."""
+    baseline = tuning.baselines.get(tuning.best_baseline)
+    metric = primary_metric(tuning)
+    if tuning.winner is None or baseline is None:
+        return ""
+    change = simulated_change_pct(tuning.winner, baseline, network, metric.key)
+    if change is None:
+        return ""
+    after = value_of(tuning.winner.by_network[network], metric.key)
+    before = value_of(baseline.by_network[network], metric.key)
+    return (
+        f"{metric.short} {expected_pct(change)} against {tuning.best_baseline} over {network}, "
+        f"{metric.format(after)} instead of {metric.format(before)}"
+    )
+
+
+def expected_pct(change: float | None) -> str:
+    """A simulated change in whole per cent: simulation is no finer. A dash where there is none."""
+    if change is None or not math.isfinite(change):
+        return "–"
+    rounded = round(change)
+    return "±0 %" if rounded == 0 else f"{'−' if rounded < 0 else '+'}{abs(rounded)} %"
+
+
+def objective_words(tuning: Tuning) -> str:
+    """As "LCP", "0.7 LCP + 0.3 FCP"."""
+    weights = tuning.objective
+    if len(weights) == 1:
+        return metric_named(next(iter(weights))).short
+    total = sum(weights.values()) or 1.0
+    return " + ".join(f"{weight / total:.2g} {metric_named(key).short}" for key, weight in weights.items())
+
+
+def candidate_words(candidate: Candidate) -> str:
+    """What delivers: the scheme, and the table it looks at."""
+    if candidate.published is not None:
+        return f"{candidate.scheme} with the published table {candidate.published}"
+    if not candidate.uses_mapping:
+        return candidate.scheme
+    if not candidate.cells and not candidate.overrides:
+        return f"{candidate.scheme}, as the browser signals"
+    parts = [f"{len(candidate.cells)} cells"] if candidate.cells else []
+    parts += [f"{len(candidate.overrides)} paths"] if candidate.overrides else []
+    changed = _joined(parts).replace("1 cells", "1 cell").replace("1 paths", "1 path")
+    return f"{candidate.scheme}, {changed} otherwise than the browser signals"
+
+
+def search_line(tuning: Tuning) -> str:
+    """As "1840 candidates in 3120 simulated loads, 95 s: pipe 1600, stack 220, held out 20"."""
+    if not tuning.rungs:
+        return "nothing was searched"
+    tried = sum(item.tried for item in tuning.rungs)
+    loads = sum(item.loads for item in tuning.rungs)
+    seconds = sum(item.seconds for item in tuning.rungs)
+    parts = ", ".join(f"{item.rung} {item.tried}" for item in tuning.rungs)
+    return f"{tried} candidates in {loads} simulated loads, {format_duration(seconds)}: {parts}"
+
+
+def time_line(tuning: Tuning) -> str:
+    """How long it took."""
+    return f"{format_duration(tuning.spent_s)} of {format_duration(tuning.budget_s)}"
+
+
+def dropped_line(item: Dropped) -> str:
+    """Who left the race, when and why."""
+    blocks = f"{item.after} block{'s' if item.after != 1 else ''}"
+    sure = "p < 0.001" if item.p < 0.001 else f"p = {item.p:.2g}"
+    return f"{item.label} left after {blocks}: {item.change_pct:+.1f} % against {item.leader} ({sure})".replace(
+        "-", "−"
+    )
+
+
+def kept_lines(tuning: Tuning) -> list[str]:
+    """How much of the gain remains on servers that only follow headers, or pages with other tags."""
+    lines = []
+    for role, by_network in tuning.kept_pct.items():
+        for network, share in by_network.items():
+            low, high = tuning.kept_range_pct.get(role, {}).get(network, (math.nan, math.nan))
+            interval = f" (95 % interval {_whole(low)} to {_whole(high)} %)" if low <= high else ""
+            lines.append(
+                f"With plain eps and {ROLES[role]}, {_whole(share)} % of the gain remain over {network}{interval}."
+            )
+    return lines
+
+
+def _whole(value: float) -> str:
+    return f"{value:.0f}".replace("-", "−")
+
+
+def bound_line(evidence: Evidence) -> str:
+    """How near the tuned order, or else the best baseline, is to what the network allows."""
+    metric = primary_metric(evidence.tuning)
+    bound = value_of(evidence.network.bound, metric.key)
+    if not bound:
+        return ""
+    return (
+        f"With nothing on the link but what the largest paint waits for, {metric.short} would be {format_ms(bound)} over "
+        f"{evidence.network.name}: no order of bytes is faster, says the simulation. A browser adds its own work to that."
+    )
+
+
+def effect_words(effect: Effect | None) -> str:
+    """As "−18.2 % (−22.0 % to −14.3 %)"."""
+    return "not measured" if effect is None else told_change(effect)
+
+
+def effect_by_network(effects: Sequence[tuple[str, float]]) -> str:
+    """As "slow-4g +12 %, 4g +3 %"."""
+    return ", ".join(f"{name} {expected_pct(change)}" for name, change in effects)
+
+
+def _joined(parts: Sequence[str]) -> str:
+    return "; ".join(parts) if any("," in part or ":" in part for part in parts) else " and ".join(parts)

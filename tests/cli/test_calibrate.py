@@ -1,0 +1,161 @@
+"""What `calibrate` refuses, and what it makes of folders of earlier results."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from mixedsched import catalog
+from mixedsched.browser_model_file import parse_browser_model
+from mixedsched.cli import calibrate
+from mixedsched.cli._calibration_loads import table_digest
+from mixedsched.cli._runs import database_url
+from mixedsched.cli._sites import open_site, site_digest
+from mixedsched.errors import MixedschedError
+from mixedsched.experiment.engine import run_record
+from mixedsched.experiment.model import Arm, Plan, Run, RunStatus
+from mixedsched.experiment.plan import make_plan
+from mixedsched.store import Store
+
+SCHEMES = ("sequential", "stock", "eps")
+LINK = catalog.load_profile("slow-4g")
+app = typer.Typer()
+calibrate.register(app)
+
+
+def refusal(*arguments: str) -> MixedschedError:
+    result = CliRunner().invoke(app, list(arguments))
+    assert isinstance(result.exception, MixedschedError), result.output
+    assert result.stdout == ""
+    return result.exception
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sites") / "tiny"
+    folder.mkdir()
+    (folder / "index.html").write_text(
+        '<!DOCTYPE html><title>t</title><script src="a.js"></script><img src="b.png"><p>hello'
+    )
+    (folder / "a.js").write_text("//" + "a" * 30_000)
+    (folder / "b.png").write_bytes(b"\x89PNG" + b"b" * 40_000)
+    return folder
+
+
+def stored(site: Path, folder: Path, lcp_ms: dict[str, float], **changes: Any) -> Path:
+    """A folder as `compare` leaves it, with two loads a scheme. changes: of the plan."""
+    opened = open_site(str(site))
+    plan = make_plan(
+        site=opened.name, site_digest=site_digest(opened), link="slow-4g", link_facts=LINK.facts(), form_factor="mobile",
+        arms=[Arm(name, name, None, table_digest(name)) for name in lcp_ms], baseline="sequential", primary=("lcp_ms",),
+        seed=1, blocks=2,
+    )  # fmt: skip
+    plan = Plan.from_dict({**plan.to_dict(), **changes})
+    folder.mkdir()
+    facts = {"site_argument": str(site), "machine": {"cores": 2}, "versions": {"chromium": "156", "code": "earlier"}}
+    with Store(database_url(folder)) as store:
+        store.save_plan(plan.digest, plan.to_dict(), facts)
+        for block in (1, 2):
+            for name, value in lcp_ms.items():
+                run = made_up_run(opened.url, name, block, value * (1 + block / 100))
+                store.add_run(plan.digest, block, 1, name, run_record(run))
+    return folder
+
+
+def made_up_run(url: str, arm: str, block: int, lcp_ms: float) -> Run:
+    requests = [
+        {"url": url + path, "resource_type": kind, "priority": "High", "transfer_bytes": 10, "start_ms": at, "request_ms": at,
+         "end_ms": at + 300.0, "finished": True}
+        for path, kind, at in (("", "Document", 0.0), ("a.js", "Script", 320.0), ("b.png", "Image", 321.0))
+    ]  # fmt: skip
+    metrics = {"fcp_ms": lcp_ms * 0.8, "lcp_ms": lcp_ms}
+    return Run(block, 1, arm, 0, RunStatus.OK, page_load={"metrics": metrics, "requests": requests, "observed": {}})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "exit_code", "said"),
+    [
+        (("--schemes", "eps,stock"), 2, "2 schemes have no ranking to speak of"),
+        (("--schemes", "eps,stock,magic"), 2, "magic"),
+        (("--link", "nowhere"), 3, "no network profile 'nowhere'"),
+        (("nosuchsite",), 3, "there is no site 'nosuchsite'"),
+        (("--form-factor", "watch"), 2, "no form factor 'watch'"),
+        (("--store", "model.json"), 2, "model.json cannot be a browser model"),
+        (("agency", "--from", "x"), 2, "sites are named beside --from"),
+    ],
+)
+def test_bad_options_are_refused(arguments: tuple[str, ...], exit_code: int, said: str, tmp_path: Path) -> None:
+    error = refusal(*arguments, "--out", str(tmp_path / "out"))
+    assert error.exit_code == exit_code
+    assert said in error.what
+
+
+def test_a_folder_without_results_is_told(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    error = refusal("--from", str(tmp_path / "empty"), "--out", str(tmp_path / "out"))
+    assert (error.exit_code, error.what) == (3, "there are no loads to compare with")
+    assert f"{tmp_path / 'empty'} holds no results" in error.why
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"site_digest": "other"}, "has changed since"),
+        ({"link_facts": {}}, "the network slow-4g has changed since"),
+        ({"link": "nowhere"}, "there is no network profile 'nowhere'"),
+    ],
+)
+def test_loads_of_another_site_or_network_are_left_out(
+    changes: dict[str, Any], why: str, site: Path, tmp_path: Path
+) -> None:
+    folder = stored(site, tmp_path / "results", dict.fromkeys(SCHEMES, 900.0), **changes)
+    assert why in refusal("--from", str(folder), "--out", str(tmp_path / "out")).why
+
+
+def test_loads_under_too_few_schemes_are_left_out(site: Path, tmp_path: Path) -> None:
+    folder = stored(site, tmp_path / "results", {"sequential": 900.0, "eps": 950.0})
+    assert (
+        "only 2 schemes have a load that counts" in refusal("--from", str(folder), "--out", str(tmp_path / "out")).why
+    )
+
+
+def test_earlier_results_become_agreement_constants_and_files(site: Path, tmp_path: Path) -> None:
+    folder = stored(site, tmp_path / "results", {"sequential": 900.0, "stock": 1300.0, "eps": 1000.0})
+    before = sorted(file.name for file in folder.iterdir())
+    arguments = [
+        "--from",
+        str(folder),
+        "--no-grid",
+        "--out",
+        str(tmp_path / "out"),
+        "--store",
+        str(tmp_path / "mine.toml"),
+    ]
+    result = CliRunner().invoke(app, [*arguments, "--json"])
+    assert result.exit_code == 0, result.output
+    facts = json.loads(result.stdout)
+    assert [(item["site"], item["link"], item["loads"]) for item in facts["sites"]] == [("tiny", "slow-4g", 6)]
+    assert facts["sites"][0]["measured_ms"]["lcp"]["stock"] == pytest.approx(1300 * 1.015)
+    assert any("another version of the source (earlier)" in note for note in facts["notes"])
+    stored_facts = json.loads((tmp_path / "out" / "calibration.json").read_text())
+    assert stored_facts["summary"] == facts["summary"]
+    model = parse_browser_model((tmp_path / "mine.toml").read_text(), "mine.toml")
+    assert (model.name, model.early_low) == ("mine", 2)
+    assert (tmp_path / "out" / "calibration.svg").read_text().startswith("<?xml")
+    assert sorted(file.name for file in folder.iterdir()) == before  # nothing is written where others may be writing
+    played = (tmp_path / "out" / "simulated.jsonl").read_bytes()
+
+    again = CliRunner().invoke(app, arguments)  # the same for people, with nothing played again
+    assert again.exit_code == 0, again.output
+    assert "fitted median" in " ".join(again.stdout.split())
+    assert (tmp_path / "out" / "simulated.jsonl").read_bytes() == played
+
+
+def test_help_has_an_example() -> None:
+    told = " ".join(CliRunner().invoke(app, ["--help"]).output.split())
+    assert "Example: mixedsched calibrate agency argon --link slow-4g" in told

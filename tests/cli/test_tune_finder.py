@@ -1,0 +1,141 @@
+"""The scheme finder as a command: every place is played, stored, told; what the time did not allow is told, too."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mixedsched import catalog
+from mixedsched.cli import _tune_finder
+from mixedsched.cli._load_progress import LoadProgress
+from mixedsched.cli._tune_finder import FinderOptions, find_schemes, named_pages
+from mixedsched.errors import ExitCode, MixedschedError, UsageError
+from mixedsched.store import Store
+from tests.report.made_up_tuning import PAGE
+
+LCP = {"lcp_ms": 1.0}
+SCHEMES = ("sequential", "stock", "mixed:high_media=N")
+
+
+@pytest.fixture
+def sites(tmp_path: Path) -> list[str]:
+    """Two page files: the shop, and one whose hero is small."""
+    files = []
+    for name, hero_bytes in (("big", 90_000), ("small", 4_000)):
+        resources = [dict(item) for item in PAGE["resources"]]  # type: ignore[attr-defined]
+        resources[-1]["body_bytes"] = hero_bytes
+        file = tmp_path / f"{name}.json"
+        file.write_text(json.dumps({**PAGE, "name": name, "resources": resources}), encoding="utf-8")
+        files.append(str(file))
+    return files
+
+
+def run(
+    capsys: pytest.CaptureFixture[str], sites: Sequence[str], networks: Sequence[str], folder: Path, **changes: Any
+) -> tuple[ExitCode, dict[str, Any]]:
+    options = FinderOptions(**{"folder": folder, "seeds": 2, "as_json": True, **changes})
+    code = find_schemes(sites, [catalog.load_profile(name) for name in networks], SCHEMES, LCP, options)
+    return code, json.loads(capsys.readouterr().out)
+
+
+def stored(folder: Path) -> int:
+    with Store(f"sqlite:///{folder / 'results.sqlite'}") as store:
+        return sum(len(store.runs(item.digest)) for item in store.experiments())
+
+
+def test_every_place_is_played_under_every_scheme_and_told_in_three_forms(
+    sites: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "found"
+    code, facts = run(capsys, sites, ["cable", "sander-loss2"], folder)
+    assert code is ExitCode.DONE
+    assert [(item["site"], item["network"], item["seeds"]) for item in facts["matrix"]] == [
+        ("big", "cable", 1), ("big", "sander-loss2", 2), ("small", "cable", 1), ("small", "sander-loss2", 2),
+    ]  # fmt: skip
+    assert {item["scheme"] for item in facts["regrets"]} == set(SCHEMES)
+    assert facts["best_mean"]["scheme"] in SCHEMES
+    assert json.loads((folder / "finder.json").read_text(encoding="utf-8")) == facts
+    assert "Regret over sander-loss2" in (folder / "finder.html").read_text(encoding="utf-8")
+    assert stored(folder) == 18
+
+    _, again = run(capsys, sites, ["cable", "sander-loss2"], folder, budget_s=0.0)  # no time for any load
+    assert again["matrix"] == facts["matrix"]
+    assert stored(folder) == 18
+
+
+def test_a_short_time_costs_seeds_before_places_and_is_told(
+    sites: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = iter([False, False, False])  # three lots of four loads: both places under three schemes, and as much again
+    monkeypatch.setattr(_tune_finder, "_is_over", lambda _: next(asked, True))
+    monkeypatch.setattr("mixedsched.cli._finder_loads.GROWTH", 1.0)
+    monkeypatch.setattr("mixedsched.cli._finder_loads.LOT_S", 0.0)
+    code, facts = run(capsys, sites, ["sander-loss2"], tmp_path / "short", seeds=3)
+    assert code is ExitCode.DONE
+    assert [item["seeds"] for item in facts["matrix"]] == [2, 2]
+    assert "2 of 2 places have fewer seeds than the 3 planned" in facts["notes"][0]
+
+
+def test_no_time_for_a_single_place_is_an_error_that_says_what_to_do(sites: list[str], tmp_path: Path) -> None:
+    options = FinderOptions(folder=tmp_path / "none", budget_s=0.0)
+    with pytest.raises(MixedschedError, match="too little for a single place") as caught:
+        find_schemes(sites, [catalog.load_profile("cable")], SCHEMES, LCP, options)
+    assert "--budget" in caught.value.fix
+
+
+def test_interrupted_it_tells_what_is_known_and_goes_on_later(
+    sites: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    advance, seen = LoadProgress.advance, []
+
+    def interrupted(self: LoadProgress) -> None:
+        seen.append(1)
+        if len(seen) == 4:
+            raise KeyboardInterrupt
+        advance(self)
+
+    folder = tmp_path / "stopped"
+    with monkeypatch.context() as patched:
+        patched.setattr(LoadProgress, "advance", interrupted)
+        code, facts = run(capsys, sites, ["cable"], folder, rung="pipe")
+    assert code is ExitCode.INTERRUPTED
+    assert facts["left_out"] == [{"site": "small", "network": "cable"}]
+    assert facts["notes"][-1].startswith("Stopped early")
+    code, facts = run(capsys, sites, ["cable"], folder, rung="pipe")
+    assert code is ExitCode.DONE
+    assert len(facts["matrix"]) == 2
+
+
+def test_pages_are_named_and_doubles_refused(sites: list[str]) -> None:
+    assert list(named_pages(sites)) == ["big", "small"]
+    assert list(named_pages([str(Path(sites[0]).parent)])) == ["big", "small"]
+    with pytest.raises(UsageError, match="named twice"):
+        named_pages([sites[0], sites[0]])
+
+
+def test_a_page_on_a_network_has_the_same_name_in_every_process(sites: list[str]) -> None:
+    """Else nothing that is stored would be found again."""
+    program = (
+        "import sys; from mixedsched import catalog; from mixedsched.cli._finder_loads import scene_code; "
+        "from mixedsched.cli._pages import read_pages; from mixedsched.tuner.scene import Scene; "
+        "print(scene_code(Scene(read_pages(sys.argv[1:])[0], catalog.load_profile('cable'))))"
+    )
+    codes = [
+        subprocess.run(
+            [sys.executable, "-c", program, sites[0]],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+            text=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    ]
+    assert len(codes[0]) > 10
+    assert codes[0] == codes[1] == codes[2]
