@@ -2,7 +2,7 @@
 
 BIN := .venv/bin
 
-.PHONY: help setup lab demo test check bench sites networks interop fuzz clean
+.PHONY: help setup lab demo test check bench sites networks tuned interop fuzz clean
 
 help:
 	@echo "make demo    compare mixed with sequential delivery of a real page; leaves a report in runs/"
@@ -10,8 +10,9 @@ help:
 	@echo "make check   format, lint, types, import layers, tests"
 	@echo "make bench   benchmarks"
 	@echo "make sites   fetches and builds all bundled sites, about 100 MB to download"
-	@echo "make lab     also installs what the kernel's links and the router VM need: iproute2, QEMU"
+	@echo "make lab     also what the kernel's links, the router VM and tests of shipped files need: iproute2, QEMU, four web servers"
 	@echo "make networks  measures all emulated networks against what they should do; takes an hour, writes docs/networks.md"
+	@echo "make tuned   tunes all bundled sites over two networks; hours, goes on where it stopped, writes results/tuned/"
 	@echo "make interop other people's HTTP/3 clients against the server; writes docs/interop.md"
 	@echo "make fuzz    hostile clients against the server, for ten minutes"
 	@echo "make clean   remove what was built and installed here; results in runs/ stay"
@@ -24,7 +25,8 @@ demo: setup
 
 test: setup
 	cd lighthouse-runner && npm test --silent
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n auto -m "not alone"
+	$(BIN)/python -m pytest -q -m alone
 
 check: setup
 	$(BIN)/ruff format --check .
@@ -42,6 +44,9 @@ sites: setup
 networks: lab
 	$(BIN)/python -m benchmarks.networks --again --rounds 1
 	$(BIN)/python -m benchmarks.backends
+
+tuned: sites
+	$(BIN)/python -m benchmarks.tuned
 
 bench: setup
 	$(BIN)/python -m benchmarks
