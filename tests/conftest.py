@@ -6,6 +6,7 @@ Tests that go by the real clock (browser, server, emulated networks) are marked 
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,10 @@ settings.register_profile(
     "thorough", settings.get_profile("quick"), max_examples=2000, stateful_step_count=80, derandomize=False
 )
 settings.load_profile("quick")
+
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    # So it is for jobs in a shell's background, and would be for all that tests start, and then interrupt.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _HERE = Path(__file__).parent
 _BY_THE_CLOCK = ("browser/", "emulator/", "cli/test_lab", "cli/test_record", "test_end_to_end")

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from mixedsched.experiment.comparison import ArmSummary, BlockChoice, Comparison, Effect
@@ -23,6 +21,7 @@ from mixedsched.report._health import health_rows
 from mixedsched.report._lcp import lcp_elements
 from mixedsched.report._misses import miss_lines
 from mixedsched.report._page_pair import PagePair, page_pair
+from mixedsched.report._templates import template
 from mixedsched.report._waterfall import KIND_LEGEND
 
 # Frames are nearly all of a report's size. What the median pair leaves of this is there for the worst pair.
@@ -43,17 +42,9 @@ def write_report(comparison: Comparison, runs: Sequence[Run], facts: Mapping[str
 
 def render_report(comparison: Comparison, runs: Sequence[Run], facts: Mapping[str, Any]) -> str:
     """The report as text. The same input gives the same text."""
-    environment = Environment(
-        loader=PackageLoader("mixedsched.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["unbroken"] = _unbroken
     median_film, worst_film, store = _films(comparison, runs)
     headline_effects = [effect for effect in comparison.effects if effect.metric is comparison.headline_metric]
-    return environment.get_template("report.html.j2").render(
+    return template("report.html.j2").render(
         comparison=comparison,
         plan=comparison.plan,
         primary_names=", ".join(metric_named(name).short for name in comparison.plan.primary),
@@ -79,11 +70,6 @@ def render_report(comparison: Comparison, runs: Sequence[Run], facts: Mapping[st
         fact_tables=_fact_tables(facts),
         block_rows=_block_rows(comparison),
     )
-
-
-def _unbroken(text: str) -> str:
-    """Numbers keep their unit on the same line."""
-    return re.sub(r"(\d) (%|ms\b|s\b|[kMG]?B\b)", "\\1\N{NO-BREAK SPACE}\\2", text)
 
 
 @dataclass(frozen=True, slots=True)

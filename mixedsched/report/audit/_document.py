@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from mixedsched.audit.change import Change
@@ -20,6 +18,7 @@ from mixedsched.experiment.model import Run
 from mixedsched.metrics import METRICS
 from mixedsched.report._facts import fact_rows, network_rows
 from mixedsched.report._filmstrip import Filmstrip, filmstrip, frame_store
+from mixedsched.report._templates import template
 from mixedsched.report._waterfall import KIND_LEGEND
 from mixedsched.report._words import SYMBOLS
 from mixedsched.report.audit import _words
@@ -56,17 +55,9 @@ class NetworkView:
 
 def render_html(audit: Audit) -> str:
     """The report as text. The same audit gives the same text."""
-    environment = Environment(
-        loader=PackageLoader("mixedsched.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["unbroken"] = _unbroken
     views = [_network_view(item, audit) for item in audit.networks]
     films = [frame for view in views if view.film is not None for frame in view.film.frames]
-    return environment.get_template("audit.html.j2").render(
+    return template("audit.html.j2").render(
         audit=audit,
         is_advice=audit.outcome is Outcome.IMPROVABLE,
         tone=_words.TONES[audit.outcome],
@@ -88,11 +79,6 @@ def render_html(audit: Audit) -> str:
         time_line=_words.time_line(audit),
         fact_tables=[(name, fact_rows(value)) for name, value in audit.facts.items() if isinstance(value, Mapping)],
     )
-
-
-def _unbroken(text: str) -> str:
-    """Numbers keep their unit on the same line."""
-    return re.sub(r"(\d) (%|ms\b|s\b|[kMG]?B\b)", "\\1\N{NO-BREAK SPACE}\\2", text)
 
 
 def _change_view(change: Change, audit: Audit) -> ChangeView:

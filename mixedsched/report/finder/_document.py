@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from mixedsched.report._facts import fact_rows
+from mixedsched.report._templates import template
 from mixedsched.report.finder import _words
 from mixedsched.schedulers import SCHEMES
 from mixedsched.tuner.finder import Finding, Place, Regret, Standing
@@ -54,15 +52,7 @@ class RegretRow:
 
 def render_html(finding: Finding, notes: Sequence[str], facts: Mapping[str, Any]) -> str:
     """The report as text. The same finding gives the same text."""
-    environment = Environment(
-        loader=PackageLoader("mixedsched.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["unbroken"] = _unbroken
-    return environment.get_template("finder.html.j2").render(
+    return template("finder.html.j2").render(
         finding=finding,
         objective=_words.objective_words(finding.objective),
         headlines=_words.headlines(finding),
@@ -78,11 +68,6 @@ def render_html(finding: Finding, notes: Sequence[str], facts: Mapping[str, Any]
         command=str(facts.get("command") or ""),
         fact_tables=[(name, fact_rows(value)) for name, value in facts.items() if isinstance(value, Mapping)],
     )
-
-
-def _unbroken(text: str) -> str:
-    """Numbers keep their unit on the same line."""
-    return re.sub(r"(\d) (%|ms\b|s\b|[kMG]?B\b)", "\\1\N{NO-BREAK SPACE}\\2", text)
 
 
 def _places(finding: Finding, site: str) -> list[Place | None]:

@@ -6,11 +6,11 @@ import textwrap
 from collections.abc import Sequence
 from importlib import resources
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from mixedsched.profile import Profile
 from mixedsched.report._svg import drawing, element, text
+from mixedsched.report._templates import template
 from mixedsched.report.networks._picture import COLUMN_WIDTH, picture_of
 
 _MARGIN, _GAP = 24.0, 40.0
@@ -19,15 +19,8 @@ _CHARACTERS = 170  # that fit on a line
 
 
 def render_html(profiles: Sequence[Profile], seed: int) -> str:
-    environment = Environment(
-        loader=PackageLoader("mixedsched.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     pictures = [(profile, _inline(profile, seed)) for profile in profiles]
-    return environment.get_template("networks.html.j2").render(pictures=pictures, seed=seed, title=_title(profiles))
+    return template("networks.html.j2").render(pictures=pictures, seed=seed, title=_title(profiles))
 
 
 def render_svg(profiles: Sequence[Profile], seed: int) -> str:

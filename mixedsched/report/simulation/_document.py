@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
+from mixedsched.report._templates import template
 from mixedsched.report.simulation._loads import CHOSEN_NAMES, factor_text
 from mixedsched.report.simulation._sections import Sections, colour_rules, kind_class
 from mixedsched.report.simulation._tables import means_by_arm
@@ -12,15 +11,7 @@ from mixedsched.units import format_bytes, format_ms
 
 def render_html(sections: Sections) -> str:
     """The page as text."""
-    environment = Environment(
-        loader=PackageLoader("mixedsched.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(ms=format_ms, size=format_bytes, factor=factor_text)
-    return environment.get_template("simulation.html.j2").render(
+    return template("simulation.html.j2", ms=format_ms, size=format_bytes, factor=factor_text).render(
         sections=sections,
         colour_rules=colour_rules(sections),
         kind_class=kind_class,

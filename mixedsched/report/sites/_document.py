@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from mixedsched.page import Resource
+from mixedsched.report._templates import template
 from mixedsched.report.sites._picture import DEEPEST, icicle, left_out, sign_of
 from mixedsched.report.sites._structure import Structure, Sum, found_text, is_above_fold, largest, priority_sums, sums
 from mixedsched.request import ChromiumPriority, Flag
@@ -32,16 +31,9 @@ class _Line:
 
 
 def render_html(described: Described) -> str:
-    environment = Environment(
-        loader=PackageLoader("mixedsched.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     items = described.page.resources
     site = described.site
-    return environment.get_template("site.html.j2").render(
+    return template("site.html.j2").render(
         name=described.page.name,
         facts=described.facts,
         counted=f"{len(items)} resources, {format_bytes(sum(item.body_bytes for item in items))}",

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from mixedsched.experiment.comparison import Effect
@@ -16,6 +14,7 @@ from mixedsched.metrics import Metric
 from mixedsched.report import _plots
 from mixedsched.report._facts import fact_rows, network_rows
 from mixedsched.report._filmstrip import Filmstrip, filmstrip, frame_store
+from mixedsched.report._templates import template
 from mixedsched.report._waterfall import KIND_LEGEND
 from mixedsched.report._words import SYMBOLS
 from mixedsched.report.tune import _words
@@ -78,18 +77,10 @@ class NetworkView:
 
 def render_html(tuning: Tuning, shipped: Sequence[Shipped] = ()) -> str:
     """The report as text. The same tuning gives the same text."""
-    environment = Environment(
-        loader=PackageLoader("mixedsched.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["unbroken"] = _unbroken
     views = [_network_view(Evidence(tuning, item)) for item in tuning.networks]
     films = [frame for view in views if view.film is not None for frame in view.film.frames]
     domain = curve_domain(tuning.rungs)
-    return environment.get_template("tune.html.j2").render(
+    return template("tune.html.j2").render(
         tuning=tuning,
         tone=_words.TONES[tuning.outcome],
         chip=_words.CHIPS[tuning.outcome],
@@ -115,11 +106,6 @@ def render_html(tuning: Tuning, shipped: Sequence[Shipped] = ()) -> str:
         command=str(tuning.facts.get("command") or ""),
         fact_tables=[(name, fact_rows(value)) for name, value in tuning.facts.items() if isinstance(value, Mapping)],
     )
-
-
-def _unbroken(text: str) -> str:
-    """Numbers keep their unit on the same line."""
-    return re.sub(r"(\d) (%|ms\b|s\b|[kMG]?B\b)", "\\1\N{NO-BREAK SPACE}\\2", text)
 
 
 def _network_view(evidence: Evidence) -> NetworkView:
