@@ -11,14 +11,13 @@ from typing import Any, Self
 
 from pydantic import ValidationError
 
+from mixedsched.browser._kept_worker import KeptWorker
 from mixedsched.browser._observed import observation_of
 from mixedsched.browser._observed._told import Told
-from mixedsched.browser.find import find_chromium, find_node, find_package
 from mixedsched.browser.netlog import read_traffic
 from mixedsched.browser.observation import Observation, ObservationJob
 from mixedsched.browser.pageload import PageLoadFailed
-from mixedsched.browser.profiles import make_profile_dir, remove_profile_dir, sweep_profile_dirs
-from mixedsched.browser.worker import Worker
+from mixedsched.browser.profiles import make_profile_dir, remove_profile_dir
 from mixedsched.errors import InputError
 
 # Beyond the page's own time: starting the browser, asking the page, ending the browser, sending the answer.
@@ -37,25 +36,20 @@ class Observer:
     def __init__(
         self, package_dir: Path | None = None, *, temp_dir: Path | None = None, prefix: Sequence[str] = ()
     ) -> None:
-        self._package_dir = package_dir
         self._temp_dir = temp_dir
-        self._prefix = tuple(prefix)
-        self._parts: tuple[Path, Path, Path] | None = None
-        self._worker: Worker | None = None
+        self._kept = KeptWorker(package_dir, temp_dir, prefix)
         self._lock = asyncio.Lock()
         self._is_asking = False
         self._is_stopped = False  # before the worker was asked
 
     async def __aenter__(self) -> Self:
-        self._parts = (find_node(), find_package(self._package_dir), find_chromium())
-        sweep_profile_dirs(self._temp_dir)
+        self._kept.open()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._discard()
-        self._parts = None
+        await self._kept.close()
 
     async def observe(self, job: ObservationJob) -> Observation:
         """Load a page once in a fresh browser and watch it.
@@ -82,11 +76,11 @@ class Observer:
         as "interrupted". If it has not begun, or nothing came, it raises PageLoadFailed navigation:INTERRUPTED.
         """
         self._is_stopped = True
-        if self._is_asking and self._worker is not None and self._worker.is_alive:
-            self._worker.tell({"op": "stop"})
+        if self._is_asking and self._kept.worker is not None:
+            self._kept.worker.tell({"op": "stop"})
 
     async def _ask(self, message: dict[str, Any], limit_s: float) -> dict[str, Any]:
-        worker = await self._living_worker()
+        worker = await self._kept.living()
         if self._is_stopped:
             raise PageLoadFailed("navigation:INTERRUPTED", "it was interrupted before it began")
         self._is_asking = True
@@ -94,26 +88,13 @@ class Observer:
             return await worker.ask(message, limit_s)
         except PageLoadFailed as error:
             if not error.reason.startswith("navigation:"):
-                await self._discard()
+                await self._kept.discard()
             raise
         except BaseException:
-            await self._discard()
+            await self._kept.discard()
             raise
         finally:
             self._is_asking = False
-
-    async def _living_worker(self) -> Worker:
-        assert self._parts is not None, "the observer is used outside its `async with` block"
-        if self._worker is not None and not self._worker.is_alive:
-            await self._discard()
-        if self._worker is None:
-            self._worker = await Worker.start(*self._parts, self._prefix)
-        return self._worker
-
-    async def _discard(self) -> None:
-        worker, self._worker = self._worker, None
-        if worker is not None:
-            await worker.close()
 
 
 def _limit_s(job: ObservationJob) -> float:

@@ -8,10 +8,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from mixedsched.browser.find import find_chromium, find_node, find_package
+from mixedsched.browser._kept_worker import KeptWorker
 from mixedsched.browser.pageload import PageLoad, PageLoadFailed, PageLoadJob, Versions
-from mixedsched.browser.profiles import make_profile_dir, remove_profile_dir, sweep_profile_dirs
-from mixedsched.browser.worker import Worker
+from mixedsched.browser.profiles import make_profile_dir, remove_profile_dir
 from mixedsched.errors import InputError
 
 # Beyond the job's own limit: ending the browser, and sending the answer.
@@ -32,31 +31,24 @@ class LighthouseRunner:
     def __init__(
         self, package_dir: Path | None = None, *, temp_dir: Path | None = None, prefix: Sequence[str] = ()
     ) -> None:
-        self._package_dir = package_dir
         self._temp_dir = temp_dir
-        self._prefix = tuple(prefix)
-        self._parts: tuple[Path, Path, Path] | None = None
-        self._worker: Worker | None = None
+        self._kept = KeptWorker(package_dir, temp_dir, prefix)
         self._lock = asyncio.Lock()
 
     async def __aenter__(self) -> Self:
-        self._parts = (find_node(), find_package(self._package_dir), find_chromium())
-        sweep_profile_dirs(self._temp_dir)
-        await self._living_worker()
+        self._kept.open()
+        await self._kept.living()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._worker is not None:
-            await self._worker.close()
-            self._worker = None
-        self._parts = None
+        await self._kept.close()
 
     @property
     def worker_pid(self) -> int | None:
         """Process id of the present worker; None while there is none."""
-        return self._worker.pid if self._worker is not None and self._worker.is_alive else None
+        return self._kept.worker.pid if self._kept.worker is not None else None
 
     async def versions(self) -> Versions:
         """Of Lighthouse, Chromium and Node. Raises PageLoadFailed."""
@@ -83,25 +75,12 @@ class LighthouseRunner:
             raise PageLoadFailed("bad_answer", str(error)) from error
 
     async def _ask(self, message: dict[str, Any], limit_s: float) -> dict[str, Any]:
-        worker = await self._living_worker()
+        worker = await self._kept.living()
         try:
             return await worker.ask(message, limit_s)
         except BaseException as error:
             # Failed or cancelled: failures are rare, a new worker costs a second, and nothing of this load reaches the next.
             # A load that only lacked quiet went well, though: some pages always do.
             if not (isinstance(error, PageLoadFailed) and error.needs_own_waits):
-                await self._discard()
+                await self._kept.discard()
             raise
-
-    async def _living_worker(self) -> Worker:
-        assert self._parts is not None, "the runner is used outside its `async with` block"
-        if self._worker is not None and not self._worker.is_alive:
-            await self._discard()
-        if self._worker is None:
-            self._worker = await Worker.start(*self._parts, self._prefix)
-        return self._worker
-
-    async def _discard(self) -> None:
-        worker, self._worker = self._worker, None
-        if worker is not None:
-            await worker.close()

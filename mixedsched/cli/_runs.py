@@ -25,6 +25,7 @@ from mixedsched.store import Store
 DATABASE_NAME = "results.sqlite"
 REPORT_NAME = "report.html"
 LOCK_NAME = "lock"
+_NAME_SIGNS_MOST = 80
 
 
 def database_url(folder: Path) -> str:
@@ -76,9 +77,15 @@ def conclude(folder: Path) -> tuple[Comparison, list[Run]]:
 
 
 def default_folder(plan: Plan) -> Path:
-    """Where results go unless told otherwise: a folder for each experiment and version of this program."""
-    versions = hashlib.sha256(json.dumps(own_versions(), sort_keys=True).encode()).hexdigest()[:6]
-    return Path("runs") / f"{plan.site.replace('/', '-')}-{plan.link}-{plan.digest[:8]}-{versions}"
+    """Where the results of a comparison go unless told otherwise."""
+    return folder_of(f"{plan.site}-{plan.link}", plan.digest, own_versions())
+
+
+def folder_of(name: str, digest: str, versions: Mapping[str, str]) -> Path:
+    """A folder for each piece of work and version of this program. name: what people know it by. digest: of what is wanted."""
+    readable = "".join(sign if sign.isalnum() or sign in "-_." else "-" for sign in name)[:_NAME_SIGNS_MOST]
+    version_digest = hashlib.sha256(json.dumps(dict(versions), sort_keys=True).encode()).hexdigest()
+    return Path("runs") / f"{readable}-{digest[:8]}-{version_digest[:6]}"
 
 
 def own_versions() -> dict[str, str]:

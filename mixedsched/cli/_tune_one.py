@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 import shlex
 import sys
@@ -17,7 +16,7 @@ from mixedsched.browser_model import BrowserModel
 from mixedsched.cli._console import err, out, shown
 from mixedsched.cli._output import say_json
 from mixedsched.cli._progress import RunProgress
-from mixedsched.cli._runs import own_versions, owned
+from mixedsched.cli._runs import folder_of, own_versions, owned
 from mixedsched.cli._simulation_options import processors
 from mixedsched.cli._tune_page import Subject, as_site, subject_of
 from mixedsched.cli._tune_progress import SearchProgress
@@ -112,9 +111,7 @@ def _job(request: Request, subject: Subject) -> Job:
     )
     if request.folder is not None:
         return job
-    versions = hashlib.sha256(json.dumps(dict(job.versions), sort_keys=True).encode()).hexdigest()[:6]
-    name = "".join(sign if sign.isalnum() or sign in "-_." else "-" for sign in job.name)[:60]
-    return replace(job, folder=Path("runs") / f"tune-{name}-{job.digest[:8]}-{versions}")
+    return replace(job, folder=folder_of(f"tune-{job.name}", job.digest, job.versions))
 
 
 def _refuse_small_budget(request: Request, subject: Subject) -> None:

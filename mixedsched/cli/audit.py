@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
-import signal
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -14,17 +12,18 @@ from typing import Annotated, Any
 
 import typer
 
-from mixedsched import catalog
 from mixedsched.audit.budget import least_budget_s
 from mixedsched.audit.facts import audit_facts
 from mixedsched.audit.play import Task, play_load, play_task, seeds_for
 from mixedsched.audit.result import Audit
 from mixedsched.audit.session import FOLLOWS_PRIORITIES, Job, Surroundings, run_audit
 from mixedsched.cli._console import err, out, shown
+from mixedsched.cli._interrupts import end_in_order
+from mixedsched.cli._networks import networks_named
 from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._pool import pool_of
 from mixedsched.cli._progress import RunProgress
-from mixedsched.cli._runs import own_versions, owned
+from mixedsched.cli._runs import folder_of, own_versions, owned
 from mixedsched.cli._sites import open_site, site_digest
 from mixedsched.errors import MixedschedError, UsageError
 from mixedsched.experiment.machine import machine_facts
@@ -34,7 +33,6 @@ from mixedsched.sites import Origins, Site
 from mixedsched.units import format_duration, parse_duration_s
 
 DEFAULT_NETWORKS = "4g,slow-4g"
-NETWORKS_MOST = 4
 BASELINES = ("eps", "stock", "sequential", "none")
 PLAYED_PER_LOAD = 25  # editions in a screening, about
 REPORT_NAME, FACTS_NAME = "audit.html", "audit.json"
@@ -78,7 +76,7 @@ def audit(
     """
     began_s = time.monotonic()
     budget_s = parse_duration_s(budget)
-    profiles = _profiles(networks)
+    profiles = networks_named(networks)
     scheme = _scheme(baseline)
     if form_factor not in {"mobile", "desktop"}:
         raise UsageError(f"there is no form factor '{form_factor}'", fix="choose mobile or desktop")
@@ -96,10 +94,9 @@ def audit(
         versions=own_versions(),
     )
     if folder is None:
-        job = replace(job, folder=_default_folder(job))
+        job = replace(job, folder=folder_of(f"audit-{job.site.name}", job.digest, job.versions))
     folder = job.folder
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _interrupt)
+    end_in_order()
     with owned(folder):
         try:
             found = _carry_out(job, began_s)
@@ -113,16 +110,6 @@ def audit(
     else:
         out.print(render_audit(found))
         out.print(f"report: {shown(str(folder / REPORT_NAME))}", soft_wrap=True)
-
-
-def _profiles(names: str) -> tuple[Profile, ...]:
-    listed = [name.strip() for name in names.split(",") if name.strip()]
-    if not 1 <= len(listed) <= NETWORKS_MOST:
-        raise UsageError(f"{len(listed)} networks were named", fix=f"name one to {NETWORKS_MOST}, such as 4g,slow-4g")
-    profiles = [catalog.load_profile(name) for name in listed]
-    if len({profile.name for profile in profiles}) < len(profiles):
-        raise UsageError("a network is named twice", fix="name each once")
-    return tuple(profiles)
 
 
 def _scheme(baseline: str) -> str:
@@ -146,16 +133,6 @@ def _refuse_small_budget(site: Site, networks: Sequence[Profile], scheme: str, b
             why=f"to look at the page, simulate changes and measure a single block takes about {format_duration(least_s)}",
             fix=f"give --budget {int(least_s // 60) + 1}m at least; a sure answer takes five to ten times as long",
         )
-
-
-def _default_folder(job: Job) -> Path:
-    versions = hashlib.sha256(json.dumps(dict(job.versions), sort_keys=True).encode()).hexdigest()[:6]
-    return Path("runs") / f"audit-{job.site.name}-{job.digest[:8]}-{versions}"
-
-
-def _interrupt(*_: object) -> None:
-    """Stop at once, cleaning up."""
-    raise KeyboardInterrupt
 
 
 def _carry_out(job: Job, began_s: float) -> Audit:

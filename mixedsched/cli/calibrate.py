@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
-import signal
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -22,6 +21,7 @@ from mixedsched.calibration.session import Job
 from mixedsched.calibration.session import calibrate as carry_out_calibration
 from mixedsched.cli._calibration_loads import LeftOutError, gathered, read_loads, table_digest
 from mixedsched.cli._console import err, out, shown
+from mixedsched.cli._interrupts import end_in_order
 from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._pool import pool_of
 from mixedsched.cli._runs import owned
@@ -88,8 +88,7 @@ def calibrate(
     arms = _arms(schemes)
     folders = list(earlier or ())
     folder = folder or _default_folder(folders or list(sites or ()), link, schemes, seed, form_factor)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _interrupt)
+    end_in_order()
     incomplete = False
     with owned(folder):
         try:
@@ -112,11 +111,6 @@ def calibrate(
     if incomplete:
         err.print("[bold yellow]some blocks failed again and again and are missing[/]")
         raise typer.Exit(ExitCode.INVALID_RUNS)
-
-
-def _interrupt(*_: object) -> None:
-    """Stop at once, cleaning up."""
-    raise KeyboardInterrupt
 
 
 def _arms(schemes: str) -> list[Arm]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -15,6 +14,7 @@ import typer
 from mixedsched import catalog
 from mixedsched.cli._conclusion import comparison_facts, say_comparison
 from mixedsched.cli._console import err
+from mixedsched.cli._interrupts import end_in_order
 from mixedsched.cli._measuring import measure
 from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._runs import REPORT_NAME, conclude, default_folder, owned
@@ -117,8 +117,7 @@ def compare(
     if packet_log and backend is not BackendName.RELAY:
         raise UsageError("only the relay logs the fate of packets", fix="leave --packet-log or --backend out")
     folder = folder or default_folder(plan)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _interrupt)
+    end_in_order()
     with owned(folder):
         try:
             asyncio.run(_carry_out(plan, profile, opened, site, folder, packet_log=packet_log))
@@ -135,11 +134,6 @@ def compare(
     if missing_blocks(comparison.plan, runs):
         err.print("[bold yellow]some blocks failed again and again and are missing; the report says why[/]")
         raise typer.Exit(ExitCode.INVALID_RUNS)
-
-
-def _interrupt(*_: object) -> None:
-    """Stop at once, cleaning up. Not asyncio's own way, a cancellation, which a wait that ends just then may swallow."""
-    raise KeyboardInterrupt
 
 
 def _arms(schemes: str | None, mapping: str | None, aa: bool) -> list[Arm]:

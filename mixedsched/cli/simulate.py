@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
@@ -16,6 +15,7 @@ from rich.markup import escape
 from mixedsched import catalog
 from mixedsched.browser_model import IDEAL
 from mixedsched.cli._console import err, out
+from mixedsched.cli._interrupts import end_in_order
 from mixedsched.cli._load_progress import LoadProgress
 from mixedsched.cli._pages import read_pages
 from mixedsched.cli._simulation import Outcome, Simulation
@@ -206,7 +206,7 @@ def simulate(
         keep_loads=plot is not None,
         model=model,
     )
-    signal.signal(signal.SIGTERM, _interrupt)
+    end_in_order()
     usual_jobs = 1 if chosen_rung == "pipe" else processors()
     loads: list[PageLoad] = []
     failures: list[Outcome] = []
@@ -226,11 +226,6 @@ def simulate(
     if failures:
         _say_failures(simulation, failures)
         raise typer.Exit(ExitCode.INVALID_RUNS)
-
-
-def _interrupt(*_: object) -> None:
-    """Stop at once, ending the workers."""
-    raise KeyboardInterrupt
 
 
 def _say_lines(played: Iterator[Outcome]) -> Iterator[Outcome]:

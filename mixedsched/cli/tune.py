@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import time
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +10,8 @@ import typer
 
 from mixedsched import catalog
 from mixedsched.browser_model import BrowserModel
+from mixedsched.cli._interrupts import end_in_order
+from mixedsched.cli._networks import networks_named
 from mixedsched.cli._output import Json
 from mixedsched.errors import ExitCode, UsageError
 from mixedsched.profile import Profile
@@ -20,7 +21,6 @@ from mixedsched.tuner.objective import Objective, parse_objective
 from mixedsched.tuner.space import ALL_SCHEMES, read_schemes
 from mixedsched.units import parse_duration_s
 
-NETWORKS_MOST = 4
 FORM_FACTORS = ("mobile", "desktop")
 
 
@@ -111,11 +111,10 @@ def tune(
         raise UsageError(f"there is no form factor '{form_factor}'", fix=f"choose {' or '.join(FORM_FACTORS)}")
     budget_s = parse_duration_s(budget)
     wanted = parse_objective(objective, form_factor)
-    networks = _networks(link)
+    networks = networks_named(link)
     specs = read_schemes(schemes)
     wants_all = schemes is not None and ALL_SCHEMES in [word.strip() for word in schemes.split(",")]
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _interrupt)
+    end_in_order()
     if _is_for_finder(sites, networks, wants_all=wants_all):
         everything = specs if schemes is not None else read_schemes(ALL_SCHEMES)
         model = _model(browser_model, STACK)
@@ -131,16 +130,6 @@ def tune(
         code = tune_one(request, began_s)
     if code is not ExitCode.DONE:
         raise typer.Exit(code)
-
-
-def _networks(names: str) -> tuple[Profile, ...]:
-    listed = [name.strip() for name in names.split(",") if name.strip()]
-    if not 1 <= len(listed) <= NETWORKS_MOST:
-        raise UsageError(f"{len(listed)} networks were named", fix=f"name one to {NETWORKS_MOST}, such as 4g,slow-4g")
-    profiles = tuple(catalog.load_profile(name) for name in listed)
-    if len({profile.name for profile in profiles}) < len(profiles):
-        raise UsageError("a network is named twice", fix="name each once")
-    return profiles
 
 
 def _model(name: str | None, rung: str) -> BrowserModel:
@@ -186,8 +175,3 @@ def _find(
         as_json=as_json,
     )
     return find_schemes(sites, networks, schemes, objective.weights, options)
-
-
-def _interrupt(*_: object) -> None:
-    """Stop at once, cleaning up."""
-    raise KeyboardInterrupt
