@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from mixedsched.stats._shift import CONFIDENCE, hodges_lehmann, signed_rank_interval
 from mixedsched.stats._signed_rank import smallest_p
@@ -62,7 +62,7 @@ def more_pairs_needed(
     if shift > 0:
         totals.append((_reach(comparisons, alpha) * deviation / shift) ** 2 / _EFFICIENCY)
     if shift < margin:
-        reach = _quantile(CONFIDENCE) + float(norm.ppf(POWER))
+        reach = _quantile(CONFIDENCE) + float(ndtri(POWER))
         totals.append((reach * deviation / (margin - shift)) ** 2 / _EFFICIENCY)
     if not totals:
         return None
@@ -71,12 +71,12 @@ def more_pairs_needed(
 
 def _reach(comparisons: int, alpha: float) -> float:
     """How many standard errors a shift must have to be found with the power wanted."""
-    return float(norm.ppf(1 - alpha / max(1, comparisons) / 2) + norm.ppf(POWER))
+    return float(ndtri(1 - alpha / max(1, comparisons) / 2) + ndtri(POWER))
 
 
 def _quantile(confidence: float) -> float:
     """Half-width, in standard errors, of a normal interval of this confidence."""
-    return float(norm.ppf((1 + confidence) / 2))
+    return float(ndtri((1 + confidence) / 2))
 
 
 def _rounded_up(pairs: float) -> int:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.stats import beta, binom, t
+from scipy.special import bdtr, betaincinv, stdtrit
 
 from mixedsched.stats._shift import CONFIDENCE, Interval
 
@@ -20,8 +20,8 @@ def share_interval(hits: float, trials: float, confidence: float = CONFIDENCE) -
     if not 0 <= hits <= trials:
         raise ValueError(f"hits must be 0..{trials}, got {hits}")
     tail = (1 - confidence) / 2
-    low = float(beta.ppf(tail, hits, trials - hits + 1)) if hits else 0.0
-    high = float(beta.ppf(1 - tail, hits + 1, trials - hits)) if hits < trials else 1.0
+    low = float(betaincinv(hits, trials - hits + 1, tail)) if hits else 0.0
+    high = float(betaincinv(hits + 1, trials - hits, 1 - tail)) if hits < trials else 1.0
     return Interval(low, high, confidence)
 
 
@@ -35,9 +35,12 @@ def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> 
     if not count:
         raise ValueError("at least one value is needed")
     tail = (1 - confidence) / 2
-    skipped = min(max(0, int(binom.ppf(tail, count, 0.5)) - 1), (count - 1) // 2)
-    beyond = float(binom.cdf(skipped, count, 0.5))  # the chance that the median lies outside, at either end
-    return Interval(float(ranked[skipped]), float(ranked[count - 1 - skipped]), max(0.0, 1 - 2 * beyond))
+    # At either end, the chance that the median lies outside if one value is left out there, or two, or three ...
+    beyond = bdtr(np.arange((count + 1) // 2), count, 0.5)
+    skipped = max(0, int(np.searchsorted(beyond, tail, side="right")) - 1)
+    return Interval(
+        float(ranked[skipped]), float(ranked[count - 1 - skipped]), max(0.0, 1 - 2 * float(beyond[skipped]))
+    )
 
 
 def mean_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Interval:
@@ -45,5 +48,5 @@ def mean_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> In
     if len(values) < 2:
         raise ValueError("at least two values are needed")
     sample = np.asarray(values, dtype=float)
-    half = float(t.ppf((1 + confidence) / 2, len(sample) - 1)) * float(sample.std(ddof=1)) / math.sqrt(len(sample))
+    half = float(stdtrit(len(sample) - 1, (1 + confidence) / 2)) * float(sample.std(ddof=1)) / math.sqrt(len(sample))
     return Interval(float(sample.mean()) - half, float(sample.mean()) + half, confidence)
