@@ -1,6 +1,6 @@
 """Settings shared by all tests: property tests are deterministic and short; `--hypothesis-profile=thorough` digs deeper.
 
-Tests that go by the real clock (browser, server, emulated networks) are marked `alone`; all others can share the machine:
+Tests that go by the real clock (emulated networks, most browsers) are marked `alone`; all others can share the machine:
 `pytest -n auto -m "not alone"`.
 """
 
@@ -31,10 +31,20 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 
 _HERE = Path(__file__).parent
 _BY_THE_CLOCK = ("browser/", "emulator/", "cli/test_lab", "cli/test_record", "test_end_to_end")
+# With a browser, but without an emulated network, and no matter how long it takes.
+_IN_NO_HURRY = (
+    "cli/test_synth",
+    "report/",
+    "sites/har/",
+    "sites/synth/",
+    "sites/test_assets_in_chromium",
+    "sites/test_connections_in_chromium",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         place = item.path.relative_to(_HERE).as_posix()
-        if place.startswith(_BY_THE_CLOCK) or item.get_closest_marker("browser"):
+        in_a_browser = item.get_closest_marker("browser") is not None and not place.startswith(_IN_NO_HURRY)
+        if in_a_browser or place.startswith(_BY_THE_CLOCK):
             item.add_marker(pytest.mark.alone)

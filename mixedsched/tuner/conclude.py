@@ -231,6 +231,10 @@ def _kept(
     if judgement is None:
         return shares, ranges
     weights, seed = known.job.objective.weights, known.job.seed
+    if any(item.is_by_headers for item in known.finalists):
+        shares[Role.HEADERS] = {
+            name: 100.0 for name, effects in judgement.effects.items() if effects[0].verdict is Verdict.BETTER
+        }
     for item in known.finalists:
         if item.role not in {Role.HEADERS, Role.HTML}:
             continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from mixedsched.tuner.result import Contender, Role, Scored
 from mixedsched.tuner.scoring import LEAST_GAIN
@@ -50,3 +51,13 @@ def finalists(
         by_label.setdefault(label, Contender(label, Role.BASELINE, item.candidate))
     wanted = dict.fromkeys(label for label in (winner, best, SEQUENTIAL) if label in by_label)
     return (*(by_label[label] for label in wanted), *shipped)
+
+
+def by_headers(finalists: Sequence[Contender]) -> tuple[Contender, ...]:
+    """The same, where headers say all that the winner does: it is loaded as plain `eps` with these, and one arm proves both."""
+    headers = next(item for item in finalists if item.role is Role.HEADERS)
+    return tuple(
+        replace(headers, label=item.label, role=Role.TUNED) if item.role is Role.TUNED else item
+        for item in finalists
+        if item is not headers
+    )

@@ -111,6 +111,11 @@ class Contender:
     candidate: Candidate
     changes: tuple[Change, ...] = ()
 
+    @property
+    def is_by_headers(self) -> bool:
+        """Whether it is the winner, loaded as plain eps with response headers that say all of it."""
+        return self.role is Role.TUNED and bool(self.changes)
+
     def to_dict(self) -> dict[str, Any]:
         return {
             "label": self.label,

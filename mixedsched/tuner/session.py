@@ -14,7 +14,7 @@ from mixedsched.tuner.budget import Shares, deciding_blocks, proof_arms, proof_b
 from mixedsched.tuner.conclude import Known, concluded
 from mixedsched.tuner.contest import run_proof, run_race
 from mixedsched.tuner.decisions import Decisions
-from mixedsched.tuner.entrants import entrants, finalists, promising
+from mixedsched.tuner.entrants import by_headers, entrants, finalists, promising
 from mixedsched.tuner.job import BROWSER, PIPE, STACK, Job, Surroundings
 from mixedsched.tuner.looks import View, look, view_of_manifest
 from mixedsched.tuner.measure import Bench, plain_eps, spent_before_s
@@ -241,6 +241,8 @@ class Session:
         wanted = finalists(
             known.entrants, known.winner_label, known.best_baseline, self._shipped(), known.search.baselines
         )
+        if known.shipping is not None and known.shipping.says_all:
+            wanted = by_headers(wanted)
         least = sum(item.role in {Role.TUNED, Role.BASELINE} for item in wanted)
         count = proof_arms(self._left_s, view.costs_s, least, len(wanted))
         labels = self._decisions.make("proof", lambda: [item.label for item in wanted[:count]])

@@ -17,7 +17,7 @@ from mixedsched.tuner.play import Task, Workers
 from mixedsched.tuner.result import Estimates, Role, Scored
 from mixedsched.tuner.scene import Scene, is_random
 from mixedsched.tuner.scoring import Judge, typical
-from mixedsched.tuner.ship.headers import HeaderPlan, as_candidate, header_plans
+from mixedsched.tuner.ship.headers import HeaderPlan, as_candidate, header_plans, says_all
 from mixedsched.tuner.ship.lines import HeaderRule, HtmlLine
 from mixedsched.tuner.ship.trying import NoTime, Played, best_headers, best_html
 
@@ -50,11 +50,12 @@ class Ground:
 @dataclass(frozen=True, slots=True)
 class Shipping:
     """plan: the headers with what they cannot say. html: lines for the document. kept_pct: of the winner's simulated gain over
-    the best baseline, by role and network."""
+    the best baseline, by role and network. says_all: plain `eps` with the headers is the winner, on every network."""
 
     plan: HeaderPlan
     html: tuple[HtmlLine, ...]
     kept_pct: Mapping[Role, Mapping[str, float]]
+    says_all: bool = False
 
 
 def screened(ground: Ground, winner: Scored, baseline: Scored, changes: Sequence[Change]) -> Shipping:
@@ -76,7 +77,8 @@ def screened(ground: Ground, winner: Scored, baseline: Scored, changes: Sequence
         lines = tuple(item.change for item in html)
         with suppress(NoTime):
             kept[Role.HTML] = _kept(ground, trials.of_changes([lines], telling)[0], winner, baseline)
-    return Shipping(plan, html, {role: shares for role, shares in kept.items() if shares})
+    whole = all(says_all(plan, scene.page, winner.candidate, catalog.load_mapping) for scene in ground.scenes)
+    return Shipping(plan, html, {role: shares for role, shares in kept.items() if shares}, whole)
 
 
 _ByScene = tuple[tuple[Estimates, ...], ...]  # then by seed

@@ -17,8 +17,10 @@ from mixedsched.report.tune._document import render_html
 from mixedsched.report.tune._evidence import Evidence
 from mixedsched.report.tune._shipped import SHOWN_BYTES_MOST, read_shipped
 from mixedsched.report.tune._words import headline
-from mixedsched.tuner.result import Deviation, NetworkProof, Outcome, Tuning
-from tests.report.made_up_tuning import made_up_tuning, simulated_tuning
+from mixedsched.tuner.candidate import Candidate
+from mixedsched.tuner.result import Deviation, NetworkProof, Outcome, Role, Tuning
+from tests.report.made_up_runs import LINK
+from tests.report.made_up_tuning import CHANGE, CONTENDERS, made_up_tuning, simulated_tuning
 
 CONFIRMED = made_up_tuning()
 SIMULATED = simulated_tuning()
@@ -133,6 +135,16 @@ def test_headers_and_tags_are_offered_only_when_recommended() -> None:
     assert "What to ship" not in terminal(NOT_CONFIRMED)
     assert "Nothing of this is recommended" in page("unconfirmed")
     assert "Nothing of this is recommended" not in page("confirmed")
+
+
+def test_headers_that_were_loaded_as_tuned_have_all_of_the_gain() -> None:
+    by_headers = replace(CONTENDERS[2], candidate=Candidate("eps"), changes=(CHANGE,))
+    contenders = (*CONTENDERS[:2], by_headers, CONTENDERS[4])
+    tuning = made_up_tuning(contenders=contenders, kept_pct={Role.HEADERS: {LINK.name: 100.0}})
+    for text in (terminal(tuning), render_html(tuning)):
+        assert "they say all of it, and the gain is theirs" in " ".join(text.split())
+    assert "loaded as plain eps with response headers that say the same" in render_html(tuning)
+    assert "they say all of it" not in terminal(CONFIRMED)
 
 
 class Outline(HTMLParser):

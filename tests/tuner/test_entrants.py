@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from mixedsched.audit.change import Action, Change
 from mixedsched.tuner.candidate import Candidate
-from mixedsched.tuner.entrants import entrants, finalists, promising
+from mixedsched.tuner.entrants import by_headers, entrants, finalists, promising
 from mixedsched.tuner.measure import plain_eps
 from mixedsched.tuner.result import Estimates, Role, Scored
 from mixedsched.tuner.scoring import BASELINES
@@ -47,6 +48,16 @@ def test_the_proof_has_the_winner_the_best_baseline_and_sequential_before_what_i
     found = finalists(everyone, "tuned 2", "stock", shipped, FOUND.baselines)
     assert [item.label for item in found] == ["tuned 2", "stock", "sequential", "headers"]
     assert found[0].candidate.scheme == "ip"
+
+
+def test_headers_that_say_all_of_the_winner_are_loaded_in_its_place() -> None:
+    hurried = Change(Action.HEADER, ((0, "/hero.jpg"),), "the largest paint", "u=0, i=?0")
+    shipped = [plain_eps("headers", Role.HEADERS, [hurried]), plain_eps("html", Role.HTML)]
+    winner, *others = by_headers(finalists(entrants(FOUND, promising(FOUND)), "tuned 2", "stock", shipped, {}))
+    assert (winner.label, winner.role, winner.changes) == ("tuned 2", Role.TUNED, (hurried,))
+    assert (winner.candidate.scheme, winner.is_by_headers) == ("eps", True)
+    assert [item.label for item in others] == ["stock", "sequential", "html"]
+    assert not any(item.is_by_headers for item in others)
 
 
 def test_sequential_is_not_asked_for_twice_and_is_there_without_a_race() -> None:

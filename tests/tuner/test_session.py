@@ -174,6 +174,8 @@ def test_a_small_site_is_looked_at_searched_and_proved_in_chromium(tmp_path: Pat
     assert network.proof.complete_blocks == 1  # what is always planned; one proves nothing
     assert (found.outcome, found.shipped) == (Outcome.UNCONFIRMED, False)
     assert "1 complete blocks prove nothing" in found.reason
+    winner = next(item for item in found.contenders if item.role is Role.TUNED)
+    assert winner.is_by_headers, "one arm proves the order and what is shipped"
     effect = network.effects[0]
     assert effect.change is not None
     assert effect.change < 0  # two images less before the hero: by some 20 %

@@ -96,7 +96,7 @@ def render_html(tuning: Tuning, shipped: Sequence[Shipped] = ()) -> str:
         kinds=KIND_LEGEND,
         curves=[(rung, search_curve(rung, domain)) for rung in tuning.rungs],
         contenders=[
-            (item, _words.ROLES[item.role], _words.candidate_words(item.candidate)) for item in tuning.contenders
+            (item, _words.ROLES[item.role], _words.contender_words(tuning, item)) for item in tuning.contenders
         ],
         runners_up=[(_words.candidate_words(item.candidate), item.candidate.code) for item in tuning.runners_up],
         kept=_words.kept_lines(tuning),

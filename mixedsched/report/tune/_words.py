@@ -16,7 +16,7 @@ from mixedsched.report.tune._evidence import (
     value_of,
 )
 from mixedsched.tuner.candidate import Candidate
-from mixedsched.tuner.result import Dropped, Outcome, Role, Tuning
+from mixedsched.tuner.result import Contender, Dropped, Outcome, Role, Tuning
 from mixedsched.units import format_duration, format_ms
 
 TONES = {
@@ -149,6 +149,15 @@ def candidate_words(candidate: Candidate) -> str:
     return f"{candidate.scheme}, {changed} otherwise than the browser signals"
 
 
+def contender_words(tuning: Tuning, contender: Contender) -> str:
+    """What delivers in an arm of the browser rung."""
+    if contender.is_by_headers and tuning.winner is not None:
+        return (
+            f"{candidate_words(tuning.winner.candidate)}: loaded as plain eps with response headers that say the same"
+        )
+    return candidate_words(contender.candidate)
+
+
 def search_line(tuning: Tuning) -> str:
     """As "1840 candidates in 3120 simulated loads, 95 s: pipe 1600, stack 220, held out 20"."""
     if not tuning.rungs:
@@ -178,6 +187,11 @@ def kept_lines(tuning: Tuning) -> list[str]:
     """How much of the gain remains on servers that only follow headers, or pages with other tags."""
     lines = []
     for role, by_network in tuning.kept_pct.items():
+        if role is Role.HEADERS and any(item.is_by_headers for item in tuning.contenders):
+            lines.append(
+                "These headers under plain eps are what was loaded as tuned: they say all of it, and the gain is theirs."
+            )
+            continue
         for network, share in by_network.items():
             low, high = tuning.kept_range_pct.get(role, {}).get(network, (math.nan, math.nan))
             interval = f" (95 % interval {_whole(low)} to {_whole(high)} %)" if low <= high else ""

@@ -79,6 +79,14 @@ def effective(rules: Sequence[HeaderRule], item: Resource) -> Priority:
     return told.over(signal_of(item)) if told is not None else signal_of(item)
 
 
+def says_all(plan: HeaderPlan, page: Page, candidate: Candidate, load_mapping: MappingLoader) -> bool:
+    """Whether plain `eps` with these headers gives every response of the page the very priority that the candidate gives it."""
+    if candidate.scheme != "eps" or not plan.rules:
+        return False
+    wanted = translations_of(page, candidate, load_mapping)[0].priorities
+    return all(effective(plan.rules, item) == wanted[item.id] for item in page.resources)
+
+
 def covered(rules: Sequence[HeaderRule], page: Page) -> tuple[HeaderRule, ...]:
     """The rules with the resources that they really are for, the first rule that fits counting; without those for none."""
     ids: list[list[str]] = [[] for _ in rules]
@@ -189,5 +197,6 @@ __all__ = [
     "header_plans",
     "header_value",
     "ruled_value",
+    "says_all",
     "value_of",
 ]

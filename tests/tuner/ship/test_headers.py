@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +17,7 @@ from mixedsched.request import ChromiumPriority, Flag, Kind
 from mixedsched.schedulers import SCHEMES
 from mixedsched.sim.requests import request_for
 from mixedsched.tuner.candidate import Candidate
-from mixedsched.tuner.ship.headers import as_candidate, as_changes, effective, header_plans
+from mixedsched.tuner.ship.headers import as_candidate, as_changes, effective, header_plans, says_all
 from mixedsched.tuner.ship.levels import urgencies_of
 from mixedsched.tuner.ship.places import Place
 from mixedsched.tuner.ship.translation import signals_of, translations_of
@@ -196,6 +198,30 @@ def test_headers_on_a_plain_server_give_just_the_wanted_priorities(page: Page, c
         assert {name for rule in plan.rules for name in rule.covers} <= {
             item.id for item in page.resources if item.host == 0
         }
+
+
+@given(shops(), CELLS, st.sampled_from(["eps", "mixed", "sequential"]))
+def test_headers_say_all_of_a_candidate_only_if_a_plain_server_does_just_as_it_does(
+    page: Page,
+    cells: list,  # type: ignore[type-arg]
+    scheme: str,
+) -> None:
+    candidate = Candidate(scheme, cells=() if scheme == "sequential" else tuple(cells))
+    plan = header_plans(page, candidate, catalog.load_mapping)[0]
+    configured = candidate.configured(catalog.load_mapping)
+    placed = {
+        item.id: configured.place(request_for(page, item, 4 * index)) for index, item in enumerate(page.resources)
+    }
+    told = {item.id: effective(plan.rules, item) for item in page.resources}
+    as_wanted = scheme == "eps" and bool(plan.rules) and told == placed
+    assert says_all(plan, page, candidate, catalog.load_mapping) == as_wanted
+
+
+def test_headers_that_say_less_do_not_say_all() -> None:
+    kept_apart = Candidate("eps", LOW_IMAGES_LAST.cells, (Override("/img/p0.jpg", Priority(3, True)),))
+    plan = plan_of(kept_apart)
+    assert says_all(plan, SHOP, kept_apart, catalog.load_mapping)
+    assert not says_all(replace(plan, rules=plan.rules[1:]), SHOP, kept_apart, catalog.load_mapping)
 
 
 def test_headers_are_played_and_served_as_what_they_say() -> None:
