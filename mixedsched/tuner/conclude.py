@@ -179,7 +179,10 @@ def _outcome(
 ) -> tuple[Outcome, str]:
     best, found = known.best_baseline, known.search
     if judgement is not None and judgement.is_confirmed:
-        return Outcome.CONFIRMED, confirmed_reason(judgement.effects)
+        assert found is not None
+        assert known.winner is not None, "it is what was proved"
+        reason = confirmed_reason(judgement.effects, known.bounds, known.job.objective, found, known.winner, best)
+        return Outcome.CONFIRMED, reason
     if interrupted:
         end = "proof" if known.job.rung == BROWSER else "end of the search, or of what follows"
         return Outcome.INTERRUPTED, f"It was stopped before the {end}; the same command goes on."

@@ -18,7 +18,7 @@ from mixedsched.report.tune._evidence import Evidence
 from mixedsched.report.tune._shipped import SHOWN_BYTES_MOST, read_shipped
 from mixedsched.report.tune._words import headline
 from mixedsched.tuner.candidate import Candidate
-from mixedsched.tuner.result import Deviation, NetworkProof, Outcome, Role, Tuning
+from mixedsched.tuner.result import Deviation, Estimates, NetworkProof, Outcome, Role, Tuning
 from tests.report.made_up_runs import LINK
 from tests.report.made_up_tuning import CHANGE, CONTENDERS, made_up_tuning, simulated_tuning
 
@@ -193,6 +193,13 @@ def test_bars_compare_every_order_with_the_bound() -> None:
     assert measured.index("tuned 1.91 s") < measured.index("eps 2.40 s")
     simulated = next(label for label in labels if label.startswith("LCP simulated over sander-loss2"))
     assert "mixed 5.20 s" in simulated
+
+
+def test_a_bound_that_loads_in_the_browser_go_below_is_told_to_be_late() -> None:
+    assert "A browser adds its own work to that." in page("confirmed")
+    (network,) = CONFIRMED.networks
+    late = replace(CONFIRMED, networks=(replace(network, bound=Estimates(700.0, 2000.0, 1100.0)),))
+    assert "Loads in the browser were sooner still: simulation is a little late here." in render_html(late)
 
 
 def test_the_search_is_drawn_rung_by_rung_and_the_race_arm_by_arm() -> None:
