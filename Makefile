@@ -10,7 +10,7 @@ help:
 	@echo "make check   format, lint, types, import layers, tests"
 	@echo "make bench   benchmarks"
 	@echo "make sites   fetches and builds all bundled sites, about 100 MB to download"
-	@echo "make lab     also what the kernel's links, the router VM and tests of shipped files need: iproute2, QEMU, four web servers"
+	@echo "make lab     also what the kernel's links, the router VM and tests of shipped files need: iproute2, QEMU, four web servers, gtlsclient"
 	@echo "make networks  measures all emulated networks against what they should do; takes an hour, writes docs/networks.md"
 	@echo "make tuned   tunes all bundled sites over two networks; hours, goes on where it stopped, writes results/tuned/"
 	@echo "make interop other people's HTTP/3 clients against the server; writes docs/interop.md"
