@@ -32,16 +32,18 @@ from mixedsched.tuner.decisions import DECISIONS_NAME
 from mixedsched.tuner.job import BROWSER, Job, Surroundings
 from mixedsched.tuner.objective import Objective
 from mixedsched.tuner.play import Player, Task
-from mixedsched.tuner.result import Outcome, Tuning
+from mixedsched.tuner.result import Outcome, Role, Tuning
 from mixedsched.tuner.scene import SEEDS, Scene, is_random
 from mixedsched.tuner.scoring import BASELINES
 from mixedsched.tuner.session import Session
 from mixedsched.tuner.ship.files import MAPPING_NAME, Shipment, write_ship
+from mixedsched.tuner.ship.headers import HeaderPlan
 from mixedsched.units import format_duration
 
 REPORT_NAME, FACTS_NAME, SHIP_NAME = "tune.html", "tune.json", "ship"
 LOAD_OVERHEAD_S = 8.0  # of a load in the browser beyond the load itself; see docs/measuring.md
 PLAYED_LEAST = 16  # candidates on rung stack, below which a search is none
+SIMULATED_LEAST_S = 10.0  # what starting, processes and the report take by themselves where no browser is asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +128,11 @@ def _refuse_small_budget(request: Request, subject: Subject) -> None:
         load_s[network.name] = player.load(Task(0, Candidate("eps"), "stack", request.seed)).finished_ms / 1000
         seeds = SEEDS if is_random(network) else 1
         screening_s += (time.monotonic() - began_s) * seeds * PLAYED_LEAST / processors()
-    least_s = least_budget_s(load_s, LOAD_OVERHEAD_S, screening_s) if request.rung == BROWSER else max(1.0, screening_s)
+    least_s = (
+        least_budget_s(load_s, LOAD_OVERHEAD_S, screening_s)
+        if request.rung == BROWSER
+        else max(SIMULATED_LEAST_S, screening_s)
+    )
     if request.budget_s < least_s:
         what = (
             "to look at the page, search, and measure a single block"
@@ -202,13 +208,19 @@ def _shipped(tuning: Tuning, session: Session, job: Job) -> Tuning:
     shipment = Shipment(
         page=known.page,
         candidate=tuning.winner.candidate,
-        plan=known.header_plan,
+        plan=_plan_to_ship(tuning, known.header_plan),
         html=tuning.html,
         hosts=job.site.hosts if job.site is not None else (),
         document=known.view.document if known.view is not None else None,
         evidence=_evidence(tuning),
     )
     return replace(tuning, files=tuple(f"{SHIP_NAME}/{name}" for name in write_ship(folder, shipment)))
+
+
+def _plan_to_ship(tuning: Tuning, plan: HeaderPlan) -> HeaderPlan:
+    """Without its rules if loads spoke against them, and with the reason."""
+    why = tuning.withheld.get(Role.HEADERS)
+    return plan if why is None else HeaderPlan((), (), (*plan.lost, why))
 
 
 def _told(tuning: Tuning, folder: Path) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from mixedsched.tuner.entrants import SEQUENTIAL, TUNED, label_of
 from mixedsched.tuner.job import BROWSER, Job
 from mixedsched.tuner.looks import View, hero_note
 from mixedsched.tuner.play import Player, Task
-from mixedsched.tuner.proof import Judgement, judge, kept
+from mixedsched.tuner.proof import Judgement, judge
 from mixedsched.tuner.reasons import (
     at_bound,
     confirmed_reason,
@@ -30,10 +30,12 @@ from mixedsched.tuner.reasons import (
     simulated_reason,
     unconfirmed_reason,
 )
+from mixedsched.tuner.remains import Remains, measured_lines, remains
 from mixedsched.tuner.result import Contender, Estimates, NetworkProof, Outcome, Role, Scored, Tuning
 from mixedsched.tuner.scoring import BASELINES
 from mixedsched.tuner.search import SearchResult
 from mixedsched.tuner.ship.headers import HeaderPlan
+from mixedsched.tuner.ship.lines import HtmlLine
 from mixedsched.tuner.shipping import Shipping
 
 
@@ -90,7 +92,7 @@ def concluded(known: Known, spent_s: float, facts: Mapping[str, Any], *, interru
     networks = tuple(_network(known, network, comparisons, judgement) for network in job.networks)
     winner = known.winner
     outcome, reason = _outcome(known, comparisons, judgement, interrupted=interrupted)
-    kept_pct, kept_range_pct = _kept(known, comparisons, judgement)
+    left = _remains(known, comparisons, judgement)
     return Tuning(
         site=job.name,
         title=job.title,
@@ -109,10 +111,11 @@ def concluded(known: Known, spent_s: float, facts: Mapping[str, Any], *, interru
         deviations=deviations(winner.candidate, known.page) if winner is not None else (),
         contenders=_contenders(known),
         networks=networks,
-        headers=known.header_plan.rules,
-        html=_html(known),
-        kept_pct=kept_pct,
-        kept_range_pct=kept_range_pct,
+        headers=() if Role.HEADERS in left.withheld else known.header_plan.rules,
+        html=() if Role.HTML in left.withheld else _html(known, comparisons),
+        kept_pct=left.kept_pct,
+        kept_range_pct=left.kept_range_pct,
+        withheld=left.withheld,
         notes=_notes(known, comparisons),
         facts={**facts, "missing_blocks": _missing(known)},
         rung=job.rung,
@@ -214,41 +217,21 @@ def _contenders(known: Known) -> tuple[Contender, ...]:
     return tuple(ordered)
 
 
-def _html(known: Known) -> tuple[Any, ...]:
-    """The lines, with the arm that measured each alone."""
+def _html(known: Known, comparisons: Mapping[str, Comparison]) -> tuple[HtmlLine, ...]:
     if known.shipping is None:
         return ()
-    measured = {item.changes: item.label for item in known.finalists if item.role in {Role.HTML, Role.LINE}}
-    return tuple(replace(line, measured=measured.get((line.change,))) for line in known.shipping.html)
+    weights = known.job.objective.weights
+    return measured_lines(known.shipping.html, known.finalists, comparisons, known.best_baseline, weights)
 
 
-def _kept(
-    known: Known, comparisons: Mapping[str, Comparison], judgement: Judgement | None
-) -> tuple[dict[Role, dict[str, float]], dict[Role, dict[str, tuple[float, float]]]]:
-    """Of the proof where it is confirmed that there is something to keep; of simulation where no browser was asked."""
-    if known.job.rung != BROWSER:
-        simulated = known.shipping.kept_pct if known.shipping is not None else {}
-        return {role: dict(shares) for role, shares in simulated.items()}, {}
-    shares: dict[Role, dict[str, float]] = {}
-    ranges: dict[Role, dict[str, tuple[float, float]]] = {}
+def _remains(known: Known, comparisons: Mapping[str, Comparison], judgement: Judgement | None) -> Remains:
+    """Of the proof's loads; of simulation where no browser was asked."""
+    job = known.job
+    if job.rung != BROWSER:
+        return Remains(known.shipping.kept_pct if known.shipping is not None else {})
     if judgement is None:
-        return shares, ranges
-    weights, seed = known.job.objective.weights, known.job.seed
-    if any(item.is_by_headers for item in known.finalists):
-        shares[Role.HEADERS] = {
-            name: 100.0 for name, effects in judgement.effects.items() if effects[0].verdict is Verdict.BETTER
-        }
-    for item in known.finalists:
-        if item.role not in {Role.HEADERS, Role.HTML}:
-            continue
-        for name, comparison in comparisons.items():
-            if judgement.effects[name][0].verdict is not Verdict.BETTER:
-                continue
-            found = kept(comparison, known.winner_label, item.label, known.best_baseline, weights, seed)
-            if found is not None:
-                shares.setdefault(item.role, {})[name] = found[0]
-                ranges.setdefault(item.role, {})[name] = found[1:]
-    return shares, ranges
+        return Remains()
+    return remains(comparisons, judgement, known.finalists, known.best_baseline, job.objective.weights, job.seed)
 
 
 def _notes(known: Known, comparisons: Mapping[str, Comparison]) -> tuple[str, ...]:

@@ -78,9 +78,9 @@ def judge(
             beats_all = contender.label != winner or all((item.change or 0.0) < 0 for item in against_all)
             judged.append(_judged(effect, min(1.0, so_far * len(comparisons)), beats_all=beats_all))
         effects[network] = tuple(judged)
-    harm = _harm(comparisons, effects, winner)
+    harmful = harm(comparisons, {name: items[0] for name, items in effects.items()}, winner)
     better = any(items[0].verdict is Verdict.BETTER for items in effects.values())
-    return Judgement(better and not harm, effects, harm)
+    return Judgement(better and not harmful, effects, harmful)
 
 
 def effect_between(comparison: Comparison, arm: str, against: str, weights: Mapping[str, float]) -> Effect:
@@ -146,16 +146,17 @@ def _share(pairs: Sequence[tuple[float, float]]) -> float | None:
     return sum(second for _, second in pairs) / gain * 100 if gain < 0 else None
 
 
-def _harm(comparisons: Mapping[str, Comparison], effects: Mapping[str, Sequence[Effect]], winner: str) -> str:
-    """Worse than the best baseline on a network, or a first or largest paint that is worse than under sequential."""
-    for network, items in effects.items():
-        if items[0].verdict is Verdict.WORSE:
-            return f"on {network} it is {items[0].change:.1f} % slower than {items[0].baseline}"
+def harm(comparisons: Mapping[str, Comparison], effects: Mapping[str, Effect], arm: str) -> str:
+    """Worse than the best baseline on a network, or a first or largest paint that is worse than under sequential: a sentence
+    without a stop, or "". effects: of the arm against the best baseline, by network."""
+    for network, effect in effects.items():
+        if effect.verdict is Verdict.WORSE:
+            return f"on {network} it is {effect.change:.1f} % slower than {effect.baseline}"
     for network, comparison in comparisons.items():
         if SEQUENTIAL not in {item.label for item in comparison.arms}:
             continue
         for key in GUARDED:
-            effect = effect_between(comparison, winner, SEQUENTIAL, {key: 1.0})
+            effect = effect_between(comparison, arm, SEQUENTIAL, {key: 1.0})
             if effect.verdict is Verdict.WORSE and (effect.change or 0.0) > GUARD_PCT:
                 return f"on {network} its {effect.metric.short} is {effect.change:.1f} % later than under sequential delivery"
     return ""

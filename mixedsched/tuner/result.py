@@ -195,6 +195,7 @@ class Tuning:
     winner: the best candidate of the search; shipped: whether it is recommended (else the best baseline stays).
     kept_pct: share of the tuned gain that remains with plain eps and only headers (or HTML lines), by role, network, of the
     proof's loads, or simulated where no browser was asked; kept_range_pct: its 95 % interval, where loads were measured.
+    withheld: why headers, or lines of HTML, are not to be shipped although simulation likes them, a sentence without a stop.
     files: names of what was written below the folder, in order. notes: what a reader must know, a sentence each.
     rung: the last that was asked for, "pipe", "stack" or "browser".
     """
@@ -224,6 +225,7 @@ class Tuning:
     facts: Mapping[str, Any] = field(default_factory=dict)
     rung: str = "browser"
     kept_range_pct: Mapping[Role, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
+    withheld: Mapping[Role, str] = field(default_factory=dict)
 
     @property
     def shipped(self) -> bool:
@@ -268,8 +270,9 @@ class Tuning:
             },
             "ship": {
                 "files": list(self.files),
-                "headers": [_header_facts(item) for item in self.headers],
-                "html": [_html_facts(item) for item in self.html],
+                "headers": [item.to_dict() for item in self.headers],
+                "html": [item.to_dict() for item in self.html],
+                "withheld": {role.value: why for role, why in self.withheld.items()},
             },
             "notes": list(self.notes),
             **self.facts,
@@ -286,25 +289,4 @@ def candidate_facts(candidate: Candidate) -> dict[str, Any]:
         "overrides": [
             {"match": item.match, "priority": str(item.priority), "why": item.why} for item in candidate.overrides
         ],
-    }
-
-
-def _header_facts(rule: HeaderRule) -> dict[str, Any]:
-    return {
-        "match": rule.match,
-        "priority": rule.value,
-        "covers": list(rule.covers),
-        "why": rule.why,
-        "effect_pct": dict(rule.effect_pct),
-    }
-
-
-def _html_facts(line: HtmlLine) -> dict[str, Any]:
-    return {
-        "code": line.change.code,
-        "title": line.change.title,
-        "why": line.change.why,
-        "risk": line.change.risk or None,
-        "effect_pct": dict(line.effect_pct),
-        "measured": line.measured,
     }

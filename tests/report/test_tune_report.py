@@ -147,6 +147,16 @@ def test_headers_that_were_loaded_as_tuned_have_all_of_the_gain() -> None:
     assert "they say all of it" not in terminal(CONFIRMED)
 
 
+def test_what_loads_spoke_against_is_not_recommended_and_each_line_has_its_measurement() -> None:
+    line = replace(CONFIRMED.html[0], measured_pct={"slow-4g": (-9.5, -12.0, -6.5)})
+    why = "on slow-4g it is 10.6 % slower than sequential"
+    tuning = replace(CONFIRMED, headers=(), html=(line,), withheld={Role.HEADERS: why})
+    for text in (terminal(tuning), render_html(tuning).replace("\N{NO-BREAK SPACE}", " ")):
+        assert f"Not recommended: response headers only; {why}." in " ".join(text.split())
+    assert "slow-4g −9.5 % (−12.0 % to −6.5 %)" in render_html(tuning).replace("\N{NO-BREAK SPACE}", " ")
+    assert tuning.to_dict()["ship"]["withheld"] == {"headers": why}
+
+
 class Outline(HTMLParser):
     """Tags that could load something, what is left open, and what the drawings say."""
 

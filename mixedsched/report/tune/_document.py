@@ -101,7 +101,15 @@ def render_html(tuning: Tuning, shipped: Sequence[Shipped] = ()) -> str:
         runners_up=[(_words.candidate_words(item.candidate), item.candidate.code) for item in tuning.runners_up],
         kept=_words.kept_lines(tuning),
         headers=[(rule, _words.effect_by_network(list(rule.effect_pct.items()))) for rule in tuning.headers],
-        html=[(item, _words.effect_by_network(list(item.effect_pct.items()))) for item in tuning.html],
+        html=[
+            (
+                item,
+                _words.effect_by_network(list(item.effect_pct.items())),
+                _words.measured_by_network(item.measured_pct),
+            )
+            for item in tuning.html
+        ],
+        withheld=_words.withheld_lines(tuning),
         shipped=shipped,
         command=str(tuning.facts.get("command") or ""),
         fact_tables=[(name, fact_rows(value)) for name, value in tuning.facts.items() if isinstance(value, Mapping)],

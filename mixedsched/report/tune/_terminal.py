@@ -134,6 +134,6 @@ def _shipping(tuning: Tuning) -> list[RenderableType]:
     for item in tuning.html[:_LINES_MOST]:
         effects = _words.effect_by_network(list(item.effect_pct.items()))
         parts.append(Padding(_line(f"{item.change.title}{f' ({effects})' if effects else ''}"), _INDENT))
-    parts += [Padding(_line(text), _INDENT) for text in _words.kept_lines(tuning)]
+    parts += [Padding(_line(text), _INDENT) for text in (*_words.kept_lines(tuning), *_words.withheld_lines(tuning))]
     parts += [Padding(_line(f"files: {', '.join(tuning.files)}", "dim"), _INDENT)] if tuning.files else []
     return [*parts, Text()]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 
 from mixedsched.experiment.comparison import Effect
 from mixedsched.metrics import metric_named
@@ -231,6 +232,25 @@ def effect_words(effect: Effect | None) -> str:
 def effect_by_network(effects: Sequence[tuple[str, float]]) -> str:
     """As "slow-4g +12 %, 4g +3 %"."""
     return ", ".join(f"{name} {expected_pct(change)}" for name, change in effects)
+
+
+def measured_by_network(measured: Mapping[str, tuple[float, float, float]]) -> str:
+    """As "slow-4g −18.1 % (−22.0 % to −13.4 %)"."""
+    return _with_minus(
+        ", ".join(
+            f"{name} {change:+.1f} % ({low:+.1f} % to {high:+.1f} %)" for name, (change, low, high) in measured.items()
+        )
+    )
+
+
+def withheld_lines(tuning: Tuning) -> list[str]:
+    """What simulation likes for other servers and pages, and loads spoke against."""
+    return [_with_minus(f"Not recommended: {ROLES[role]}; {why}.") for role, why in tuning.withheld.items()]
+
+
+def _with_minus(text: str) -> str:
+    """Not the hyphen of "slow-4g"."""
+    return re.sub(r"(?<!\w)-(?=\d)", "−", text)
 
 
 def _joined(parts: Sequence[str]) -> str:

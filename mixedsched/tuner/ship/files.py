@@ -18,7 +18,7 @@ from mixedsched.tuner.ship import apache, caddy, h2o, nginx, plain
 from mixedsched.tuner.ship.headers import HeaderPlan
 from mixedsched.tuner.ship.html import tags_of
 from mixedsched.tuner.ship.lines import HeaderRule, HtmlLine
-from mixedsched.tuner.ship.writing import comment, in_words
+from mixedsched.tuner.ship.writing import comment, in_words, measured_in_words
 from mixedsched.tuner.ship.writing import plain as one_line
 
 MAPPING_NAME, HEADERS_NAME, HTML_NAME, NOTHING_NAME = "mapping.toml", "headers.txt", "html.md", "nothing.txt"
@@ -84,7 +84,11 @@ def html_text(shipment: Shipment) -> str:
         parts.append(f"## {number}. {_escaped(line.change.title)}")
         facts = [f"Why: {line.change.why}."]
         facts += [f"Effect of this line alone, simulated: {in_words(line.effect_pct)}."] if line.effect_pct else []
-        facts += [f"Measured in the browser as '{line.measured}'."] if line.measured is not None else []
+        facts += (
+            [f"Effect of this line alone, measured: {measured_in_words(line.measured_pct)}."]
+            if line.measured_pct
+            else []
+        )
         facts += [f"Mind: {line.change.risk}."] if line.change.risk else []
         parts += [_escaped(fact) for fact in facts]
         parts.append(_tags_text(line, shipment))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from mixedsched.audit.change import Change
@@ -39,21 +39,25 @@ class HeaderRule:
 class HtmlLine:
     """One change to the document. effect_pct: change by network with this line alone, simulated as for headers.
 
-    measured: label of the arm that loaded the page with this line alone, None if there was no time to.
+    measured: label of the arm that loaded the page with this line alone, None if there was no time to. measured_pct: its change
+    of the objective against the best baseline, by network, and the interval.
     """
 
     change: Change
     effect_pct: Mapping[str, float]
     measured: str | None = None
+    measured_pct: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON. targets: [host index, path] of each file."""
+        """For JSON. targets: [host index, path] of each file. risk: None if there is none."""
         return {
+            "code": self.change.code,
             "action": self.change.action.value,
             "title": self.change.title,
             "targets": [list(key) for key in self.change.targets],
             "why": self.change.why,
-            "risk": self.change.risk,
+            "risk": self.change.risk or None,
             "effect_pct": dict(self.effect_pct),
             "measured": self.measured,
+            "measured_pct": {name: [round(value, 2) for value in found] for name, found in self.measured_pct.items()},
         }

@@ -49,6 +49,14 @@ def in_words(effect_pct: Mapping[str, float]) -> str:
     return ", ".join(f"{value:+.1f} % ({name})" for name, value in effect_pct.items())
 
 
+def measured_in_words(measured_pct: Mapping[str, tuple[float, float, float]]) -> str:
+    """As "-18.1 % (4g, interval -22.0 to -13.4)"."""
+    return ", ".join(
+        f"{change:+.1f} % ({name}, interval {low:+.1f} to {high:+.1f})"
+        for name, (change, low, high) in measured_pct.items()
+    )
+
+
 def with_values(rules: Sequence[HeaderRule]) -> list[tuple[HeaderRule, str]]:
     """Rules with the checked value of each; of several with one pattern only the first can fit."""
     first: dict[str, HeaderRule] = {}

@@ -23,7 +23,7 @@ from tests.tuner.ship import servers
 from tests.tuner.ship.pages import HOSTS, LOW_IMAGES_LAST, SHOP, page_of, plan_of, resource
 
 HERO = Change(Action.FETCH_FIRST, ((0, "/img/hero.jpg"),), "hero.jpg is the largest paint")
-LINES = (HtmlLine(HERO, {"4g": -3.6}, measured="html 1"),)
+LINES = (HtmlLine(HERO, {"4g": -3.6}, measured="html 1", measured_pct={"4g": (-4.1, -6.0, -2.2)}),)
 SHIPMENT = Shipment(SHOP, LOW_IMAGES_LAST, plan_of(LOW_IMAGES_LAST), LINES, HOSTS, evidence={"gain_pct": 12.5})
 
 
@@ -72,6 +72,7 @@ def test_html_lines_tell_tags_effect_and_risk() -> None:
     text = ship_files(SHIPMENT)["html.md"]
     assert '```html\n<img fetchpriority="high" src="/img/hero.jpg">\n```' in text
     assert "Effect of this line alone, simulated: -3.6 % (4g)." in text
+    assert "Effect of this line alone, measured: -4.1 % (4g, interval -6.0 to -2.2)." in text
 
 
 def test_lines_can_be_written_as_json() -> None:
