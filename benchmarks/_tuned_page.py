@@ -12,7 +12,7 @@ _BOUND_SHARE = 0.1  # so near to the bound there is nothing more to be had
 _HEAD = """# Tuned results of the bundled sites
 
 What `mixedsched tune` found for each site and network; `python -m benchmarks.tuned` makes it, and this page. Each folder holds
-`tune.json`, the report where a browser proved it, and the files to ship where something is to be shipped.
+`tune.json`, the report, and the files to ship where something is to be shipped.
 
 - *LCP today*: the best baseline, its median in the proof; simulated where no browser was asked (marked ~).
 - *change*: of the LCP, tuned against that baseline, over new seeds, with its 95 % interval; simulated ones have none.
@@ -36,7 +36,7 @@ def _row(name: str, facts: dict[str, Any], network: dict[str, Any]) -> str:
     today_ms = _median(network, baseline)
     room_pct = _room_pct(facts, link)
     cells = [
-        f"[{facts['site']}]({name}/tune.{'html' if network['proof'] else 'json'})",
+        f"[{facts['site']}]({name}/tune.html)",
         link,
         facts["outcome"].replace("_", " "),
         baseline,

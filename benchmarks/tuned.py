@@ -2,8 +2,9 @@
 
     python -m benchmarks.tuned [SITE ...] [--links slow-4g,sander-loss2] [--budget 10m] [--rung browser]
 
-Without names: all bundled sites. What is kept already is left as it is, so the same command goes on; `--again` tunes anew.
-Each tuning keeps `tune.json`, and the report and the files to ship where there are any; the table of all is README.md.
+Without names: all bundled sites. What is kept already, of this rung or of a surer one, is left as it is, so the same command goes
+on; `--again` tunes anew. Each tuning keeps `tune.json`, the report, and the files to ship where there are any; the table of all
+is README.md.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from mixedsched.cli._sites import recipes
 from mixedsched.errors import ExitCode
 
 RESULTS = Path("results") / "tuned"
+RUNGS = ("pipe", "stack", "browser")  # the surest last
 LINKS = ("slow-4g", "sander-loss2")
 _KEPT_FILES = ("tune.json", "tune.html")
 _SHIP = "ship"
@@ -55,13 +57,18 @@ def main() -> None:
     sites = options.sites or [recipe.name for recipe in recipes()]
     search = ("--budget", options.budget, "--rung", options.rung, *(options.more or ()))
     wanted = [Work(site, link, search) for site in sites for link in options.links.split(",")]
-    missing = [work for work in wanted if options.again or not (work.kept / _KEPT_FILES[0]).is_file()]
+    missing = [work for work in wanted if options.again or not _is_kept(work, options.rung)]
     for number, work in enumerate(missing, start=1):
         sys.stderr.write(f"{number} of {len(missing)}: {work.site} over {work.link}\n")
         if _tune(work):
             _keep(work)
             _write_table()
     _write_table()
+
+
+def _is_kept(work: Work, rung: str) -> bool:
+    file = work.kept / _KEPT_FILES[0]
+    return file.is_file() and RUNGS.index(json.loads(file.read_text(encoding="utf-8"))["rung"]) >= RUNGS.index(rung)
 
 
 def _tune(work: Work) -> bool:
@@ -97,7 +104,7 @@ def _options(words: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("sites", nargs="*", metavar="SITE")
     parser.add_argument("--links", default=",".join(LINKS))
     parser.add_argument("--budget", default="10m")
-    parser.add_argument("--rung", default="browser", choices=("pipe", "stack", "browser"))
+    parser.add_argument("--rung", default="browser", choices=RUNGS)
     parser.add_argument("--more", nargs=argparse.REMAINDER, help="further options of tune, last on the line")
     parser.add_argument("--again", action="store_true", help="tune also what is kept already")
     return parser.parse_args(words)

@@ -58,7 +58,7 @@ def test_what_was_measured_stands_with_its_interval_and_links_to_its_report() ->
 
 def test_what_was_simulated_is_marked_and_has_no_interval() -> None:
     (row,) = [line for line in page_of([("shop", tuning("shop", proof=False))]).splitlines() if line.startswith("| [")]
-    assert row == "| [shop](shop/tune.json) | slow-4g | simulated | eps | ~3.00 s | ~-20.0 % | 50 % | – | – |"
+    assert row == "| [shop](shop/tune.html) | slow-4g | simulated | eps | ~3.00 s | ~-20.0 % | 50 % | – | – |"
 
 
 def test_what_is_shipped_and_worse_than_sequential_is_named() -> None:
