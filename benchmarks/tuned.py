@@ -2,9 +2,9 @@
 
     python -m benchmarks.tuned [SITE ...] [--links slow-4g,sander-loss2] [--budget 10m] [--rung browser]
 
-Without names: all bundled sites. What is kept already, of this rung or of a surer one, is left as it is, so the same command goes
-on; `--again` tunes anew. Each tuning keeps `tune.json`, the report, and the files to ship where there are any; the table of all
-is README.md.
+Without names: all bundled sites. What is kept already, of this rung or of a surer one, is left as it is, so the same command
+goes on; `--again` tunes anew. Each tuning keeps `tune.json`, the report, and the files to ship where there are any; the table of
+all is README.md.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from typing import Any
 from benchmarks._tuned_page import page_of
 from mixedsched.cli._sites import recipes
 from mixedsched.errors import ExitCode
+from mixedsched.tuner.job import RUNGS
 
 RESULTS = Path("results") / "tuned"
-RUNGS = ("pipe", "stack", "browser")  # the surest last
 LINKS = ("slow-4g", "sander-loss2")
 _KEPT_FILES = ("tune.json", "tune.html")
 _SHIP = "ship"
