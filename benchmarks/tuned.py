@@ -3,8 +3,8 @@
     python -m benchmarks.tuned [SITE ...] [--links slow-4g,sander-loss2] [--budget 10m] [--rung browser]
 
 Without names: all bundled sites. What is kept already, of this rung or of a surer one, is left as it is, so the same command
-goes on; `--again` tunes anew. Each tuning keeps `tune.json`, the report, and the files to ship where there are any; the table of
-all is README.md.
+goes on; `--again` tunes anew. Each tuning keeps `tune.json`, the report, and the files to ship where there are any. The table
+of all is README.md.
 """
 
 from __future__ import annotations
