@@ -24,6 +24,7 @@ from mixedsched.tuner.ship.trying import NoTime, Played, best_headers, best_html
 PLAIN = Candidate("eps")
 LARGE_BYTES = 3_000_000  # pages beyond that are played over fewer seeds
 SEEDS, SEEDS_OF_LARGE_PAGES = 4, 2
+WHOLE_LINES_MOST = 8  # of headers that say all of an order, which are kept as they are, since one arm then proves both
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,11 @@ def screened(ground: Ground, winner: Scored, baseline: Scored, changes: Sequence
     plans = header_plans(page, winner.candidate, catalog.load_mapping)
     kept: dict[Role, Mapping[str, float]] = {}
     plan = best_headers(
-        plans, page, lambda sets: trials.of_rules(sets, choosing), lambda sets: trials.of_rules(sets, telling)
+        plans,
+        page,
+        lambda sets: trials.of_rules(sets, choosing),
+        lambda sets: trials.of_rules(sets, telling),
+        keep_all=len(plans[0].rules) <= WHOLE_LINES_MOST and _says_all(ground, plans[0], winner),
     )
     if plan.rules:
         with suppress(NoTime):
@@ -77,8 +82,13 @@ def screened(ground: Ground, winner: Scored, baseline: Scored, changes: Sequence
         lines = tuple(item.change for item in html)
         with suppress(NoTime):
             kept[Role.HTML] = _kept(ground, trials.of_changes([lines], telling)[0], winner, baseline)
-    whole = all(says_all(plan, scene.page, winner.candidate, catalog.load_mapping) for scene in ground.scenes)
-    return Shipping(plan, html, {role: shares for role, shares in kept.items() if shares}, whole)
+    return Shipping(
+        plan, html, {role: shares for role, shares in kept.items() if shares}, _says_all(ground, plan, winner)
+    )
+
+
+def _says_all(ground: Ground, plan: HeaderPlan, winner: Scored) -> bool:
+    return all(says_all(plan, scene.page, winner.candidate, catalog.load_mapping) for scene in ground.scenes)
 
 
 _ByScene = tuple[tuple[Estimates, ...], ...]  # then by seed

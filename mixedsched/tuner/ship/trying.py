@@ -46,10 +46,13 @@ HtmlPlay = Callable[[Sequence[tuple[Change, ...]]], Sequence[Played]]
 _Play = Callable[[Sequence[tuple[Line, ...]]], Sequence[Played]]
 
 
-def best_headers(plans: Sequence[HeaderPlan], page: Page, play: HeaderPlay, held_out: HeaderPlay) -> HeaderPlan:
+def best_headers(
+    plans: Sequence[HeaderPlan], page: Page, play: HeaderPlay, held_out: HeaderPlay, *, keep_all: bool = False
+) -> HeaderPlan:
     """The best of several plans, without the rules that do not contribute; one without rules if headers gain nothing.
 
     play: for choosing. held_out: over other seeds, for the effects: change of the metric if a rule alone is left out.
+    keep_all: also what does not contribute, for a plan that is worth more as a whole.
     """
     try:
         none, *played = play([(), *(plan.rules for plan in plans)])
@@ -57,7 +60,9 @@ def best_headers(plans: Sequence[HeaderPlan], page: Page, play: HeaderPlay, held
         return replace(plans[0], lost=(*plans[0].lost, NOT_TRIED))
     place = min(range(len(plans)), key=lambda index: (_penalised(played[index], plans[index].rules), index))
     plan = plans[place]
-    rules, score, is_over = _pruned(plan.rules, _penalised(played[place], plan.rules), play)
+    rules, score, is_over = plan.rules, _penalised(played[place], plan.rules), True
+    if not keep_all:
+        rules, score, is_over = _pruned(rules, score, play)
     if score > none.score - LEAST_GAIN:
         return replace(plan, rules=(), lost=(*plan.lost, "headers gain nothing in simulation"))
     rules = covered(rules, page)

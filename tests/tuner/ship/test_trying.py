@@ -97,6 +97,17 @@ def test_rules_that_do_not_contribute_are_dropped() -> None:
     assert [rule.match for rule in plan.rules] == ["/img/hero.jpg"]
 
 
+def test_of_a_plan_that_is_worth_more_as_a_whole_every_rule_stays_with_its_effect() -> None:
+    model = Model(gains(hero_jpg=200, site_css=0))
+    plan = HeaderPlan((RULES["site.css"], RULES["hero.jpg"]))
+    whole = best_headers([plan], SHOP, model, model, keep_all=True)
+    assert {rule.covers[0]: rule.effect_pct["net"] for rule in whole.rules} == {
+        "site.css": pytest.approx(0),
+        "hero.jpg": pytest.approx(200 / 8),
+    }
+    assert best_headers([plan], SHOP, Model({}), Model({}), keep_all=True).rules == ()
+
+
 def test_each_rule_tells_what_is_lost_without_it() -> None:
     plan = kept(Model(gains(hero_jpg=200, app_js=100)), "app.js", "hero.jpg")
     effects = {rule.covers[0]: rule.effect_pct["net"] for rule in plan.rules}
