@@ -14,6 +14,7 @@ from mixedsched.stats import smallest_deciding_pairs
 
 SEARCH_SHARE, SEARCH_SHARE_MOST = 0.1, 0.3  # of the budget
 SEARCH_LEAST_S, SEARCH_MOST_S = 3.0, 900.0
+SEARCH_YIELDS_TO = 0.4  # of its share, to a proof that can decide; where that is not enough, it keeps all of it
 SPARE_TO_SEARCH, SPARE_TO_RACE = (
     0.25,
     0.35,
@@ -22,6 +23,7 @@ LAPS_LEAST, LAPS_MOST = 2, 8
 ARMS_FEW, ARMS_FEWEST = 4, 3  # of a race: one candidate or two, and the baselines that simulation thinks best
 FINALISTS = 3  # arms of a proof: the winner, sequential, the best baseline; often two of these are one
 SHIPPED = 1  # and what is shipped to other servers
+SLACK = 1.15  # loads of the proof often take longer than the look: slower arms, and random losses
 BLOCKS_MOST = 20  # more narrow the interval by less than a tenth
 
 
@@ -47,10 +49,15 @@ def share_out(left_s: float, costs_s: Mapping[str, float], arms: int, budget_s: 
     A race may be cut short, a proof be left unfinished: whoever measures looks at the clock.
     """
     lap_s, starts_s = sum(costs_s.values()), START_S * len(costs_s)
-    search_s = max(SEARCH_LEAST_S, min(SEARCH_SHARE * budget_s, SEARCH_SHARE_MOST * left_s, SEARCH_MOST_S))
+    proof_s = deciding_blocks(len(costs_s)) * FINALISTS * lap_s * SLACK + starts_s
+    whole_s = deciding_blocks(len(costs_s)) * (FINALISTS + SHIPPED) * lap_s * SLACK + starts_s
+    search_s = min(SEARCH_SHARE * budget_s, SEARCH_SHARE_MOST * left_s, SEARCH_MOST_S)
+    if (
+        left_s - proof_s > SEARCH_YIELDS_TO * search_s
+    ):  # a proof that can decide needs only a little of the search's time
+        search_s = min(search_s, left_s - proof_s)
+    search_s = max(SEARCH_LEAST_S, search_s)
     left_s -= search_s
-    proof_s = deciding_blocks(len(costs_s)) * FINALISTS * lap_s + starts_s
-    whole_s = deciding_blocks(len(costs_s)) * (FINALISTS + SHIPPED) * lap_s + starts_s
     few, fewest = (LAPS_LEAST * min(arms, count) * lap_s + starts_s for count in (ARMS_FEW, ARMS_FEWEST))
     race_s = next((needed for needed in (few, fewest) if left_s >= proof_s + needed), 0.0)
     spare_s = left_s - whole_s - few
@@ -70,7 +77,7 @@ def _race(loads: float, arms: int) -> tuple[int, int]:
 
 def proof_arms(left_s: float, costs_s: Mapping[str, float], least: int, available: int) -> int:
     """How many arms a proof has: as many as can be decided on in the time. least: the winner and the baselines."""
-    block_s = deciding_blocks(len(costs_s)) * sum(costs_s.values())
+    block_s = deciding_blocks(len(costs_s)) * sum(costs_s.values()) * SLACK
     fitting = int((left_s - START_S * len(costs_s)) / block_s)
     return max(least, min(available, fitting))
 

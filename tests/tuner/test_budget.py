@@ -20,14 +20,32 @@ from mixedsched.tuner.budget import (
 ONE_LOOK_S = START_S + 15
 
 
-def test_ten_minutes_with_loads_of_fifteen_seconds_come_to_a_proof_of_six_blocks_and_four_arms() -> None:
+def test_ten_minutes_with_loads_of_fifteen_seconds_come_to_a_proof_that_decides_with_time_to_spare() -> None:
     costs = {"slow-4g": 15.0}
     shares = share_out(600 - ONE_LOOK_S, costs, arms=6, budget_s=600)
     assert (shares.laps, shares.arms) == (2, 4)
     assert shares.search_s >= 60
     arms = proof_arms(shares.proof_s, costs, least=3, available=5)
+    assert arms == 3
+    assert proof_blocks(shares.proof_s, costs, arms) == 8 > deciding_blocks(1)
+
+
+def test_twelve_minutes_have_an_arm_more_for_what_is_shipped() -> None:
+    costs = {"slow-4g": 15.0}
+    shares = share_out(720 - ONE_LOOK_S, costs, arms=6, budget_s=720)
+    arms = proof_arms(shares.proof_s, costs, least=3, available=5)
     assert arms == 4
-    assert proof_blocks(shares.proof_s, costs, arms) >= deciding_blocks(1) == 6
+    assert proof_blocks(shares.proof_s, costs, arms) >= 6
+
+
+def test_the_search_yields_to_a_proof_whose_loads_take_longer_than_the_look() -> None:
+    costs = {"slow-4g": 36.0}
+    shares = share_out(840 - START_S - 36, costs, arms=6, budget_s=840)
+    assert 0.4 * 84 < shares.search_s < 84
+    assert shares.laps == 0
+    assert proof_blocks(shares.proof_s, {"slow-4g": 36.0 * 1.14}, 3) == 6
+    less = share_out(500 - START_S - 36, costs, arms=6, budget_s=500)
+    assert less.search_s == pytest.approx(50), "where the proof cannot decide anyway, the search keeps its share"
 
 
 def test_slow_loads_leave_no_time_for_a_race_but_the_proof_decides() -> None:
