@@ -126,8 +126,9 @@ def _summary(found: Sequence[dict[str, Any]]) -> str:
     near = sum(
         all(_room_pct(facts, network["name"]) < _BOUND_SHARE * 100 for network in facts["networks"]) for facts in found
     )
+    counted = f"{len(found)} tuning{'s' if len(found) != 1 else ''}"
     return (
-        f"\n{len(found)} tuning{'s' if len(found) != 1 else ''}: {len(confirmed)} confirmed in the browser, {by_ten} of them by 10 % or more; "
+        f"\n{counted}: {len(confirmed)} confirmed in the browser, {by_ten} of them by 10 % or more; "
         f"{len(shipped)} with something to ship. In {near} the best baseline is within 10 % of the earliest LCP that the "
         f"network allows. Shipped, and confirmed more than {_WORSE_PCT:.0f} % worse than sequential in FCP or LCP: "
         f"{', '.join(worse) if worse else 'none'}.\n"
