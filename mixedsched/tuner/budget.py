@@ -21,7 +21,7 @@ SPARE_TO_SEARCH, SPARE_TO_RACE = (
 )  # of what is left when everything has what it needs; the rest is the proof's
 LAPS_LEAST, LAPS_MOST = 2, 8
 ARMS_FEW, ARMS_FEWEST = 4, 3  # of a race: one candidate or two, and the baselines that simulation thinks best
-FINALISTS = 3  # arms of a proof: the winner, sequential, the best baseline; often two of these are one
+FINALISTS = 3  # arms of a proof: the winner, the best baseline, sequential (where that is the best: the next one)
 SHIPPED = 1  # and what is shipped to other servers
 SLACK = 1.15  # loads of the proof often take longer than the look: slower arms, and random losses
 BLOCKS_MOST = 20  # more narrow the interval by less than a tenth

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from mixedsched.tuner.budget import FINALISTS
 from mixedsched.tuner.result import Contender, Role, Scored
 from mixedsched.tuner.scoring import LEAST_GAIN
 from mixedsched.tuner.search import SearchResult
@@ -45,12 +46,16 @@ def label_of(place: int) -> str:
 def finalists(
     entrants: Sequence[Contender], winner: str, best: str, shipped: Sequence[Contender], baselines: Mapping[str, Scored]
 ) -> tuple[Contender, ...]:
-    """Who is proved, in order of interest: the winner, the best baseline, sequential delivery, then what is shipped."""
+    """Who is proved, in order of interest: the winner, the best baseline, sequential delivery, then what is shipped.
+
+    Where sequential delivery is the best baseline, the next one by simulation takes the free place: it must be beaten, too.
+    """
     by_label = {item.label: item for item in entrants}
     for label, item in baselines.items():
         by_label.setdefault(label, Contender(label, Role.BASELINE, item.candidate))
-    wanted = dict.fromkeys(label for label in (winner, best, SEQUENTIAL) if label in by_label)
-    return (*(by_label[label] for label in wanted), *shipped)
+    others = sorted(baselines, key=lambda label: baselines[label].score - baselines[label].penalty)
+    wanted = dict.fromkeys(label for label in (winner, best, SEQUENTIAL, *others) if label in by_label)
+    return (*(by_label[label] for label in list(wanted)[:FINALISTS]), *shipped)
 
 
 def by_headers(finalists: Sequence[Contender]) -> tuple[Contender, ...]:

@@ -60,10 +60,13 @@ def test_headers_that_say_all_of_the_winner_are_loaded_in_its_place() -> None:
     assert not any(item.is_by_headers for item in others)
 
 
-def test_sequential_is_not_asked_for_twice_and_is_there_without_a_race() -> None:
-    assert [item.label for item in finalists(entrants(FOUND, promising(FOUND)), "tuned", "sequential", [], {})] == [
-        "tuned",
-        "sequential",
-    ]
-    without = finalists((), "tuned", "eps", [], FOUND.baselines)
-    assert [item.label for item in without] == ["eps", "sequential"]
+def test_where_sequential_is_the_best_baseline_the_next_one_must_be_beaten_too() -> None:
+    everyone = entrants(FOUND, promising(FOUND))
+    shipped = [plain_eps("headers", Role.HEADERS)]
+    found = finalists(everyone, "tuned", "sequential", shipped, FOUND.baselines)
+    assert [item.label for item in found] == ["tuned", "sequential", "eps", "headers"]
+
+
+def test_baselines_that_did_not_race_are_proved_all_the_same() -> None:
+    found = finalists(entrants(FOUND, promising(FOUND))[:1], "tuned", "eps", [], FOUND.baselines)
+    assert [item.label for item in found] == ["tuned", "eps", "sequential"]
