@@ -134,6 +134,7 @@ def test_pages_that_leave_nothing_to_gain_say_so(resources: int, tmp_path: Path)
     assert (found.outcome, found.winner, found.shipped) == (Outcome.NOTHING_TO_GAIN, None, False)
     assert "No order can be better than" in found.reason
     assert "no images" in found.notes[0] if resources == 1 else "waits for no image" in found.notes[0]
+    assert any("`mixedsched audit`" in note for note in found.notes)
 
 
 def test_several_networks_are_tuned_for_together(tmp_path: Path) -> None:
