@@ -246,7 +246,9 @@ def _notes(known: Known, comparisons: Mapping[str, Comparison]) -> tuple[str, ..
             "a larger --budget tries more."
         )
     if known.search is not None and known.winner is None:
-        notes.append("What the page asks for, and when, may still be worth a change: `mixedsched audit` looks for that.")
+        notes.append(
+            "What the page asks for, and when, may still be worth a change: `mixedsched audit` looks for that."
+        )
     if known.job.rung == BROWSER and known.search is not None and known.racing:
         racing = {item.label for item in known.racing}
         left_out = [label for label in known.search.baselines if label not in racing]
