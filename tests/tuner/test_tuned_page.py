@@ -64,5 +64,7 @@ def test_what_was_simulated_is_marked_and_has_no_interval() -> None:
 def test_what_is_shipped_and_worse_than_sequential_is_named() -> None:
     good, bad = page_of([("a", tuning("shop"))]), page_of([("a", tuning("shop")), ("b", tuning("mill", fcp=4.0))])
     assert "1 tuning: 1 confirmed in the browser, 1 of them by 10 % or more" in good
+    assert "1 with something to ship, 0 of them only simulated." in good
+    assert "1 with something to ship, 1 of them only simulated." in page_of([("a", tuning("shop", proof=False))])
     assert good.rstrip().endswith("worse than sequential in FCP or LCP: none.")
     assert bad.rstrip().endswith("worse than sequential in FCP or LCP: mill over slow-4g (fcp_ms).")
