@@ -130,7 +130,8 @@ def _summary(found: Sequence[dict[str, Any]]) -> str:
     counted = f"{len(found)} tuning{'s' if len(found) != 1 else ''}"
     return (
         f"\n{counted}: {len(confirmed)} confirmed in the browser, {by_ten} of them by 10 % or more; "
-        f"{len(shipped)} with something to ship, {unproved} of them only simulated. In {near} the best baseline is within 10 % of the earliest LCP that the "
+        f"{len(shipped)} with something to ship, {unproved} of them only simulated. "
+        f"In {near} the best baseline is within 10 % of the earliest LCP that the "
         f"network allows. Shipped, and confirmed more than {_WORSE_PCT:.0f} % worse than sequential in FCP or LCP: "
         f"{', '.join(worse) if worse else 'none'}.\n"
     )
