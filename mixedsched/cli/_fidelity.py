@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from enum import StrEnum
 from pathlib import Path
 
 from rich import box
@@ -12,16 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 from mixedsched.cli._console import err, out, shown
+from mixedsched.cli._options import Screen
 from mixedsched.cli._output import printable
 from mixedsched.fidelity import Fidelity, check_site
 from mixedsched.sites import Site
 
 _SHOWN_MAX = 40  # rows; --json has them all
-
-
-class Screen(StrEnum):
-    MOBILE = "mobile"
-    DESKTOP = "desktop"
 
 
 def load_in_chromium(site: Site, site_argument: str | Path, screen: Screen) -> Fidelity:

@@ -17,6 +17,7 @@ from rich.text import Text
 from mixedsched import catalog
 from mixedsched.cli._console import err, out
 from mixedsched.cli._lab_command import SIGNALLED
+from mixedsched.cli._options import LinkOption
 from mixedsched.cli._output import Json, say_json
 from mixedsched.emulator.backends import BackendName, open_backend
 from mixedsched.errors import ExitCode
@@ -36,7 +37,7 @@ def register(lab: typer.Typer) -> None:
 
 def check(
     backend: Annotated[BackendName, typer.Option(help="Which of them to check.")] = BackendName.RELAY,
-    link: Annotated[str, typer.Option(help="Network profile, by name or file.", metavar="L")] = "4g",
+    link: LinkOption = "4g",
     seed: Annotated[int, typer.Option(help="Seed of losses and jitter, where the back end takes one.")] = 1,
     losses_s: Annotated[
         float,

@@ -9,7 +9,8 @@ import typer
 from rich.text import Text
 
 from mixedsched.cli._console import out
-from mixedsched.cli._fidelity import Screen, load_in_chromium, say_fidelity
+from mixedsched.cli._fidelity import load_in_chromium, say_fidelity
+from mixedsched.cli._options import Screen
 from mixedsched.cli._output import Json, printable, say_json
 from mixedsched.cli._sites import folder_of, open_site
 from mixedsched.errors import ExitCode, SiteError

@@ -20,6 +20,7 @@ from mixedsched.audit.session import FOLLOWS_PRIORITIES, Job, Surroundings, run_
 from mixedsched.cli._console import err, out, shown
 from mixedsched.cli._interrupts import end_in_order
 from mixedsched.cli._networks import networks_named
+from mixedsched.cli._options import BudgetOption, FormFactorOption, OriginsOption, ResultsOption, Screen
 from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._pool import pool_of
 from mixedsched.cli._progress import RunProgress
@@ -29,7 +30,7 @@ from mixedsched.errors import MixedschedError, UsageError
 from mixedsched.experiment.machine import machine_facts
 from mixedsched.profile import Profile
 from mixedsched.report.audit import render_audit, write_audit
-from mixedsched.sites import Origins, Site
+from mixedsched.sites import Site
 from mixedsched.units import format_duration, parse_duration_s
 
 DEFAULT_NETWORKS = "4g,slow-4g"
@@ -47,9 +48,7 @@ def audit(
     networks: Annotated[
         str, typer.Option(help="Network profiles, by name or file; one to four.", metavar="L,L")
     ] = DEFAULT_NETWORKS,
-    budget: Annotated[
-        str, typer.Option(help="Time for all of it; the more, the surer the answer.", metavar="TIME")
-    ] = "10m",
+    budget: BudgetOption = "10m",
     baseline: Annotated[
         str,
         typer.Option(
@@ -58,15 +57,10 @@ def audit(
             metavar="S",
         ),
     ] = FOLLOWS_PRIORITIES,
-    form_factor: Annotated[str, typer.Option(help="mobile or desktop.", metavar="F")] = "mobile",
-    origins: Annotated[
-        Origins | None,
-        typer.Option(help="Of a site of several hosts: keep them, or merge them; what the site says by default."),
-    ] = None,
+    form_factor: FormFactorOption = Screen.MOBILE,
+    origins: OriginsOption = None,
     seed: Annotated[int, typer.Option(help="Seed of orders, of link losses and of simulations.")] = 1,
-    folder: Annotated[
-        Path | None, typer.Option("--out", help="Folder of results; by default one in runs/.", metavar="DIR")
-    ] = None,
+    folder: ResultsOption = None,
     as_json: Json = False,
 ) -> None:
     """Say whether a page's delivery is good, which resources come too late and why, and what to change.
@@ -78,8 +72,6 @@ def audit(
     budget_s = parse_duration_s(budget)
     profiles = networks_named(networks)
     scheme = _scheme(baseline)
-    if form_factor not in {"mobile", "desktop"}:
-        raise UsageError(f"there is no form factor '{form_factor}'", fix="choose mobile or desktop")
     opened = open_site(site, origins)
     _refuse_small_budget(opened, profiles, scheme, budget_s)
     job = Job(
@@ -87,7 +79,7 @@ def audit(
         site_digest=site_digest(opened),
         networks=profiles,
         baseline=scheme,
-        form_factor=form_factor,
+        form_factor=form_factor.value,
         budget_s=budget_s,
         seed=seed,
         folder=folder or Path(),

@@ -22,6 +22,7 @@ from mixedsched.calibration.session import calibrate as carry_out_calibration
 from mixedsched.cli._calibration_loads import LeftOutError, gathered, read_loads, table_digest
 from mixedsched.cli._console import err, out, shown
 from mixedsched.cli._interrupts import end_in_order
+from mixedsched.cli._options import FormFactorOption, LinkOption, ResultsOption, Screen
 from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._pool import pool_of
 from mixedsched.cli._runs import owned
@@ -46,7 +47,7 @@ def calibrate(
     sites: Annotated[
         list[str] | None, typer.Argument(help="Sites to load; all bundled ones by default.", metavar="[SITE]...")
     ] = None,
-    link: Annotated[str, typer.Option(help="Network profile, by name or file.", metavar="L")] = "slow-4g",
+    link: LinkOption = "slow-4g",
     schemes: Annotated[str, typer.Option(help="Schemes to rank; three or more.", metavar="A,B,C")] = DEFAULT_SCHEMES,
     blocks: Annotated[int, typer.Option(help="Loads of each site under each scheme.", min=1)] = 3,
     earlier: Annotated[
@@ -60,11 +61,9 @@ def calibrate(
         bool,
         typer.Option("--grid/--no-grid", help="Whether to try other limits than those of Chromium's source."),
     ] = True,
-    form_factor: Annotated[str, typer.Option(help="mobile or desktop.", metavar="F")] = "mobile",
+    form_factor: FormFactorOption = Screen.MOBILE,
     seed: Annotated[int, typer.Option(help="Seed of orders, of link losses and of intervals.")] = 1,
-    folder: Annotated[
-        Path | None, typer.Option("--out", help="Folder of results; by default one in runs/.", metavar="DIR")
-    ] = None,
+    folder: ResultsOption = None,
     store: Annotated[
         Path | None, typer.Option("--store", help="Also write the fitted browser model to this file.", metavar="FILE")
     ] = None,
@@ -77,8 +76,6 @@ def calibrate(
 
     Every load is stored at once, and after an interruption the same command goes on.
     """
-    if form_factor not in {"mobile", "desktop"}:
-        raise UsageError(f"there is no form factor '{form_factor}'", fix="choose mobile or desktop")
     if store is not None and store.suffix != ".toml":
         raise UsageError(f"{store} cannot be a browser model", fix="name a file that ends in .toml")
     if earlier and sites:
@@ -87,13 +84,13 @@ def calibrate(
         )
     arms = _arms(schemes)
     folders = list(earlier or ())
-    folder = folder or _default_folder(folders or list(sites or ()), link, schemes, seed, form_factor)
+    folder = folder or _default_folder(folders or list(sites or ()), link, schemes, seed, form_factor.value)
     end_in_order()
     incomplete = False
     with owned(folder):
         try:
             if not folders:
-                folders, incomplete = _gather(list(sites or ()), link, arms, blocks, seed, form_factor, folder)
+                folders, incomplete = _gather(list(sites or ()), link, arms, blocks, seed, form_factor.value, folder)
             loads, notes = _read(folders, warm_up=warm_up)
             job = Job(
                 loads, grid=grid, seed=seed, model_name=(store.stem if store is not None else "chromium"), notes=notes

@@ -16,6 +16,7 @@ from mixedsched.cli._conclusion import comparison_facts, say_comparison
 from mixedsched.cli._console import err
 from mixedsched.cli._interrupts import end_in_order
 from mixedsched.cli._measuring import measure
+from mixedsched.cli._options import FormFactorOption, LinkOption, OriginsOption, ResultsOption, Screen
 from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._runs import REPORT_NAME, conclude, default_folder, owned
 from mixedsched.cli._sites import open_site, site_digest
@@ -48,7 +49,7 @@ def compare(
         str | None,
         typer.Option(help="Schemes to compare, with parameters; sequential,mixed by default.", metavar="A,B"),
     ] = None,
-    link: Annotated[str, typer.Option(help="Network profile, by name or file.", metavar="L")] = "4g",
+    link: LinkOption = "4g",
     backend: Annotated[
         BackendName,
         typer.Option(
@@ -68,14 +69,9 @@ def compare(
     primary: Annotated[
         str, typer.Option(help="Metrics to decide on; the others are reported as exploratory.", metavar="M,M")
     ] = "lcp",
-    form_factor: Annotated[str, typer.Option(help="mobile or desktop.", metavar="F")] = "mobile",
+    form_factor: FormFactorOption = Screen.MOBILE,
     seed: Annotated[int, typer.Option(help="Seed of orders and of link losses.")] = 1,
-    origins: Annotated[
-        Origins | None,
-        typer.Option(
-            help="Of a site of several hosts: keep them, or merge them into the first; what the site says by default."
-        ),
-    ] = None,
+    origins: OriginsOption = None,
     across_connections: Annotated[
         bool, typer.Option("--across-connections", help="Schedule across the connections of a client.")
     ] = False,
@@ -83,9 +79,7 @@ def compare(
         bool, typer.Option("--packet-log", help="Keep the fate of every packet beside the results; relay only.")
     ] = False,
     aa: Annotated[bool, typer.Option("--aa", help="Self-test: compare one scheme with itself.")] = False,
-    folder: Annotated[
-        Path | None, typer.Option("--out", help="Folder of results; by default one in runs/.", metavar="DIR")
-    ] = None,
+    folder: ResultsOption = None,
     as_json: Json = False,
 ) -> None:
     """Compare delivery schemes on a page over a network, in real Chromium, scored by Lighthouse.
@@ -97,15 +91,13 @@ def compare(
     profile = catalog.load_profile(link)
     arms = _arms(schemes, mapping, aa)
     metrics = dict.fromkeys(metric_named(name.strip()).key for name in primary.split(","))
-    if form_factor not in {"mobile", "desktop"}:
-        raise UsageError(f"there is no form factor '{form_factor}'", fix="choose mobile or desktop")
     opened = open_site(site, origins)
     plan = make_plan(
         site=opened.name,
         site_digest=site_digest(opened),
         link=profile.name,
         link_facts=profile.facts(),
-        form_factor=form_factor,
+        form_factor=form_factor.value,
         arms=arms,
         baseline=baseline or arms[0].label,
         primary=tuple(metrics),

@@ -17,6 +17,7 @@ from mixedsched.cli._console import err, out
 from mixedsched.cli._lab_outing import Outing
 from mixedsched.cli._lab_run import carry_out, counters_text
 from mixedsched.cli._lab_server import parse_address
+from mixedsched.cli._options import LinkOption
 from mixedsched.cli._output import Json, say_json
 from mixedsched.emulator.backends import BackendName
 from mixedsched.emulator.child_talk import raise_told_error
@@ -32,7 +33,6 @@ _BackendOption = Annotated[
         help="Who emulates the network: relay needs no privilege; netns uses this kernel's tbf and netem; vm those of a router."
     ),
 ]
-_LinkOption = Annotated[str, typer.Option(help="Network profile, by name or file.", metavar="L")]
 _SeedOption = Annotated[int, typer.Option(help="Seed of losses and jitter, where the back end takes one.")]
 
 lab = typer.Typer(
@@ -63,7 +63,7 @@ def run(
         ),
     ],
     backend: _BackendOption = BackendName.RELAY,
-    link: _LinkOption = "4g",
+    link: LinkOption = "4g",
     seed: _SeedOption = 1,
     site: Annotated[
         str | None, typer.Option(help="Serve this site at the other end: a bundled one, or a folder.", metavar="SITE")
@@ -112,7 +112,7 @@ def run(
 
 def up(
     backend: _BackendOption = BackendName.NETNS,
-    link: _LinkOption = "4g",
+    link: LinkOption = "4g",
     seed: _SeedOption = 1,
     as_json: Json = False,
 ) -> None:

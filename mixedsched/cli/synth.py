@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from mixedsched.cli._console import err, out, shown
-from mixedsched.cli._fidelity import Screen, load_in_chromium, say_fidelity, say_rows
+from mixedsched.cli._fidelity import load_in_chromium, say_fidelity, say_rows
+from mixedsched.cli._options import Screen
 from mixedsched.cli._output import Json, printable, say_json
 from mixedsched.cli._pages import read_pages
 from mixedsched.cli._record_output import Name, Out, Replace, recording_folder

@@ -12,16 +12,14 @@ from mixedsched import catalog
 from mixedsched.browser_model import BrowserModel
 from mixedsched.cli._interrupts import end_in_order
 from mixedsched.cli._networks import networks_named
+from mixedsched.cli._options import BudgetOption, FormFactorOption, OriginsOption, ResultsOption, Screen
 from mixedsched.cli._output import Json
 from mixedsched.errors import ExitCode, UsageError
 from mixedsched.profile import Profile
-from mixedsched.sites import Origins
 from mixedsched.tuner.job import BROWSER, PIPE, RUNGS, STACK
 from mixedsched.tuner.objective import Objective, parse_objective
 from mixedsched.tuner.space import ALL_SCHEMES, read_schemes
 from mixedsched.units import parse_duration_s
-
-FORM_FACTORS = ("mobile", "desktop")
 
 
 def register(app: typer.Typer) -> None:
@@ -40,9 +38,7 @@ def tune(
         str,
         typer.Option(help="Network profiles to be good on, by name or file; one to four.", metavar="L,L"),
     ] = "slow-4g",
-    budget: Annotated[
-        str, typer.Option(help="Time for all of it; the more, the surer the answer.", metavar="TIME")
-    ] = "10m",
+    budget: BudgetOption = "10m",
     objective: Annotated[
         str,
         typer.Option(
@@ -64,11 +60,8 @@ def tune(
             metavar="R",
         ),
     ] = None,
-    form_factor: Annotated[str, typer.Option(help="mobile or desktop.", metavar="F")] = "mobile",
-    origins: Annotated[
-        Origins | None,
-        typer.Option(help="Of a site of several hosts: keep them, or merge them; what the site says by default."),
-    ] = None,
+    form_factor: FormFactorOption = Screen.MOBILE,
+    origins: OriginsOption = None,
     penalty: Annotated[
         float,
         typer.Option(
@@ -93,9 +86,7 @@ def tune(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of searches, of orders and of link losses.", min=0)] = 1,
-    folder: Annotated[
-        Path | None, typer.Option("--out", help="Folder of results; by default one in runs/.", metavar="DIR")
-    ] = None,
+    folder: ResultsOption = None,
     as_json: Json = False,
 ) -> None:
     """Find a better order of bytes for a page, prove it in the browser, and write what to ship.
@@ -107,10 +98,8 @@ def tune(
     began_s = time.monotonic()
     if rung is not None and rung not in RUNGS:
         raise UsageError(f"there is no rung '{rung}'", fix=f"choose one of {', '.join(RUNGS)}")
-    if form_factor not in FORM_FACTORS:
-        raise UsageError(f"there is no form factor '{form_factor}'", fix=f"choose {' or '.join(FORM_FACTORS)}")
     budget_s = parse_duration_s(budget)
-    wanted = parse_objective(objective, form_factor)
+    wanted = parse_objective(objective, form_factor.value)
     networks = networks_named(link)
     specs = read_schemes(schemes)
     wants_all = schemes is not None and ALL_SCHEMES in [word.strip() for word in schemes.split(",")]
@@ -124,7 +113,7 @@ def tune(
 
         chosen = rung or BROWSER
         request = Request(
-            sites[0], networks, wanted, specs, chosen, form_factor, origins, budget_s, seed, penalty / 100,
+            sites[0], networks, wanted, specs, chosen, form_factor.value, origins, budget_s, seed, penalty / 100,
             _model(browser_model, chosen), candidates, folder, as_json,
         )  # fmt: skip
         code = tune_one(request, began_s)

@@ -84,7 +84,6 @@ def made_up_run(url: str, arm: str, block: int, lcp_ms: float) -> Run:
         (("--schemes", "eps,stock,magic"), 2, "magic"),
         (("--link", "nowhere"), 3, "no network profile 'nowhere'"),
         (("nosuchsite",), 3, "there is no site 'nosuchsite'"),
-        (("--form-factor", "watch"), 2, "no form factor 'watch'"),
         (("--store", "model.json"), 2, "model.json cannot be a browser model"),
         (("agency", "--from", "x"), 2, "sites are named beside --from"),
     ],

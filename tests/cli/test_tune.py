@@ -98,7 +98,6 @@ def refusal(*arguments: str) -> MixedschedError:
         (("--link", "4g,4g"), 2, "a network is named twice"),
         (("--link", ","), 2, "0 networks were named"),
         (("--rung", "moon"), 2, "there is no rung 'moon'"),
-        (("--form-factor", "watch"), 2, "no form factor 'watch'"),
         (("--schemes", "magic"), 2, "there is no scheme 'magic'"),
         (("--origins", "merge"), 2, "no origins to keep or merge"),
         (("--browser-model", "lynx"), 3, "'lynx'"),
