@@ -9,7 +9,7 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from mixedsched.units import format_duration
+from mixedsched.cli._bar import time_left
 
 SILENT_S = 2.0  # what is done by then needs no progress
 LINE_EVERY_S = 10.0
@@ -56,7 +56,7 @@ class LoadProgress:
         now_s = time.monotonic()
         if now_s - self._started_s < SILENT_S or self._done == self._total:
             return
-        left = f"{format_duration((now_s - self._started_s) / self._done * (self._total - self._done))} left"
+        left = time_left(now_s - self._started_s, self._done, self._total - self._done)
         if self._bar is not None:
             self._bar.update(self._task, completed=self._done, left=left)
             self._bar.start()

@@ -9,10 +9,10 @@ from typing import Self
 from rich.console import Console
 from rich.markup import escape
 
-from mixedsched.cli._bar import counted_bar
+from mixedsched.cli._bar import counted_bar, time_left
 from mixedsched.experiment.model import Run, RunStatus
 from mixedsched.experiment.plan import WARM_UP_INDEX
-from mixedsched.units import format_duration, format_ms
+from mixedsched.units import format_ms
 
 
 class RunProgress:
@@ -49,10 +49,8 @@ class RunProgress:
             result = f"FCP {format_ms(run.metric('fcp_ms'))}, LCP {format_ms(run.metric('lcp_ms'))}"
         else:
             result = f"[bold yellow]{run.status}[/]: {escape(run.reason)}; the block is run again"
-        time_left = "" if self._console.is_terminal or not left else f"  ({self._time_left(left)})"
-        self._console.print(f"{name:9} {escape(run.arm):24} {result}{time_left}", soft_wrap=True)
+        rest = "" if self._console.is_terminal or not left else f"  ({self._time_left(left)})"
+        self._console.print(f"{name:9} {escape(run.arm):24} {result}{rest}", soft_wrap=True)
 
     def _time_left(self, left: int) -> str:
-        if not self._done:
-            return ""
-        return f"{format_duration((time.monotonic() - self._started_s) / self._done * left)} left"
+        return time_left(time.monotonic() - self._started_s, self._done, left)

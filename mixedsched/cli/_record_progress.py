@@ -10,10 +10,10 @@ from rich.console import Console
 
 from mixedsched.browser.observation import Observation
 from mixedsched.browser.pageload import FormFactor
-from mixedsched.cli._bar import counted_bar
+from mixedsched.cli._bar import counted_bar, time_left
 from mixedsched.cli._console import shown
 from mixedsched.errors import MixedschedError
-from mixedsched.units import format_bytes, format_duration
+from mixedsched.units import format_bytes
 
 _OUTCOMES = {"quiet": "quiet", "limit": "stopped at its time limit", "interrupted": "interrupted"}
 
@@ -45,12 +45,11 @@ class RecordProgress:
         left = self._time_left(number + 1)
         self._bar.update(self._task, completed=number + 1, left=left)
         result = _failure(came) if isinstance(came, MixedschedError) else _outcome(came)
-        time_left = "" if self._console.is_terminal or not left else f"  ({left})"
-        self._console.print(f"load {number + 1} of {self._total}, {form_factor:7}  {result}{time_left}", soft_wrap=True)
+        rest = "" if self._console.is_terminal or not left else f"  ({left})"
+        self._console.print(f"load {number + 1} of {self._total}, {form_factor:7}  {result}{rest}", soft_wrap=True)
 
     def _time_left(self, done: int) -> str:
-        left = self._total - done
-        return f"{format_duration((time.monotonic() - self._started_s) / done * left)} left" if left else ""
+        return time_left(time.monotonic() - self._started_s, done, self._total - done)
 
 
 def _outcome(observation: Observation) -> str:

@@ -9,7 +9,7 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
-from mixedsched.units import format_duration
+from mixedsched.cli._bar import time_left
 
 _SILENT_S = 2.0  # what is done by then needs no progress
 _LINE_EVERY_S = 10.0
@@ -48,7 +48,7 @@ class WorkProgress:
         now_s = time.monotonic()
         if not done or done < total * _TOLD_FROM_SHARE or now_s - self._started_s < _SILENT_S:
             return
-        left = f"{format_duration((now_s - self._started_s) / done * (total - done))} left"
+        left = time_left(now_s - self._started_s, done, total - done)
         self._bar.update(self._task, completed=done, total=total, left=left)
         self._bar.start()
         if not self._console.is_terminal and now_s - self._said_s >= _LINE_EVERY_S:
