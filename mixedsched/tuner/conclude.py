@@ -17,7 +17,7 @@ from mixedsched.sim.load import PageLoad
 from mixedsched.tuner.budget import deciding_blocks
 from mixedsched.tuner.complexity import deviations
 from mixedsched.tuner.contest import Raced
-from mixedsched.tuner.entrants import SEQUENTIAL, TUNED, label_of
+from mixedsched.tuner.entrants import SEQUENTIAL, TUNED, all_contenders, label_of
 from mixedsched.tuner.job import BROWSER, Job
 from mixedsched.tuner.looks import View, hero_note
 from mixedsched.tuner.play import Player, Task
@@ -109,7 +109,7 @@ def concluded(known: Known, spent_s: float, facts: Mapping[str, Any], *, interru
         winner=winner,
         runners_up=tuple(item for item in known.candidates if item is not winner),
         deviations=deviations(winner.candidate, known.page) if winner is not None else (),
-        contenders=_contenders(known),
+        contenders=all_contenders(known.finalists, known.racing, known.winner_label),
         networks=networks,
         headers=() if Role.HEADERS in left.withheld else known.header_plan.rules,
         html=() if Role.HTML in left.withheld else _html(known, comparisons),
@@ -208,13 +208,6 @@ def _outcome(
 
 def _all_equivalent(effects: Mapping[str, tuple[Effect, ...]]) -> bool:
     return all(items[0].verdict is Verdict.EQUIVALENT for items in effects.values())
-
-
-def _contenders(known: Known) -> tuple[Contender, ...]:
-    """Those of the proof first, then the others of the race; the winner before other candidates."""
-    everyone = {item.label: item for item in (*known.finalists, *known.racing)}
-    ordered = sorted(everyone.values(), key=lambda item: item.label != known.winner_label)  # stable
-    return tuple(ordered)
 
 
 def _html(known: Known, comparisons: Mapping[str, Comparison]) -> tuple[HtmlLine, ...]:

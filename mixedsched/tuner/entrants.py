@@ -66,3 +66,13 @@ def by_headers(finalists: Sequence[Contender]) -> tuple[Contender, ...]:
         for item in finalists
         if item is not headers
     )
+
+
+def all_contenders(
+    finalists: Sequence[Contender], racing: Sequence[Contender], winner_label: str
+) -> tuple[Contender, ...]:
+    """Of proof and race, each once: as it was loaded in the proof, if it came so far. The winner first, then the proof's."""
+    everyone: dict[str, Contender] = {}
+    for item in (*finalists, *racing):
+        everyone.setdefault(item.label, item)
+    return tuple(sorted(everyone.values(), key=lambda item: item.label != winner_label))  # stable

@@ -147,6 +147,13 @@ def test_headers_that_were_loaded_as_tuned_have_all_of_the_gain() -> None:
     assert "they say all of it" not in terminal(CONFIRMED)
 
 
+def test_what_is_slower_than_the_baseline_keeps_nothing_of_the_gain() -> None:
+    tuning = replace(CONFIRMED, kept_pct={Role.HTML: {LINK.name: -755.5}}, kept_range_pct={})
+    for text in (terminal(tuning), render_html(tuning)):
+        assert f"changed HTML only, nothing of the gain remains over {LINK.name}." in " ".join(text.split())
+        assert "−755" not in text
+
+
 def test_what_loads_spoke_against_is_not_recommended_and_each_line_has_its_measurement() -> None:
     line = replace(CONFIRMED.html[0], measured_pct={"slow-4g": (-9.5, -12.0, -6.5)})
     why = "on slow-4g it is 10.6 % slower than sequential"

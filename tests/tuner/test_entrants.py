@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mixedsched.audit.change import Action, Change
 from mixedsched.tuner.candidate import Candidate
-from mixedsched.tuner.entrants import by_headers, entrants, finalists, promising
+from mixedsched.tuner.entrants import all_contenders, by_headers, entrants, finalists, promising
 from mixedsched.tuner.measure import plain_eps
 from mixedsched.tuner.result import Estimates, Role, Scored
 from mixedsched.tuner.scoring import BASELINES
@@ -70,3 +70,13 @@ def test_where_sequential_is_the_best_baseline_the_next_one_must_be_beaten_too()
 def test_baselines_that_did_not_race_are_proved_all_the_same() -> None:
     found = finalists(entrants(FOUND, promising(FOUND))[:1], "tuned", "eps", [], FOUND.baselines)
     assert [item.label for item in found] == ["tuned", "eps", "sequential"]
+
+
+def test_of_race_and_proof_each_is_told_as_the_proof_loaded_it() -> None:
+    hurried = Change(Action.HEADER, ((0, "/hero.jpg"),), "the largest paint", "u=0, i=?0")
+    racing = entrants(FOUND, promising(FOUND))
+    proved = by_headers(finalists(racing, "tuned 2", "stock", [plain_eps("headers", Role.HEADERS, [hurried])], {}))
+    told = all_contenders(proved, racing, "tuned 2")
+    assert [item.label for item in told] == ["tuned 2", "stock", "sequential", "tuned", "eps", "mixed"]
+    assert told[0].is_by_headers
+    assert all_contenders((), racing, "tuned 2")[0].candidate.scheme == "ip"

@@ -196,8 +196,9 @@ def kept_lines(tuning: Tuning) -> list[str]:
         for network, share in by_network.items():
             low, high = tuning.kept_range_pct.get(role, {}).get(network, (math.nan, math.nan))
             interval = f" (95 % interval {_whole(low)} to {_whole(high)} %)" if low <= high else ""
+            share_told = f"{_whole(share)} % of the gain remain" if share > 0 else "nothing of the gain remains"
             lines.append(
-                f"With plain eps and {ROLES[role]}, {_whole(share)} % of the gain remain over {network}{interval}."
+                f"With plain eps and {ROLES[role]}, {share_told} over {network}{interval if share > 0 else ''}."
             )
     return lines
 
