@@ -18,16 +18,17 @@ from mixedsched.audit.play import Player, Workers
 from mixedsched.audit.result import TODAY, Audit, Contender, NetworkResult
 from mixedsched.audit.screening import Screening, screen
 from mixedsched.audit.verdict import PRIMARY, Outcome, best_contender, family_effects, outcome_of
-from mixedsched.errors import MixedschedError, UsageError
+from mixedsched.errors import UsageError
 from mixedsched.experiment.analysis import analyse
 from mixedsched.experiment.engine import Laboratory, Observer, carry_out, stored_runs
 from mixedsched.experiment.in_time import InTime, TimeIsUp
 from mixedsched.experiment.lab import Edition as LabEdition
 from mixedsched.experiment.lab import Lab, Scene
 from mixedsched.experiment.model import Arm, Block, Plan, Run, RunStatus
+from mixedsched.experiment.patience import Impatient, no_good_run
 from mixedsched.experiment.plan import make_plan
 from mixedsched.experiment.progress import runs_left
-from mixedsched.experiment.resume import Impatient, continued, refuse_other_versions
+from mixedsched.experiment.resume import continued, refuse_other_versions
 from mixedsched.metrics import metric_named
 from mixedsched.profile import Profile
 from mixedsched.sites import Site, expected_connections
@@ -151,13 +152,8 @@ class _Session:
         await self._carry_out(plan, network, dict.fromkeys(labels, today), deadline_s=None)
         runs = stored_runs(self._store, plan.digest)
         good = {run.arm: run for run in runs if run.status is RunStatus.OK}
-        if missing := [label for label in labels if label not in good]:
-            bad = next(run for run in reversed(runs) if run.arm == missing[0])
-            raise MixedschedError(
-                f"the page cannot be measured over {network.name}",
-                why=bad.reason,
-                fix="`mixedsched sites` tells of the site, `mixedsched doctor` finds what is missing here",
-            )
+        if any(label not in good for label in labels):
+            raise no_good_run(runs, network.name)
         return {arm.scheme: good[arm.label] for arm in arms}
 
     def _screen(

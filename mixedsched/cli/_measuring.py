@@ -12,8 +12,9 @@ from mixedsched.cli._runs import database_url, own_versions
 from mixedsched.experiment.engine import carry_out, stored_runs
 from mixedsched.experiment.lab import Lab, Scene
 from mixedsched.experiment.model import Plan
+from mixedsched.experiment.patience import Impatient
 from mixedsched.experiment.progress import runs_left
-from mixedsched.experiment.resume import Impatient, continued, refuse_other_versions, with_history
+from mixedsched.experiment.resume import continued, refuse_other_versions, with_history
 from mixedsched.store import Store
 
 Facts = Callable[[Mapping[str, str], Sequence[str]], dict[str, Any]]

@@ -17,6 +17,7 @@ from mixedsched.sites import Connections
 TOO_SLOW = "loaded too slowly"  # in Lighthouse's warning about a page that did not get quiet
 _NEVER_MET_THE_LINK = ("missed", "dropped_at_port")  # counters of the relay and of the router VM
 MAX_LATE_RATIO = 0.05  # of packets delivered over 1 ms late, beyond which a run is not trusted
+_LATE, _OVERRUN = "late_link", "overrun_link"  # words for a machine that was too busy
 
 # How a connection may end: opened beside another one and never used; with the browser; in good order, idle ones included.
 _POOLED, _WITH_THE_BROWSER = "QUIC_CONNECTION_IP_POOLED", "QUIC_CONNECTION_CANCELLED"
@@ -50,6 +51,11 @@ class Evidence:
     log: NetLog
     link: Mapping[str, Any]
     server: Seen = Seen()
+
+
+def is_of_the_machine(reason: str) -> bool:
+    """Whether a load must not be trusted because this machine was too busy, which says nothing of the page."""
+    return reason.partition(":")[0] in {_LATE, _OVERRUN}
 
 
 def why_invalid(evidence: Evidence) -> str:
@@ -184,10 +190,10 @@ def _link(evidence: Evidence) -> str:
         return "link: the emulated link has stopped before its time"
     unmet = {side: sum(link.get(side, {}).get(count, 0) for count in _NEVER_MET_THE_LINK) for side in ("down", "up")}
     if any(unmet.values()):
-        return f"link: the emulator was too slow to take {unmet['down']} packets down and {unmet['up']} up"
+        return f"{_OVERRUN}: the emulator was too slow to take {unmet['down']} packets down and {unmet['up']} up"
     punctuality = link.get("punctuality")
     if punctuality is not None and punctuality["late"] > MAX_LATE_RATIO * max(1, punctuality["delivered"]):
-        return f"late_link: {punctuality['late']} of {punctuality['delivered']} packets left the link over 1 ms late"
+        return f"{_LATE}: {punctuality['late']} of {punctuality['delivered']} packets left the link over 1 ms late"
     return ""
 
 

@@ -11,15 +11,16 @@ from typing import Any, Self
 
 from mixedsched import catalog
 from mixedsched.audit.edition import Edition, make_edition
-from mixedsched.errors import MixedschedError, UsageError
+from mixedsched.errors import UsageError
 from mixedsched.experiment.engine import Laboratory, Observer, carry_out, stored_runs
 from mixedsched.experiment.in_time import InTime, TimeIsUp
 from mixedsched.experiment.lab import Edition as LabEdition
 from mixedsched.experiment.lab import Lab, Scene
 from mixedsched.experiment.model import Arm, Block, Plan, Run, RunStatus
+from mixedsched.experiment.patience import Impatient, no_good_run
 from mixedsched.experiment.plan import make_plan
 from mixedsched.experiment.progress import runs_left
-from mixedsched.experiment.resume import Impatient, refuse_other_versions
+from mixedsched.experiment.resume import refuse_other_versions
 from mixedsched.mapping_file import dump_mapping
 from mixedsched.profile import Profile
 from mixedsched.schedulers import SCHEMES
@@ -206,11 +207,7 @@ def only_good_run(found: Measured, network: str) -> Run:
     good = [run for run in found.runs if run.status is RunStatus.OK]
     if good:
         return good[-1]
-    raise MixedschedError(
-        f"the page cannot be measured over {network}",
-        why=found.runs[-1].reason if found.runs else "",
-        fix="`mixedsched sites` tells of the site, `mixedsched doctor` finds what is missing here",
-    )
+    raise no_good_run(found.runs, network)
 
 
 class _Ahead:

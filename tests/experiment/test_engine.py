@@ -16,7 +16,7 @@ from mixedsched.errors import InputError, MixedschedError, UsageError
 from mixedsched.experiment.engine import carry_out, read_run, run_record, stored_runs
 from mixedsched.experiment.model import Arrival, Connection, Plan, Run, RunStatus
 from mixedsched.experiment.progress import MAX_ATTEMPTS, missing_blocks, runs_left
-from mixedsched.experiment.resume import Impatient, continued, refuse_other_versions, with_history
+from mixedsched.experiment.resume import continued, refuse_other_versions, with_history
 from mixedsched.store import Store, StoredExperiment
 from tests.experiment.test_plan import plan
 
@@ -131,15 +131,6 @@ def test_a_warm_up_that_failed_leaves_no_block_missing(tmp_path: Path) -> None:
     assert missing_blocks(made, go(made, store_in(tmp_path), lab)) == ()
 
 
-def test_each_start_is_impatient_anew(tmp_path: Path) -> None:
-    made, store = plan(blocks=3), store_in(tmp_path)
-    store.save_plan(made.digest, made.to_dict(), {})
-    for start in (1, 2):
-        with pytest.raises(MixedschedError, match="cannot be loaded"):
-            asyncio.run(carry_out(made, store, Impatient(ScriptedLab(lambda *_: RunStatus.FAILED)), Silent()))
-        assert len(stored_runs(store, made.digest)) == 2 * start
-
-
 def test_extending_leaves_its_trace() -> None:
     facts = with_history(with_history(with_history({"a": 1}, plan(blocks=6)), plan(blocks=6)), plan(blocks=12))
     assert facts == {"a": 1, "history": [6, 12]}
@@ -150,15 +141,6 @@ def test_records_of_a_newer_version_are_refused() -> None:
         read_run({**run_record(Run(1, 1, "A", 0, RunStatus.OK)), "schema": 99})
     with pytest.raises(InputError, match="newer version"):
         Plan.from_dict({**plan().to_dict(), "schema": 99})
-
-
-def test_a_page_that_cannot_be_loaded_at_all_stops_the_experiment(tmp_path: Path) -> None:
-    made, store = plan(blocks=3), store_in(tmp_path)
-    store.save_plan(made.digest, made.to_dict(), {})
-    lab = ScriptedLab(lambda *_: RunStatus.FAILED)
-    with pytest.raises(MixedschedError, match="the page cannot be loaded: broken"):
-        asyncio.run(carry_out(made, store, Impatient(lab), Silent()))
-    assert len(stored_runs(store, made.digest)) == 2
 
 
 def test_more_blocks_are_added_to_what_is_there(tmp_path: Path) -> None:

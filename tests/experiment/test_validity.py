@@ -19,7 +19,7 @@ from mixedsched.browser import (
     StreamRequest,
     Versions,
 )
-from mixedsched.experiment.validity import Evidence, Seen, why_invalid
+from mixedsched.experiment.validity import Evidence, Seen, is_of_the_machine, why_invalid
 from mixedsched.sites import Connections
 
 HOSTS = ("shop.test",)
@@ -213,10 +213,21 @@ def test_the_browsers_own_log_shows_other_hosts_and_protocols(log: NetLog, says:
             {**KERNEL, "punctuality": {"delivered": 100, "late": 20}},
             "late_link: 20 of 100 packets left the link over 1 ms late",
         ),
+        (
+            {**KERNEL, "down": {"missed": 2}, "up": {"dropped_at_port": 1}},
+            "overrun_link: the emulator was too slow to take 2 packets down and 1 up",
+        ),
     ],
 )
 def test_the_emulated_network_must_have_kept_its_schedule(link: dict[str, Any], says: str) -> None:
     assert why_invalid(evidence(netlog(), link=link)) == says
+
+
+def test_only_a_link_behind_its_schedule_blames_the_machine() -> None:
+    assert is_of_the_machine("late_link: 20 of 100 packets left the link over 1 ms late")
+    assert is_of_the_machine("overrun_link: the emulator was too slow to take 2 packets down and 1 up")
+    for reason in ("", "link: the emulated link has stopped before its time", "unfinished: late_link", "too_slow: 1"):
+        assert not is_of_the_machine(reason)
 
 
 @pytest.mark.parametrize(("came", "is_valid"), [(99, True), (100, True), (101, False)])
