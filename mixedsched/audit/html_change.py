@@ -81,9 +81,20 @@ def preload_tags(document: Document, change: Change) -> list[str]:
     return [_preload_tag(by_path[key], document.hosts) for key in change.targets if key in by_path]
 
 
+def url_of(key: Key, hosts: Sequence[str]) -> str:
+    """As the document may name a file. hosts: as far as they are known; of others a placeholder tells the number."""
+    host, path = key
+    if host == 0:
+        return path
+    return f"https://{hosts[host] if host < len(hosts) else f'HOST-{host}'}{path}"
+
+
 def _preload_tag(item: Resource, hosts: Sequence[str]) -> str:
-    url = item.path if item.host == 0 else f"https://{hosts[item.host]}{item.path}"
-    words = ['link rel="preload"', f'as="{_AS[item.kind]}"', f'href="{html.escape(url)}"']
+    words = [
+        'link rel="preload"',
+        f'as="{_AS[item.kind]}"',
+        f'href="{html.escape(url_of((item.host, item.path), hosts))}"',
+    ]
     if item.kind is Kind.FONT:
         words += [f'type="{html.escape(item.mime)}"', "crossorigin"]  # without, a font would be fetched twice
     if item.kind is Kind.IMAGE:

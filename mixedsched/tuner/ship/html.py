@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from mixedsched.audit.candidates import candidates_of
 from mixedsched.audit.change import Action, Change, Key, name_of
 from mixedsched.audit.findings import Finding
-from mixedsched.audit.html_change import Document, TagEdit, edits_of, preload_tags
+from mixedsched.audit.html_change import Document, TagEdit, edits_of, preload_tags, url_of
 from mixedsched.audit.look import Look
 from mixedsched.metrics.paint import PaintNeeds
 from mixedsched.page import Page, Resource
@@ -50,7 +50,7 @@ def tags_of(change: Change, page: Page, hosts: Sequence[str], document: Document
         tags = preload_tags(Document("", page, tuple(hosts)), change)
         return Tags(tuple(TagEdit("", tag) for tag in tags), is_real=False)
     value = "high" if change.action is Action.FETCH_FIRST else "low"
-    urls = [html.escape(_url(key, hosts)) for key in change.targets]
+    urls = [html.escape(url_of(key, hosts)) for key in change.targets]
     edits = [TagEdit(f'<img src="{url}">', f'<img fetchpriority="{value}" src="{url}">') for url in urls]
     return Tags(tuple(edits), is_real=False)
 
@@ -112,8 +112,3 @@ def _unseen(page: Page) -> Iterable[Change]:
 
 def _key(item: Resource) -> Key:
     return item.host, item.path
-
-
-def _url(key: Key, hosts: Sequence[str]) -> str:
-    host, path = key
-    return path if host == 0 or host >= len(hosts) else f"https://{hosts[host]}{path}"

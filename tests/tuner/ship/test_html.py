@@ -72,3 +72,15 @@ def test_tags_are_shown_with_and_without_the_document() -> None:
     real = tags_of(changes_from_looks([made_up_look()], [], DOCUMENT)[0], MEASURED, ("shop.test",), DOCUMENT)
     assert real.is_real
     assert real.edits[0].before.startswith("<img")
+
+
+def test_hosts_without_a_name_are_told_by_number() -> None:
+    """A page description numbers its hosts; their names are known to a site alone."""
+    page = page_of(
+        resource("/hero.jpg", "image", "hero", host=1),
+        resource("/a.woff2", "font", host=2, found_by="hero.jpg", found_when="complete"),
+    )
+    first, preload = changes_from_page(page)
+    assert tags_of(first, page, (), None).edits[0].before == '<img src="https://HOST-1/hero.jpg">'
+    assert 'href="https://HOST-2/a.woff2"' in tags_of(preload, page, HOSTS, None).edits[0].after
+    assert tags_of(first, page, HOSTS, None).edits[0].before == '<img src="https://cdn.test/hero.jpg">'
