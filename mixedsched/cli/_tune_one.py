@@ -33,7 +33,7 @@ from mixedsched.tuner.job import BROWSER, Job, Surroundings
 from mixedsched.tuner.objective import Objective
 from mixedsched.tuner.play import Player, Task
 from mixedsched.tuner.result import Outcome, Role, Tuning
-from mixedsched.tuner.scene import SEEDS, Scene, is_random
+from mixedsched.tuner.scene import SEEDS, Scene
 from mixedsched.tuner.scoring import BASELINES
 from mixedsched.tuner.session import Session
 from mixedsched.tuner.ship.files import MAPPING_NAME, Shipment, write_ship
@@ -124,9 +124,10 @@ def _refuse_small_budget(request: Request, subject: Subject) -> None:
     load_s, screening_s = {}, 0.0
     for network in request.networks:
         began_s = time.monotonic()
-        player = Player([Scene(subject.page, network)])
+        scene = Scene(subject.page, network, is_varied=request.rung == BROWSER)
+        player = Player([scene])
         load_s[network.name] = player.load(Task(0, Candidate("eps"), "stack", request.seed)).finished_ms / 1000
-        seeds = SEEDS if is_random(network) else 1
+        seeds = len(scene.seeds_of(range(SEEDS)))
         screening_s += (time.monotonic() - began_s) * seeds * PLAYED_LEAST / processors()
     least_s = (
         least_budget_s(load_s, LOAD_OVERHEAD_S, screening_s)

@@ -69,7 +69,7 @@ async def look(job: Job, world: Surroundings, store: Store) -> View:
     findings = [item for network in job.networks for item in findings_of(looks[network.name], network.down.rate_bps)]
     models = tuple(page_model(found, job.site.page, job.site.hosts, job.model) for found in looks.values())
     scenes = tuple(
-        Scene(model.played(), network, model.hero_needs, job.model)
+        Scene(model.played(), network, model.hero_needs, job.model, is_varied=True)
         for model, network in zip(models, job.networks, strict=True)
     )
     changes = changes_from_looks(list(looks.values()), findings, document)

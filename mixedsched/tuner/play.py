@@ -51,7 +51,10 @@ class Player:
         self._last: tuple[Candidate, ConfiguredScheme] | None = None
 
     def load(self, task: Task) -> PageLoad:
-        """To its last byte, for people to look at. Raises PageLoadError where the network does not let it come to an end."""
+        """To its last byte, on the network itself, for people to look at.
+
+        Raises PageLoadError where it does not let a load come to an end.
+        """
         stage, scheme = self._stage(task.scene), self._configured(task.candidate)
         if task.rung == "pipe":
             return play_pipe(replace(stage.on_pipe, awaited=None), scheme, stage.pipe)
@@ -64,7 +67,7 @@ class Player:
             if task.rung == "pipe":
                 load = play_pipe(stage.on_pipe, scheme, stage.pipe)
             else:
-                load = play_stack(stage.on_stack, scheme, stage.scene.network, seed=task.seed)
+                load = play_stack(stage.on_stack, scheme, stage.scene.network_of(task.seed), seed=task.seed)
         except PageLoadError:
             return None
         return estimates_of(load, stage)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -12,6 +13,7 @@ from mixedsched.page import PAGE_FORMAT, Page
 from mixedsched.profile import Direction, Profile
 from mixedsched.sim.pipe import PipeOptions
 from mixedsched.sim.playback import Discoveries
+from mixedsched.tuner.variation import varied
 
 PACKET_BYTES = 1200  # datagrams as our server sends them
 PACKET_DATA_BYTES = 1160  # of a response in them; the rest is QUIC's and AEAD's
@@ -21,12 +23,16 @@ SEEDS = 4  # of a network on which they matter
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A page on a network. hero_needs: ids of what must be complete before the hero can be drawn."""
+    """A page on a network. hero_needs: ids of what must be complete before the hero can be drawn.
+
+    is_varied: whether rung stack plays each seed on a slightly different network (`variation`), where nothing is random.
+    """
 
     page: Page
     network: Profile
     hero_needs: tuple[str, ...] = ()
     model: BrowserModel = IDEAL
+    is_varied: bool = False
 
     @property
     def name(self) -> str:
@@ -37,8 +43,19 @@ class Scene:
     def digest(self) -> str:
         """Names the scene: equal for equal ones, in every process."""
         resources = [{**item.model_dump(mode="json"), "flags": sorted(item.flags)} for item in self.page.resources]
-        facts = (self.page.name, resources, sorted(self.network.facts().items()), self.hero_needs, self.model)
+        network = sorted(self.network.facts().items())
+        facts = (self.page.name, resources, network, self.hero_needs, self.model, self.is_varied)
         return hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
+
+    def seeds_of(self, seeds: Sequence[int]) -> Sequence[int]:
+        """Those that rung stack plays: all where losses are random, half (two at least) where it varies, else the first."""
+        if is_random(self.network):
+            return seeds
+        return seeds[: max(2, len(seeds) // 2) if self.is_varied else 1]
+
+    def network_of(self, seed: int) -> Profile:
+        """The network of a seed, on rung stack."""
+        return varied(self.network, seed) if self.is_varied and not is_random(self.network) else self.network
 
 
 def names_of(scenes: tuple[Scene, ...]) -> tuple[str, ...]:

@@ -19,7 +19,6 @@ from mixedsched.tuner.job import BROWSER, PIPE, STACK, Job, Surroundings
 from mixedsched.tuner.looks import View, look, view_of_manifest
 from mixedsched.tuner.measure import Bench, plain_eps, spent_before_s
 from mixedsched.tuner.result import Contender, Role, Tuning
-from mixedsched.tuner.scene import Scene, is_random
 from mixedsched.tuner.scoring import BASELINES
 from mixedsched.tuner.search import Limit, Options, SearchResult, best_so_far, run_search
 from mixedsched.tuner.ship.headers import as_changes
@@ -142,7 +141,7 @@ class Session:
 
     def _bound(self, view: View) -> None:
         names, seeds = tuple(item.name for item in view.scenes), self._options(None).held_out_seeds
-        self.known.bounds = bounds(view.scenes, names, lambda scene: _seeds(scene, seeds), self._world.workers)
+        self.known.bounds = bounds(view.scenes, names, lambda scene: scene.seeds_of(seeds[:SEEDS]), self._world.workers)
 
     def _search(self, view: View, shares: Shares) -> None:
         job, world, known = self._job, self._world, self.known
@@ -282,10 +281,6 @@ class Session:
                 for place, item in enumerate(shipping.html, start=1)
             ]
         return tuple(found)
-
-
-def _seeds(scene: Scene, seeds: Sequence[int]) -> Sequence[int]:
-    return seeds[: SEEDS if is_random(scene.network) else 1]
 
 
 def format_count(count: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mixedsched import catalog
 from mixedsched.audit.change import Change, code_of
@@ -15,7 +15,7 @@ from mixedsched.tuner.candidate import Candidate
 from mixedsched.tuner.objective import Objective
 from mixedsched.tuner.play import Task, Workers
 from mixedsched.tuner.result import Estimates, Role, Scored
-from mixedsched.tuner.scene import Scene, is_random
+from mixedsched.tuner.scene import Scene
 from mixedsched.tuner.scoring import Judge, typical
 from mixedsched.tuner.ship.headers import HeaderPlan, as_candidate, header_plans, says_all
 from mixedsched.tuner.ship.lines import HeaderRule, HtmlLine
@@ -115,7 +115,7 @@ class _Trials:
             of_set = []
             for scene, model in zip(self._ground.scenes, self._ground.models, strict=True):
                 changed = model.with_changes(changes)
-                played = Scene(changed.played(), scene.network, changed.hero_needs, scene.model)
+                played = replace(scene, page=changed.played(), hero_needs=changed.hero_needs)
                 of_set.append((code_of(changes), played, PLAIN))
             plays.append(of_set)
         return self._judged(plays, seeds)
@@ -172,10 +172,8 @@ class _Trials:
 
 
 def _seeds_on(scene: Scene, seeds: Sequence[int]) -> Sequence[int]:
-    if not is_random(scene.network):
-        return seeds[:1]
     size_bytes = sum(item.body_bytes for item in scene.page.resources)
-    return seeds[: SEEDS_OF_LARGE_PAGES if size_bytes > LARGE_BYTES else SEEDS]
+    return scene.seeds_of(seeds[: SEEDS_OF_LARGE_PAGES if size_bytes > LARGE_BYTES else SEEDS])
 
 
 def _metric(ground: Ground, found: _ByScene) -> dict[str, float]:

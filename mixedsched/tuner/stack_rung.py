@@ -121,7 +121,7 @@ class StackRung:
             return True
         each_s = self.each_s
         finals_s = 0.0
-        if trials.are_random:
+        if trials.have_seeds:
             finals_s = min((FINALISTS + len(trials.baselines)) * _longer(trials) * each_s, FINALS_SHARE * limit_s)
         return BATCH * each_s + finals_s <= self.left_s
 
@@ -196,10 +196,10 @@ def _longer(trials: Trials) -> float:
 def run_held_out(trials: Trials, memory: Memory, findings: Findings, most: int = FINALISTS) -> None:
     """The best of rung stack, and the baselines, over seeds that are new to them: luck with the old ones is no merit.
 
-    most: of them, where they were not played before. Where no network is random there is nothing to be learnt from it, and it
-    is left out.
+    most: of them, where they were not played before. Where loads do not differ by seed there is nothing to be learnt, and it is
+    left out.
     """
-    if not trials.are_random:
+    if not trials.have_seeds:
         return
     started_s, seeds = trials.clock_s(), trials.options.held_out_seeds
     finalists = [genome for genome, _ in distinct(findings.ranking, FINALISTS)]

@@ -51,11 +51,16 @@ class Trials:
 
     @property
     def are_random(self) -> bool:
-        """Whether any network differs by seed."""
+        """Whether losses on any network differ by seed."""
         return any(is_random(scene.network) for scene in self.scenes)
 
+    @property
+    def have_seeds(self) -> bool:
+        """Whether loads on any network differ by seed."""
+        return self.are_random or any(scene.is_varied for scene in self.scenes)
+
     def play(self, candidates: Sequence[Candidate], rung: Rung, seeds: Sequence[int]) -> list[Paints]:
-        """All candidates on all scenes; each seed where networks are random, else the first alone."""
+        """All candidates on all scenes; each seed that differs there, else the first alone."""
         seeds_of = [_seeds_on(scene, rung, seeds) for scene in self.scenes]
         tasks = [
             Task(place, candidate, rung, seed)
@@ -129,4 +134,4 @@ def paints_from_json(value: Any) -> Paints:
 
 
 def _seeds_on(scene: Scene, rung: Rung, seeds: Sequence[int]) -> Sequence[int]:
-    return seeds if rung == "stack" and is_random(scene.network) else seeds[:1]
+    return scene.seeds_of(seeds) if rung == "stack" else seeds[:1]
