@@ -25,7 +25,7 @@ SEEDS = 4  # of a network on which they matter
 class Scene:
     """A page on a network. hero_needs: ids of what must be complete before the hero can be drawn.
 
-    is_varied: whether rung stack plays each seed on a slightly different network (`variation`), where nothing is random.
+    is_varied: whether rung stack plays each seed on a slightly different network (`variation`).
     """
 
     page: Page
@@ -48,14 +48,14 @@ class Scene:
         return hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
 
     def seeds_of(self, seeds: Sequence[int]) -> Sequence[int]:
-        """Those that rung stack plays: all where losses are random, half (two at least) where it varies, else the first."""
+        """Those that rung stack plays: all where losses are random, else half (two at least) if it varies, else the first."""
         if is_random(self.network):
             return seeds
         return seeds[: max(2, len(seeds) // 2) if self.is_varied else 1]
 
     def network_of(self, seed: int) -> Profile:
         """The network of a seed, on rung stack."""
-        return varied(self.network, seed) if self.is_varied and not is_random(self.network) else self.network
+        return varied(self.network, seed) if self.is_varied else self.network
 
 
 def names_of(scenes: tuple[Scene, ...]) -> tuple[str, ...]:

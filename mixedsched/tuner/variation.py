@@ -1,8 +1,8 @@
 """Networks a little different from what they are, so that a search does not learn one of them by heart. Pure.
 
-Where nothing is random, every load of rung stack is the same to the microsecond, and some orders are good by a coincidence
-only: they stop the document just behind the tag of the hero. A browser is never so exact, and with bytes a little earlier or
-later nothing of the gain is left. So where a browser has the last word, each seed is a slightly different network.
+Until the first loss, every load of rung stack is the same to the microsecond, and some orders are good by a coincidence only:
+they stop the document just behind the tag of the hero. A browser is never so exact, and with bytes a little earlier or later
+nothing of the gain is left. So where a browser has the last word, each seed is a slightly different network.
 """
 
 from __future__ import annotations
