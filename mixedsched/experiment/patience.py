@@ -48,7 +48,7 @@ def no_good_run(runs: Sequence[Run], network: str) -> MixedschedError:
     if reasons and is_of_the_machine(reasons[-1]):
         return MixedschedError(
             f"this machine is too busy to measure over {network}",
-            why=f"{len(reasons)} loads in a row do not count, the last for {reasons[-1]}",
+            why=f"of {len(runs)} loads {len(reasons)} do not count, the last because of {reasons[-1]}",
             fix=_MACHINE_FIX,
         )
     return MixedschedError(

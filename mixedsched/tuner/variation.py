@@ -13,10 +13,10 @@ from dataclasses import replace
 from mixedsched.profile import Direction, Profile
 
 RATE_SPREAD, DELAY_SPREAD = 0.08, 0.15  # of logarithms: as far as a network differs from itself at most
-_STEPS = (
+RATE_STEP, DELAY_STEP = (
     0.7548776662466927,
     0.5698402909980532,
-)  # Roberts 2018: multiples of these cover the square evenly, however many
+)  # Roberts 2018: their multiples cover the unit square evenly
 
 
 def varied(network: Profile, seed: int) -> Profile:
@@ -24,10 +24,15 @@ def varied(network: Profile, seed: int) -> Profile:
     opposite directions, so that means over an even number of seeds are those of the network itself. A trace stays as it is.
     """
     pair, is_second = divmod(seed, 2)
-    signs = -1 if is_second else 1
-    rate, delay = (math.exp(signs * spread * (2 * (pair * step % 1.0) - 1)) for spread, step in
-                   zip((RATE_SPREAD, DELAY_SPREAD), _STEPS, strict=True))  # fmt: skip
+    sign = -1 if is_second else 1
+    rate = math.exp(sign * RATE_SPREAD * _even(pair, RATE_STEP))
+    delay = math.exp(sign * DELAY_SPREAD * _even(pair, DELAY_STEP))
     return replace(network, down=_varied(network.down, rate, delay), up=_varied(network.up, rate, delay))
+
+
+def _even(number: int, step: float) -> float:
+    """From -1 to 1: whatever numbers follow each other, they are spread evenly."""
+    return 2 * (number * step % 1.0) - 1
 
 
 def _varied(direction: Direction, rate: float, delay: float) -> Direction:

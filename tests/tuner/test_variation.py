@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from mixedsched import catalog
 from mixedsched.profile import Profile
 from mixedsched.tuner.candidate import Candidate
+from mixedsched.tuner.options import Options
 from mixedsched.tuner.play import Player, Task
 from mixedsched.tuner.scene import Scene
 from mixedsched.tuner.variation import DELAY_SPREAD, RATE_SPREAD, varied
@@ -50,6 +51,12 @@ def test_four_seeds_reach_both_sides_of_either() -> None:
     rates, delays = zip(*(factors(seed) for seed in range(4)), strict=True)
     assert min(rates) < 0 < max(rates)
     assert min(delays) < 0 < max(delays)
+
+
+def test_the_seeds_of_a_search_begin_with_the_first_of_a_pair() -> None:
+    for seed in (0, 1, 7):
+        assert Options(seed=seed).search_seeds[0] % 2 == 0
+        assert Options(seed=seed).held_out_seeds[0] % 2 == 0
 
 
 def test_a_trace_keeps_its_rates() -> None:
