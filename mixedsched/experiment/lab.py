@@ -15,12 +15,14 @@ from typing import Self
 from mixedsched import catalog
 from mixedsched.browser import LighthouseRunner, PageLoad, PageLoadFailed, PageLoadJob, read_netlog
 from mixedsched.children import Child, child
+from mixedsched.emulator.awake import processors_to_keep_awake
 from mixedsched.emulator.backend import Address, Backend, LinkInUse
 from mixedsched.emulator.backends import RELAY, open_backend
 from mixedsched.errors import InputError, MixedschedError
 from mixedsched.experiment.evidence import with_evidence
 from mixedsched.experiment.model import Arm, Run, RunStatus
 from mixedsched.experiment.validity import Evidence, Seen, why_invalid
+from mixedsched.precedence import Precedence, browser_courtesy, kernel_release
 from mixedsched.profile import Profile
 from mixedsched.sites import Connections
 
@@ -91,7 +93,11 @@ class Lab:
             self._backend = await self._stack.enter_async_context(
                 open_backend(self._scene.backend, self._scene.profile)
             )
-            runner = LighthouseRunner(catalog.home() / "lighthouse-runner", prefix=self._backend.client_prefix)
+            runner = LighthouseRunner(
+                catalog.home() / "lighthouse-runner",
+                prefix=self._backend.client_prefix,
+                courtesy=self.precedence.browser,
+            )
             self._runner = await self._stack.enter_async_context(runner)
             for label, arm in self._arms.items():
                 self._servers[label] = await self._stack.enter_async_context(self._server(arm))
@@ -110,10 +116,22 @@ class Lab:
         """What the emulated network cannot do of what its profile asks, or does differently."""
         return self._backend.notes
 
+    @property
+    def precedence(self) -> Precedence:
+        """Who runs first on this machine."""
+        network = self._backend.promptness
+        awake = len(processors_to_keep_awake())
+        return Precedence(network, browser_courtesy(network, kernel_release()), awake)
+
     async def versions(self) -> dict[str, str]:
-        """Of Lighthouse, Chromium and Node."""
+        """Of Lighthouse, Chromium and Node, and who runs first: loads are compared only if they had all of that in common."""
         versions = await self._runner.versions()
-        return {"lighthouse": versions.lighthouse, "chromium": versions.chromium, "node": versions.node}
+        return {
+            "lighthouse": versions.lighthouse,
+            "chromium": versions.chromium,
+            "node": versions.node,
+            "precedence": str(self.precedence),
+        }
 
     async def run(self, *, arm: str, block: int, attempt: int, position: int, link_seed: int) -> Run:
         """Load the page once. Whatever goes wrong with the load becomes a failed run; only a broken lab raises."""

@@ -14,6 +14,7 @@ from mixedsched.emulator.child_talk import raise_told_error
 from mixedsched.emulator.kernel.namespaces import enter, require_privilege, sweep
 from mixedsched.emulator.kernel.shaping import shape
 from mixedsched.errors import MixedschedError, UsageError
+from mixedsched.precedence import Promptness
 from mixedsched.profile import Profile
 
 _ANSWER_LIMIT_S = 20.0
@@ -21,6 +22,8 @@ _ANSWER_LIMIT_S = 20.0
 
 class NetnsBackend:
     """A testbed that is up, in a child process of its own; the vm back end's looks the same from outside."""
+
+    promptness = Promptness.KERNEL
 
     def __init__(self, name: str, process: Child, ready: dict[str, Any]) -> None:
         self.name = name

@@ -2,10 +2,10 @@
 
 It is a process of its own, `python -m mixedsched.emulator.relay`, so that neither the server's nor the browser's work
 delays a packet. The first line of its standard input is JSON: {"profile": facts, "seed": n, "server": [host, port],
-"listen": [host, port], "packet_log": folder or null}; hosts are IP addresses. It prints {"listening": [host, port]}, runs until
-its input ends or SIGTERM, and prints its counters as the last line.
+"listen": [host, port], "packet_log": folder or null}; hosts are IP addresses. It prints {"listening": [host, port],
+"promptness": what lets it run ahead of others}, runs until its input ends or SIGTERM, and prints its counters as the last line.
 
-`relay_core` is the work itself, a plain loop; `relay_waiting` says why it is no event loop.
+`core` is the work itself, a plain loop; `waiting` says why it is not an event loop.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ from mixedsched.emulator.relay.clients import MAX_CLIENTS
 from mixedsched.emulator.relay.core import Relay
 from mixedsched.emulator.relay.log import PacketLog
 from mixedsched.emulator.relay.waiting import ask_for_exact_timers
+from mixedsched.emulator.slices import ask_for_short_slices
 from mixedsched.errors import ExitCode, MixedschedError, UsageError
+from mixedsched.precedence import Promptness
 from mixedsched.profile import Profile
 
 _STDIN = 0
@@ -41,9 +43,9 @@ def main() -> int:
     except MixedschedError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code
-    _prepare_process()
+    promptness = _prepare_process()
     try:
-        _run(relay)
+        _run(relay, promptness)
         counters = relay.counters()
     finally:
         relay.close()
@@ -76,7 +78,7 @@ def _open_relay(settings: dict[str, Any], log: PacketLog | None) -> Relay:
         raise MixedschedError(f"the relay cannot listen at {listen[0]} port {listen[1]}", why=why) from error
 
 
-def _run(relay: Relay) -> None:
+def _run(relay: Relay, promptness: Promptness) -> None:
     """Relay until standard input ends or SIGTERM comes."""
     ended = False
 
@@ -92,27 +94,29 @@ def _run(relay: Relay) -> None:
     signal.signal(signal.SIGTERM, end)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then ends our standard input
     relay.selector.add(_STDIN, read_stdin)
-    _say({"listening": relay.address})
+    _say({"listening": relay.address, "promptness": promptness})
     relay.run(lambda: ended)
 
 
-def _prepare_process() -> None:
+def _prepare_process() -> Promptness:
     """Make it punctual, and let it open as many files as it may need."""
-    _ask_for_priority()
+    promptness = _ask_for_promptness()
     ask_for_exact_timers()
     _ask_for_files(MAX_CLIENTS + _OTHER_FILES)
     # Nothing on a packet's way makes cycles (a test counts them), so the collector would only take time.
     gc.collect()
     gc.freeze()
     gc.disable()
+    return promptness
 
 
-def _ask_for_priority() -> None:
-    """Run ahead of other programs where the system lets us; the relay sleeps nearly always, but must wake up in time."""
+def _ask_for_promptness() -> Promptness:
+    """Run ahead of other programs as far as the system lets us; the relay sleeps nearly always, but must wake up in time."""
     try:
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
     except (OSError, AttributeError):  # no privilege, or a system without it
-        return
+        return Promptness.SHORT_SLICES if ask_for_short_slices() else Promptness.ORDINARY
+    return Promptness.REAL_TIME
 
 
 def _ask_for_files(count: int) -> None:
