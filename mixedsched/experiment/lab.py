@@ -20,6 +20,7 @@ from mixedsched.emulator.backend import Address, Backend, LinkInUse
 from mixedsched.emulator.backends import RELAY, open_backend
 from mixedsched.errors import InputError, MixedschedError
 from mixedsched.experiment.evidence import with_evidence
+from mixedsched.experiment.held_up import Waits
 from mixedsched.experiment.model import Arm, Run, RunStatus
 from mixedsched.experiment.validity import Evidence, Seen, why_invalid
 from mixedsched.precedence import Precedence, browser_courtesy, kernel_release
@@ -155,6 +156,7 @@ class Lab:
         """One load over a fresh link; without a page load, the run says why there is none."""
         self._seen(run.arm, server)  # stragglers of the load before
         load, status, reason = None, RunStatus.OK, ""
+        waits = Waits({"server": server.pid, "worker": self._runner.worker_pid})
         async with self._backend.link(_address(server), link_seed, self._packet_log(run)) as link:
             try:
                 load = await self._runner.run(self._job(server, link, own_waits))
@@ -166,7 +168,14 @@ class Lab:
         seen = self._seen(run.arm, server)
         finished = {item["connection"] for item in seen.requests if item["complete"]}
         placements = tuple(item for item in seen.requests if item["connection"] in finished)
-        run = replace(run, status=status, reason=reason, placements=placements, relay=link.counters)
+        run = replace(
+            run,
+            status=status,
+            reason=reason,
+            placements=placements,
+            relay=link.counters,
+            waited_ms=waits.so_far_ms(),
+        )
         return _Loaded(run, seen, load)
 
     def _seen(self, arm: str, server: Child) -> Seen:
