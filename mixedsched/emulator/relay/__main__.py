@@ -2,8 +2,8 @@
 
 It is a process of its own, `python -m mixedsched.emulator.relay`, so that neither the server's nor the browser's work
 delays a packet. The first line of its standard input is JSON: {"profile": facts, "seed": n, "server": [host, port],
-"listen": [host, port], "packet_log": folder or null}; hosts are IP addresses. It prints {"listening": [host, port]}, runs until
-its input ends or SIGTERM, and prints its counters as the last line.
+"listen": [host, port], "packet_log": folder or null}; hosts are IP addresses. It prints {"listening": [host, port],
+"real_time": "granted", "rtkit" or "none"}, runs until its input ends or SIGTERM, and prints its counters as the last line.
 
 `relay_core` is the work itself, a plain loop; `relay_waiting` says why it is no event loop.
 """
@@ -20,6 +20,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from mixedsched.emulator.realtime import RealTime, ask_for_real_time
 from mixedsched.emulator.relay.clients import MAX_CLIENTS
 from mixedsched.emulator.relay.core import Relay
 from mixedsched.emulator.relay.log import PacketLog
@@ -41,9 +42,9 @@ def main() -> int:
     except MixedschedError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code
-    _prepare_process()
+    real_time = _prepare_process()
     try:
-        _run(relay)
+        _run(relay, real_time)
         counters = relay.counters()
     finally:
         relay.close()
@@ -76,7 +77,7 @@ def _open_relay(settings: dict[str, Any], log: PacketLog | None) -> Relay:
         raise MixedschedError(f"the relay cannot listen at {listen[0]} port {listen[1]}", why=why) from error
 
 
-def _run(relay: Relay) -> None:
+def _run(relay: Relay, real_time: RealTime) -> None:
     """Relay until standard input ends or SIGTERM comes."""
     ended = False
 
@@ -92,27 +93,20 @@ def _run(relay: Relay) -> None:
     signal.signal(signal.SIGTERM, end)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then ends our standard input
     relay.selector.add(_STDIN, read_stdin)
-    _say({"listening": relay.address})
+    _say({"listening": relay.address, "real_time": real_time})
     relay.run(lambda: ended)
 
 
-def _prepare_process() -> None:
+def _prepare_process() -> RealTime:
     """Make it punctual, and let it open as many files as it may need."""
-    _ask_for_priority()
+    real_time = ask_for_real_time()
     ask_for_exact_timers()
     _ask_for_files(MAX_CLIENTS + _OTHER_FILES)
     # Nothing on a packet's way makes cycles (a test counts them), so the collector would only take time.
     gc.collect()
     gc.freeze()
     gc.disable()
-
-
-def _ask_for_priority() -> None:
-    """Run ahead of other programs where the system lets us; the relay sleeps nearly always, but must wake up in time."""
-    try:
-        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
-    except (OSError, AttributeError):  # no privilege, or a system without it
-        return
+    return real_time
 
 
 def _ask_for_files(count: int) -> None:
