@@ -65,8 +65,7 @@ class Store:
             self._engine = create_engine(url)
             if self._engine.dialect.name == "sqlite":
                 event.listen(self._engine, "connect", _make_sqlite_durable)
-            _Base.metadata.create_all(self._engine)
-            self._check_schema()
+            self._prepare()
         except SQLAlchemyError as error:
             raise MixedschedError(f"cannot use the database {url}", why=str(error).splitlines()[0]) from error
 
@@ -105,6 +104,15 @@ class Store:
             return list(
                 session.scalars(select(_RunRow.record).where(_RunRow.experiment == digest).order_by(_RunRow.id))
             )
+
+    def _prepare(self) -> None:
+        """Tables where there are none; no connection is left open to a database that is refused."""
+        try:
+            _Base.metadata.create_all(self._engine)
+            self._check_schema()
+        except BaseException:
+            self._engine.dispose()
+            raise
 
     def _check_schema(self) -> None:
         with Session(self._engine) as session, session.begin():

@@ -11,7 +11,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -62,10 +62,8 @@ def wait_until(condition: Callable[[], bool], limit_s: float = 30.0) -> bool:
 
 
 def stored(folder: Path) -> list[dict[str, Any]]:
-    with sqlite3.connect(folder / "results.sqlite") as connection:
-        rows = [json.loads(record) for (record,) in connection.execute("SELECT record FROM run ORDER BY id")]
-    connection.close()
-    return rows
+    with closing(sqlite3.connect(folder / "results.sqlite")) as connection:
+        return [json.loads(record) for (record,) in connection.execute("SELECT record FROM run ORDER BY id")]
 
 
 def why_void(folder: Path) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import shutil
 import socket
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from mixedsched.emulator.backends import BackendName
 from mixedsched.emulator.netns.topology import SERVER_HOST
 from mixedsched.errors import UsageError
 from mixedsched.profile import Profile
+from mixedsched.programs import find_program, with_path
 from mixedsched.schedulers import SCHEMES
 from mixedsched.scheme import configure
 
@@ -46,10 +46,14 @@ class Outing:
 
 
 def checked(outing: Outing) -> Outing:
-    """The same with the server's host as an address. Raises UsageError for what makes no sense, and the errors of the site."""
+    """The same with the path of the command, and the server's host as an address.
+
+    Raises UsageError for what makes no sense, and the errors of the site.
+    """
     _check_ends(outing)
-    if shutil.which(outing.command[0]) is None:
+    if find_program(outing.command[0]) is None:
         raise UsageError(f"there is no command '{outing.command[0]}'", fix="check its name, or give its path")
+    outing = replace(outing, command=tuple(with_path(outing.command)))
     if outing.packet_log is not None:
         _check_packet_log(outing.packet_log, outing.backend)
     if outing.site is not None:

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import functools
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from pathlib import Path
 from mixedsched.children import child
 from mixedsched.emulator.backend import Address, Backend
 from mixedsched.errors import MixedschedError, UsageError
+from mixedsched.programs import find_program, with_path
 from mixedsched.udp import host_and_port
 
 _GRACE_S = 2.0  # for a server that is told to end
@@ -78,7 +78,7 @@ async def _command(
         process = await asyncio.create_subprocess_exec(
             *ends_with_us(),
             *backend.server_prefix,
-            *words,
+            *with_path(words),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=sys.stderr.fileno(),
             start_new_session=True,
@@ -95,10 +95,11 @@ async def _command(
 @functools.cache
 def ends_with_us() -> tuple[str, ...]:
     """Words before a command that end it if we are killed, where the system can (setpriv of util-linux 2.33)."""
-    if shutil.which("setpriv") is None:
+    setpriv = find_program("setpriv")
+    if setpriv is None:
         return ()
-    usage = subprocess.run(["setpriv", "--help"], capture_output=True, check=False).stdout
-    return ("setpriv", "--pdeathsig", "KILL") if b"--pdeathsig" in usage else ()
+    usage = subprocess.run([setpriv, "--help"], capture_output=True, check=False).stdout
+    return (setpriv, "--pdeathsig", "KILL") if b"--pdeathsig" in usage else ()
 
 
 async def _listening(process: asyncio.subprocess.Process, address: Address) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
@@ -19,6 +18,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from mixedsched.errors import MissingPartError, SiteError
+from mixedsched.programs import find_program
 
 LOCK_NAME = "debian-lock.json"
 _FOLDER_NAME = "debian_packages"
@@ -110,7 +110,7 @@ def _downloaded(folder: Path, name: str) -> DebianFile:
 
 def _tool(name: str) -> str:
     """The path of a program of Debian's. Raises MissingPartError where there is none."""
-    path = shutil.which(name)
+    path = find_program(name)
     if path is None:
         raise MissingPartError(
             f"{name} is missing",

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 from mixedsched.errors import MissingPartError, SiteError
+from mixedsched.programs import find_program, with_path
 from mixedsched.sites._debian import DebianFile
 
 
@@ -22,7 +23,7 @@ def unpack(files: Sequence[DebianFile], tree: Path, wanted: Sequence[str] = ()) 
     itself has at that place.
     Raises MissingPartError without dpkg-deb, SiteError for what is no package or holds what no package should.
     """
-    if shutil.which("dpkg-deb") is None:
+    if find_program("dpkg-deb") is None:
         raise MissingPartError(
             "dpkg-deb is missing",
             why="the contents of this site are Debian packages",
@@ -37,7 +38,7 @@ def unpack(files: Sequence[DebianFile], tree: Path, wanted: Sequence[str] = ()) 
 
 
 def _unpack_one(file: DebianFile, tree: Path, wanted: Sequence[str], links: dict[PurePosixPath, str]) -> None:
-    command = ["dpkg-deb", "--fsys-tarfile", str(file.path)]
+    command = with_path(["dpkg-deb", "--fsys-tarfile", str(file.path)])
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stderr is not None

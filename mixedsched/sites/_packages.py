@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from mixedsched.errors import MissingPartError, SiteError
+from mixedsched.programs import find_program
 from mixedsched.sites._debian import fetch_debian
 from mixedsched.sites._recipe import DebianContents, NpmContents, Recipe
 
@@ -40,7 +40,7 @@ def fetch_packages(sites_dir: Path, progress: Callable[[str], None] = lambda _li
     packages_dir = sites_dir / "node_modules"
     if packages_are_current(sites_dir):
         return packages_dir
-    npm = shutil.which("npm")
+    npm = find_program("npm")
     if npm is None:
         raise MissingPartError(
             "npm is missing",

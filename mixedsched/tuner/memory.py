@@ -17,6 +17,7 @@ from optuna.exceptions import ExperimentalWarning, StorageInternalError
 from optuna.storages import BaseStorage, InMemoryStorage, RDBStorage
 from optuna.trial import FrozenTrial, TrialState, create_trial
 from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.pool import NullPool
 
 from mixedsched.errors import MixedschedError
 from mixedsched.tuner.scoring import Paints
@@ -47,7 +48,7 @@ class Memory:
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self._url = url
         try:
-            storage: BaseStorage = InMemoryStorage() if url is None else RDBStorage(url)
+            storage: BaseStorage = InMemoryStorage() if url is None else _database(url)
             self._study = optuna.create_study(storage=storage, study_name=name, load_if_exists=True)
             self._check_format()
         except (SQLAlchemyError, StorageInternalError, RuntimeError) as error:
@@ -56,14 +57,6 @@ class Memory:
                 why=str(error).splitlines()[0] if str(error) else type(error).__name__,
                 fix="use another folder, or the version of mixedsched that wrote it",
             ) from error
-
-    def close(self) -> None:
-        """Let go of the database."""
-        storage = self._study._storage  # optuna offers no other way to it
-        backend = getattr(storage, "_backend", storage)
-        if isinstance(backend, RDBStorage):
-            backend.remove_session()
-            backend.engine.dispose()
 
     def note(self, key: str) -> Any:
         """What was kept under this key; None if nothing was."""
@@ -94,6 +87,11 @@ class Memory:
                 why=f"its format is {found}, this version knows {FORMAT}",
                 fix="use another folder, or the version that wrote it",
             )
+
+
+def _database(url: str) -> RDBStorage:
+    """It connects for each transaction: optuna closes no connection that it keeps, not even to a database that it refuses."""
+    return RDBStorage(url, engine_kwargs={"poolclass": NullPool})
 
 
 def frozen(

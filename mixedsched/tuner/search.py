@@ -74,10 +74,7 @@ def run_search(
     """
     trials = Trials(space, tuple(scenes), objective, workers, options, clock_s, watch, baselines, bounds)
     memory, findings = Memory(options.storage, trials.name), Findings()
-    try:
-        _search(trials, memory, findings)
-    finally:
-        memory.close()
+    _search(trials, memory, findings)
     result = _result(findings)
     assert result is not None, "a baseline ended, or there was an error"
     return result
@@ -102,8 +99,6 @@ def best_so_far(
             _search(trials, memory, findings)
     except _NothingStored:
         pass
-    finally:
-        memory.close()
     return _result(findings)
 
 

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,8 @@ from mixedsched.cli._lab_server import _has_udp_port, ends_with_us, listed_words
 from mixedsched.emulator.keeper import standing_lab
 from mixedsched.emulator.kernel.registry import read_ownerships
 from mixedsched.errors import UsageError
-from tests.emulator.privileged import eventually, has_left_nothing, needs_namespaces
+from mixedsched.programs import find_program
+from tests.emulator.privileged import eventually, has_left_nothing, needs_namespaces, without_privilege
 
 MIXEDSCHED = [sys.executable, "-m", "mixedsched"]
 
@@ -42,9 +43,9 @@ with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
 WAITER = "import os, sys, time; print(os.getpid(), os.readlink('/proc/self/ns/net'), flush=True); time.sleep(600)"
 
 
-def lab(*words: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+def lab(*words: str, env: dict[str, str] | None = None, prefix: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*MIXEDSCHED, "lab", *words],
+        [*prefix, *MIXEDSCHED, "lab", *words],
         capture_output=True,
         text=True,
         check=False,
@@ -231,10 +232,13 @@ def test_a_packet_log_is_never_overwritten(tmp_path: Path) -> None:
     assert (tmp_path / "down.jsonl").read_text() == "precious\n"
 
 
-def test_without_the_tools_or_the_privilege_it_says_so() -> None:
-    done = lab("run", "--backend", "netns", "--link", "fiber", "--", "/bin/true", env={"PATH": "/nowhere"})
+@pytest.mark.skipif(find_program("tc") is None, reason="there is no tc here")
+def test_without_the_privilege_it_says_so_and_finds_the_tools_that_a_users_path_leaves_out() -> None:
+    words = ["--backend", "netns", "--link", "fiber", "--", "/bin/true"]
+    done = lab("run", *words, env={"PATH": "/usr/bin:/bin"}, prefix=without_privilege)
     assert done.returncode == 4
-    assert "iproute2" in done.stderr
+    assert "CAP_NET_ADMIN" in done.stderr
+    assert "iproute2" not in done.stderr
 
 
 def test_a_server_command_that_ends_at_once_fails_the_run() -> None:

@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -144,10 +145,9 @@ def test_a_link_that_never_lets_a_load_end_is_said_at_once(tmp_path: Path) -> No
 def test_a_database_of_another_version_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / "out"
     folder.mkdir()
-    with sqlite3.connect(folder / "results.sqlite") as connection:
+    with closing(sqlite3.connect(folder / "results.sqlite")) as connection, connection:
         connection.execute("CREATE TABLE mixedsched_schema (version INTEGER PRIMARY KEY)")
         connection.execute("INSERT INTO mixedsched_schema VALUES (99)")
-    connection.close()
     error = refusal(page_file(tmp_path, SHOP), "--rung", "stack", "--out", str(folder))
     assert "written by a newer version" in error.what
 
@@ -228,9 +228,8 @@ def start(page: str, out: Path) -> subprocess.Popen[str]:
 def trials(out: Path) -> int:
     """Candidates of rung stack that are stored."""
     try:
-        with sqlite3.connect(f"file:{out / 'results.sqlite'}?mode=ro", uri=True) as connection:
+        with closing(sqlite3.connect(f"file:{out / 'results.sqlite'}?mode=ro", uri=True)) as connection:
             (count,) = connection.execute("SELECT COUNT(*) FROM trials").fetchone()
-        connection.close()
     except sqlite3.Error:
         return 0
     return int(count)

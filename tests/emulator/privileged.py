@@ -27,6 +27,9 @@ def _why_not() -> str:
     return ""
 
 
+# Words before a command that shall do without, where there is something to do without.
+without_privilege = () if _why_not() else ("setpriv", "--bounding-set=-all", "--inh-caps=-all")
+
 needs_namespaces = pytest.mark.skipif(bool(_why_not()), reason=_why_not() or "none")
 
 

@@ -163,13 +163,13 @@ def test_a_namespace_of_ours_whose_note_is_lost_goes_once_its_process_is_gone() 
 
 def test_without_privilege_it_says_what_would_help(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ours, "_may_make_namespaces", lambda: False)
-    monkeypatch.setattr(ours.shutil, "which", lambda name: f"/sbin/{name}")
+    monkeypatch.setattr(ours, "find_program", lambda name: f"/sbin/{name}")
     with pytest.raises(MissingPartError, match=r"CAP_NET_ADMIN.*unshare --map-root-user.*relay"):
         ours.require_privilege()
 
 
 def test_without_the_tools_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr(ours, "find_program", lambda _: None)
     with pytest.raises(MissingPartError, match=r"ip and tc.*iproute2"):
         ours.require_privilege()
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
 from collections import Counter
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -54,10 +56,11 @@ def store_in(folder: Path) -> Store:
     return Store(f"sqlite:///{folder / 'results.sqlite'}")
 
 
-def go(made: Plan, store: Store, lab: ScriptedLab) -> list[Run]:
-    store.save_plan(made.digest, made.to_dict(), {})
-    asyncio.run(carry_out(made, store, lab, Silent()))
-    return stored_runs(store, made.digest)
+def go(made: Plan, folder: Path, lab: ScriptedLab) -> list[Run]:
+    with store_in(folder) as store:
+        store.save_plan(made.digest, made.to_dict(), {})
+        asyncio.run(carry_out(made, store, lab, Silent()))
+        return stored_runs(store, made.digest)
 
 
 def keys(runs: list[Run]) -> Counter[tuple[int, int, str]]:
@@ -66,7 +69,7 @@ def keys(runs: list[Run]) -> Counter[tuple[int, int, str]]:
 
 def test_every_block_is_run_once_in_the_planned_order_warm_up_first(tmp_path: Path) -> None:
     made = plan(blocks=4)
-    runs = go(made, store_in(tmp_path), ScriptedLab())
+    runs = go(made, tmp_path, ScriptedLab())
     assert [(run.block, run.arm) for run in runs] == [
         (block.index, arm) for block in made.blocks for arm in block.order
     ]
@@ -75,7 +78,7 @@ def test_every_block_is_run_once_in_the_planned_order_warm_up_first(tmp_path: Pa
 
 def test_arms_of_a_block_meet_the_same_network(tmp_path: Path) -> None:
     lab = ScriptedLab()
-    go(plan(blocks=4), store_in(tmp_path), lab)
+    go(plan(blocks=4), tmp_path, lab)
     assert lab.seeds[0::2] == lab.seeds[1::2]
     assert len(set(lab.seeds)) == 5
 
@@ -88,10 +91,10 @@ def test_whenever_it_is_interrupted_it_ends_with_every_block_exactly_once(
     folder, made = tmp_path_factory.mktemp("store"), plan(blocks=4)
     for interrupt_at in interruptions:
         try:
-            go(made, store_in(folder), ScriptedLab(interrupt_at=interrupt_at))
+            go(made, folder, ScriptedLab(interrupt_at=interrupt_at))
         except InterruptedRunError:
             continue
-    runs = go(made, store_in(folder), ScriptedLab())
+    runs = go(made, folder, ScriptedLab())
     assert keys(runs) == {(block.index, 1, arm): 1 for block in made.blocks for arm in block.order}
     assert runs_left(made, runs) == 0
 
@@ -100,7 +103,7 @@ def test_a_failed_run_voids_its_block_which_is_run_again_whole_over_another_netw
     lab = ScriptedLab(
         lambda arm, block, attempt: RunStatus.FAILED if (arm, block, attempt) == ("B", 1, 1) else RunStatus.OK
     )
-    runs = go(plan(blocks=3), store_in(tmp_path), lab)
+    runs = go(plan(blocks=3), tmp_path, lab)
     of_block = [(run.attempt, run.arm, run.status) for run in runs if run.block == 1]
     assert [status for attempt, _, status in of_block if attempt == 2] == [RunStatus.OK, RunStatus.OK]
     assert any(status is RunStatus.FAILED for _, _, status in of_block), "failures stay stored"
@@ -110,25 +113,25 @@ def test_a_failed_run_voids_its_block_which_is_run_again_whole_over_another_netw
 def test_a_block_that_always_fails_is_left_out_and_the_others_go_on(tmp_path: Path) -> None:
     lab = ScriptedLab(lambda _arm, block, _attempt: RunStatus.INVALID if block == 1 else RunStatus.OK)
     made = plan(blocks=3)
-    runs = go(made, store_in(tmp_path), lab)
+    runs = go(made, tmp_path, lab)
     assert max(run.attempt for run in runs if run.block == 1) == MAX_ATTEMPTS
     assert missing_blocks(made, runs) == (1,)
     assert {run.block for run in runs if run.status is RunStatus.OK} == {0, 2, 3}
 
 
 def test_what_failed_before_is_tried_again_by_the_same_command(tmp_path: Path) -> None:
-    made, store = plan(blocks=2), store_in(tmp_path)
+    made = plan(blocks=2)
     broken = ScriptedLab(lambda _arm, block, _attempt: RunStatus.FAILED if block == 2 else RunStatus.OK)
-    assert missing_blocks(made, go(made, store, broken)) == (2,)
+    assert missing_blocks(made, go(made, tmp_path, broken)) == (2,)
     again = ScriptedLab(lambda _arm, _block, attempt: RunStatus.FAILED if attempt < MAX_ATTEMPTS + 3 else RunStatus.OK)
-    assert missing_blocks(made, go(made, store, again)) == ()
+    assert missing_blocks(made, go(made, tmp_path, again)) == ()
     assert {run.block for run in again.made} == {2}
 
 
 def test_a_warm_up_that_failed_leaves_no_block_missing(tmp_path: Path) -> None:
     lab = ScriptedLab(lambda _arm, block, _attempt: RunStatus.INVALID if block == 0 else RunStatus.OK)
     made = plan(blocks=2)
-    assert missing_blocks(made, go(made, store_in(tmp_path), lab)) == ()
+    assert missing_blocks(made, go(made, tmp_path, lab)) == ()
 
 
 def test_extending_leaves_its_trace() -> None:
@@ -144,9 +147,9 @@ def test_records_of_a_newer_version_are_refused() -> None:
 
 
 def test_more_blocks_are_added_to_what_is_there(tmp_path: Path) -> None:
-    go(plan(blocks=2), store_in(tmp_path), ScriptedLab())
+    go(plan(blocks=2), tmp_path, ScriptedLab())
     lab = ScriptedLab()
-    go(plan(blocks=5), store_in(tmp_path), lab)
+    go(plan(blocks=5), tmp_path, lab)
     assert {run.block for run in lab.made} == {3, 4, 5}
 
 
@@ -180,11 +183,12 @@ def test_a_run_stored_before_connections_were_kept_is_still_read() -> None:
 
 
 def test_a_stored_run_cannot_be_stored_again(tmp_path: Path) -> None:
-    store, made = store_in(tmp_path), plan()
-    store.save_plan(made.digest, made.to_dict(), {})
-    store.add_run(made.digest, 0, 1, "A", {})
-    with pytest.raises(ValueError, match="stored already"):
+    made = plan()
+    with store_in(tmp_path) as store:
+        store.save_plan(made.digest, made.to_dict(), {})
         store.add_run(made.digest, 0, 1, "A", {})
+        with pytest.raises(ValueError, match="stored already"):
+            store.add_run(made.digest, 0, 1, "A", {})
 
 
 def test_only_the_same_experiment_by_the_same_programs_is_continued() -> None:
@@ -201,12 +205,10 @@ def test_only_the_same_experiment_by_the_same_programs_is_continued() -> None:
 
 
 def test_a_database_of_a_newer_version_or_no_database_is_refused(tmp_path: Path) -> None:
-    import sqlite3
-
-    store_in(tmp_path)
-    with sqlite3.connect(tmp_path / "results.sqlite") as connection:
+    with store_in(tmp_path):
+        pass
+    with closing(sqlite3.connect(tmp_path / "results.sqlite")) as connection, connection:
         connection.execute("INSERT INTO mixedsched_schema VALUES (99)")
-    connection.close()
     with pytest.raises(MixedschedError, match="newer version"):
         store_in(tmp_path)
     (tmp_path / "rubbish").write_bytes(b"this is no database at all" * 100)

@@ -13,7 +13,6 @@ from mixedsched.experiment.engine import carry_out, stored_runs
 from mixedsched.experiment.model import Run, RunStatus
 from mixedsched.experiment.patience import MAX_WARM_UP_FAILURES, Impatient, no_good_run
 from mixedsched.experiment.progress import MAX_ATTEMPTS, missing_blocks
-from mixedsched.store import Store
 from tests.experiment.test_engine import Silent, store_in
 from tests.experiment.test_plan import plan
 
@@ -33,53 +32,56 @@ class SpoiledLab:
         return Run(block, attempt, arm, position, RunStatus.INVALID if reason else RunStatus.OK, reason)
 
 
-def started(store: Store, *reasons: str) -> list[Run]:
+def started(folder: Path, *reasons: str) -> list[Run]:
     """What is stored once an experiment of three blocks has been given these loads."""
     made = plan(blocks=3)
-    store.save_plan(made.digest, made.to_dict(), {})
-    asyncio.run(carry_out(made, store, Impatient(SpoiledLab(reasons)), Silent()))
-    return stored_runs(store, made.digest)
+    with store_in(folder) as store:
+        store.save_plan(made.digest, made.to_dict(), {})
+        asyncio.run(carry_out(made, store, Impatient(SpoiledLab(reasons)), Silent()))
+    return stored(folder)
+
+
+def stored(folder: Path) -> list[Run]:
+    with store_in(folder) as store:
+        return stored_runs(store, plan(blocks=3).digest)
 
 
 def test_a_page_that_cannot_be_loaded_at_all_stops_the_experiment(tmp_path: Path) -> None:
-    store = store_in(tmp_path)
     with pytest.raises(MixedschedError, match="the page cannot be loaded: unfinished"):
-        started(store, UNFINISHED)
-    assert len(stored_runs(store, plan(blocks=3).digest)) == MAX_WARM_UP_FAILURES
+        started(tmp_path, UNFINISHED)
+    assert len(stored(tmp_path)) == MAX_WARM_UP_FAILURES
 
 
 def test_each_start_is_impatient_anew(tmp_path: Path) -> None:
-    store = store_in(tmp_path)
     for start in (1, 2):
         with pytest.raises(MixedschedError, match="cannot be loaded"):
-            started(store, UNFINISHED)
-        assert len(stored_runs(store, plan(blocks=3).digest)) == start * MAX_WARM_UP_FAILURES
+            started(tmp_path, UNFINISHED)
+        assert len(stored(tmp_path)) == start * MAX_WARM_UP_FAILURES
 
 
 @pytest.mark.parametrize("reason", [LATE, OVERRUN])
 def test_a_busy_machine_does_not_speak_against_the_page(reason: str, tmp_path: Path) -> None:
-    runs = started(store_in(tmp_path), reason, reason, "")
+    runs = started(tmp_path, reason, reason, "")
     assert missing_blocks(plan(blocks=3), runs) == ()
     assert [run.reason for run in runs if run.status is not RunStatus.OK] == [reason, reason]
 
 
 def test_a_machine_that_spoils_every_attempt_at_the_warm_up_is_told_so_at_once(tmp_path: Path) -> None:
-    store = store_in(tmp_path)
     with pytest.raises(BusyMachineError, match="of 3 loads 3 do not count, the last because of late_link"):
-        started(store, LATE)
-    assert len(stored_runs(store, plan(blocks=3).digest)) == MAX_ATTEMPTS
+        started(tmp_path, LATE)
+    assert len(stored(tmp_path)) == MAX_ATTEMPTS
 
 
 def test_a_machine_that_becomes_busy_later_is_not_waited_for_without_end(tmp_path: Path) -> None:
     made = plan(blocks=3)
     arms = len(made.arms)
-    runs = started(store_in(tmp_path), *[""] * arms, LATE)
+    runs = started(tmp_path, *[""] * arms, LATE)
     assert len(runs) == arms + MAX_ATTEMPTS * (len(made.blocks) - 1)
 
 
 def test_what_the_page_does_counts_also_between_late_loads(tmp_path: Path) -> None:
     with pytest.raises(MixedschedError, match="cannot be loaded"):
-        started(store_in(tmp_path), UNFINISHED, LATE, UNFINISHED)
+        started(tmp_path, UNFINISHED, LATE, UNFINISHED)
 
 
 def test_an_error_blames_whom_the_last_load_blames() -> None:

@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -156,11 +157,10 @@ def test_the_name_under_which_a_search_is_stored_does_not_depend_on_hashes() -> 
 def test_a_batch_of_which_a_part_is_stored_is_completed(tmp_path: Path) -> None:
     options = replace(SMALL, storage=url(tmp_path))
     whole = search(PAGE, options)
-    with sqlite3.connect(tmp_path / "results.sqlite") as database:
+    with closing(sqlite3.connect(tmp_path / "results.sqlite")) as database, database:
         last = database.execute("select max(trial_id) from trials").fetchone()[0]
         for table in ("trial_params", "trial_values", "trial_user_attributes", "trials"):
             database.execute(f"delete from {table} where trial_id > {last - 3}")
-    database.close()
     assert search(PAGE, options) == whole
 
 
@@ -187,9 +187,8 @@ def test_what_rung_pipe_had_found_survives_an_interrupt(tmp_path: Path) -> None:
 def test_a_database_of_another_version_is_refused(tmp_path: Path) -> None:
     options = replace(SMALL, storage=url(tmp_path), stack=Limit(0))
     search(PAGE, options)
-    with sqlite3.connect(tmp_path / "results.sqlite") as database:
+    with closing(sqlite3.connect(tmp_path / "results.sqlite")) as database, database:
         database.execute("update study_user_attributes set value_json = '99' where key = 'mixedsched search'")
-    database.close()
     with pytest.raises(MixedschedError, match="another version"):
         search(PAGE, options)
 
@@ -197,9 +196,8 @@ def test_a_database_of_another_version_is_refused(tmp_path: Path) -> None:
 def test_a_database_of_another_optuna_is_refused(tmp_path: Path) -> None:
     options = replace(SMALL, storage=url(tmp_path), stack=Limit(0))
     search(PAGE, options)
-    with sqlite3.connect(tmp_path / "results.sqlite") as database:
+    with closing(sqlite3.connect(tmp_path / "results.sqlite")) as database, database:
         database.execute("update alembic_version set version_num = 'v9.9.9'")
-    database.close()
     with pytest.raises(MixedschedError, match="cannot use the database"):
         search(PAGE, options)
 

@@ -6,6 +6,8 @@ loss=0.05%
 project=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 undo=()
 
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin  # where su leaves the PATH as it was
+
 say() { printf '%s\n' "$*" >&2; }
 # stop WHAT: exit code 4, as of `mixedsched` itself where a part or a privilege is missing.
 stop() {

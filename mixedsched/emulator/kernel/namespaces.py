@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shutil
 import signal
 import subprocess
 import time
@@ -31,6 +30,7 @@ from mixedsched.emulator.kernel.registry import (
     write_ownership,
 )
 from mixedsched.errors import MissingPartError, MixedschedError
+from mixedsched.programs import find_program, with_path
 
 _NAME = re.compile(r"mixedsched-(\d+)-[a-z0-9-]+")
 _CAP_NET_ADMIN, _CAP_SYS_ADMIN = 12, 21
@@ -85,7 +85,7 @@ def claimed_namespaces(roles: Sequence[str], about: str = "") -> Iterator[Claim]
 
 def enter(namespace: str) -> tuple[str, ...]:
     """Words before a command that shall run in a namespace."""
-    return ("ip", "netns", "exec", namespace)
+    return (*with_path(["ip"]), "netns", "exec", namespace)
 
 
 def run(*words: str, told: str | None = None) -> str:
@@ -95,7 +95,7 @@ def run(*words: str, told: str | None = None) -> str:
     """
     try:
         done = subprocess.run(
-            words, input=told or "", capture_output=True, text=True, check=False, timeout=_COMMAND_LIMIT_S
+            with_path(words), input=told or "", capture_output=True, text=True, check=False, timeout=_COMMAND_LIMIT_S
         )
     except FileNotFoundError as error:
         raise MissingPartError(f"there is no {words[0]} here", fix="install iproute2") from error
@@ -108,7 +108,7 @@ def run(*words: str, told: str | None = None) -> str:
 
 def require_privilege() -> None:
     """Raises MissingPartError if namespaces cannot be made here, with what would help."""
-    missing = [tool for tool in ("ip", "tc") if shutil.which(tool) is None]
+    missing = [tool for tool in ("ip", "tc") if find_program(tool) is None]
     if missing:
         raise MissingPartError(
             f"network namespaces need {' and '.join(missing)}", fix="install iproute2, or use --backend relay"

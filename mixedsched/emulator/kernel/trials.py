@@ -6,6 +6,7 @@ import subprocess
 
 from mixedsched.emulator.kernel.namespaces import run
 from mixedsched.errors import MixedschedError
+from mixedsched.programs import with_path
 
 _SEEDED = "netem loss random 1% seed 7"
 _TRIALS = {
@@ -23,7 +24,7 @@ def qdisc_kinds(namespace: str) -> tuple[str, ...]:
 def takes_seeds(namespace: str) -> bool:
     """Whether netem can be given a seed: both tc and the kernel must know of it, since 6.6."""
     usage = subprocess.run(
-        ["tc", "qdisc", "add", "dev", "lo", "root", "netem", "help"], capture_output=True, check=False
+        with_path(["tc", "qdisc", "add", "dev", "lo", "root", "netem", "help"]), capture_output=True, check=False
     )
     if b"seed" not in usage.stderr + usage.stdout:
         return False

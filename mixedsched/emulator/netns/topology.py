@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
-import shutil
 import time
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -19,6 +18,7 @@ from typing import Any, Literal
 from mixedsched.emulator.kernel.namespaces import enter, run
 from mixedsched.emulator.kernel.shaping import Hop
 from mixedsched.errors import MixedschedError
+from mixedsched.programs import find_program
 
 SERVER_HOST = "198.18.0.1"  # from the addresses for benchmarks, RFC 2544: never those of anything real
 CLIENT_HOST = "198.18.0.2"
@@ -102,11 +102,12 @@ def _unbundled(device: str) -> tuple[str, ...]:
 
 def _switch_offloads_off(namespace: str, device: str) -> None:
     """Also by the device's features, where ethtool is there; those that it has not got are no matter."""
-    if shutil.which("ethtool") is None:
+    ethtool = find_program("ethtool")
+    if ethtool is None:
         return
     switches = [word for offload in _OFFLOADS for word in (offload, "off")]
     with contextlib.suppress(MixedschedError):
-        run(*enter(namespace), "ethtool", "-K", device, *switches)
+        run(*enter(namespace), ethtool, "-K", device, *switches)
 
 
 def _batch(namespace: str, *lines: str) -> None:

@@ -20,6 +20,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from mixedsched.emulator.realtime import RealTime, ask_for_real_time
 from mixedsched.emulator.relay.clients import MAX_CLIENTS
 from mixedsched.emulator.relay.core import Relay
 from mixedsched.emulator.relay.log import PacketLog
@@ -112,11 +113,9 @@ def _prepare_process() -> Promptness:
 
 def _ask_for_promptness() -> Promptness:
     """Run ahead of other programs as far as the system lets us; the relay sleeps nearly always, but must wake up in time."""
-    try:
-        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
-    except (OSError, AttributeError):  # no privilege, or a system without it
-        return Promptness.SHORT_SLICES if ask_for_short_slices() else Promptness.ORDINARY
-    return Promptness.REAL_TIME
+    if ask_for_real_time() is not RealTime.NONE:
+        return Promptness.REAL_TIME
+    return Promptness.SHORT_SLICES if ask_for_short_slices() else Promptness.ORDINARY
 
 
 def _ask_for_files(count: int) -> None:

@@ -23,6 +23,7 @@ from mixedsched.emulator.vm.archive import initramfs
 from mixedsched.emulator.vm.modules import ModuleTree
 from mixedsched.emulator.vm.packages import SHELL_PACKAGE, fetch, kernel_packages, unpack
 from mixedsched.errors import MissingPartError, MixedschedError
+from mixedsched.programs import find_program
 
 MODULES = (
     *("virtio_mmio", "virtio_pci", "virtio_net", "virtio_console"),
@@ -119,7 +120,7 @@ def _file_system(shell: Path, modules: ModuleTree) -> dict[str, tuple[bytes, int
 
 
 def _tool(name: str) -> Path:
-    found = shutil.which(name, path="/usr/sbin:/sbin:/usr/bin:/bin")
+    found = find_program(name)
     if found is None:
         raise MissingPartError(f"the router VM takes {name} from this machine, which has none", fix="install iproute2")
     return Path(found).resolve()

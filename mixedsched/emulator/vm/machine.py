@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -16,6 +15,7 @@ from typing import Self
 from mixedsched.emulator.kernel.registry import MACHINE_FILES
 from mixedsched.emulator.vm.image import Image
 from mixedsched.errors import MissingPartError, MixedschedError
+from mixedsched.programs import find_program, with_path
 
 QEMU = "qemu-system-x86_64"
 _LOG, _CONSOLE = MACHINE_FILES
@@ -36,13 +36,13 @@ _EXACT_CLOCK = " clocksource=hpet tsc=unstable nolapic_timer no_timer_check"
 
 def require_qemu() -> str:
     """QEMU's path. Raises MissingPartError with what to install, also for setpriv, which ends it if we are killed."""
-    found = shutil.which(QEMU)
+    found = find_program(QEMU)
     if found is None:
         raise MissingPartError(
             f"the router VM needs {QEMU}, which is not here",
             fix="run: sudo apt-get install --no-install-recommends qemu-system-x86, or use --backend relay",
         )
-    if shutil.which("setpriv") is None:
+    if find_program("setpriv") is None:
         raise MissingPartError(
             "the router VM needs setpriv, which is not here", fix="install util-linux, or use --backend relay"
         )
@@ -86,7 +86,7 @@ class Machine:
         with theirs, (folder / _LOG).open("wb") as log:
             words = qemu_words(require_qemu(), image, accelerator, taps, theirs.fileno(), folder / _CONSOLE)
             process = subprocess.Popen(
-                ["setpriv", "--pdeathsig", "KILL", *words],
+                with_path(["setpriv", "--pdeathsig", "KILL", *words]),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

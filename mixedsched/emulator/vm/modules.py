@@ -5,12 +5,12 @@ from __future__ import annotations
 import gzip
 import lzma
 import re
-import shutil
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
 from mixedsched.errors import MissingPartError, MixedschedError
+from mixedsched.programs import find_program
 
 _MODULE_FILE = re.compile(r"(?P<stem>.+)\.ko(?P<packing>\.xz|\.gz|\.zst)?")
 _DEPENDS = re.compile(rb"\0depends=([^\0]*)\0")  # modinfo, which every module carries
@@ -64,11 +64,12 @@ def unpacked(file: Path) -> bytes:
         case ".gz":
             return gzip.decompress(file.read_bytes())
         case ".zst":
-            if shutil.which("zstd") is None:
+            zstd = find_program("zstd")
+            if zstd is None:
                 raise MissingPartError(
                     "the kernel's modules are packed with zstd, which is not here", fix="install zstd"
                 )
-            return subprocess.run(["zstd", "-dc", str(file)], capture_output=True, check=True).stdout
+            return subprocess.run([zstd, "-dc", str(file)], capture_output=True, check=True).stdout
         case _:
             return file.read_bytes()
 

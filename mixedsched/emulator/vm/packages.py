@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import platform
 import re
-import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
 from mixedsched.errors import MissingPartError
+from mixedsched.programs import find_program, with_path
 
 KERNEL_CHOICES = ("linux-image-cloud-amd64", "linux-image-virtual")  # of Debian; of Ubuntu
 SHELL_PACKAGE = "busybox-static"
@@ -28,7 +28,7 @@ def kernel_packages() -> list[str]:
         raise MissingPartError(
             "the router VM is made for x86-64", why=f"this is {platform.machine()}", fix="use --backend relay"
         )
-    if shutil.which("apt-get") is None or shutil.which("dpkg-deb") is None:
+    if find_program("apt-get") is None or find_program("dpkg-deb") is None:
         raise MissingPartError(
             "the router VM is built from Debian or Ubuntu packages",
             why="there is no apt-get or no dpkg-deb here",
@@ -70,7 +70,13 @@ def _run(*words: str, folder: Path | None = None, may_fail: bool = False) -> str
     environment = {**os.environ, "LC_ALL": "C"}
     try:
         done = subprocess.run(
-            words, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=_DOWNLOAD_LIMIT_S
+            with_path(words),
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_DOWNLOAD_LIMIT_S,
         )
     except subprocess.TimeoutExpired as error:
         raise MissingPartError(f"{words[0]} does not come to an end", fix=f"look at the network, {_INSTEAD}") from error

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import os
-import shutil
 import socket
 import subprocess
 import tempfile
@@ -15,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from mixedsched.programs import find_program
 
 UNPACKED = Path(__file__).parents[3] / "build" / "servers" / "root"
 START_LIMIT_S = 20.0
@@ -43,7 +44,7 @@ def program(name: str) -> Program:
             libraries = [str(item) for item in (UNPACKED / "usr/lib").glob("*-linux-gnu*")]
             environment |= {"LD_LIBRARY_PATH": ":".join(libraries), "H2O_ROOT": str(UNPACKED / "usr")}
             return Program(path, UNPACKED / "usr", environment)
-    found = shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+    found = find_program(name)
     if found is None:
         pytest.skip(f"{name} is not here: scripts/setup --lab fetches it")
     return Program(Path(found), Path("/usr"), environment)
