@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+from mixedsched.experiment.model import Run, RunStatus
 
 _NS_PER_MS = 1_000_000
 _PROCESSES = Path("/proc")
@@ -50,3 +54,43 @@ def held_ms(punctuality: Mapping[str, Any], until_ms: float) -> float:
     stalls = [(from_us, to_us) for from_us, to_us in punctuality.get("stalls_us", ()) if from_us < until_us]
     held_us: float = sum(min(to_us, until_us) - from_us for from_us, to_us in stalls)
     return held_us / 1000
+
+
+@dataclass(frozen=True, slots=True)
+class HeldUp:
+    """How much this machine has held up an arm's loads, those that count; None where nobody tells. Medians, in ms."""
+
+    arm: str
+    relay_ms: float | None
+    """How long packets were kept beyond their time before the largest paint."""
+    relay_most_ms: float | None
+    """The same in the load that has most of it."""
+    server_ms: float | None
+    """How long the server waited for a processor during the load."""
+    worker_ms: float | None
+    """How long the browser's worker did."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def held_up_of(runs: Sequence[Run], arms: Sequence[str]) -> list[HeldUp]:
+    """A row for each arm, in their order."""
+    return [_held_up(arm, [run for run in runs if run.arm == arm and run.status is RunStatus.OK]) for arm in arms]
+
+
+def _held_up(arm: str, runs: Sequence[Run]) -> HeldUp:
+    accounts = [(run.relay.get("punctuality"), run.metric("lcp_ms")) for run in runs]
+    kept_ms = [held_ms(account, lcp_ms) for account, lcp_ms in accounts if account and "stalls_us" in account]
+    return HeldUp(
+        arm,
+        relay_ms=_median(kept_ms),
+        relay_most_ms=max(kept_ms, default=None),
+        server_ms=_median(run.waited_ms.get("server") for run in runs),
+        worker_ms=_median(run.waited_ms.get("worker") for run in runs),
+    )
+
+
+def _median(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return round(statistics.median(known), 1) if known else None

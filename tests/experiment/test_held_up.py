@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.experiment import held_up
-from mixedsched.experiment.held_up import Waits, held_ms, waited_ms
+from mixedsched.experiment.held_up import HeldUp, Waits, held_ms, held_up_of, waited_ms
+from mixedsched.experiment.model import Run, RunStatus
 
 NOBODY = 2**22 + 1  # no process has so high a number on Linux
 
@@ -70,3 +72,34 @@ def test_time_counts_as_far_as_it_lies_before_the_moment(gaps: list[tuple[int, i
 
 def test_a_link_that_keeps_no_account_has_held_nothing_up() -> None:
     assert held_ms({}, 1000.0) == 0
+
+
+def good_run(arm: str, *stall_us: tuple[int, int], server_ms: float | None = None) -> Run:
+    return Run(
+        1,
+        1,
+        arm,
+        0,
+        RunStatus.OK,
+        page_load={"metrics": {"lcp_ms": 1000.0}},
+        relay={"punctuality": {"stalls_us": [list(stall) for stall in stall_us]}},
+        waited_ms={"server": server_ms, "worker": None},
+    )
+
+
+def test_of_each_arm_the_middle_and_the_worst_load_are_told() -> None:
+    runs = [
+        good_run("a", (0, 5000), server_ms=4.0),
+        good_run("a", (0, 7000), (990_000, 1_500_000), server_ms=8.0),
+        good_run("a"),
+        replace(good_run("a", (0, 900_000)), status=RunStatus.INVALID),
+        good_run("b"),
+    ]
+    first, second = held_up_of(runs, ["a", "b"])
+    assert (first.relay_ms, first.relay_most_ms, first.server_ms, first.worker_ms) == (5.0, 17.0, 6.0, None)
+    assert (second.relay_ms, second.server_ms) == (0.0, None)
+
+
+def test_of_runs_that_were_stored_before_it_was_kept_nothing_is_told() -> None:
+    old = Run(1, 1, "a", 0, RunStatus.OK, page_load={"metrics": {"lcp_ms": 1.0}}, relay={"punctuality": {"late": 3}})
+    assert held_up_of([old], ["a"]) == [HeldUp("a", None, None, None, None)]
