@@ -55,11 +55,10 @@ def advice(network: Promptness) -> tuple[str, ...]:
         real_time = "gives the relay real-time priority"
         if any(mark.exists() for mark in _CONTAINER_MARKS):
             more.append(f"starting the container with --ulimit rtprio=1 --cap-add SYS_NICE {real_time}")
-        else:
-            line = f"echo '{_user()} - rtprio 1' | sudo tee /etc/security/limits.d/mixedsched.conf"
-            more.append(f"`{line}`, and a new login, {real_time}")
-            python = Path(sys.executable).resolve()
-            more.append(f"`sudo setcap cap_sys_nice+ep {python}` does so, too, for all that this Python runs")
+        line = f"echo '{_user()} - rtprio 1' | sudo tee /etc/security/limits.d/mixedsched.conf"
+        more.append(f"`{line}`, and a new login, {real_time}")
+        python = Path(sys.executable).resolve()
+        more.append(f"`sudo setcap cap_sys_nice+ep {python}` does so, too, for all that this Python runs")
     if processors() < 2:
         more.append(
             "a second processor lets the browser work while packets are delivered; this process may use only one"
