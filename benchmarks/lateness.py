@@ -3,7 +3,7 @@
 `python -m benchmarks.lateness` loads a page under two schemes while the relay is stopped (SIGSTOP) and continued at random
 times, as a busy machine would hold it up. It keeps a line for each load in results/lateness/SITE-LINK.jsonl, and goes on where
 it stopped. It ends with a table: how late packets were, how far the paints of each scheme moved, and how often a comparison of
-a scheme with itself would have given a false verdict. `--tell` only makes the table. docs/measuring.md holds the table and the
+a scheme with itself would have given a false verdict, if a coin decided which loads are held up, and if it were all of one arm. `--tell` only makes the table. docs/measuring.md holds the table and the
 rule that follows from it.
 """
 
@@ -164,8 +164,8 @@ def _rows(file: Path) -> list[dict[str, Any]]:
 
 def table(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
     """Lines of Markdown: a row for each pattern and scheme."""
-    yield "| stalls | scheme | packets late | held up before LCP | FCP moved | LCP moved | SI moved | false verdicts |"
-    yield "|---|---|---|---|---|---|---|---|"
+    yield "| stalls | scheme | packets late | held up before LCP | FCP moved | LCP moved | SI moved | false verdicts, coin | one arm |"
+    yield "|---|---|---|---|---|---|---|---|---|"
     for pattern in PATTERNS:
         for scheme in SCHEMES:
             mine = _by_block(rows, pattern, scheme)
@@ -189,11 +189,12 @@ def _line(pattern: Pattern, scheme: str, held: list[dict[str, Any]], calm: list[
     held_ms = statistics.median(row["held_before_lcp_ms"] for row in held)
     share_pct = statistics.median(100 * row["held_before_lcp_ms"] / row["lcp_ms"] for row in held)
     moved = [_moved(key, held, calm) for key in PAINTS]
-    false_pct = 100 * false_verdicts(
-        [row["lcp_ms"] for row in held], [row["lcp_ms"] for row in calm], random.Random(str(pattern))
+    lcp_ms = [[row["lcp_ms"] for row in rows] for rows in (held, calm)]
+    coin, one_arm = (
+        f"{100 * false_verdicts(*lcp_ms, random.Random(str(pattern)), is_fair=fair):.0f} %" for fair in (True, False)
     )
     cells = [str(pattern), scheme, f"{late_pct:.1f} %", f"{held_ms:.0f} ms, {share_pct:.1f} % of LCP", *moved]
-    return f"| {' | '.join(cells)} | {false_pct:.0f} % |"
+    return f"| {' | '.join((*cells, coin, one_arm))} |"
 
 
 def _moved(key: str, held: list[dict[str, Any]], calm: list[dict[str, Any]]) -> str:
@@ -202,11 +203,15 @@ def _moved(key: str, held: list[dict[str, Any]], calm: list[dict[str, Any]]) -> 
     return f"{stats.hodges_lehmann(steps):+.0f} ({interval.low:+.0f} to {interval.high:+.0f}) ms"
 
 
-def false_verdicts(held: Sequence[float], calm: Sequence[float], rng: random.Random) -> float:
-    """How often eight blocks of a scheme against itself give `better` or `worse`, if a coin decides which loads are held up."""
+def false_verdicts(held: Sequence[float], calm: Sequence[float], rng: random.Random, *, is_fair: bool) -> float:
+    """How often eight blocks of a scheme against itself give `better` or `worse`.
+
+    is_fair: a coin decides which loads are held up; otherwise all those of the second arm are, and none of the first.
+    """
     wrong = 0
     for _ in range(_COMPARISONS):
-        arms = [[rng.choice(rng.choice((held, calm))) for _ in range(_COMPARISON_BLOCKS)] for _ in range(2)]
+        pools = ((held, calm), (held, calm)) if is_fair else ((calm,), (held,))
+        arms = [[rng.choice(rng.choice(pool)) for _ in range(_COMPARISON_BLOCKS)] for pool in pools]
         steps = [after - before for before, after in zip(*arms, strict=True)]
         wrong += stats.wilcoxon_p(steps) < stats.ALPHA and stats.signed_rank_interval(steps).excludes_zero()
     return wrong / _COMPARISONS
