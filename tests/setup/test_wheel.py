@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-import tarfile
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -112,8 +111,7 @@ def test_all_that_git_has_of_the_data_is_in_the_wheel_and_nothing_else(wheel: Pa
 
 def test_a_wheel_made_of_the_source_distribution_is_the_same(wheel: Path, tmp_path: Path) -> None:
     archive = build("sdist", CHECKOUT, tmp_path / "sdist")
-    with tarfile.open(archive) as opened:
-        opened.extractall(tmp_path, filter="data")
+    subprocess.run(["tar", "-xzf", archive, "-C", tmp_path], check=True)
     again = build("wheel", tmp_path / archive.name.removesuffix(".tar.gz"), tmp_path / "again")
     assert zipfile.ZipFile(again).namelist() == zipfile.ZipFile(wheel).namelist()
 
