@@ -3,8 +3,8 @@
 `python -m benchmarks.lateness` loads a page under two schemes while the relay is stopped (SIGSTOP) and continued at random
 times, as a busy machine would hold it up. It keeps a line for each load in results/lateness/SITE-LINK.jsonl, and goes on where
 it stopped. It ends with a table: how late packets were, how far the paints of each scheme moved, and how often a comparison of
-a scheme with itself would have given a false verdict, if a coin decided which loads are held up, and if it were all of one arm. `--tell` only makes the table. docs/measuring.md holds the table and the
-rule that follows from it.
+a scheme with itself would have given a false verdict, if a coin decided which loads are held up, and if it were all of one arm.
+`--tell` only makes the table. docs/measuring.md holds the table and the rule that follows from it.
 """
 
 from __future__ import annotations
@@ -164,8 +164,15 @@ def _rows(file: Path) -> list[dict[str, Any]]:
 
 def table(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
     """Lines of Markdown: a row for each pattern and scheme."""
-    yield "| stalls | scheme | packets late | held up before LCP | FCP moved | LCP moved | SI moved | false verdicts, coin | one arm |"
-    yield "|---|---|---|---|---|---|---|---|---|"
+    titles = (
+        "stalls",
+        "scheme",
+        "packets late",
+        "held up before LCP",
+        *(f"{key.partition('_')[0].upper()} moved" for key in PAINTS),
+    )
+    yield f"| {' | '.join((*titles, 'false verdicts: coin', 'one arm'))} |"
+    yield "|---" * (len(titles) + 2) + "|"
     for pattern in PATTERNS:
         for scheme in SCHEMES:
             mine = _by_block(rows, pattern, scheme)
