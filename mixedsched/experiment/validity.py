@@ -17,7 +17,9 @@ from mixedsched.sites import Connections
 
 TOO_SLOW = "loaded too slowly"  # in Lighthouse's warning about a page that did not get quiet
 _NEVER_MET_THE_LINK = ("missed", "dropped_at_port")  # counters of the relay and of the router VM
-MAX_HELD_RATIO = 0.05  # of the time until the largest paint; docs/measuring.md says where it comes from
+# How long packets may have been kept before the largest paint; docs/measuring.md says where this comes from.
+MAX_HELD_RATIO = 0.05
+FRAME_MS = 16.0  # paints come with frames, at 60 a second: less than that is beyond their resolution
 _LATE, _OVERRUN = "late_link", "overrun_link"  # words for a machine that was too busy
 
 # How a connection may end: opened beside another one and never used; with the browser; in good order, idle ones included.
@@ -198,7 +200,7 @@ def _link(evidence: Evidence) -> str:
 def _lateness(punctuality: Mapping[str, Any], lcp_ms: float) -> str:
     """A paint cannot come later than by the time in which packets were kept before it, so that time is what is judged."""
     held = held_ms(punctuality, lcp_ms)
-    if held <= MAX_HELD_RATIO * lcp_ms:
+    if held <= max(FRAME_MS, MAX_HELD_RATIO * lcp_ms):
         return ""
     return (
         f"{_LATE}: packets were held up for {held:.0f} ms of the {lcp_ms:.0f} ms before the largest paint "

@@ -44,7 +44,7 @@ def load(*requests: tuple[str, str], finished: bool = True, warnings: tuple[str,
         for url, protocol in requests
     )
     return PageLoad(
-        metrics=QoeMetrics(1, 1, 1, 1, 1, 1),
+        metrics=QoeMetrics(1, 300, 1, 1, 1, 1),
         requests=made,
         frames=(),
         lcp_element=None,
@@ -79,7 +79,7 @@ def late_by(*held_ms: float, at_ms: float = 0.0) -> dict[str, Any]:
         (load(MAIN, finished=False), PUNCTUAL, "without a complete answer, for instance https://shop.test/"),
         (load(MAIN, warnings=("The page loaded too slowly to finish",)), PUNCTUAL, "too_slow"),
         (load(MAIN), {}, "link has stopped"),
-        (load(MAIN), late_by(0.5), "held up for 0 ms of the 1 ms before the largest paint"),
+        (load(MAIN), late_by(20.0), "held up for 20 ms of the 300 ms before the largest paint"),
         (load(MAIN), {**PUNCTUAL, "down": {"missed": 2}, "up": {"missed": 0}}, "too slow to take 2 packets down"),
         (load(MAIN), {"down": {"packets": 9}, "up": {"packets": 9, "dropped_at_port": 1}}, "0 packets down and 1 up"),
     ],
@@ -219,9 +219,9 @@ def test_the_browsers_own_log_shows_other_hosts_and_protocols(log: NetLog, says:
         (KERNEL, ""),  # the kernel delivers, and nobody counts how punctually
         ({}, "link: the emulated link has stopped before its time"),
         (
-            {**KERNEL, **late_by(0.5)},
+            {**KERNEL, **late_by(20.0)},
             (
-                "late_link: packets were held up for 0 ms of the 1 ms before the largest paint "
+                "late_link: packets were held up for 20 ms of the 300 ms before the largest paint "
                 "(20 of 100 left the link over 1 ms late)"
             ),
         ),
@@ -251,6 +251,13 @@ def test_a_load_is_void_if_packets_were_kept_for_over_a_twentieth_of_the_time_be
 ) -> None:
     page_load = replace(load(MAIN), metrics=QoeMetrics(500, 1000, 0, 800, 0, 1500))
     reason = why_invalid(evidence(netlog(), load=page_load, link={**KERNEL, **link}))
+    assert reason.startswith("late_link: ") != is_valid
+
+
+@pytest.mark.parametrize(("held", "is_valid"), [(16.0, True), (17.0, False)])
+def test_of_a_page_that_paints_soon_the_time_of_a_frame_may_be_lost(held: float, is_valid: bool) -> None:
+    page_load = replace(load(MAIN), metrics=QoeMetrics(90, 100, 0, 95, 0, 100))
+    reason = why_invalid(evidence(netlog(), load=page_load, link={**KERNEL, **late_by(held)}))
     assert reason.startswith("late_link: ") != is_valid
 
 
