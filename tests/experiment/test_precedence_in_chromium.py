@@ -19,12 +19,12 @@ from mixedsched.sites import expected_connections
 
 pytestmark = pytest.mark.browser
 
-# By a word of their command.
+# By the end of a word of their command. The browser is Chromium's first process; of its renderers it sets the niceness itself, as root.
 PROGRAMS = {
     "relay": "mixedsched.emulator.relay",
     "server": "serve",
     "worker": "worker.mjs",
-    "browser": "--type=renderer",
+    "browser": "--remote-debugging-port=0",
 }
 
 
@@ -59,7 +59,7 @@ def sessions_and_niceness(processes: Iterable[psutil.Process]) -> dict[str, tupl
     for process in processes:
         try:
             words = process.cmdline()
-            name = next((name for name, word in PROGRAMS.items() if any(word in part for part in words)), None)
+            name = next((name for name, word in PROGRAMS.items() if any(part.endswith(word) for part in words)), None)
             if name is not None:
                 found[name] = (os.getsid(process.pid), process.nice())
         except (psutil.Error, ProcessLookupError):  # it has just ended
