@@ -44,6 +44,12 @@ def test_niceness_is_absolute_so_that_what_gives_way_can_start_others_that_do() 
     assert int(done.stdout.split()[2]) == max(NICENESS, os.nice(0))
 
 
+def test_who_gives_way_cannot_take_it_back_not_even_as_root() -> None:
+    retake = "import os\ntry: os.nice(-5)\nexcept PermissionError: print('refused')"
+    command = [*words_before(Courtesy.NICE), sys.executable, "-c", retake]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "refused\n"
+
+
 @pytest.mark.skipif(not hasattr(os, "SCHED_IDLE"), reason="this system has no SCHED_IDLE")
 def test_idle_courtesy_is_the_policy_that_gives_way_to_all_others() -> None:
     assert told_by(Courtesy.IDLE)[3] == os.SCHED_IDLE

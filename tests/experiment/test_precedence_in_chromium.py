@@ -19,12 +19,12 @@ from mixedsched.sites import expected_connections
 
 pytestmark = pytest.mark.browser
 
-# By the end of a word of their command. The browser is Chromium's first process; of its renderers it sets the niceness itself, as root.
+# By the end of a word of their command; the browser is told by one of its renderers.
 PROGRAMS = {
     "relay": "mixedsched.emulator.relay",
     "server": "serve",
     "worker": "worker.mjs",
-    "browser": "--remote-debugging-port=0",
+    "browser": "--type=renderer",
 }
 
 
