@@ -54,7 +54,7 @@ def advice(network: Promptness) -> tuple[str, ...]:
     if network in {Promptness.SHORT_SLICES, Promptness.ORDINARY}:
         real_time = "gives the relay real-time priority"
         if any(mark.exists() for mark in _CONTAINER_MARKS):
-            more.append(f"starting the container with --ulimit rtprio=1 --cap-add SYS_NICE {real_time}")
+            more.append(f"starting the container with --ulimit rtprio=1 {real_time}")
         line = f"echo '{_user()} - rtprio 1' | sudo tee /etc/security/limits.d/mixedsched.conf"
         more.append(f"`{line}`, and a new login, {real_time}")
         python = Path(sys.executable).resolve()
