@@ -22,7 +22,8 @@ from mixedsched.cli._output import Json, say_json
 from mixedsched.emulator.backends import BackendName
 from mixedsched.emulator.child_talk import raise_told_error
 from mixedsched.emulator.keeper import forget_dead_lab, refuse_second_lab, standing_lab
-from mixedsched.emulator.kernel.namespaces import existing_namespaces, ownerships, require_privilege, sweep
+from mixedsched.emulator.kernel.namespaces import existing_namespaces, ownerships, sweep
+from mixedsched.emulator.kernel.privilege import require_privilege
 from mixedsched.emulator.kernel.shaping import shape
 from mixedsched.errors import MixedschedError, UsageError
 from mixedsched.profile_words import direction_text
@@ -140,16 +141,13 @@ def up(
 def down(as_json: Json = False) -> None:
     """Take down what `lab up` left up, and what any lab left that was killed."""
     standing = standing_lab()
-    gone: list[str] = []
-    if standing is not None or _may_look():
-        require_privilege()
-        before = existing_namespaces()
-        if standing is not None:
-            standing.stop()
-        forget_dead_lab()
-        sweep()
-        after = set(existing_namespaces())
-        gone = [name for name in before if name not in after]
+    before = existing_namespaces()
+    if standing is not None:
+        standing.stop()
+    forget_dead_lab()
+    sweep()
+    after = set(existing_namespaces())
+    gone = [name for name in before if name not in after]
     if as_json:
         say_json({"removed": gone})
     else:
@@ -182,21 +180,11 @@ def _status_facts() -> dict[str, Any]:
     living = [ownership for ownership in ownerships() if ownership.owner.is_alive]
     in_use = [{"pid": item.owner.pid, "about": item.about, "namespaces": list(item.namespaces)} for item in living]
     owned = {name for item in living for name in item.namespaces}
-    existing = existing_namespaces() if _may_look() else []
     return {
         "up": None if standing is None else standing.facts(),
         "in_use": in_use,
-        "leftovers": [name for name in existing if name not in owned],
+        "leftovers": [name for name in existing_namespaces() if name not in owned],
     }
-
-
-def _may_look() -> bool:
-    """Whether there can be namespaces to look for here."""
-    try:
-        require_privilege()
-    except MixedschedError:
-        return False
-    return True
 
 
 def _start_keeper(settings: dict[str, Any]) -> dict[str, Any]:

@@ -6,10 +6,11 @@ import asyncio
 import socket
 from collections.abc import Mapping
 
-from mixedsched.emulator.kernel.namespaces import require_privilege
+from mixedsched.emulator.kernel.privilege import Privilege, require_privilege
 from mixedsched.emulator.netns.backend import netns_backend
 from mixedsched.emulator.relay.backend import relay_backend
 from mixedsched.emulator.vm.machine import require_qemu
+from mixedsched.emulator.vm.ports import require_taps
 from mixedsched.errors import MixedschedError
 from mixedsched.profile import Direction, Profile
 
@@ -61,10 +62,12 @@ async def _lateness() -> Mapping[str, int]:
 async def prove_namespaces() -> str:
     """Set a kernel's link up in namespaces, and take it down."""
     async with netns_backend(Profile("probe", "", "", _SHAPED, _SHAPED)) as backend:
-        return "; ".join(("`--backend netns` works here", *backend.notes))
+        how = "" if backend.privilege is Privilege.ROOT else " in a user namespace, without root"
+        return "; ".join((f"`--backend netns` works here{how}", *backend.notes))
 
 
 def prove_router() -> str:
     """What the router VM needs; it is not started."""
     require_privilege()
+    require_taps()
     return f"`--backend vm` has what it needs: {require_qemu()}"

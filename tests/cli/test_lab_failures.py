@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import psutil
@@ -14,7 +15,7 @@ import pytest
 from mixedsched.cli._lab_run import counters_text
 from mixedsched.cli._lab_server import ends_with_us
 from tests.cli.test_lab import ECHO, MIXEDSCHED, free_udp_port, lab
-from tests.emulator.privileged import eventually, needs_namespaces
+from tests.emulator.privileged import eventually, needs_namespaces, needs_user_namespaces, without_privilege
 
 # Kills a process that `lab run`, which started this one, has started too: the one with a word in its command line.
 KILLER = """
@@ -26,8 +27,11 @@ sys.exit(int(sys.argv[2]))
 """
 
 
-def after_killing(word: str, *words: str, exit_code: int = 0) -> subprocess.CompletedProcess[str]:
-    return lab("run", "--link", "fiber", *words, "--", sys.executable, "-c", KILLER, word, str(exit_code))
+def after_killing(
+    word: str, *words: str, exit_code: int = 0, prefix: Sequence[str] = ()
+) -> subprocess.CompletedProcess[str]:
+    killer = (sys.executable, "-c", KILLER, word, str(exit_code))
+    return lab("run", "--link", "fiber", *words, "--", *killer, prefix=prefix)
 
 
 @pytest.fixture
@@ -37,18 +41,20 @@ def site(tmp_path: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    ("backend", "link"),
+    ("backend", "prefix"),
     [
-        ("relay", "mixedsched.emulator.relay"),
-        pytest.param("netns", "mixedsched.emulator.netns", marks=needs_namespaces),
+        ("relay", ()),
+        pytest.param("netns", (), marks=needs_namespaces, id="netns as root"),
+        pytest.param("netns", without_privilege, marks=needs_user_namespaces, id="netns in a user namespace"),
     ],
 )
-def test_a_link_that_stops_fails_the_run(backend: str, link: str, site: str) -> None:
-    done = after_killing(link, "--backend", backend, "--site", site)
+def test_a_link_that_stops_fails_the_run(backend: str, prefix: Sequence[str], site: str) -> None:
+    link = f"mixedsched.emulator.{backend}"
+    done = after_killing(link, "--backend", backend, "--site", site, prefix=prefix)
     assert done.returncode == 1
     assert "the link has stopped before its time" in done.stderr
     assert "Traceback" not in done.stderr
-    done = after_killing(link, "--backend", backend, "--site", site, exit_code=7)
+    done = after_killing(link, "--backend", backend, "--site", site, exit_code=7, prefix=prefix)
     assert done.returncode == 7
     assert "the link has stopped before its time" in done.stderr
 

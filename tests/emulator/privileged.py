@@ -13,28 +13,58 @@ from typing import Any
 import psutil
 import pytest
 
-from mixedsched.emulator.kernel.namespaces import require_privilege, run
+from mixedsched.emulator.kernel.commands import run
+from mixedsched.emulator.kernel.holding import processes_held
+from mixedsched.emulator.kernel.privilege import Privilege, require_privilege
 from mixedsched.emulator.kernel.registry import registry_folder
 from mixedsched.errors import MissingPartError
 from mixedsched.profile import Profile
 
 
-def _why_not() -> str:
+def _why_not_root() -> str:
     try:
-        require_privilege()
+        return "" if require_privilege() is Privilege.ROOT else "network namespaces with names need root"
     except MissingPartError as error:
         return str(error)
-    return ""
 
 
-# Words before a command that shall do without, where there is something to do without.
-without_privilege = () if _why_not() else ("setpriv", "--bounding-set=-all", "--inh-caps=-all")
+def _why_no_user_namespace() -> str:
+    script = "from mixedsched.emulator.kernel.privilege import require_privilege; print(require_privilege())"
+    words = [*without_privilege, sys.executable, "-c", script]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    return (
+        ""
+        if done.stdout == f"{Privilege.USER_NAMESPACE}\n"
+        else f"no user namespaces here: {done.stderr.strip()[-300:]}"
+    )
 
-needs_namespaces = pytest.mark.skipif(bool(_why_not()), reason=_why_not() or "none")
+
+_no_root = _why_not_root()
+
+# Words before a command that shall do without, where there is something to do without. Root needs CAP_SETFCAP to have a user
+# namespace, which nobody else does.
+without_privilege = () if _no_root else ("setpriv", "--bounding-set=-all,+setfcap", "--inh-caps=-all")
+
+_no_user_namespace = _why_no_user_namespace()
+
+needs_namespaces = pytest.mark.skipif(bool(_no_root), reason=_no_root or "none")
+needs_user_namespaces = pytest.mark.skipif(bool(_no_user_namespace), reason=_no_user_namespace or "none")
+with_either_privilege = pytest.mark.parametrize(
+    "privilege",
+    [
+        pytest.param(Privilege.ROOT, marks=needs_namespaces, id="root"),
+        pytest.param(Privilege.USER_NAMESPACE, marks=needs_user_namespaces, id="user namespace"),
+    ],
+)
+
+
+def owner_words(privilege: Privilege) -> tuple[str, ...]:
+    """Words before the command of an owner that shall have this privilege and no other."""
+    return () if privilege is Privilege.ROOT else (*without_privilege, *privilege.owner_prefix)
 
 
 def namespaces_of(pid: int) -> list[str]:
-    """The namespaces that exist and were made by this process."""
+    """The namespaces with names that exist and were made by this process."""
     return [
         line.split()[0] for line in run("ip", "netns", "list").splitlines() if line.startswith(f"mixedsched-{pid}-")
     ]
@@ -47,8 +77,8 @@ def ownerless_namespaces() -> list[str]:
 
 
 def has_left_nothing(pid: int) -> bool:
-    """No namespace, no note. That no process is left is seen by its namespace being gone."""
-    return not namespaces_of(pid) and not (registry_folder() / str(pid)).exists()
+    """No namespace, nothing in one that has no name, no note."""
+    return not namespaces_of(pid) and not processes_held(pid) and not (registry_folder() / str(pid)).exists()
 
 
 def eventually(condition: Callable[[], bool], limit_s: float = 15.0) -> bool:
@@ -61,13 +91,14 @@ def eventually(condition: Callable[[], bool], limit_s: float = 15.0) -> bool:
 
 
 @contextmanager
-def netns_testbed(network: Profile) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
+def netns_testbed(
+    network: Profile, privilege: Privilege = Privilege.ROOT
+) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
     """The child process of the netns back end, and what it said when it was ready."""
-    with subprocess.Popen(
-        [sys.executable, "-m", "mixedsched.emulator.netns"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
+    words = [*owner_words(privilege), sys.executable, "-m", "mixedsched.emulator.netns"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         try:
-            ready = ask(process, {"profile": network.facts(), "name": network.name})
+            ready = ask(process, {"profile": network.facts(), "name": network.name, "privilege": privilege})
             yield process, ready["ready"]
         finally:
             assert process.stdin is not None

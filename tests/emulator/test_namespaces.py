@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from mixedsched.emulator.kernel import namespaces as ours
 from mixedsched.emulator.kernel import registry
-from mixedsched.emulator.kernel.namespaces import claimed_namespaces, enter, existing_namespaces, run, sweep
+from mixedsched.emulator.kernel.commands import run
+from mixedsched.emulator.kernel.namespaces import claimed_namespaces, enter, existing_namespaces, sweep
 from mixedsched.emulator.kernel.registry import (
     Ownership,
     ProcessMark,
@@ -28,7 +28,7 @@ from mixedsched.emulator.kernel.registry import (
     registry_lock,
     write_ownership,
 )
-from mixedsched.errors import MissingPartError, MixedschedError
+from mixedsched.errors import MixedschedError
 from tests.emulator.privileged import eventually, has_left_nothing, namespaces_of, needs_namespaces
 
 OWNER = """
@@ -159,19 +159,6 @@ def test_a_namespace_of_ours_whose_note_is_lost_goes_once_its_process_is_gone() 
         assert mine in existing_namespaces()
     finally:
         run("ip", "netns", "delete", mine)
-
-
-def test_without_privilege_it_says_what_would_help(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ours, "_may_make_namespaces", lambda: False)
-    monkeypatch.setattr(ours, "find_program", lambda name: f"/sbin/{name}")
-    with pytest.raises(MissingPartError, match=r"CAP_NET_ADMIN.*unshare --map-root-user.*relay"):
-        ours.require_privilege()
-
-
-def test_without_the_tools_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ours, "find_program", lambda _: None)
-    with pytest.raises(MissingPartError, match=r"ip and tc.*iproute2"):
-        ours.require_privilege()
 
 
 def test_the_registry_is_never_where_a_symbolic_link_leads(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -15,11 +15,22 @@ from typing import Any
 import pytest
 
 from mixedsched.emulator.backends import open_backend
-from mixedsched.emulator.kernel.namespaces import enter, run
+from mixedsched.emulator.kernel.commands import run
+from mixedsched.emulator.kernel.namespaces import enter
+from mixedsched.emulator.kernel.privilege import Privilege
 from mixedsched.emulator.netns.backend import netns_backend
 from mixedsched.errors import UsageError
 from mixedsched.profile import Direction, Profile, Trace
-from tests.emulator.privileged import ask, eventually, has_left_nothing, namespaces_of, needs_namespaces, netns_testbed
+from mixedsched.programs import with_path
+from tests.emulator.privileged import (
+    ask,
+    eventually,
+    has_left_nothing,
+    namespaces_of,
+    needs_namespaces,
+    netns_testbed,
+    with_either_privilege,
+)
 
 FAST = Direction(overhead_bytes=42)
 SLOW = Direction(rate_bps=2_000_000, queue_bytes=26_215, burst_bytes=1514, overhead_bytes=42)
@@ -40,9 +51,10 @@ with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
 """
 # Asks for datagrams and tells how many came, and when the first and the last did.
 RECEIVER = """
-import json, socket, time
+import contextlib, json, socket, time
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-    sock.setsockopt(socket.SOL_SOCKET, 33, 1 << 22)  # SO_RCVBUFFORCE
+    with contextlib.suppress(PermissionError):  # an ordinary user has room enough for what is sent here
+        sock.setsockopt(socket.SOL_SOCKET, 33, 1 << 22)  # SO_RCVBUFFORCE
     sock.sendto(b"go", ("198.18.0.1", 4433))
     sock.settimeout(1)
     times, sizes = [], set()
@@ -69,18 +81,18 @@ def shaped(down: Direction = SLOW, up: Direction = FAST) -> Profile:
     return replace(NETWORK, down=down, up=up)
 
 
-@needs_namespaces
-def test_the_rate_holds() -> None:
+@with_either_privilege
+def test_the_rate_holds(privilege: Privilege) -> None:
     """2 Mbit/s of frames of 1242 bytes; the queue is large enough for all."""
-    with netns_testbed(shaped(replace(SLOW, queue_bytes=1_000_000))) as (_, ready):
+    with netns_testbed(shaped(replace(SLOW, queue_bytes=1_000_000)), privilege) as (_, ready):
         told = flood(ready, 300)
     assert told["count"] == 300
     assert 299 * 1242 * 8 / told["span_s"] == pytest.approx(2_000_000, rel=0.1)
 
 
-@needs_namespaces
-def test_the_queue_holds_what_the_profile_says_and_the_counters_tell_the_rest() -> None:
-    with netns_testbed(NETWORK) as (process, ready):
+@with_either_privilege
+def test_the_queue_holds_what_the_profile_says_and_the_counters_tell_the_rest(privilege: Privilege) -> None:
+    with netns_testbed(NETWORK, privilege) as (process, ready):
         told = flood(ready, 200)
         counters = ask(process, {"op": "counters"})["counters"]
     assert told["count"] >= 26_215 // 1242
@@ -90,43 +102,43 @@ def test_the_queue_holds_what_the_profile_says_and_the_counters_tell_the_rest() 
     assert (counters["up"]["packets"], counters["up"]["overflowed"]) == (1, 0)
 
 
-@needs_namespaces
-def test_sizes_count_as_the_profile_counts_them() -> None:
-    with netns_testbed(shaped(Direction(rate_bps=10_000_000, overhead_bytes=28))) as (process, ready):
+@with_either_privilege
+def test_sizes_count_as_the_profile_counts_them(privilege: Privilege) -> None:
+    with netns_testbed(shaped(Direction(rate_bps=10_000_000, overhead_bytes=28)), privilege) as (process, ready):
         assert flood(ready, 10)["count"] == 10
         assert ask(process, {"op": "counters"})["counters"]["down"]["size_bytes"] == 10 * 1228
 
 
-@needs_namespaces
-def test_a_flight_that_is_sent_in_one_call_crosses_the_link_packet_by_packet() -> None:
+@with_either_privilege
+def test_a_flight_that_is_sent_in_one_call_crosses_the_link_packet_by_packet(privilege: Privilege) -> None:
     """Else the queue would take it, and netem lose it, as one packet (UDP_SEGMENT)."""
-    with netns_testbed(shaped(Direction(rate_bps=50_000_000, overhead_bytes=42))) as (process, ready):
+    with netns_testbed(shaped(Direction(rate_bps=50_000_000, overhead_bytes=42)), privilege) as (process, ready):
         told = flood(ready, 3, segments=10)
         counters = ask(process, {"op": "counters"})["counters"]["down"]
     assert (told["count"], told["sizes"]) == (30, [1200])
     assert (counters["packets"], counters["size_bytes"]) == (30, 30 * 1242)
 
 
-@needs_namespaces
-def test_full_packets_fit_through() -> None:
-    with netns_testbed(NETWORK) as (_, ready):
+@with_either_privilege
+def test_full_packets_fit_through(privilege: Privilege) -> None:
+    with netns_testbed(NETWORK, privilege) as (_, ready):
         assert flood(ready, 5, size=1472) == {"count": 5, "sizes": [1472], "span_s": pytest.approx(0.024, abs=0.5)}
 
 
-@needs_namespaces
-def test_nothing_but_what_programs_send_is_on_the_link_and_nothing_leaves_it() -> None:
-    with netns_testbed(NETWORK) as (process, ready):
+@with_either_privilege
+def test_nothing_but_what_programs_send_is_on_the_link_and_nothing_leaves_it(privilege: Privilege) -> None:
+    with netns_testbed(NETWORK, privilege) as (process, ready):
         flood(ready, 1)
         counters = ask(process, {"op": "counters"})["counters"]
         assert (counters["down"]["packets"], counters["up"]["packets"]) == (1, 1)
         for role in ("server", "client"):
-            routes = run("ip", "-n", ready["namespaces"][role], "route").splitlines()
+            routes = run(*enter(ready["namespaces"][role]), "ip", "route").splitlines()
             assert [route.split()[0] for route in routes] == ["198.18.0.0/24"]
 
 
-@needs_namespaces
-def test_a_fresh_link_has_counted_nothing() -> None:
-    with netns_testbed(NETWORK) as (process, ready):
+@with_either_privilege
+def test_a_fresh_link_has_counted_nothing(privilege: Privilege) -> None:
+    with netns_testbed(NETWORK, privilege) as (process, ready):
         flood(ready, 60)
         assert ask(process, {"op": "link", "seed": 5}) == {"link": {}}
         counters = ask(process, {"op": "counters"})["counters"]
@@ -134,27 +146,28 @@ def test_a_fresh_link_has_counted_nothing() -> None:
         assert flood(ready, 3)["count"] == 3
 
 
-@needs_namespaces
-def test_an_order_that_it_does_not_know_is_refused_and_it_goes_on() -> None:
-    with netns_testbed(NETWORK) as (process, _):
+@with_either_privilege
+def test_an_order_that_it_does_not_know_is_refused_and_it_goes_on(privilege: Privilege) -> None:
+    with netns_testbed(NETWORK, privilege) as (process, _):
         assert ask(process, {"op": "dance"})["error"]["exit_code"] == 2
         assert "counters" in ask(process, {"op": "counters"})
 
 
-@needs_namespaces
-def test_what_is_not_applied_is_said() -> None:
+@with_either_privilege
+def test_what_is_not_applied_is_said(privilege: Privilege) -> None:
     """Where the kernel has no netem; where it has, there is nothing to say."""
     delayed = replace(FAST, delay_us=5_000)
-    with netns_testbed(shaped(SLOW, delayed)) as (_, ready):
-        hop = run("tc", "-n", ready["namespaces"]["netem-up"], "qdisc", "show", "dev", "toward-server")
-        said = any(note.startswith("up: this kernel has no sch_netem: delay of 5 ms") for note in ready["notes"])
+    with netns_testbed(shaped(SLOW, delayed), privilege) as (_, ready):
+        tc = with_path(["tc", "qdisc", "show", "dev", "toward-server"])
+        hop = run(*enter(ready["namespaces"]["netem-up"]), *tc)
+        said = any("sch_netem" in note and "delay of 5 ms is not applied" in note for note in ready["notes"])
     assert said != ("netem" in hop)
 
 
-@needs_namespaces
+@with_either_privilege
 @pytest.mark.parametrize("number", [signal.SIGTERM, None], ids=["SIGTERM", "end of input"])
-def test_it_takes_everything_down_when_told_or_left(number: int | None) -> None:
-    with netns_testbed(NETWORK) as (process, ready):
+def test_it_takes_everything_down_when_told_or_left(number: int | None, privilege: Privilege) -> None:
+    with netns_testbed(NETWORK, privilege) as (process, ready):
         inside = subprocess.Popen([*enter(ready["namespaces"]["client"]), "sleep", "600"])
         if number is None:
             process.stdin.close()  # type: ignore[union-attr]
@@ -165,9 +178,9 @@ def test_it_takes_everything_down_when_told_or_left(number: int | None) -> None:
         assert inside.wait(10) != 0
 
 
-@needs_namespaces
-def test_ctrl_c_is_left_to_the_parent() -> None:
-    with netns_testbed(NETWORK) as (process, _):
+@with_either_privilege
+def test_ctrl_c_is_left_to_the_parent(privilege: Privilege) -> None:
+    with netns_testbed(NETWORK, privilege) as (process, _):
         process.send_signal(signal.SIGINT)
         assert "counters" in ask(process, {"op": "counters"})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched import catalog
+from mixedsched.emulator.kernel import trials
 from mixedsched.emulator.kernel.counters import link_counters
 from mixedsched.emulator.kernel.shaping import Hop, Shaping, shape
 from mixedsched.errors import UsageError
@@ -122,6 +124,25 @@ def test_what_the_kernel_has_not_got_is_left_out_and_said_with_what_would_do() -
     assert "no sch_netem: delay of 50 ms, loss of 2 % are not applied; use relay, or vm" in text
     assert "no sch_codel" in text
     assert "no sch_tbf" in " ".join(shaped(**STUDY, kinds=()).notes)
+
+
+def test_what_is_only_not_loaded_is_said_with_the_command_that_loads_it() -> None:
+    shaping = shape(
+        Profile("x", "", "", *[Direction(delay_us=50_000)] * 2), kinds=("tbf", "codel"), unloaded=("netem",)
+    )
+    (note,) = shaping.notes
+    assert note.startswith("both ways: sch_netem is not loaded: delay of 50 ms is not applied; ")
+    assert note.endswith("run: sudo modprobe sch_netem, or use relay, or vm, whose router has a kernel with netem")
+
+
+def test_only_modules_that_are_there_and_not_in_use_count_as_not_loaded(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("sch_netem.ko.xz", "sch_tbf.ko", "sch_red.ko"):
+        (tmp_path / name).touch()
+    monkeypatch.setattr(trials, "_modules_folder", lambda: tmp_path)
+    assert trials.unloaded_kinds(("tbf",)) == ("netem",)
+    assert trials.unloaded_kinds(()) == ("tbf", "netem")
 
 
 def test_a_trace_is_refused_with_what_can_follow_it() -> None:

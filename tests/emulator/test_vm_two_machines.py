@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from mixedsched.emulator.kernel.namespaces import claimed_namespaces, enter, run
+from mixedsched.emulator.kernel.commands import run
+from mixedsched.emulator.kernel.namespaces import claimed_namespaces, enter
 from mixedsched.emulator.kernel.trials import qdisc_kinds
 from tests.emulator.privileged import needs_namespaces
 

@@ -1,7 +1,7 @@
 """Network namespaces that never outlive their owner: made, entered, and swept when an owner died without goodbye.
 
-Names are mixedsched-PID-ROLE, so that people see whose they are. Only namespaces of that name are ever touched, and those of a
-living owner never.
+Names are mixedsched-PID-ROLE, so that people see whose they are. Root's are kept by `ip netns` until they are removed; those of
+others by their owner (`holding`). Only namespaces of that name are ever touched, and those of a living owner never.
 """
 
 from __future__ import annotations
@@ -10,12 +10,15 @@ import contextlib
 import os
 import re
 import signal
-import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from mixedsched.emulator.kernel.commands import run
+from mixedsched.emulator.kernel.holding import entering_words, held_namespaces, processes_held
+from mixedsched.emulator.kernel.network import inside
+from mixedsched.emulator.kernel.privilege import NAMES_FOLDER, Privilege, may_name_namespaces
 from mixedsched.emulator.kernel.registry import (
     Ownership,
     ProcessMark,
@@ -26,17 +29,16 @@ from mixedsched.emulator.kernel.registry import (
     own_mark,
     owner_folder,
     read_ownerships,
+    registry_folder,
     registry_lock,
     write_ownership,
 )
-from mixedsched.errors import MissingPartError, MixedschedError
-from mixedsched.programs import find_program, with_path
+from mixedsched.errors import MixedschedError
+from mixedsched.programs import with_path
 
 _NAME = re.compile(r"mixedsched-(\d+)-[a-z0-9-]+")
-_CAP_NET_ADMIN, _CAP_SYS_ADMIN = 12, 21
 _GRACE_S = 1.0  # for processes in a namespace that goes
 _KILL_LIMIT_S = 3.0
-_COMMAND_LIMIT_S = 30.0
 
 
 @dataclass(slots=True)
@@ -60,79 +62,71 @@ class Claim:
 
 
 @contextlib.contextmanager
-def claimed_namespaces(roles: Sequence[str], about: str = "") -> Iterator[Claim]:
+def claimed_namespaces(roles: Sequence[str], about: str = "", privilege: Privilege = Privilege.ROOT) -> Iterator[Claim]:
     """Make a namespace per role, owned by this process; at the end they go with whatever still runs inside.
 
-    What dead owners left is swept first. One claim per process at a time. about: for people, such as "netns 4g".
-    Raises MissingPartError without the privilege or the tools, MixedschedError if a namespace cannot be made.
+    What dead owners left is swept first. One claim per process at a time. about: for people, such as "netns 4g". privilege:
+    what this process has; it must have been started with its prefix. Raises MixedschedError if a namespace cannot be made.
     """
-    require_privilege()
     owner = own_mark()
     names = {role: f"mixedsched-{owner.pid}-{role}" for role in roles}
+    is_held = privilege is Privilege.USER_NAMESPACE
     with registry_lock():
         _sweep_locked()
         if is_claimed(owner):
             raise MixedschedError("this process has claimed namespaces already")
-        claim = Claim(names, Ownership(owner, about, tuple(names.values())))
+        claim = Claim(names, Ownership(owner, about, tuple(names.values()), is_held=is_held))
         write_ownership(claim._ownership)  # before anything exists, so that nothing can be left unnoted
     try:
-        for name in names.values():
-            run("ip", "netns", "add", name)
-        yield claim
+        with (held_namespaces if is_held else _named_namespaces)(owner, tuple(names.values())):
+            yield claim
     finally:
         _tear_down(claim._ownership)
 
 
+@contextlib.contextmanager
+def _named_namespaces(_: ProcessMark, names: Sequence[str]) -> Iterator[None]:
+    """As root makes them. They are still there afterwards."""
+    for name in names:
+        run("ip", "netns", "add", name)
+    yield
+
+
 def enter(namespace: str) -> tuple[str, ...]:
     """Words before a command that shall run in a namespace."""
-    return (*with_path(["ip"]), "netns", "exec", namespace)
+    link = _link_of_owner(namespace)
+    return (*with_path(["ip"]), "netns", "exec", namespace) if link is None else entering_words(link)
 
 
-def run(*words: str, told: str | None = None) -> str:
-    """Run a command to its end and return what it printed. told: its standard input.
-
-    Raises MixedschedError with what it said on standard error if it fails.
-    """
-    try:
-        done = subprocess.run(
-            with_path(words), input=told or "", capture_output=True, text=True, check=False, timeout=_COMMAND_LIMIT_S
-        )
-    except FileNotFoundError as error:
-        raise MissingPartError(f"there is no {words[0]} here", fix="install iproute2") from error
-    except subprocess.TimeoutExpired as error:
-        raise MixedschedError(f"{' '.join(words)} does not come to an end") from error
-    if done.returncode:
-        raise MixedschedError(f"{' '.join(words)} failed", why=done.stderr.strip() or f"exit code {done.returncode}")
-    return done.stdout
+@contextlib.contextmanager
+def network_of(namespace: str) -> Iterator[None]:
+    """What this thread opens meanwhile, devices and sockets, belongs to the namespace, for good. For its owner."""
+    with inside(network_path(namespace)):
+        yield
 
 
-def require_privilege() -> None:
-    """Raises MissingPartError if namespaces cannot be made here, with what would help."""
-    missing = [tool for tool in ("ip", "tc") if find_program(tool) is None]
-    if missing:
-        raise MissingPartError(
-            f"network namespaces need {' and '.join(missing)}", fix="install iproute2, or use --backend relay"
-        )
-    if not _may_make_namespaces():
-        raise MissingPartError(
-            "network namespaces need a privilege",
-            why="this process has not got CAP_NET_ADMIN and CAP_SYS_ADMIN",
-            fix="run as root, or in a user namespace: unshare --map-root-user --net --mount "
-            "sh -c 'mount -t tmpfs tmpfs /run && exec mixedsched ...', or use --backend relay, which needs none",
-        )
+def network_path(namespace: str) -> Path:
+    """The file that stands for it."""
+    return _link_of_owner(namespace) or NAMES_FOLDER / namespace
 
 
-def _may_make_namespaces() -> bool:
-    status = Path("/proc/self/status")
-    if not status.exists():
-        return False
-    effective = int(re.findall(r"^CapEff:\s*([0-9a-f]+)$", status.read_text(encoding="utf-8"), re.MULTILINE)[0], 16)
-    return all(effective >> capability & 1 for capability in (_CAP_NET_ADMIN, _CAP_SYS_ADMIN))
+def run_in(namespace: str, *words: str, told: str | None = None) -> str:
+    """As `run`, inside a namespace. For its owner."""
+    with network_of(namespace):
+        return run(*words, told=told)
+
+
+def _link_of_owner(namespace: str) -> Path | None:
+    """The file by which an owner without root lets others enter; None for a namespace of root's."""
+    match = _NAME.fullmatch(namespace)
+    if match is None:
+        return None
+    link = registry_folder() / match[1] / namespace
+    return link if link.is_symlink() else None
 
 
 def sweep() -> list[str]:
     """Remove what dead owners left: processes, namespaces, files. Returns the names of the namespaces that went."""
-    require_privilege()
     with registry_lock():
         return _sweep_locked()
 
@@ -144,8 +138,17 @@ def ownerships() -> list[Ownership]:
 
 def existing_namespaces() -> list[str]:
     """Our namespaces that exist, whoever owns them, in order."""
+    held = (item for item in read_ownerships() if item.is_held)
+    there = (item for item in held if item.owner.is_alive or processes_held(item.owner.pid))
+    return sorted({*_named(), *(name for item in there for name in item.namespaces)})
+
+
+def _named() -> list[str]:
+    """Those of root, as far as this process may see to them."""
+    if not may_name_namespaces():
+        return []
     listed = (line.split()[0] for line in run("ip", "netns", "list").splitlines() if line.strip())
-    return sorted(name for name in listed if _NAME.fullmatch(name))
+    return [name for name in listed if _NAME.fullmatch(name)]
 
 
 def _sweep_locked() -> list[str]:
@@ -153,7 +156,7 @@ def _sweep_locked() -> list[str]:
     known = read_ownerships()
     existing = set(existing_namespaces())
     for ownership in known:
-        if not ownership.owner.is_alive:
+        if not ownership.owner.is_alive and (ownership.is_held or may_name_namespaces()):
             removed += [name for name in ownership.namespaces if name in existing]
             _tear_down(ownership)
     forget_unreadable()
@@ -169,29 +172,36 @@ def _sweep_locked() -> list[str]:
 def _tear_down(ownership: Ownership) -> None:
     """Processes first, as a namespace lives as long as one of them; the note last, in case this is cut short."""
     _end_processes(list(ownership.helpers))
-    for name in ownership.namespaces:
-        _remove_namespace(name)
+    if ownership.is_held:
+        _empty(lambda: processes_held(ownership.owner.pid))
+    else:
+        for name in ownership.namespaces:
+            _remove_namespace(name)
     forget(ownership)
 
 
 def _remove_namespace(name: str) -> None:
     """Remove it with what runs in it; that it is not there is no error."""
-    if name not in existing_namespaces():
+    if name not in _named():
         return
-    deadline_s = time.monotonic() + _KILL_LIMIT_S
-    while (inside := _processes_in(name)) and time.monotonic() < deadline_s:  # more than once: they may have children
-        _end_processes(inside)
+    _empty(lambda: _processes_in(name))
     with contextlib.suppress(MixedschedError):  # somebody else may have removed it
         run("ip", "netns", "delete", name)
 
 
+def _empty(found_inside: Callable[[], list[ProcessMark]]) -> None:
+    """End what runs inside, ourselves and those who started us left out; more than once, for they may have children."""
+    deadline_s = time.monotonic() + _KILL_LIMIT_S
+    ours = _ancestors()
+    while (found := [mark for mark in found_inside() if mark.pid not in ours]) and time.monotonic() < deadline_s:
+        _end_processes(found)
+
+
 def _processes_in(name: str) -> list[ProcessMark]:
-    """What runs in the namespace, ourselves and those who started us left out."""
     try:
-        pids = {int(pid) for pid in run("ip", "netns", "pids", name).split()}
+        marks = (mark_of(int(pid)) for pid in run("ip", "netns", "pids", name).split())
     except MixedschedError:
         return []
-    marks = (mark_of(pid) for pid in pids - _ancestors())
     return [mark for mark in marks if mark is not None]
 
 
@@ -209,7 +219,7 @@ def _end_processes(marks: Sequence[ProcessMark]) -> None:
     for number in (signal.SIGTERM, signal.SIGKILL):
         alive = [mark for mark in marks if mark.is_alive]
         for mark in alive:
-            with contextlib.suppress(ProcessLookupError):
+            with contextlib.suppress(ProcessLookupError, PermissionError):  # it has ended, or is another user's
                 os.kill(mark.pid, number)
         deadline_s = time.monotonic() + _GRACE_S
         while any(mark.is_alive for mark in alive) and time.monotonic() < deadline_s:

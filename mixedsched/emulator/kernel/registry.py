@@ -3,8 +3,8 @@
 Each owner has a folder named after its process ID, /run/mixedsched/PID/, with owner.json in it and room for what else must not
 outlive it. A process ID alone proves nothing, for the system uses it again: the start time of the process must match, too.
 
-Only what is written here is ever removed: files of known names and sockets, in folders named after a process, in a folder that
-is this user's own and no symbolic link.
+Only what is written here is ever removed: files of known names, sockets, and links to what a process holds, in folders named
+after a process, in a folder that is this user's own and no symbolic link.
 """
 
 from __future__ import annotations
@@ -43,12 +43,17 @@ class ProcessMark:
 
 @dataclass(frozen=True, slots=True)
 class Ownership:
-    """What one process owns. about: in words, for `lab status`. helpers: processes of its own that must not outlive it."""
+    """What one process owns.
+
+    about: in words, for `lab status`. helpers: processes of its own that must not outlive it. is_held: the namespaces are there
+    only as long as the owner, or somebody inside; else until they are removed.
+    """
 
     owner: ProcessMark
     about: str
     namespaces: tuple[str, ...] = ()
     helpers: tuple[ProcessMark, ...] = ()
+    is_held: bool = False
 
 
 def mark_of(pid: int) -> ProcessMark | None:
@@ -150,6 +155,8 @@ def _owner_folders() -> list[Path]:
 
 def _is_our_file(path: Path) -> bool:
     mode = path.lstat().st_mode
+    if stat.S_ISLNK(mode):
+        return path.readlink().is_relative_to("/proc")
     return stat.S_ISSOCK(mode) or (stat.S_ISREG(mode) and path.name in _OWN_FILES)
 
 
@@ -171,7 +178,7 @@ def _read(folder: Path) -> Ownership | None:
         if str(owner.pid) != folder.name or not all(name.startswith(f"mixedsched-{owner.pid}-") for name in namespaces):
             return None
         helpers = tuple(_read_mark(mark) for mark in facts["helpers"])
-        return Ownership(owner, str(facts["about"]), namespaces, helpers)
+        return Ownership(owner, str(facts["about"]), namespaces, helpers, facts.get("is_held") is True)
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

@@ -69,14 +69,17 @@ class Shaping:
     notes: tuple[str, ...]
 
 
-def shape(profile: Profile, *, seed: int | None = None, kinds: Collection[str] = ALL_KINDS) -> Shaping:
+def shape(
+    profile: Profile, *, seed: int | None = None, kinds: Collection[str] = ALL_KINDS, unloaded: Collection[str] = ()
+) -> Shaping:
     """The qdiscs for a profile.
 
     seed: of netem's randomness, where kernel and tc know it (Linux 6.6, iproute2 6.6); None where not. kinds: the qdiscs that
-    the kernel has. Raises UsageError for a trace, which no qdisc can follow.
+    the kernel has. unloaded: those that it would have if their modules were loaded. Raises UsageError for a trace, which no
+    qdisc can follow.
     """
     notes: dict[str, list[Side]] = {}
-    down, up = (_Shaper(profile, side, seed, kinds, notes) for side in ("down", "up"))
+    down, up = (_Shaper(profile, side, seed, kinds, unloaded, notes) for side in ("down", "up"))
     hops = (down.tbf_hop(), down.netem_hop(), up.netem_hop(), up.tbf_hop())
     texts = [f"{'both ways' if len(sides) == 2 else sides[0]}: {text}" for text, sides in notes.items()]
     if seed is None and "netem" in kinds and (_is_random(profile.down) or _is_random(profile.up)):
@@ -95,13 +98,20 @@ class _Shaper:
     """One direction's two hops."""
 
     def __init__(
-        self, profile: Profile, side: Side, seed: int | None, kinds: Collection[str], notes: dict[str, list[Side]]
+        self,
+        profile: Profile,
+        side: Side,
+        seed: int | None,
+        kinds: Collection[str],
+        unloaded: Collection[str],
+        notes: dict[str, list[Side]],
     ) -> None:
         self._direction: Direction = getattr(profile, side)
         self._side: Side = side
         self._rtt_us = profile.down.delay_us + profile.up.delay_us
         self._seed = None if seed is None else (2 * seed + (side == "up")) % _LARGEST_SEED
         self._kinds = kinds
+        self._unloaded = unloaded
         self._notes = notes
         if self._direction.trace is not None:
             raise UsageError(
@@ -115,7 +125,7 @@ class _Shaper:
         direction = self._direction
         if direction.rate_bps is None or "tbf" not in self._kinds:
             if direction.rate_bps is not None:
-                self._note("this kernel has no sch_tbf: the rate is not limited and nothing queues; use relay or vm")
+                self._note_absence("tbf", "the rate is not limited and nothing queues", "use relay or vm")
             return self._hop("tbf", (*self._root(), *_counting_fifo()))
         queue = direction.queue_bytes if direction.queue_bytes is not None else UNLIMITED_QUEUE_BYTES
         tbf = (
@@ -130,10 +140,8 @@ class _Shaper:
         if not self._needs_netem():
             return self._hop("netem", ("root", "handle", "1:", *_counting_fifo()))
         if "netem" not in self._kinds:
-            self._note(
-                f"this kernel has no sch_netem: {self._unapplied()} not applied; "
-                "use relay, or vm, whose router has a kernel with netem"
-            )
+            instead = "use relay, or vm, whose router has a kernel with netem"
+            self._note_absence("netem", f"{self._unapplied()} not applied", instead)
             return self._hop("netem", ("root", "handle", "1:", *_counting_fifo()))
         netem = ("root", "handle", "1:", "netem", "limit", str(self._netem_packets()))
         return self._hop(
@@ -145,6 +153,12 @@ class _Shaper:
 
     def _note(self, text: str) -> None:
         self._notes.setdefault(text, []).append(self._side)
+
+    def _note_absence(self, kind: str, what: str, instead: str) -> None:
+        if kind in self._unloaded:
+            self._note(f"sch_{kind} is not loaded: {what}; run: sudo modprobe sch_{kind}, or {instead}")
+        else:
+            self._note(f"this kernel has no sch_{kind}: {what}; {instead}")
 
     def _root(self) -> Words:
         """The kernel counts whole frames; a size table corrects this to the overhead that the profile counts with."""
@@ -174,7 +188,7 @@ class _Shaper:
         if direction.codel is None:
             return ()
         if "codel" not in self._kinds:
-            self._note("this kernel has no sch_codel: the queue drops only what does not fit; use relay or vm")
+            self._note_absence("codel", "the queue drops only what does not fit", "use relay or vm")
             return ()
         limit = UNLIMITED_QUEUE_PACKETS
         if direction.queue_bytes is not None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import platform
 import subprocess
+from collections.abc import Collection
+from pathlib import Path
 
-from mixedsched.emulator.kernel.namespaces import run
+from mixedsched.emulator.kernel.namespaces import run_in
 from mixedsched.errors import MixedschedError
 from mixedsched.programs import with_path
 
@@ -21,6 +24,16 @@ def qdisc_kinds(namespace: str) -> tuple[str, ...]:
     return tuple(kind for kind, words in _TRIALS.items() if _takes(namespace, words))
 
 
+def unloaded_kinds(kinds: Collection[str]) -> tuple[str, ...]:
+    """Of those that are not among `kinds`, those that the kernel would have, were their modules loaded."""
+    modules = _modules_folder()
+    return tuple(kind for kind in _TRIALS if kind not in kinds and any(modules.glob(f"sch_{kind}.ko*")))
+
+
+def _modules_folder() -> Path:
+    return Path("/lib/modules", platform.release(), "kernel/net/sched")
+
+
 def takes_seeds(namespace: str) -> bool:
     """Whether netem can be given a seed: both tc and the kernel must know of it, since 6.6."""
     usage = subprocess.run(
@@ -29,9 +42,9 @@ def takes_seeds(namespace: str) -> bool:
     if b"seed" not in usage.stderr + usage.stdout:
         return False
     try:
-        run("tc", "-n", namespace, "qdisc", "add", "dev", "lo", "root", *_SEEDED.split())
-        shown = run("tc", "-n", namespace, "qdisc", "show", "dev", "lo")
-        run("tc", "-n", namespace, "qdisc", "delete", "dev", "lo", "root")
+        run_in(namespace, "tc", "qdisc", "add", "dev", "lo", "root", *_SEEDED.split())
+        shown = run_in(namespace, "tc", "qdisc", "show", "dev", "lo")
+        run_in(namespace, "tc", "qdisc", "delete", "dev", "lo", "root")
     except MixedschedError:
         return False
     return "seed 7" in shown
@@ -39,8 +52,8 @@ def takes_seeds(namespace: str) -> bool:
 
 def _takes(namespace: str, words: str) -> bool:
     try:
-        run("tc", "-n", namespace, "qdisc", "add", "dev", "lo", "root", *words.split())
-        run("tc", "-n", namespace, "qdisc", "delete", "dev", "lo", "root")
+        run_in(namespace, "tc", "qdisc", "add", "dev", "lo", "root", *words.split())
+        run_in(namespace, "tc", "qdisc", "delete", "dev", "lo", "root")
     except MixedschedError:
         return False
     return True

@@ -1,9 +1,10 @@
 """The process behind the netns back end, `python -m mixedsched.emulator.netns`: it owns the namespaces of one network.
 
-It reads lines of JSON and answers each with one. First the settings, {"profile": facts, "name": "4g"}, answered by
-{"ready": {"namespaces": {role: name}, "server_host": ..., "client_host": ..., "notes": [...]}}; then {"op": "link", "seed": n},
-which makes the link fresh and is answered by {"link": {}}; and {"op": "counters"}, answered by {"counters": {"down": ...,
-"up": ...}}. What cannot be done is answered by {"error": {"what", "why", "fix", "exit_code"}}.
+It reads lines of JSON and answers each with one. First the settings, {"profile": facts, "name": "4g", "privilege": "root"}
+(`kernel.privilege`; it was started with the prefix of that), answered by {"ready": {"namespaces": {role: name}, "server_host":
+..., "client_host": ..., "notes": [...]}}; then {"op": "link", "seed": n}, which makes the link fresh and is answered by
+{"link": {}}; and {"op": "counters"}, answered by {"counters": {"down": ..., "up": ...}}. What cannot be done is answered by
+{"error": {"what", "why", "fix", "exit_code"}}.
 
 It takes everything down when its standard input ends, however its parent came to its end, and on SIGTERM. If it is killed
 itself, the next start sweeps.
@@ -18,8 +19,9 @@ from typing import Any
 from mixedsched.emulator.child_talk import Orders, error_facts, obey, say
 from mixedsched.emulator.kernel.counters import link_counters
 from mixedsched.emulator.kernel.namespaces import claimed_namespaces
+from mixedsched.emulator.kernel.privilege import Privilege
 from mixedsched.emulator.kernel.shaping import Shaping, shape
-from mixedsched.emulator.kernel.trials import qdisc_kinds, takes_seeds
+from mixedsched.emulator.kernel.trials import qdisc_kinds, takes_seeds, unloaded_kinds
 from mixedsched.emulator.netns.topology import CLIENT_HOST, ROLES, SERVER_HOST, connect, hop_stats, shape_hop
 from mixedsched.errors import ExitCode, MixedschedError
 from mixedsched.profile import Profile
@@ -35,6 +37,7 @@ class Testbed:
         self._namespaces = namespaces
         somewhere = namespaces["tbf-down"]
         self._kinds = qdisc_kinds(somewhere)
+        self._unloaded = unloaded_kinds(self._kinds)
         self._takes_seeds = "netem" in self._kinds and takes_seeds(somewhere)
         connect(namespaces)
         self._shaping = self.renew(_FIRST_SEED)
@@ -45,7 +48,8 @@ class Testbed:
 
     def renew(self, seed: int) -> Shaping:
         """Empty queues, counters at zero, and netem's randomness from the seed where it takes one."""
-        shaping = shape(self._profile, seed=seed if self._takes_seeds else None, kinds=self._kinds)
+        seed_here = seed if self._takes_seeds else None
+        shaping = shape(self._profile, seed=seed_here, kinds=self._kinds, unloaded=self._unloaded)
         for hop in shaping.hops:
             shape_hop(self._namespaces[hop.name], hop)
         self._shaping = shaping
@@ -65,7 +69,8 @@ def main() -> int:
     name = str(settings.get("name", ""))
     try:
         profile = Profile.from_facts(name, settings["profile"])
-        with claimed_namespaces(ROLES, about=f"netns {name}".strip()) as claim:
+        privilege = Privilege(settings.get("privilege", Privilege.ROOT))
+        with claimed_namespaces(ROLES, f"netns {name}".strip(), privilege) as claim:
             testbed = Testbed(profile, claim.namespaces)
             say({"ready": _ready_facts(claim.namespaces, testbed)})
             obey(orders, testbed)

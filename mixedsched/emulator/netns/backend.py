@@ -11,7 +11,8 @@ from mixedsched.children import Child, child
 from mixedsched.emulator.awake import kept_awake
 from mixedsched.emulator.backend import Address, LinkInUse
 from mixedsched.emulator.child_talk import raise_told_error
-from mixedsched.emulator.kernel.namespaces import enter, require_privilege, sweep
+from mixedsched.emulator.kernel.namespaces import enter, sweep
+from mixedsched.emulator.kernel.privilege import Privilege, require_privilege
 from mixedsched.emulator.kernel.shaping import shape
 from mixedsched.errors import MixedschedError, UsageError
 from mixedsched.precedence import Promptness
@@ -25,8 +26,9 @@ class NetnsBackend:
 
     promptness = Promptness.KERNEL
 
-    def __init__(self, name: str, process: Child, ready: dict[str, Any]) -> None:
+    def __init__(self, name: str, privilege: Privilege, process: Child, ready: dict[str, Any]) -> None:
         self.name = name
+        self.privilege = privilege
         self._process = process
         self._namespaces: dict[str, str] = ready["namespaces"]
         self.server_host: str = ready["server_host"]
@@ -62,20 +64,22 @@ class NetnsBackend:
 
 
 @asynccontextmanager
-async def owned_testbed(name: str, profile: Profile, failed: str) -> AsyncIterator[NetnsBackend]:
+async def owned_testbed(name: str, profile: Profile, privilege: Privilege, failed: str) -> AsyncIterator[NetnsBackend]:
     """The testbed of the child process `mixedsched.emulator.NAME`; it goes with the `async with`, and if we are killed.
 
     failed: what is said of a child that does not start.
     """
+    settings = {"profile": profile.facts(), "name": profile.name, "privilege": privilege}
     try:
         async with child(
             f"mixedsched.emulator.{name}",
             [],
             lambda why: MixedschedError(failed, why=why),
-            settings={"profile": profile.facts(), "name": profile.name},
+            settings=settings,
+            prefix=privilege.owner_prefix,
         ) as process:
             raise_told_error(process.first)
-            yield NetnsBackend(name, process, process.first["ready"])
+            yield NetnsBackend(name, privilege, process, process.first["ready"])
     finally:
         sweep()  # after a child that had to be killed, as when we are interrupted while it starts
 
@@ -87,6 +91,6 @@ async def netns_backend(profile: Profile) -> AsyncIterator[NetnsBackend]:
     Raises MissingPartError without the privilege or the tools, UsageError for what no kernel can emulate.
     """
     shape(profile)  # what cannot be, is refused before anything is set up
-    require_privilege()
-    async with owned_testbed("netns", profile, "the namespaces could not be set up") as backend:
+    privilege = require_privilege()
+    async with owned_testbed("netns", profile, privilege, "the namespaces could not be set up") as backend:
         yield backend

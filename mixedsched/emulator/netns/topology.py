@@ -13,9 +13,10 @@ import itertools
 import json
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Literal
 
-from mixedsched.emulator.kernel.namespaces import enter, run
+from mixedsched.emulator.kernel.namespaces import network_of, network_path, run_in
 from mixedsched.emulator.kernel.shaping import Hop
 from mixedsched.errors import MixedschedError
 from mixedsched.programs import find_program
@@ -29,7 +30,7 @@ _ENDS = {
     "server": (SERVER_HOST, "02:00:00:00:00:01"),
     "client": (CLIENT_HOST, "02:00:00:00:00:02"),
 }  # locally administered
-_QUIET = "for f in all default; do p=/proc/sys/net/ipv6/conf/$f/disable_ipv6; [ ! -w $p ] || echo 1 > $p; done"
+_IPV6_OFF = tuple(Path(f"/proc/sys/net/ipv6/conf/{which}/disable_ipv6") for which in ("all", "default"))
 _FORWARDING_LIMIT_S = 10.0
 _OFFLOADS = ("tso", "gso", "gro", "tx", "rx", "sg")
 
@@ -39,10 +40,8 @@ def connect(namespaces: Mapping[str, str]) -> None:
     for role in HOP_ROLES:
         _silence(namespaces[role])
     for left, right in itertools.pairwise(ROLES):
-        veth = (
-            f"link add name toward-client mtu 1500 type veth peer name toward-server mtu 1500 netns {namespaces[right]}"
-        )
-        run("ip", "-n", namespaces[left], *veth.split())
+        near, far = "link add name toward-client mtu 1500 type veth", "peer name toward-server mtu 1500 netns"
+        run_in(namespaces[left], "ip", *near.split(), *far.split(), str(network_path(namespaces[right])))
     set_up_end("server", namespaces["server"], "toward-client")
     set_up_end("client", namespaces["client"], "toward-server")
     for role in HOP_ROLES:
@@ -55,13 +54,15 @@ def connect(namespaces: Mapping[str, str]) -> None:
 
 
 def _silence(namespace: str) -> None:
-    """No IPv6, which would say things by itself."""
-    run(*enter(namespace), "sh", "-c", _QUIET)
+    """No IPv6, which would say things by itself; where it cannot be, there is none, or the system forbids."""
+    with network_of(namespace), contextlib.suppress(OSError):
+        for switch in _IPV6_OFF:
+            switch.write_text("1", encoding="ascii")
 
 
 def _forwards(namespace: str) -> bool:
     """Whether both ports of the bridge pass packets; the kernel sees to it within about a second."""
-    ports = json.loads(run("bridge", "-n", namespace, "-j", "link", "show"))
+    ports = json.loads(run_in(namespace, "bridge", "-j", "link", "show"))
     return [port.get("state") for port in ports] == ["forwarding", "forwarding"]
 
 
@@ -107,19 +108,19 @@ def _switch_offloads_off(namespace: str, device: str) -> None:
         return
     switches = [word for offload in _OFFLOADS for word in (offload, "off")]
     with contextlib.suppress(MixedschedError):
-        run(*enter(namespace), ethtool, "-K", device, *switches)
+        run_in(namespace, ethtool, "-K", device, *switches)
 
 
 def _batch(namespace: str, *lines: str) -> None:
-    run("ip", "-n", namespace, "-batch", "-", told="\n".join(lines) + "\n")
+    run_in(namespace, "ip", "-batch", "-", told="\n".join(lines) + "\n")
 
 
 def shape_hop(namespace: str, hop: Hop) -> None:
     """Set up a hop's qdiscs afresh: what was queued is gone, and counters are at zero."""
     device = f"toward-{hop.toward}"
     if any(item.get("handle") == "1:" for item in _qdiscs(namespace, device)):
-        run("tc", "-n", namespace, "qdisc", "delete", "dev", device, "root")
-    run("tc", "-n", namespace, "-batch", "-", told="\n".join(hop.tc_lines(device)) + "\n")
+        run_in(namespace, "tc", "qdisc", "delete", "dev", device, "root")
+    run_in(namespace, "tc", "-batch", "-", told="\n".join(hop.tc_lines(device)) + "\n")
 
 
 def hop_stats(namespace: str, hop: Hop) -> list[dict[str, Any]]:
@@ -128,5 +129,5 @@ def hop_stats(namespace: str, hop: Hop) -> list[dict[str, Any]]:
 
 
 def _qdiscs(namespace: str, device: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(run("tc", "-n", namespace, "-s", "-j", "qdisc", "show", "dev", device))
+    found: list[dict[str, Any]] = json.loads(run_in(namespace, "tc", "-s", "-j", "qdisc", "show", "dev", device))
     return found

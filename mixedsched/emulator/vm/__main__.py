@@ -7,6 +7,7 @@ with this process, even if that is killed; the namespaces then go with the next 
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
@@ -16,13 +17,14 @@ from typing import Any, Literal
 
 from mixedsched.emulator.child_talk import Orders, error_facts, obey, say
 from mixedsched.emulator.kernel.counters import link_counters
-from mixedsched.emulator.kernel.namespaces import Claim, claimed_namespaces, enter, run
+from mixedsched.emulator.kernel.namespaces import Claim, claimed_namespaces, network_of, run_in
+from mixedsched.emulator.kernel.privilege import Privilege
 from mixedsched.emulator.kernel.shaping import Shaping, shape
 from mixedsched.emulator.netns.topology import CLIENT_HOST, SERVER_HOST, set_up_end
 from mixedsched.emulator.vm.accelerator import accelerators, remember
 from mixedsched.emulator.vm.image import Image, image_folder, ready_image
 from mixedsched.emulator.vm.machine import Machine, start_fastest
-from mixedsched.emulator.vm.ports import network_of, open_tap, udp_socket
+from mixedsched.emulator.vm.ports import open_tap, udp_socket
 from mixedsched.emulator.vm.router import join_commands, parse_stats, seed_command, shape_command, stats_command
 from mixedsched.emulator.vm.transit import Transit, corrected, measure, probe_profile, require_true_clock, transit_notes
 from mixedsched.errors import ExitCode, MixedschedError
@@ -87,11 +89,7 @@ class Testbed:
 
     def _dropped_at_ports(self) -> dict[str, int]:
         """What did not find room in the tap devices' queues: "down" at the server's, "up" at the client's."""
-        counter = f"/sys/class/net/{_DEVICE}/statistics/tx_dropped"
-        return {
-            side: int(run(*enter(self._namespaces[role]), "cat", counter))
-            for side, role in (("down", "server"), ("up", "client"))
-        }
+        return {side: _sent_in_vain(self._namespaces[role]) for side, role in (("down", "server"), ("up", "client"))}
 
     def _succeeds(self, command: str) -> bool:
         try:
@@ -99,6 +97,13 @@ class Testbed:
         except MixedschedError:
             return False
         return True
+
+
+def _sent_in_vain(namespace: str) -> int:
+    """Packets for which the port of this namespace had no room."""
+    (told,) = json.loads(run_in(namespace, "ip", "-json", "-statistics", "link", "show", "dev", _DEVICE))
+    dropped: int = told["stats64"]["tx"]["dropped"]
+    return dropped
 
 
 def _plug_in(claim: Claim, ports: ExitStack) -> list[int]:
@@ -109,7 +114,7 @@ def _plug_in(claim: Claim, ports: ExitStack) -> list[int]:
         with network_of(namespace):
             taps.append(open_tap(_DEVICE))
         ports.callback(os.close, taps[-1])
-        run("ip", "-n", namespace, "link", "set", "dev", _DEVICE, "mtu", "1500", "txqueuelen", str(_TAP_QUEUE_PACKETS))
+        run_in(namespace, *f"ip link set dev {_DEVICE} mtu 1500 txqueuelen {_TAP_QUEUE_PACKETS}".split())
         set_up_end(role, namespace, _DEVICE)
     return taps
 
@@ -142,7 +147,8 @@ def main() -> int:
     try:
         profile = Profile.from_facts(name, settings["profile"])
         image = ready_image(lambda _: None)
-        with claimed_namespaces(_ROLES, about=f"vm {name}".strip()) as claim, ExitStack() as stack:
+        privilege = Privilege(settings.get("privilege", Privilege.ROOT))
+        with claimed_namespaces(_ROLES, f"vm {name}".strip(), privilege) as claim, ExitStack() as stack:
             began_s = time.monotonic()
             machine = _start(image, claim, stack)
             testbed = Testbed(profile, claim, machine)

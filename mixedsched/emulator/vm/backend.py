@@ -7,11 +7,12 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from mixedsched.emulator.kernel.namespaces import require_privilege
+from mixedsched.emulator.kernel.privilege import require_privilege
 from mixedsched.emulator.kernel.shaping import shape
 from mixedsched.emulator.netns.backend import NetnsBackend, owned_testbed
 from mixedsched.emulator.vm.image import ready_image
 from mixedsched.emulator.vm.machine import require_qemu
+from mixedsched.emulator.vm.ports import require_taps
 from mixedsched.profile import Profile
 
 
@@ -23,10 +24,11 @@ async def vm_backend(profile: Profile) -> AsyncIterator[NetnsBackend]:
     packages, UsageError for what no kernel can emulate.
     """
     shape(profile)  # what cannot be, is refused before anything is set up
-    require_privilege()
+    privilege = require_privilege()
+    require_taps()
     require_qemu()
     await asyncio.to_thread(ready_image, _tell)
-    async with owned_testbed("vm", profile, "the router VM could not be started") as backend:
+    async with owned_testbed("vm", profile, privilege, "the router VM could not be started") as backend:
         yield backend
 
 

@@ -2,40 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import fcntl
 import os
 import socket
 import struct
-from collections.abc import Iterator
 from pathlib import Path
 
-from mixedsched.errors import MissingPartError, MixedschedError
+from mixedsched.emulator.kernel.namespaces import network_of
+from mixedsched.errors import MissingPartError
 
-_TUN_DEVICE = "/dev/net/tun"
+_TUN_DEVICE = Path("/dev/net/tun")
 _TUNSETIFF = 0x400454CA  # <linux/if_tun.h>
 _IFF_TAP, _IFF_NO_PI = 0x0002, 0x1000
 _NAME_BYTES, _IFREQ_BYTES = 16, 40
-_CLONE_NEWNET = 0x40000000  # <linux/sched.h>
-_NAMESPACE_FOLDER = Path("/var/run/netns")  # where iproute2 keeps them
-
-
-@contextlib.contextmanager
-def network_of(namespace: str) -> Iterator[None]:
-    """What this thread opens meanwhile, devices and sockets, belongs to the namespace, for good."""
-    with Path("/proc/thread-self/ns/net").open("rb") as ours, (_NAMESPACE_FOLDER / namespace).open("rb") as theirs:
-        _enter(theirs.fileno())
-        try:
-            yield
-        finally:
-            _enter(ours.fileno())
-
-
-def _enter(descriptor: int) -> None:
-    """As os.setns of Python 3.12."""
-    if ctypes.CDLL(None, use_errno=True).setns(descriptor, _CLONE_NEWNET):
-        raise MixedschedError("a network namespace cannot be entered", why=os.strerror(ctypes.get_errno()))
 
 
 def udp_socket(namespace: str, host: str) -> socket.socket:
@@ -44,6 +23,12 @@ def udp_socket(namespace: str, host: str) -> socket.socket:
         end = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     end.bind((host, 0))
     return end
+
+
+def require_taps() -> None:
+    """Raises MissingPartError where this user may have no tap devices."""
+    if not os.access(_TUN_DEVICE, os.R_OK | os.W_OK):
+        raise _no_taps("not allowed" if _TUN_DEVICE.exists() else "there is none")
 
 
 def open_tap(name: str) -> int:
@@ -57,9 +42,13 @@ def open_tap(name: str) -> int:
         request = struct.pack(f"{_NAME_BYTES}sH", name.encode(), _IFF_TAP | _IFF_NO_PI).ljust(_IFREQ_BYTES, b"\0")
         fcntl.ioctl(descriptor, _TUNSETIFF, request)
     except OSError as error:
-        raise MissingPartError(
-            "the router VM needs tap devices",
-            why=f"{_TUN_DEVICE}: {error.strerror}",
-            fix="run as root, load the kernel module tun, or use --backend relay",
-        ) from error
+        raise _no_taps(error.strerror or str(error)) from error
     return descriptor
+
+
+def _no_taps(why: str) -> MissingPartError:
+    return MissingPartError(
+        "the router VM needs tap devices",
+        why=f"{_TUN_DEVICE}: {why}",
+        fix="run as root, load the kernel module tun, or use --backend relay",
+    )
