@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from mixedsched.browser.pageload import PageLoadFailed
+from mixedsched.errors import MissingPartError, MixedschedError
 
 # One answer is one line, and holds up to 40 screenshots.
 _LINE_BYTES_MAX = 64 * 1024 * 1024
@@ -56,7 +57,8 @@ class Worker:
     async def ask(self, message: Mapping[str, Any], limit_s: float) -> dict[str, Any]:
         """Send a message, return the answer's fields.
 
-        Raises PageLoadFailed: with the worker's own reason, or worker_died, or worker_silent after limit_s.
+        Raises PageLoadFailed: with the worker's own reason, or worker_died, or worker_silent after limit_s. Raises
+        MissingPartError if Chromium needs a sandbox and cannot build one here: no further load would do better.
         """
         assert self._process.stdin is not None
         number = next(self._ids)
@@ -69,7 +71,7 @@ class Worker:
         except OSError as error:
             raise PageLoadFailed("worker_died", self._last_words()) from error
         if not answer.get("ok"):
-            raise PageLoadFailed(str(answer.get("reason", "internal")), str(answer.get("detail", "")))
+            raise _failure(str(answer.get("reason", "internal")), str(answer.get("detail", "")))
         return answer
 
     def tell(self, message: Mapping[str, Any]) -> None:
@@ -109,3 +111,13 @@ class Worker:
                 self._process.kill()
             await self._process.wait()
         await self._stderr_reader
+
+
+def _failure(reason: str, detail: str) -> MixedschedError:
+    if reason != "no_sandbox":
+        return PageLoadFailed(reason, detail)
+    return MissingPartError(
+        "Chromium cannot build its sandbox",
+        why="this system, or this container, refuses what it is made of: user namespaces and chroot",
+        fix="permit them, or set MIXEDSCHED_SANDBOX=if-possible to do without it (docs/container.md says when that is safe)",
+    )
