@@ -20,11 +20,11 @@ _MAX_CONNECTIONS = 3  # Chromium's privacy modes: first party, third party, with
 
 async def prove_runner() -> str:
     try:
-        async with LighthouseRunner(catalog.home() / "lighthouse-runner") as runner:
+        async with LighthouseRunner() as runner:
             versions = await runner.versions()
     except PageLoadFailed as error:
         raise MissingPartError(
-            "the lighthouse-runner does not answer", why=error.detail, fix="run `make setup`"
+            "the lighthouse-runner does not answer", why=error.detail, fix="run `mixedsched setup`"
         ) from error
     return f"Lighthouse {versions.lighthouse}, Chromium {versions.chromium}, Node {versions.node}"
 

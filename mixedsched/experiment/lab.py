@@ -12,7 +12,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from mixedsched import catalog
 from mixedsched.browser import LighthouseRunner, PageLoad, PageLoadFailed, PageLoadJob, read_netlog
 from mixedsched.children import Child, child
 from mixedsched.emulator.backend import Address, Backend, LinkInUse
@@ -91,7 +90,7 @@ class Lab:
             self._backend = await self._stack.enter_async_context(
                 open_backend(self._scene.backend, self._scene.profile)
             )
-            runner = LighthouseRunner(catalog.home() / "lighthouse-runner", prefix=self._backend.client_prefix)
+            runner = LighthouseRunner(prefix=self._backend.client_prefix)
             self._runner = await self._stack.enter_async_context(runner)
             for label, arm in self._arms.items():
                 self._servers[label] = await self._stack.enter_async_context(self._server(arm))
