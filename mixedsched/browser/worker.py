@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from mixedsched.browser.pageload import PageLoadFailed
-from mixedsched.errors import MissingPartError, MixedschedError
+from mixedsched.browser.sandbox import no_sandbox
+from mixedsched.errors import MixedschedError
 
 # One answer is one line, and holds up to 40 screenshots.
 _LINE_BYTES_MAX = 64 * 1024 * 1024
@@ -114,10 +115,4 @@ class Worker:
 
 
 def _failure(reason: str, detail: str) -> MixedschedError:
-    if reason != "no_sandbox":
-        return PageLoadFailed(reason, detail)
-    return MissingPartError(
-        "Chromium cannot build its sandbox",
-        why="this system, or this container, refuses what it is made of: user namespaces and chroot",
-        fix="permit them, or set MIXEDSCHED_SANDBOX=if-possible to do without it (docs/container.md says when that is safe)",
-    )
+    return no_sandbox() if reason == "no_sandbox" else PageLoadFailed(reason, detail)

@@ -44,10 +44,10 @@ def prove_page_load(open_site: Callable[[], Site]) -> Iterator[Check]:
         return
     metrics = run.page_load["metrics"]
     told = f"{site.name} with six metrics, LCP {metrics['lcp_ms']:.0f} ms, in {run.cost_s:.1f} s"
-    if not run.page_load["sandboxed"]:
-        told += ", without Chromium's sandbox"
     if run.reason:
         told = f"{site.name} was loaded, but would not count: {run.reason}"
+    if not run.page_load["sandboxed"]:
+        told += "; without Chromium's sandbox"
     yield Check(
         "page load", run.status is RunStatus.OK, told, "stop what else is running on this machine, and try again"
     )
