@@ -67,8 +67,8 @@ def install_packages(folder: Path, tell: Tell = lambda _done, _total: None) -> b
         raise MissingPartError(
             f"the Node packages of {folder} could not be installed",
             why=f"npm: {problem}",
-            fix=f"check the network and give the command again; or by hand: run `npm ci --ignore-scripts` beside a copy of "
-            f"{folder / 'package.json'} and {_LOCK_NAME} where there is a network, and bring its node_modules to {folder}",
+            fix=f"check the network and give the command again; or by hand: copy package.json and {_LOCK_NAME} of that folder "
+            "to a machine with a network, run `npm ci --ignore-scripts` beside them, and bring node_modules back",
         )
     return True
 

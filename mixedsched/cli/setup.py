@@ -46,6 +46,7 @@ def setup(
             if not as_json:
                 _print(part)
     failed = [part for part in parts if not part.ok]
+    _warn_of_temporary_place(parts)
     if as_json:
         say_json(_facts(parts), indent=2)
     else:
@@ -69,6 +70,17 @@ def _cache() -> str | None:
         return str(places.writable_cache())
     except MissingPartError:
         return None
+
+
+def _warn_of_temporary_place(parts: list[Part]) -> None:
+    """What is kept among temporary files may be gone tomorrow."""
+    first, *others = places.cache_folders()
+    kept = [other for other in others for part in parts if part.path and part.path.is_relative_to(other)]
+    if kept:
+        text = f"{first} cannot be written, so it is kept in {kept[0]}, which the system may empty"
+        err.print(
+            f"note: {text}; {places.CACHE_VARIABLE} names another folder", style="yellow", markup=False, soft_wrap=True
+        )
 
 
 def _print(part: Part) -> None:

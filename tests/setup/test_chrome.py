@@ -210,7 +210,7 @@ def test_set_up_that_is_interrupted_goes_on_and_a_third_one_has_nothing_to_do(ke
         first = setup("--browser-mirror", serving.url)
         part_bytes = await_part(kept)
         first.send_signal(how)
-        ended(first)
+        assert ended(first)[0] == (130 if how is signal.SIGINT else -how)
         assert own_browser() is None
         serving.cut_bytes = None
         serving.release.set()

@@ -93,7 +93,7 @@ def test_a_failure_tells_what_npm_said_and_how_to_do_it_by_hand(
         install_packages(tmp_path)
     assert caught.value.why == "npm: network request failed"
     assert "npm ci --ignore-scripts" in caught.value.fix
-    assert f"bring its node_modules to {tmp_path}" in caught.value.fix
+    assert str(tmp_path) in caught.value.what
     assert caught.value.exit_code is ExitCode.MISSING_PART
 
 

@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-import tarfile
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -112,8 +111,7 @@ def test_all_that_git_has_of_the_data_is_in_the_wheel_and_nothing_else(wheel: Pa
 
 def test_a_wheel_made_of_the_source_distribution_is_the_same(wheel: Path, tmp_path: Path) -> None:
     archive = build("sdist", CHECKOUT, tmp_path / "sdist")
-    with tarfile.open(archive) as opened:
-        opened.extractall(tmp_path, filter="data")
+    subprocess.run(["tar", "-xzf", archive, "-C", tmp_path], check=True)
     again = build("wheel", tmp_path / archive.name.removesuffix(".tar.gz"), tmp_path / "again")
     assert zipfile.ZipFile(again).namelist() == zipfile.ZipFile(wheel).namelist()
 
@@ -215,7 +213,7 @@ def test_with_a_read_only_home_temporary_files_do(
     assert installed.json("schemes", HOME=home)
     ended = installed.run(*arguments, HOME=home)
     assert ended.returncode == 0, ended.stderr
-    assert str(tmp_path / "tmp" / f"mixedsched-cache-{os.getuid()}") in ended.stdout + ended.stderr
+    assert str(tmp_path / "tmp" / f"mixedsched-cache-{os.getuid()}") in ended.stderr
 
 
 def test_without_any_place_to_write_to_it_says_which_variable_names_one(
