@@ -2,12 +2,13 @@
 
 BIN := .venv/bin
 
-.PHONY: help setup wheel lab demo test check bench sites networks tuned interop fuzz clean
+.PHONY: help setup wheel lab demo test lint quick check bench sites networks tuned interop fuzz clean
 
 help:
 	@echo "make demo    compare mixed with sequential delivery of a real page; leaves a report in runs/"
 	@echo "make test    all tests"
-	@echo "make check   format, lint, types, import layers, tests"
+	@echo "make check   format, lint, types, import layers, all tests"
+	@echo "make quick   the same with those tests only that need neither a browser nor a quiet machine"
 	@echo "make wheel   dist/*.whl, to be installed with pipx, uv or pip where there is no checkout"
 	@echo "make bench   benchmarks"
 	@echo "make sites   fetches and builds all bundled sites, about 100 MB to download"
@@ -29,12 +30,18 @@ test: setup
 	$(BIN)/python -m pytest -q -n auto -m "not alone"
 	$(BIN)/python -m pytest -q -m alone
 
-check: setup
+lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+check: lint
 	@$(MAKE) test
+
+quick: lint
+	cd lighthouse-runner && npm test --silent
+	$(BIN)/python -m pytest -q -n auto -m "not alone and not browser"
 
 wheel: setup
 	$(BIN)/hatchling build --target wheel

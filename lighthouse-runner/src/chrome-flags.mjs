@@ -44,8 +44,8 @@ const REAL_NETWORK_FLAGS = ['--disable-quic'];
 // Frames of all sites in one process, so that one DevTools session sees them all.
 const OBSERVE_FLAGS = ['--disable-site-isolation-trials'];
 
-/** The whole list for a job. isRoot: Chromium's sandbox refuses to run as uid 0, so there and only there it is off. */
-export function chromeFlags(job, {isRoot}) {
+/** The whole list for a job. sandboxed: whether Chromium is to keep pages in its sandbox (sandbox.mjs). */
+export function chromeFlags(job, {sandboxed}) {
   const switches = new Map();
   const add = flag => {
     const [name] = flag.split('=', 1);
@@ -66,7 +66,7 @@ export function chromeFlags(job, {isRoot}) {
     add(`--log-net-log=${job.netlog}`);
     add(`--net-log-capture-mode=${captureMode(job)}`);
   }
-  if (isRoot) add('--no-sandbox');
+  if (!sandboxed) add('--no-sandbox');
   return [...switches.values(), 'about:blank'];
 }
 

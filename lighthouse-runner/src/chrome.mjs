@@ -9,6 +9,7 @@
  */
 
 import {spawn} from 'node:child_process';
+import {once} from 'node:events';
 import {readFile} from 'node:fs/promises';
 import {join} from 'node:path';
 import {setTimeout as sleep} from 'node:timers/promises';
@@ -19,23 +20,35 @@ import {chromeFlags} from './chrome-flags.mjs';
 import {RunFailure} from './failure.mjs';
 import {findChrome, findProgram} from './find-chrome.mjs';
 import {removeProfile, removeProfileNow, tempDirEnv, writeProfile} from './profile.mjs';
+import {Sandbox} from './sandbox.mjs';
 
 const START_LIMIT_MS = 20_000;
 const POLL_MS = 20;
 const GENTLE_STOP_MS = 3_000;
 const STDERR_TAIL_CHARS = 4_000;
+const LAST_WORDS_MS = 200;
 
 const running = new Set();
+const sandbox = new Sandbox();
 
 export class Chrome {
   /** Start the browser of a job and wait until DevTools answers. expired: a promise that rejects when the run is out of time. */
   static async start(job, expired) {
+    try {
+      return await Chrome.startOnce(job, expired);
+    } catch (error) {
+      sandbox.giveWay(error);
+      return Chrome.startOnce(job, expired);
+    }
+  }
+
+  static async startOnce(job, expired) {
     const chrome = new Chrome(job.profile_dir);
     running.add(chrome);
     try {
       await writeProfile(job.profile_dir);
       const ownEnv = job.op === 'observe' ? tempDirEnv(job.profile_dir) : {};
-      chrome.spawn(chromeFlags(job, {isRoot: process.getuid?.() === 0}), ownEnv);
+      chrome.spawn(chromeFlags(job, chrome), ownEnv);
       chrome.port = await Promise.race([chrome.debuggingPort(), chrome.died('chrome_start'), expired]);
       return chrome;
     } catch (error) {
@@ -46,9 +59,11 @@ export class Chrome {
 
   constructor(profileDir) {
     this.profileDir = profileDir;
+    this.sandboxed = sandbox.isOn;
     this.port = null;
     this.process = null;
     this.exited = null;
+    this.silent = null;
     this.stderrTail = '';
   }
 
@@ -62,6 +77,7 @@ export class Chrome {
     this.process.stderr.setEncoding('utf8').on('data', text => {
       this.stderrTail = (this.stderrTail + text).slice(-STDERR_TAIL_CHARS);
     });
+    this.silent = once(this.process.stderr, 'close');
     this.exited = new Promise(resolve => {
       this.process.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`));
       this.process.once('error', error => resolve(error.message));
@@ -71,6 +87,7 @@ export class Chrome {
   /** A promise that rejects with this reason once the browser is gone. */
   async died(reason = 'chrome_died') {
     const how = await this.exited;
+    await Promise.race([this.silent, sleep(LAST_WORDS_MS)]); // what it said may be under way still, and a helper may hold the line
     throw new RunFailure(reason, `Chromium ended (${how}): ${this.stderrTail.trim() || 'it said nothing'}`);
   }
 

@@ -37,7 +37,10 @@ async function loadOnce(job, expired) {
     pending = lighthouseOnce(chrome.port, job);
     const {lhr, traceEvents} = await Promise.race([pending, chrome.died(), expired]);
     done = true;
-    return {lhr, traceEvents, version, chrome_start_ms, lighthouse_ms: performance.now() - started_ms - chrome_start_ms};
+    return {
+      lhr, traceEvents, version, sandboxed: chrome.sandboxed, chrome_start_ms,
+      lighthouse_ms: performance.now() - started_ms - chrome_start_ms,
+    };
   } catch (error) {
     const cause = await causeOf(error, chrome);
     await chrome.stop();
@@ -80,6 +83,7 @@ function answerOf(job, load, total_ms) {
     warnings: lhr.runWarnings,
     fallback_waits: job.own_waits,
     versions: {lighthouse: lhr.lighthouseVersion, chromium: version, node: process.versions.node},
+    sandboxed: load.sandboxed,
     benchmark_index: lhr.environment.benchmarkIndex,
     observed,
     timings_ms: {

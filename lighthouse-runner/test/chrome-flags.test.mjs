@@ -14,12 +14,12 @@ function valueOf(flags, name) {
 }
 
 test('no switch is there twice', () => {
-  const names = chromeFlags(JOB, {isRoot: true}).map(flag => flag.split('=', 1)[0]);
+  const names = chromeFlags(JOB, {sandboxed: false}).map(flag => flag.split('=', 1)[0]);
   assert.equal(new Set(names).size, names.length);
 });
 
 test('features of chrome-launcher, of ours and of the job are off in one list', () => {
-  const [list, ...others] = valueOf(chromeFlags(JOB, {isRoot: false}), '--disable-features');
+  const [list, ...others] = valueOf(chromeFlags(JOB, {sandboxed: true}), '--disable-features');
   assert.equal(others.length, 0);
   const features = list.split(',');
   for (const name of ['Translate', 'OptimizationHints', 'AcceptCHFrame', 'SomethingNew']) assert.ok(features.includes(name), name);
@@ -27,14 +27,14 @@ test('features of chrome-launcher, of ours and of the job are off in one list', 
 });
 
 test('no field trial is forced', () => {
-  const flags = chromeFlags(JOB, {isRoot: false});
+  const flags = chromeFlags(JOB, {sandboxed: true});
   assert.deepEqual(valueOf(flags, '--force-fieldtrials'), []);
   assert.ok(flags.includes('--disable-field-trial-config'));
 });
 
-test('the sandbox is off for root only', () => {
-  assert.ok(chromeFlags(JOB, {isRoot: true}).includes('--no-sandbox'));
-  assert.ok(!chromeFlags(JOB, {isRoot: false}).includes('--no-sandbox'));
+test('the sandbox is on unless it is said to be off', () => {
+  assert.ok(chromeFlags(JOB, {sandboxed: false}).includes('--no-sandbox'));
+  assert.ok(!chromeFlags(JOB, {sandboxed: true}).includes('--no-sandbox'));
 });
 
 test('hosts lead to ports of one address and everything else to nothing', () => {
@@ -46,36 +46,36 @@ test('hosts lead to ports of one address and everything else to nothing', () => 
 });
 
 test('keys are trusted and a NetLog is written only if the job says so', () => {
-  const flags = chromeFlags(JOB, {isRoot: false});
+  const flags = chromeFlags(JOB, {sandboxed: true});
   assert.deepEqual(valueOf(flags, '--ignore-certificate-errors-spki-list'), ['AAAA,BBBB']);
   assert.deepEqual(valueOf(flags, '--log-net-log'), ['/tmp/net.json']);
-  const bare = chromeFlags({...JOB, spki_sha256: [], netlog: null}, {isRoot: false}).join(' ');
+  const bare = chromeFlags({...JOB, spki_sha256: [], netlog: null}, {sandboxed: true}).join(' ');
   assert.ok(!bare.includes('spki') && !bare.includes('net-log'));
 });
 
 const OBSERVE = {...JOB, op: 'observe', hosts: null, resolve: {'a.test': '127.0.0.1:1', 'b.test:443': '127.0.0.1:2'}, insecure: false, bodies: true, extra_features_off: []};
 
 test('in the lab all is HTTP/3, on the real network nothing is', () => {
-  const lab = chromeFlags(JOB, {isRoot: false});
+  const lab = chromeFlags(JOB, {sandboxed: true});
   assert.ok(lab.includes('--origin-to-force-quic-on=*') && !lab.includes('--disable-quic'));
-  const real = chromeFlags(OBSERVE, {isRoot: false});
+  const real = chromeFlags(OBSERVE, {sandboxed: true});
   assert.ok(!real.includes('--origin-to-force-quic-on=*') && real.includes('--disable-quic'));
 });
 
 test('on the real network some hosts are elsewhere, and the others where they are', () => {
-  const rules = resolve => valueOf(chromeFlags({...OBSERVE, resolve}, {isRoot: false}), '--host-resolver-rules');
+  const rules = resolve => valueOf(chromeFlags({...OBSERVE, resolve}, {sandboxed: true}), '--host-resolver-rules');
   assert.deepEqual(rules(OBSERVE.resolve), ['MAP a.test 127.0.0.1:1, MAP b.test:443 127.0.0.1:2']);
   assert.deepEqual(rules({}), []);
 });
 
 test('certificates are checked unless the job says not to', () => {
   const flag = '--ignore-certificate-errors';
-  assert.ok(!chromeFlags(OBSERVE, {isRoot: false}).includes(flag));
-  assert.ok(chromeFlags({...OBSERVE, insecure: true}, {isRoot: false}).includes(flag));
+  assert.ok(!chromeFlags(OBSERVE, {sandboxed: true}).includes(flag));
+  assert.ok(chromeFlags({...OBSERVE, insecure: true}, {sandboxed: true}).includes(flag));
 });
 
 test('a log has headers of watched loads, bytes only if bodies are wanted, and neither of other runs', () => {
-  const mode = job => valueOf(chromeFlags(job, {isRoot: false}), '--net-log-capture-mode')[0];
+  const mode = job => valueOf(chromeFlags(job, {sandboxed: true}), '--net-log-capture-mode')[0];
   assert.deepEqual([mode(OBSERVE), mode({...OBSERVE, bodies: false}), mode(JOB)], ['Everything', 'IncludeSensitive', 'Default']);
 });
 

@@ -49,13 +49,30 @@ test('quit ends the worker while its input is still open', async () => {
   assert.equal(code, 0);
 });
 
-test('a browser that does not start is a failure with its last words', async t => {
+/** The answer to a load with this shell script in the place of the browser. */
+async function loadWith(t, script, env = {}) {
   const directory = mkdtempSync(join(tmpdir(), 'runner-test-'));
   t.after(() => rmSync(directory, {recursive: true}));
   const browser = join(directory, 'chrome');
-  writeFileSync(browser, '#!/bin/sh\necho out of order >&2\nexit 3\n', {mode: 0o755});
+  writeFileSync(browser, `#!/bin/sh\n${script}\n`, {mode: 0o755});
   const job = {id: 7, op: 'run', url: 'https://site.test/', profile_dir: join(directory, 'mixedsched-chrome-1')};
-  const {answers} = await converse([JSON.stringify(job)], {env: {CHROME_PATH: browser}});
-  assert.equal(answers[0].reason, 'chrome_start');
-  assert.match(answers[0].detail, /exit code 3.*out of order/s);
+  const {answers} = await converse([JSON.stringify(job)], {env: {CHROME_PATH: browser, ...env}});
+  return answers[0];
+}
+
+test('a browser that does not start is a failure with its last words', async t => {
+  const {reason, detail} = await loadWith(t, 'echo out of order >&2; exit 3');
+  assert.equal(reason, 'chrome_start');
+  assert.match(detail, /exit code 3.*out of order/s);
+});
+
+const WITHOUT_NAMESPACES = `case "$*" in *--no-sandbox*) echo no page here >&2; exit 4;; esac
+echo 'zygote_host_impl_linux.cc:128] No usable sandbox!' >&2; exit 1`;
+
+test('a browser without sandbox is started only where that is allowed', {skip: process.getuid?.() === 0 && 'root has no sandbox'}, async t => {
+  const refused = await loadWith(t, WITHOUT_NAMESPACES, {MIXEDSCHED_SANDBOX: ''});
+  assert.equal(refused.reason, 'no_sandbox');
+  const allowed = await loadWith(t, WITHOUT_NAMESPACES, {MIXEDSCHED_SANDBOX: 'if-possible'});
+  assert.equal(allowed.reason, 'chrome_start');
+  assert.match(allowed.detail, /exit code 4.*no page here/s);
 });

@@ -129,7 +129,8 @@ class PageLoad:
 
     fallback_waits: loaded with Lighthouse's own, longer waits (PageLoadJob.own_waits).
     benchmark_index: Lighthouse's CPU index just before the load. observed: moments by name, None where they did not happen.
-    timings_ms: what the run itself cost (chrome_start, lighthouse, total).
+    timings_ms: what the run itself cost (chrome_start, lighthouse, total). sandboxed: whether Chromium had its own sandbox;
+    None where nobody noted it.
     """
 
     metrics: QoeMetrics
@@ -142,6 +143,7 @@ class PageLoad:
     benchmark_index: float
     observed: Mapping[str, float | None]
     timings_ms: Mapping[str, float]
+    sandboxed: bool | None = None
 
     def answered_without_h3(self) -> tuple[LoadedRequest, ...]:
         """Requests over the network with a status code whose protocol is not "h3"; none in a valid run, in order of start.
@@ -185,6 +187,7 @@ class PageLoad:
                 benchmark_index=data["benchmark_index"],
                 observed=dict(data["observed"]),
                 timings_ms=dict(data["timings_ms"]),
+                sandboxed=data.get("sandboxed"),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError("this is no page load", why=f"{type(error).__name__}: {error}") from error

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from mixedsched.browser.pageload import PageLoadFailed
+from mixedsched.browser.sandbox import no_sandbox
+from mixedsched.errors import MixedschedError
 from mixedsched.precedence import Courtesy, words_before
 
 # One answer is one line, and holds up to 40 screenshots.
@@ -66,7 +68,8 @@ class Worker:
     async def ask(self, message: Mapping[str, Any], limit_s: float) -> dict[str, Any]:
         """Send a message, return the answer's fields.
 
-        Raises PageLoadFailed: with the worker's own reason, or worker_died, or worker_silent after limit_s.
+        Raises PageLoadFailed: with the worker's own reason, or worker_died, or worker_silent after limit_s. Raises
+        MissingPartError if Chromium needs a sandbox and cannot build one here: no further load would do better.
         """
         assert self._process.stdin is not None
         number = next(self._ids)
@@ -79,7 +82,7 @@ class Worker:
         except OSError as error:
             raise PageLoadFailed("worker_died", self._last_words()) from error
         if not answer.get("ok"):
-            raise PageLoadFailed(str(answer.get("reason", "internal")), str(answer.get("detail", "")))
+            raise _failure(str(answer.get("reason", "internal")), str(answer.get("detail", "")))
         return answer
 
     def tell(self, message: Mapping[str, Any]) -> None:
@@ -119,3 +122,7 @@ class Worker:
                 self._process.kill()
             await self._process.wait()
         await self._stderr_reader
+
+
+def _failure(reason: str, detail: str) -> MixedschedError:
+    return no_sandbox() if reason == "no_sandbox" else PageLoadFailed(reason, detail)

@@ -50,6 +50,8 @@ def prove_page_load(open_site: Callable[[], Site]) -> Iterator[Check]:
     told = f"{site.name} with six metrics, LCP {metrics['lcp_ms']:.0f} ms, in {run.cost_s:.1f} s"
     if run.reason:
         told = f"{site.name} was loaded, but would not count: {run.reason}"
+    if not run.page_load["sandboxed"]:
+        told += "; without Chromium's sandbox"
     yield Check("page load", run.status is RunStatus.OK, told, BUSY_FIX)
     yield punctuality_check(run, precedence)
     requests = run.page_load["requests"]

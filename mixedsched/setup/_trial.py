@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -10,16 +9,14 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from mixedsched.browser import sandbox
 from mixedsched.errors import MissingPartError
 
 _LIMIT_S = 60.0
 _NOT_FOUND = re.compile(r"^\s*(\S+) => not found", re.MULTILINE)
 _SAID_SIGNS_MOST = 500
+_ANOTHER = "install the distribution's Chromium"
 _FONTS_PACKAGE = "fonts-liberation"  # a machine without the libraries of a browser mostly has no fonts, either
-_SANDBOX_FIX = (
-    "let programs of users make user namespaces (Ubuntu: sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0), "
-    "or install the distribution's Chromium"
-)
 
 # Library -> package of Debian and Ubuntu. Newer releases have some of them with a `t64` at the end of the name.
 _PACKAGES = {
@@ -65,9 +62,9 @@ def require_starts(program: Path) -> None:
         raise MissingPartError(
             f"{program} does not start",
             why=complaint,
-            fix=_SANDBOX_FIX
+            fix=f"{sandbox.FIX}; or {_ANOTHER}"
             if "sandbox" in complaint.lower()
-            else "install the distribution's Chromium, or set CHROME_PATH",
+            else f"{_ANOTHER}, or set CHROME_PATH",
         )
 
 
@@ -99,15 +96,13 @@ def _complaint(program: Path) -> str | None:
     with tempfile.TemporaryDirectory(prefix="mixedsched-trial-", ignore_cleanup_errors=True) as profile:
         command = [
             str(program),
+            *(["--no-sandbox"] if sandbox.may_be_left_out() else []),
             "--headless",
             "--no-first-run",
             f"--user-data-dir={profile}",
             "--dump-dom",
             "about:blank",
         ]
-        command[1:1] = (
-            ["--no-sandbox"] if os.geteuid() == 0 else []
-        )  # as in every load: it refuses to run as root otherwise
         try:
             done = subprocess.run(
                 command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_LIMIT_S, check=False

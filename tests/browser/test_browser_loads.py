@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -112,6 +113,7 @@ def test_a_run_knows_what_measured_it(loaded: Loaded) -> None:
     assert loaded.load.lcp_element is not None
     assert loaded.load.lcp_element.startswith("<img")
     assert not loaded.load.fallback_waits
+    assert loaded.load.sandboxed is (os.geteuid() != 0)
     assert loaded.load.warnings == ()
 
 

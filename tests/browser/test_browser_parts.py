@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 from pathlib import Path
@@ -12,6 +13,7 @@ import mixedsched.browser
 from mixedsched.browser import PageLoad, PageLoadFailed, PageLoadJob
 from mixedsched.browser.find import find_chromium, find_node, find_package
 from mixedsched.browser.profiles import make_profile_dir, remove_profile_dir, sweep_profile_dirs
+from mixedsched.browser.worker import Worker
 from mixedsched.errors import ExitCode, InputError, MissingPartError
 
 
@@ -131,3 +133,20 @@ def test_public_names_are_those_of_all() -> None:
         if not name.startswith("_") and getattr(value, "__module__", "").startswith("mixedsched.browser")
     }
     assert names == set(mixedsched.browser.__all__)
+
+
+def test_a_sandbox_that_cannot_be_built_is_a_missing_part_and_no_failed_load(tmp_path: Path) -> None:
+    node = program(
+        tmp_path, "node", """read job; echo '{"id": 1, "ok": false, "reason": "no_sandbox", "detail": "..."}'"""
+    )
+
+    async def ask() -> None:
+        worker = await Worker.start(node, tmp_path, tmp_path / "chromium")
+        try:
+            await worker.ask({"op": "run"}, limit_s=60)
+        finally:
+            await worker.close()
+
+    with pytest.raises(MissingPartError) as caught:
+        asyncio.run(ask())
+    assert "MIXEDSCHED_SANDBOX=if-possible" in caught.value.fix

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -69,3 +70,16 @@ def test_what_is_no_program_does_not_start(tools: Path, tmp_path: Path) -> None:
     (tmp_path / "chrome").write_bytes(b"\x00\x01")
     (tmp_path / "chrome").chmod(0o755)
     assert "format" in complaint(tmp_path / "chrome").why.lower()
+
+
+NO_NAMESPACES = """case "$*" in *--no-sandbox*) exit 0;; esac; echo 'No usable sandbox!' >&2; exit 1"""
+
+
+def test_a_browser_is_tried_without_its_sandbox_only_where_loads_may_do_without(
+    tools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser = program(tmp_path, "chrome", NO_NAMESPACES)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert "MIXEDSCHED_SANDBOX=if-possible" in complaint(browser).fix
+    monkeypatch.setenv("MIXEDSCHED_SANDBOX", "if-possible")
+    require_starts(browser)

@@ -26,7 +26,7 @@ class RelayBackend:
     client_prefix: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
-    def __init__(self, profile: Profile, promptness: Promptness) -> None:
+    def __init__(self, profile: Profile, promptness: Promptness = Promptness.ORDINARY) -> None:
         self.promptness = promptness
         self._profile = profile
 
