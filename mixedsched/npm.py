@@ -58,7 +58,7 @@ def install_packages(folder: Path, tell: Tell = lambda _done, _total: None) -> b
     wanted = _packages(folder / _LOCK_NAME)
     if wanted is None:
         raise MissingPartError(f"{folder} has no readable {_LOCK_NAME}", fix="restore it from the repository")
-    npm = find_npm()
+    npm = _npm()
     with locked(folder) as lock:
         if packages_are_current(folder):
             return False
@@ -73,7 +73,7 @@ def install_packages(folder: Path, tell: Tell = lambda _done, _total: None) -> b
     return True
 
 
-def find_npm() -> str:
+def _npm() -> str:
     """The path of npm. Raises MissingPartError."""
     npm = shutil.which("npm")
     if npm is None:

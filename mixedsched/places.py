@@ -75,12 +75,6 @@ def writable_cache() -> Path:
     )
 
 
-def kept(name: str, is_good: Callable[[Path], bool]) -> Path:
-    """What is kept under this name where it is good, else the place to make it. Raises MissingPartError."""
-    found = find_kept(name, is_good)
-    return writable_cache() / name if found is None else found
-
-
 def _temporary() -> list[Path]:
     """This user's folder among the temporary files; none if somebody else made or may change what has its name."""
     try:

@@ -34,9 +34,9 @@ def find_chromium() -> Path:
     if chosen is not None:
         return chosen
     found, snaps = browsers_in_path()
-    own = own_browser()
     if found is not None:
         return found
+    own = own_browser()
     if own is not None:
         return own.program
     if snaps:
@@ -96,24 +96,26 @@ def _node_version(path: str) -> str:
 
 def find_package(package_dir: Path | None = None) -> Path:
     """The lighthouse-runner with its dependencies; by default the one that belongs to this program. Raises MissingPartError."""
-    found = RUNNER.found(is_ready_package) if package_dir is None else package_dir
-    if found is not None and is_ready_package(found):
+    if package_dir is None:
+        found = RUNNER.found(is_ready_package)
+        if found is None:
+            raise _no_package(RUNNER.place(), "run `mixedsched setup`")
         return found
-    directory, remedy = (
-        (RUNNER.place(), "run `mixedsched setup`") if found is None else (found, f"npm ci --prefix {found}")
-    )
+    if not is_ready_package(package_dir):
+        raise _no_package(package_dir, f"npm ci --prefix {package_dir}")
+    return package_dir
+
+
+def _no_package(directory: Path, remedy: str) -> MissingPartError:
     if not places.is_installed() and not (directory / "worker.mjs").is_file():
-        raise MissingPartError(
+        return MissingPartError(
             "the lighthouse-runner is missing",
             why=f"no worker.mjs in {directory}",
             fix="restore it from the repository, or name the directory of lighthouse-runner",
         )
-    others = RUNNER.others() if found is None else []
-    raise MissingPartError(
-        "the lighthouse-runner is not installed",
-        why=f"{others[0]} belongs to another version" if others else f"no complete node_modules in {directory}",
-        fix=remedy,
-    )
+    others = RUNNER.others()
+    why = f"{others[0]} belongs to another version" if others else f"no complete node_modules in {directory}"
+    return MissingPartError("the lighthouse-runner is not installed", why=why, fix=remedy)
 
 
 def is_ready_package(directory: Path) -> bool:
