@@ -2,12 +2,13 @@
 
 BIN := .venv/bin
 
-.PHONY: help setup lab demo test check bench sites networks tuned interop fuzz clean
+.PHONY: help setup wheel lab demo test check bench sites networks tuned interop fuzz clean
 
 help:
 	@echo "make demo    compare mixed with sequential delivery of a real page; leaves a report in runs/"
 	@echo "make test    all tests"
 	@echo "make check   format, lint, types, import layers, tests"
+	@echo "make wheel   dist/*.whl, to be installed with pipx, uv or pip where there is no checkout"
 	@echo "make bench   benchmarks"
 	@echo "make sites   fetches and builds all bundled sites, about 100 MB to download"
 	@echo "make lab     also what the kernel's links, the router VM and tests of shipped files need: iproute2, QEMU, four web servers, gtlsclient"
@@ -35,6 +36,9 @@ check: setup
 	$(BIN)/lint-imports
 	@$(MAKE) test
 
+wheel: setup
+	$(BIN)/hatchling build --target wheel
+
 lab:
 	@scripts/setup --lab
 
@@ -58,6 +62,6 @@ fuzz: setup
 	$(BIN)/python -m tests.fuzz --minutes 10
 
 clean:
-	rm -rf .venv lighthouse-runner/node_modules sites/node_modules sites/debian_packages build mixedsched.egg-info
+	rm -rf .venv lighthouse-runner/node_modules sites/node_modules sites/debian_packages build dist mixedsched.egg-info
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -14,34 +13,19 @@ from mixedsched.errors import (
     BrowserModelError,
     InputError,
     MappingError,
-    MissingPartError,
     ProfileError,
     nearest_hint,
 )
 from mixedsched.mapping import PriorityMapping
 from mixedsched.mapping_file import parse_mapping
+from mixedsched.places import home
 from mixedsched.profile import Profile
 from mixedsched.profile_file import parse_profile
-
-HOME_VARIABLE = "MIXEDSCHED_HOME"
 
 MAX_FILE_BYTES = 1_000_000  # of a profile or a mapping
 MAX_TRACE_BYTES = 32_000_000  # room for all lines that a trace may have
 
 T = TypeVar("T", PriorityMapping, Profile, BrowserModel)
-
-
-def home() -> Path:
-    """The project's folder, with mapping/, vm/profiles/, sites/ and lighthouse-runner/ in it."""
-    named = os.environ.get(HOME_VARIABLE)
-    folder = Path(named) if named else Path(__file__).resolve().parent.parent
-    if not (folder / "mapping").is_dir():
-        raise MissingPartError(
-            f"{folder} is not mixedsched's folder",
-            why="it has no mapping/ in it",
-            fix=f"set {HOME_VARIABLE} to a checkout of mixedsched",
-        )
-    return folder
 
 
 def load_mapping(name: str, switches: Mapping[str, str] | None = None) -> PriorityMapping:

@@ -108,7 +108,7 @@ async def child(
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         limit=_LINE_LIMIT_BYTES,
-        start_new_session=True,  # Ctrl-C in a terminal is for us alone; we stop our children in order
+        process_group=0,  # Ctrl-C in a terminal is for us alone; we stop our children in order. No session: see precedence
     )
     running: Child | None = None
     complaints = asyncio.create_task(_last_words(process))

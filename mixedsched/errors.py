@@ -6,6 +6,7 @@ MixedschedError (1)
     MappingError  PageError  ProfileError  BrowserModelError  SiteError
   MissingPartError (4)     browser, Node or a privilege is missing
   PageLoadError (1)        a simulated page load cannot come to its end
+  BusyMachineError (5)     no load counts, because this machine holds them up
 """
 
 from __future__ import annotations
@@ -83,6 +84,12 @@ class MissingPartError(MixedschedError):
 
 class PageLoadError(MixedschedError):
     """A simulated page load cannot come to its end."""
+
+
+class BusyMachineError(MixedschedError):
+    """No load counts, because this machine holds them up."""
+
+    exit_code = ExitCode.INVALID_RUNS
 
 
 def nearest_hint(name: str, known: Iterable[str]) -> str:

@@ -3,6 +3,9 @@
  *
  * It leads a process group of its own, so that one SIGKILL reaches all its helpers. Where setpriv exists the kernel kills it
  * when this worker dies, even by kill -9.
+ *
+ * Words after the worker's own command are put before the browser's: a program that makes it such a leader and runs it. Without
+ * them it leads a session of its own, and so, on Linux, a group that shares the processors with all other sessions' as an equal.
  */
 
 import {spawn} from 'node:child_process';
@@ -51,9 +54,10 @@ export class Chrome {
 
   spawn(flags, ownEnv) {
     const setpriv = process.platform === 'linux' ? findProgram('setpriv') : null;
-    const command = [...(setpriv ? [setpriv, '--pdeathsig', 'KILL'] : []), findChrome(), ...flags];
+    const wordsBefore = process.argv.slice(2);
+    const command = [...wordsBefore, ...(setpriv ? [setpriv, '--pdeathsig', 'KILL'] : []), findChrome(), ...flags];
     this.process = spawn(command[0], command.slice(1), {
-      detached: true, stdio: ['ignore', 'ignore', 'pipe'], env: {...process.env, ...ownEnv},
+      detached: wordsBefore.length === 0, stdio: ['ignore', 'ignore', 'pipe'], env: {...process.env, ...ownEnv},
     });
     this.process.stderr.setEncoding('utf8').on('data', text => {
       this.stderrTail = (this.stderrTail + text).slice(-STDERR_TAIL_CHARS);
@@ -115,7 +119,7 @@ export class Chrome {
     try {
       process.kill(-this.process.pid, 'SIGKILL');
     } catch {
-      // the group is gone already
+      this.process.kill('SIGKILL'); // it does not lead a group yet, or is gone already
     }
   }
 }

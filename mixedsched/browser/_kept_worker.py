@@ -8,19 +8,28 @@ from pathlib import Path
 from mixedsched.browser.find import find_chromium, find_node, find_package
 from mixedsched.browser.profiles import sweep_profile_dirs
 from mixedsched.browser.worker import Worker
+from mixedsched.precedence import Courtesy
 
 
 class KeptWorker:
     """Between open() and close() it has a living worker on demand, and one at most.
 
     package_dir: the npm package (default: the one beside the Python package). temp_dir: where profiles go (default: the
-    system's). prefix: words before the worker's command, such as those that enter a network namespace.
+    system's). prefix: words before the worker's command, such as those that enter a network namespace. courtesy: how worker and
+    browser give way to other programs.
     """
 
-    def __init__(self, package_dir: Path | None, temp_dir: Path | None, prefix: Sequence[str]) -> None:
+    def __init__(
+        self,
+        package_dir: Path | None,
+        temp_dir: Path | None,
+        prefix: Sequence[str],
+        courtesy: Courtesy = Courtesy.NONE,
+    ) -> None:
         self._package_dir = package_dir
         self._temp_dir = temp_dir
         self._prefix = tuple(prefix)
+        self._courtesy = courtesy
         self._parts: tuple[Path, Path, Path] | None = None
         self._worker: Worker | None = None
 
@@ -40,7 +49,7 @@ class KeptWorker:
         if self._worker is not None and not self._worker.is_alive:
             await self.discard()
         if self._worker is None:
-            self._worker = await Worker.start(*self._parts, self._prefix)
+            self._worker = await Worker.start(*self._parts, self._prefix, self._courtesy)
         return self._worker
 
     async def discard(self) -> None:

@@ -8,28 +8,70 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from mixedsched import places
+from mixedsched.browser._snap import is_snap
+from mixedsched.browser.own import own_browser
 from mixedsched.errors import MissingPartError
+from mixedsched.npm import packages_are_current
+from mixedsched.working_copy import RUNNER
 
 NODE_MAJOR_MIN = 20
 
 _CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
-_CHROMIUM_FIX = "Debian, Ubuntu: apt-get install chromium; or set CHROME_PATH to the browser's program"
+_WAYS = "run `mixedsched setup`, which brings one, or (Debian) apt-get install chromium"
+_CHROMIUM_FIX = f"{_WAYS}, or set CHROME_PATH to the browser's program"
+_CHOSEN_FIX = f"set CHROME_PATH to the browser's program; or unset it, and {_WAYS}"
+_SNAP_WHY = "it is a snap, which sees neither /tmp nor hidden folders, where the profiles of measured browsers are"
 _NODE_FIX = f"install Node.js {NODE_MAJOR_MIN} or later and see that `node` is in the PATH"
-_PACKAGE_DIR = Path(__file__).resolve().parents[2] / "lighthouse-runner"
 
 
 def find_chromium() -> Path:
-    """The browser: CHROME_PATH if it is set, else the first known name in the PATH. Raises MissingPartError."""
+    """The browser: CHROME_PATH if it is set, else the first known name in the PATH, else what `mixedsched setup` brought.
+
+    Snaps are passed over. Raises MissingPartError.
+    """
+    chosen = chosen_browser()
+    if chosen is not None:
+        return chosen
+    found, snaps = browsers_in_path()
+    own = own_browser()
+    if found is not None:
+        return found
+    if own is not None:
+        return own.program
+    if snaps:
+        raise MissingPartError(f"{snaps[0]} cannot be used", why=_SNAP_WHY, fix=_CHROMIUM_FIX)
+    raise MissingPartError(
+        "Chromium is missing",
+        why="no such program in the PATH, and `mixedsched setup` has brought none",
+        fix=_CHROMIUM_FIX,
+    )
+
+
+def chosen_browser() -> Path | None:
+    """What CHROME_PATH names; None if it is not set. Raises MissingPartError if that cannot be used."""
     chosen = os.environ.get("CHROME_PATH")
-    if chosen:
-        if shutil.which(chosen) is None:
-            raise MissingPartError("Chromium is missing", why=f"CHROME_PATH is {chosen}, no program", fix=_CHROMIUM_FIX)
-        return Path(chosen)
+    if not chosen:
+        return None
+    found = shutil.which(chosen)
+    if found is None:
+        raise MissingPartError("Chromium is missing", why=f"CHROME_PATH is {chosen}, no program", fix=_CHOSEN_FIX)
+    if is_snap(Path(found)):
+        raise MissingPartError(f"CHROME_PATH is {chosen}, which cannot be used", why=_SNAP_WHY, fix=_CHOSEN_FIX)
+    return Path(chosen)
+
+
+def browsers_in_path() -> tuple[Path | None, list[Path]]:
+    """The first known name in the PATH that can be used, and the snaps that were passed over."""
+    snaps: list[Path] = []
     for name in _CHROMIUM_NAMES:
         path = shutil.which(name)
-        if path is not None:
-            return Path(path)
-    raise MissingPartError("Chromium is missing", why="no such program in the PATH", fix=_CHROMIUM_FIX)
+        if path is None:
+            continue
+        if not is_snap(Path(path)):
+            return Path(path), snaps
+        snaps.append(Path(path))
+    return None, snaps
 
 
 def find_node() -> Path:
@@ -53,18 +95,27 @@ def _node_version(path: str) -> str:
 
 
 def find_package(package_dir: Path | None = None) -> Path:
-    """The lighthouse-runner with its dependencies; by default the one beside the Python package. Raises MissingPartError."""
-    directory = package_dir or _PACKAGE_DIR
-    if not (directory / "worker.mjs").is_file():
+    """The lighthouse-runner with its dependencies; by default the one that belongs to this program. Raises MissingPartError."""
+    found = RUNNER.found(is_ready_package) if package_dir is None else package_dir
+    if found is not None and is_ready_package(found):
+        return found
+    directory, remedy = (
+        (RUNNER.place(), "run `mixedsched setup`") if found is None else (found, f"npm ci --prefix {found}")
+    )
+    if not places.is_installed() and not (directory / "worker.mjs").is_file():
         raise MissingPartError(
             "the lighthouse-runner is missing",
             why=f"no worker.mjs in {directory}",
-            fix="run from a checkout of the repository, or name the directory of lighthouse-runner",
+            fix="restore it from the repository, or name the directory of lighthouse-runner",
         )
-    if not (directory / "node_modules" / "lighthouse").is_dir():
-        raise MissingPartError(
-            "the lighthouse-runner is not installed",
-            why=f"no node_modules in {directory}",
-            fix=f"npm ci --prefix {directory}",
-        )
-    return directory
+    others = RUNNER.others() if found is None else []
+    raise MissingPartError(
+        "the lighthouse-runner is not installed",
+        why=f"{others[0]} belongs to another version" if others else f"no complete node_modules in {directory}",
+        fix=remedy,
+    )
+
+
+def is_ready_package(directory: Path) -> bool:
+    """Whether all of it is there."""
+    return (directory / "worker.mjs").is_file() and packages_are_current(directory)

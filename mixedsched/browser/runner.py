@@ -12,6 +12,7 @@ from mixedsched.browser._kept_worker import KeptWorker
 from mixedsched.browser.pageload import PageLoad, PageLoadFailed, PageLoadJob, Versions
 from mixedsched.browser.profiles import make_profile_dir, remove_profile_dir
 from mixedsched.errors import InputError
+from mixedsched.precedence import Courtesy
 
 # Beyond the job's own limit: ending the browser, and sending the answer.
 _GRACE_S = 15.0
@@ -22,17 +23,23 @@ class LighthouseRunner:
     """Async context manager around a lighthouse-runner worker.
 
     package_dir: the npm package (default: the one beside the Python package). temp_dir: where profiles go (default: the
-    system's). prefix: words before the worker's command, such as those that enter a network namespace.
+    system's). prefix: words before the worker's command, such as those that enter a network namespace. courtesy: how worker and
+    browser give way to other programs.
 
     Calls may overlap; loads are done one after the other. A worker that dies or falls silent fails only the load
     in progress: the next one gets a new worker. Entering raises MissingPartError if Chromium, Node or the package is missing.
     """
 
     def __init__(
-        self, package_dir: Path | None = None, *, temp_dir: Path | None = None, prefix: Sequence[str] = ()
+        self,
+        package_dir: Path | None = None,
+        *,
+        temp_dir: Path | None = None,
+        prefix: Sequence[str] = (),
+        courtesy: Courtesy = Courtesy.NONE,
     ) -> None:
         self._temp_dir = temp_dir
-        self._kept = KeptWorker(package_dir, temp_dir, prefix)
+        self._kept = KeptWorker(package_dir, temp_dir, prefix, courtesy)
         self._lock = asyncio.Lock()
 
     async def __aenter__(self) -> Self:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from mixedsched.browser.pageload import PageLoadFailed
+from mixedsched.precedence import Courtesy, words_before
 
 # One answer is one line, and holds up to 40 screenshots.
 _LINE_BYTES_MAX = 64 * 1024 * 1024
@@ -30,18 +31,27 @@ class Worker:
         self._stderr_reader = asyncio.create_task(self._read_stderr())
 
     @classmethod
-    async def start(cls, node: Path, package_dir: Path, chromium: Path, prefix: Sequence[str] = ()) -> Self:
+    async def start(
+        cls,
+        node: Path,
+        package_dir: Path,
+        chromium: Path,
+        prefix: Sequence[str] = (),
+        courtesy: Courtesy = Courtesy.NONE,
+    ) -> Self:
         process = await asyncio.create_subprocess_exec(
             *prefix,
+            *words_before(courtesy),
             node,
             package_dir / "worker.mjs",
+            *words_before(),  # of the browser, which inherits the courtesy
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             limit=_LINE_BYTES_MAX,
             env={**os.environ, "CHROME_PATH": str(chromium)},
-            # An interrupt from the terminal is for us; the worker follows when its input ends.
-            start_new_session=True,
+            # An interrupt from the terminal is for us; the worker follows when its input ends. No session: see precedence.
+            process_group=0,
         )
         return cls(process)
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
+from mixedsched import __version__
 from mixedsched.errors import MixedschedError
 
 __all__ = ["app", "main"]
@@ -29,6 +30,7 @@ _MODULES: Mapping[str, str] = {
     "synth": "synth",
     "generate": "generate",
     "netlog": "netlog",
+    "setup": "setup",
     "doctor": "doctor",
     "schemes": "lists",
     "mappings": "lists",
@@ -63,9 +65,19 @@ app = typer.Typer(
 )
 
 
+def _say_version(is_wanted: bool) -> None:
+    if is_wanted:
+        typer.echo(f"mixedsched {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def _options() -> None:
-    """All options belong to commands."""
+def _options(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Say the version, and leave.")
+    ] = False,
+) -> None:
+    """All other options belong to commands."""
 
 
 def main() -> None:

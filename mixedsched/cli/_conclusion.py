@@ -11,15 +11,20 @@ from rich.text import Text
 from mixedsched.cli._console import out
 from mixedsched.cli._output import printable
 from mixedsched.experiment.comparison import Comparison
+from mixedsched.experiment.held_up import held_up_of
 from mixedsched.experiment.misses import misses_of
 from mixedsched.experiment.model import Run
 from mixedsched.report import miss_lines, render_table
 
 
 def comparison_facts(comparison: Comparison, runs: Sequence[Run], report: Path) -> dict[str, Any]:
-    """The JSON of both commands. misses: arms whose runs asked for what the site does not have."""
-    misses = misses_of(runs, [arm.label for arm in comparison.arms])
-    return {**comparison.to_dict(str(report)), "misses": [item.to_dict() for item in misses]}
+    """The JSON of both commands. misses: arms whose runs asked for what the site does not have. held_up: by this machine."""
+    labels = [arm.label for arm in comparison.arms]
+    return {
+        **comparison.to_dict(str(report)),
+        "misses": [item.to_dict() for item in misses_of(runs, labels)],
+        "held_up": [item.to_dict() for item in held_up_of(runs, labels)],
+    }
 
 
 def say_comparison(comparison: Comparison, runs: Sequence[Run], report: Path) -> None:

@@ -10,6 +10,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any, Self, TextIO
 
 import typer
@@ -78,6 +79,9 @@ class LineWriter:
                     file.flush()
             file.flush()
         except BrokenPipeError:
+            # What is left is written once more when Python ends, which would then count as a failure.
+            with Path(os.devnull).open("w") as nowhere:
+                os.dup2(nowhere.fileno(), file.fileno())
             os.kill(os.getpid(), signal.SIGTERM)
         except OSError as error:
             if self._file is None:

@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from mixedsched import catalog
+from mixedsched import places
 from mixedsched.errors import InputError, MixedschedError
 from mixedsched.experiment.analysis import analyse
 from mixedsched.experiment.comparison import Comparison
@@ -99,12 +99,14 @@ def own_versions() -> dict[str, str]:
 
 
 def _code_digest() -> str:
-    home = catalog.home()
-    files = [*(home / "mixedsched").rglob("*.py"), *(home / "lighthouse-runner").glob("*.mjs")]
-    files += (home / "lighthouse-runner" / "src").glob("*.mjs")
+    """Of the programs that make results, the same in a checkout and installed."""
+    runner = places.home() / "lighthouse-runner"
+    files = {f"mixedsched/{file.relative_to(places.PACKAGE).as_posix()}": file for file in places.PACKAGE.rglob("*.py")}
+    files |= {f"lighthouse-runner/{file.name}": file for file in runner.glob("*.mjs")}
+    files |= {f"lighthouse-runner/src/{file.name}": file for file in (runner / "src").glob("*.mjs")}
     digest = hashlib.sha256()
-    for file in sorted(files):
-        digest.update(file.relative_to(home).as_posix().encode() + file.read_bytes())
+    for name, file in sorted(files.items()):
+        digest.update(name.encode() + file.read_bytes())
     return digest.hexdigest()[:12]
 
 

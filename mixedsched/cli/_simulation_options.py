@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -178,11 +177,6 @@ def check_plot(path: Path) -> None:
         raise UsageError(
             f"cannot write the picture {path}", why=error.strerror or "", fix="name a file in a folder you may write to"
         ) from error
-
-
-def processors() -> int:
-    """How many processes can work at once here."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _microseconds(option: str, value_ms: float, least_us: int = 0) -> int:

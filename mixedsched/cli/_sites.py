@@ -6,9 +6,10 @@ import hashlib
 import json
 from pathlib import Path
 
-from mixedsched import catalog
+from mixedsched import places
 from mixedsched.cli._console import err
-from mixedsched.errors import PageError, SiteError, nearest_hint
+from mixedsched.errors import MissingPartError, PageError, SiteError, nearest_hint
+from mixedsched.npm import packages_are_current
 from mixedsched.page import Page, Resource
 from mixedsched.server.files import Entry
 from mixedsched.server.replay import Recorded
@@ -25,13 +26,14 @@ from mixedsched.sites import (
     load_site,
     merged,
 )
+from mixedsched.working_copy import SITE_CONTENTS
 
 RECORDED = Path("sites")  # where `record` and `import` put what they make, seen from where one stands
 
 
 def recipes() -> list[Recipe]:
     """The bundled sites, by name."""
-    return list_recipes(catalog.home() / "sites")
+    return list_recipes(places.home() / "sites")
 
 
 def open_site(name_or_folder: str, origins: Origins | None = None) -> Site:
@@ -54,7 +56,7 @@ def built_site(recipe: Recipe) -> Site | None:
     try:
         site = load_site(_build_folder() / recipe.name)
         return merged(site, _build_folder()) if site.origins is Origins.MERGE else site
-    except SiteError:
+    except (SiteError, MissingPartError):  # there is none; or no place to keep any
         return None
 
 
@@ -102,9 +104,9 @@ def _built(recipe: Recipe) -> Site:
     from mixedsched.sites import build  # here, because it brings libraries that a server of a built site never uses
 
     def tell(line: str) -> None:
-        err.print(line, style="dim", markup=False)
+        err.print(line, style="dim", markup=False, soft_wrap=True)
 
-    packages_dir = fetch_contents(recipe, catalog.home() / "sites", tell)
+    packages_dir = fetch_contents(recipe, SITE_CONTENTS.found(packages_are_current) or SITE_CONTENTS.provide(), tell)
     return build(recipe, _build_folder(), packages_dir, tell)
 
 
@@ -116,7 +118,7 @@ def _is_folder(path: Path) -> bool:
 
 
 def _build_folder() -> Path:
-    return catalog.home() / "build" / "sites"
+    return places.writable_cache() / "sites"
 
 
 def open_described(name: str) -> Described:

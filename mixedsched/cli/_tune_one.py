@@ -17,12 +17,11 @@ from mixedsched.cli._console import err, out, shown
 from mixedsched.cli._output import say_json
 from mixedsched.cli._progress import RunProgress
 from mixedsched.cli._runs import folder_of, own_versions, owned
-from mixedsched.cli._simulation_options import processors
 from mixedsched.cli._tune_page import Subject, as_site, subject_of
 from mixedsched.cli._tune_progress import SearchProgress
 from mixedsched.cli._tune_workers import tune_workers
 from mixedsched.errors import ExitCode, MixedschedError, UsageError
-from mixedsched.experiment.machine import machine_facts
+from mixedsched.experiment.machine import machine_facts, processors
 from mixedsched.profile import Profile
 from mixedsched.report.tune import render_tuning, write_tuning
 from mixedsched.sites import Origins

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from multiprocessing.connection import Connection, wait
 
 from mixedsched.cli._processes import IN_HAND, Worker, end_with_parent, start_workers, stop_workers
-from mixedsched.cli._simulation_options import processors
 from mixedsched.errors import MixedschedError
+from mixedsched.experiment.machine import processors
 from mixedsched.tuner.play import Player, Task
 from mixedsched.tuner.result import Estimates
 from mixedsched.tuner.scene import Scene

@@ -53,4 +53,5 @@ class WorkProgress:
         self._bar.start()
         if not self._console.is_terminal and now_s - self._said_s >= _LINE_EVERY_S:
             self._said_s = now_s
-            self._console.print(f"{self._what}: {done / total:.0%}  ({left})", soft_wrap=True)
+            rest = f"  ({left})" if left else ""
+            self._console.print(f"{self._what}: {done / total:.0%}{rest}", soft_wrap=True)

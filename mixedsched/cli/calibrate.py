@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from mixedsched import catalog
+from mixedsched import catalog, places
 from mixedsched.browser_model_file import dump_browser_model
 from mixedsched.calibration.agreement import SCHEMES_LEAST
 from mixedsched.calibration.loads import SiteLoads
@@ -169,11 +169,11 @@ def _carry_out(job: Job, folder: Path) -> Calibration:
 
 def _players_digest() -> str:
     """Fingerprint of what plays loads; schemes' tables are in the arms."""
-    home = catalog.home() / "mixedsched"
-    files = [*home.glob("*.py"), *(file for name in _PLAYERS for file in (home / name).rglob("*.py"))]
+    package = places.PACKAGE
+    files = [*package.glob("*.py"), *(file for name in _PLAYERS for file in (package / name).rglob("*.py"))]
     digest = hashlib.sha256()
     for file in sorted(files):
-        digest.update(file.relative_to(home).as_posix().encode() + file.read_bytes())
+        digest.update(file.relative_to(package).as_posix().encode() + file.read_bytes())
     return digest.hexdigest()[:12]
 
 

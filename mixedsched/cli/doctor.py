@@ -19,7 +19,7 @@ def register(app: typer.Typer) -> None:
 
 
 def doctor(as_json: Json = False) -> None:
-    """Prove browser, Node, Lighthouse, certificate, HTTP/3, connections, ports and timers, in that order."""
+    """Prove that pages can be measured here: ports, timers, networks, browser, and a page load with its punctuality."""
     checks: list[Check] = []
     for check in examine(lambda: open_site(SITE), [recipe.name for recipe in recipes()]):
         checks.append(check)
@@ -41,3 +41,5 @@ def _print(check: Check) -> None:
     out.print(f"{mark} {check.name:22} {escape(check.detail)}", soft_wrap=True)
     if not check.ok and check.fix:
         out.print(f"     {'':22} fix: {escape(check.fix)}", soft_wrap=True)
+    for advice in check.advice:
+        out.print(f"     {'':22} better: {escape(advice)}", soft_wrap=True)

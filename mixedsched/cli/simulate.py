@@ -25,7 +25,6 @@ from mixedsched.cli._simulation_options import (
     check_traces,
     choose_rung,
     one_of,
-    processors,
     read_jitter,
     read_pipe,
     read_sample_ms,
@@ -36,6 +35,7 @@ from mixedsched.cli._simulation_options import (
 from mixedsched.cli._simulation_table import Summary, caption, page_tables, resource_tables
 from mixedsched.cli._workers import outcomes
 from mixedsched.errors import ExitCode, MixedschedError, UsageError
+from mixedsched.experiment.machine import processors
 from mixedsched.sim.load import PageLoad
 from mixedsched.sim.record import Weighting
 

@@ -14,6 +14,7 @@ class Check:
     """One finding.
 
     is_missing_part: it failed because something is not installed or not allowed. is_optional: the main job works without it.
+    advice: what would make it better, though it may do as it is; the greatest gain first.
     """
 
     name: str
@@ -22,6 +23,7 @@ class Check:
     fix: str = ""
     is_missing_part: bool = False
     is_optional: bool = False
+    advice: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections.abc import Mapping
 
 from mixedsched.emulator.kernel.privilege import Privilege, require_privilege
 from mixedsched.emulator.netns.backend import netns_backend
@@ -16,11 +17,26 @@ from mixedsched.profile import Direction, Profile
 _PROBES = 400
 _PROBE_GAP_S = 0.002
 _MAX_LATE_P99_US = 2000
+_CHANCES = 3
 _SHAPED = Direction(rate_bps=2_000_000, delay_us=10_000, queue_bytes=20_000, burst_bytes=1514)
 
 
 async def prove_relay() -> str:
-    """Send probes through a relay with 10 ms each way; how late does it let them go?"""
+    """Send probes through a relay with 10 ms each way; how late does it let them go? A busy moment gets another chance."""
+    for _ in range(_CHANCES):
+        late = await _lateness()
+        if late["p99_us"] <= _MAX_LATE_P99_US:
+            break
+    detail = f"packets leave {late['p50_us']} us late at the median, {late['p99_us']} us at the 99th percentile"
+    if late["p99_us"] > _MAX_LATE_P99_US:
+        raise MixedschedError(
+            detail, why="too late to emulate a network", fix="stop what else is running on this machine"
+        )
+    return detail
+
+
+async def _lateness() -> Mapping[str, int]:
+    """Of the probes' way up."""
     loop = asyncio.get_running_loop()
     ten_ms = Direction(delay_us=10_000)
     with (
@@ -39,13 +55,8 @@ async def prove_relay() -> str:
                 await loop.sock_sendall(client, b"probe")
                 await asyncio.wait_for(loop.sock_recv(server, 64), 5)
                 await asyncio.sleep(_PROBE_GAP_S)
-    late = link.counters["punctuality"]["up"]
-    detail = f"packets leave {late['p50_us']} us late at the median, {late['p99_us']} us at the 99th percentile"
-    if late["p99_us"] > _MAX_LATE_P99_US:
-        raise MixedschedError(
-            detail, why="too late to emulate a network", fix="stop what else is running on this machine"
-        )
-    return detail
+    up: Mapping[str, int] = link.counters["punctuality"]["up"]
+    return up
 
 
 async def prove_namespaces() -> str:

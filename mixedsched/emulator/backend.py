@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from mixedsched.precedence import Promptness
+
 Address = tuple[str, int]
 
 
@@ -49,6 +51,11 @@ class Backend(Protocol):
     @property
     def client_prefix(self) -> tuple[str, ...]:
         """The same for the client."""
+        ...
+
+    @property
+    def promptness(self) -> Promptness:
+        """What lets the emulated network run ahead of the programs that use it."""
         ...
 
     @property

@@ -12,7 +12,7 @@ from mixedsched.experiment.plan import attempt_seed
 from mixedsched.experiment.progress import block_state, is_over, order_of_blocks, runs_left, voided_attempts
 from mixedsched.store import Store
 
-RUN_SCHEMA = 2
+RUN_SCHEMA = 3
 
 
 class Laboratory(Protocol):

@@ -12,15 +12,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from mixedsched import catalog
 from mixedsched.browser import LighthouseRunner, PageLoad, PageLoadFailed, PageLoadJob, read_netlog
 from mixedsched.children import Child, child
+from mixedsched.emulator.awake import processors_to_keep_awake
 from mixedsched.emulator.backend import Address, Backend, LinkInUse
 from mixedsched.emulator.backends import RELAY, open_backend
 from mixedsched.errors import InputError, MixedschedError
 from mixedsched.experiment.evidence import with_evidence
+from mixedsched.experiment.held_up import Waits
 from mixedsched.experiment.model import Arm, Run, RunStatus
 from mixedsched.experiment.validity import Evidence, Seen, why_invalid
+from mixedsched.precedence import Precedence, browser_courtesy, kernel_release
 from mixedsched.profile import Profile
 from mixedsched.sites import Connections
 
@@ -91,7 +93,7 @@ class Lab:
             self._backend = await self._stack.enter_async_context(
                 open_backend(self._scene.backend, self._scene.profile)
             )
-            runner = LighthouseRunner(catalog.home() / "lighthouse-runner", prefix=self._backend.client_prefix)
+            runner = LighthouseRunner(prefix=self._backend.client_prefix, courtesy=self.precedence.browser)
             self._runner = await self._stack.enter_async_context(runner)
             for label, arm in self._arms.items():
                 self._servers[label] = await self._stack.enter_async_context(self._server(arm))
@@ -110,10 +112,22 @@ class Lab:
         """What the emulated network cannot do of what its profile asks, or does differently."""
         return self._backend.notes
 
+    @property
+    def precedence(self) -> Precedence:
+        """Who runs first on this machine."""
+        network = self._backend.promptness
+        awake = len(processors_to_keep_awake())
+        return Precedence(network, browser_courtesy(network, kernel_release()), awake)
+
     async def versions(self) -> dict[str, str]:
-        """Of Lighthouse, Chromium and Node."""
+        """Of Lighthouse, Chromium and Node, and who runs first: loads are compared only if they had all of that in common."""
         versions = await self._runner.versions()
-        return {"lighthouse": versions.lighthouse, "chromium": versions.chromium, "node": versions.node}
+        return {
+            "lighthouse": versions.lighthouse,
+            "chromium": versions.chromium,
+            "node": versions.node,
+            "precedence": str(self.precedence),
+        }
 
     async def run(self, *, arm: str, block: int, attempt: int, position: int, link_seed: int) -> Run:
         """Load the page once. Whatever goes wrong with the load becomes a failed run; only a broken lab raises."""
@@ -137,6 +151,7 @@ class Lab:
         """One load over a fresh link; without a page load, the run says why there is none."""
         self._seen(run.arm, server)  # stragglers of the load before
         load, status, reason = None, RunStatus.OK, ""
+        waits = Waits({"server": server.pid, "worker": self._runner.worker_pid})
         async with self._backend.link(_address(server), link_seed, self._packet_log(run)) as link:
             try:
                 load = await self._runner.run(self._job(server, link, own_waits))
@@ -148,7 +163,14 @@ class Lab:
         seen = self._seen(run.arm, server)
         finished = {item["connection"] for item in seen.requests if item["complete"]}
         placements = tuple(item for item in seen.requests if item["connection"] in finished)
-        run = replace(run, status=status, reason=reason, placements=placements, relay=link.counters)
+        run = replace(
+            run,
+            status=status,
+            reason=reason,
+            placements=placements,
+            relay=link.counters,
+            waited_ms=waits.so_far_ms(),
+        )
         return _Loaded(run, seen, load)
 
     def _seen(self, arm: str, server: Child) -> Seen:

@@ -7,6 +7,11 @@ from pathlib import Path
 from typing import Any
 
 
+def processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def machine_facts() -> dict[str, Any]:
     """The machine as far as it bears on results."""
     import platform
@@ -17,6 +22,7 @@ def machine_facts() -> dict[str, Any]:
         "system": f"{platform.system()} {platform.release()}",
         "processor": _processor(),
         "cores": os.cpu_count(),
+        "processors": processors(),
         "memory_bytes": psutil.virtual_memory().total,
         "load_before": round(os.getloadavg()[0], 2),
     }

@@ -143,7 +143,8 @@ class Run:
     page_load: the browser's view (metrics, requests, frames ...) as browser.PageLoad.to_dict gives it; {} when failed.
     connections: how many carried the page; quic: these, empty for runs stored before they were kept.
     lost_packets: on their way to the browser, None if the log cannot tell. placements: the server's log, one mapping per
-    request. relay: the link's counters.
+    request. relay: the link's counters. waited_ms: how long "server" and "worker" (the browser's) were ready to run during the
+    load without being let, None if the system does not tell (experiment.held_up).
     """
 
     block: int
@@ -161,6 +162,7 @@ class Run:
     placements: tuple[Mapping[str, Any], ...] = ()
     relay: Mapping[str, Any] = field(default_factory=dict)
     quic: tuple[Connection, ...] = ()
+    waited_ms: Mapping[str, float | None] = field(default_factory=dict)
 
     @property
     def misses(self) -> tuple[str, ...]:

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mixedsched.experiment.comparison import Comparison
+from mixedsched.experiment.held_up import held_up_of
 from mixedsched.experiment.model import Run, RunStatus
-from mixedsched.units import format_duration
+from mixedsched.units import format_duration, format_ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +17,8 @@ class HealthRow:
     """One arm, all texts: counts of runs, and medians with ranges over its ok runs.
 
     random_losses, queue_overflows: packets on their way to the browser. longer_waits: runs with Lighthouse's own waits.
+    held_up: how long this machine kept packets beyond their time before the largest paint. waited: how long the server, and the
+    browser's worker, waited for a processor.
     """
 
     arm: str
@@ -30,6 +33,8 @@ class HealthRow:
     run_time: str
     longer_waits: str
     warnings: str
+    held_up: str
+    waited: str
 
 
 def health_rows(comparison: Comparison, runs: Sequence[Run]) -> list[HealthRow]:
@@ -43,6 +48,7 @@ def _row(label: str, runs: Sequence[Run]) -> HealthRow:
     waited = sum(bool(run.page_load.get("fallback_waits")) for run in good)
     warned = sum(bool(run.page_load.get("warnings")) for run in good)
     costs = [run.cost_s for run in good]
+    held = held_up_of(good, [label])[0]
     return HealthRow(
         arm=label,
         attempted=len(runs),
@@ -56,6 +62,8 @@ def _row(label: str, runs: Sequence[Run]) -> HealthRow:
         run_time=format_duration(statistics.median(costs)) if costs else "–",
         longer_waits=f"{waited} of {len(good)} runs",
         warnings=f"{warned} of {len(good)} runs",
+        held_up=f"{_ms(held.relay_ms)}, at most {_ms(held.relay_most_ms)}",
+        waited=f"{_ms(held.server_ms)}, {_ms(held.worker_ms)}",
     )
 
 
@@ -63,6 +71,10 @@ def _down_counts(runs: Sequence[Run], name: str) -> list[float]:
     """A counter of the link towards the browser, of the runs that have it."""
     counts = [run.relay.get("down", {}).get(name) for run in runs]
     return [count for count in counts if isinstance(count, int | float)]
+
+
+def _ms(value: float | None) -> str:
+    return "–" if value is None else format_ms(value)
 
 
 def _middle_and_range(values: Sequence[float]) -> str:

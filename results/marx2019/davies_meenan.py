@@ -13,7 +13,7 @@ from markdown import factor, seconds, table
 from playing import changed, page_bytes, play, play_all, scheme_named
 from study import BASELINE, BUFFERS_BYTES, SAMPLE_MS, SCHEMES, SLOT_US
 
-from mixedsched import catalog
+from mixedsched import places
 from mixedsched.page import Page, Resource
 from mixedsched.request import Flag, Kind
 from mixedsched.sim.pipe import PipeOptions
@@ -35,7 +35,7 @@ FULL_TABLES_BYTES = (BUFFERS_BYTES[0], BUFFERS_BYTES[-1])
 
 def bundled_page() -> Page:
     """The page of the bundled site, which is generated if it has not been yet."""
-    home = catalog.home()
+    home = places.home()
     recipe = next(item for item in list_recipes(home / "sites") if item.name == SITE)
     return build(recipe, home / "build" / "sites", home / "sites" / "node_modules").page
 

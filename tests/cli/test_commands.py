@@ -59,7 +59,8 @@ def test_what_a_mapping_says_cannot_write_to_the_terminal(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    "command", ["compare", "doctor", "schemes", "mappings", "networks", "sites", "report", "netlog", "lab", "serve"]
+    "command",
+    ["compare", "setup", "doctor", "schemes", "mappings", "networks", "sites", "report", "netlog", "lab", "serve"],
 )
 def test_every_command_explains_itself_with_an_example(command: str) -> None:
     told = mixedsched(command, "--help")

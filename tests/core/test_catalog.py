@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mixedsched import catalog
+from mixedsched import catalog, places
 from mixedsched.errors import ExitCode, MappingError, ProfileError
 
 PROFILE = 'name = "x"\ndescription = "d"\nsource = "s"\nrtt_ms = 10\n'
@@ -67,7 +67,7 @@ def test_a_byte_order_mark_is_left_out_of_profiles_mappings_and_traces(tmp_path:
     trace = catalog.load_profile(str(file)).down.trace
     assert trace is not None
     assert trace.opportunities_ms == (1, 2)
-    bundled = catalog.home() / "mapping" / "chromium.toml"
+    bundled = places.home() / "mapping" / "chromium.toml"
     (tmp_path / "m.toml").write_text(mark + bundled.read_text(encoding="utf-8"), encoding="utf-8")
     assert catalog.load_mapping(f"{tmp_path}/m.toml") == catalog.load_mapping("chromium")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mixedsched import catalog
+from mixedsched import catalog, places
 from mixedsched.errors import ProfileError
 from mixedsched.link import rate_over_time
 from mixedsched.profile import Direction, GilbertElliott, Profile, RandomLoss
@@ -66,7 +66,7 @@ def test_no_scenario_of_the_study_is_missing() -> None:
 
 
 def test_the_trace_of_the_commuter_is_what_its_script_makes(tmp_path: Path) -> None:
-    folder = catalog.home() / "vm" / "profiles" / "traces"
+    folder = places.home() / "vm" / "profiles" / "traces"
     script = tmp_path / "make_commuter_4g.py"
     script.write_bytes((folder / "make_commuter_4g.py").read_bytes())
     subprocess.run([sys.executable, script], check=True)

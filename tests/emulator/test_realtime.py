@@ -216,13 +216,17 @@ def test_so_it_does_where_rtkit_has_marked_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("prefix", "how"), [pytest.param((), "granted", marks=needs_priority), (limited("--rtprio=0:0"), "none")]
+    ("prefix", "expected"),
+    [
+        pytest.param((), {"real-time"}, marks=needs_priority),
+        (limited("--rtprio=0:0"), {"short-slices", "ordinary"}),  # which of them is up to the kernel
+    ],
 )
-def test_the_relay_tells_in_its_first_line_how_it_got_on(prefix: Sequence[str], how: str) -> None:
+def test_the_relay_tells_in_its_first_line_how_it_got_on(prefix: Sequence[str], expected: set[str]) -> None:
     command = [*prefix, sys.executable, "-m", "mixedsched.emulator.relay"]
     settings = {"profile": profile().facts(), "seed": 1, "server": ["127.0.0.1", 9], "listen": ["127.0.0.1", 0]}
     environment = {**os.environ, "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nonexistent"}
     done = subprocess.run(
         command, input=json.dumps(settings) + "\n", capture_output=True, text=True, check=True, env=environment
     )
-    assert json.loads(done.stdout.splitlines()[0])["real_time"] == how
+    assert json.loads(done.stdout.splitlines()[0])["promptness"] in expected

@@ -19,7 +19,7 @@ from mixedsched.emulator.notes import NOTES_BYTES, arrived_ns, ask_for_notes, mi
 from mixedsched.emulator.relay.clients import Client, Clients, source_towards
 from mixedsched.emulator.relay.clock import RelayClock
 from mixedsched.emulator.relay.core import Relay
-from mixedsched.emulator.relay.punctuality import LATE_US, Lateness, punctuality
+from mixedsched.emulator.relay.punctuality import LATE_US, Lateness, Stalls, punctuality
 from mixedsched.emulator.relay.waiting import PreciseSelector
 from mixedsched.profile import Direction, Profile
 from tests.emulator.relaying import LOOPBACK, udp
@@ -55,7 +55,7 @@ class TestLateness:
         assert Lateness().facts() == {"delivered": 0, "late": 0, "p50_us": 0, "p99_us": 0, "worst_us": 0}
 
     def test_both_directions_count_together(self) -> None:
-        told = punctuality(counted([1, 2000]), counted([3, 5, 1500]), late_timers=4)
+        told = punctuality(counted([1, 2000]), counted([3, 5, 1500]), late_timers=4, stalls=Stalls())
         assert {key: told[key] for key in ("delivered", "late", "worst_us", "late_timers")} == {
             "delivered": 5,
             "late": 2,
@@ -63,6 +63,36 @@ class TestLateness:
             "late_timers": 4,
         }
         assert told["up"]["p50_us"] == 5
+
+
+class TestStalls:
+    @given(held=st.lists(st.tuples(st.integers(0, 5_000), st.integers(0, 30_000)), max_size=60))
+    def test_they_are_the_times_in_which_a_packet_was_kept_each_counted_once(self, held: list[tuple[int, int]]) -> None:
+        stalls, kept, now_us = Stalls(), set(), 0
+        for pause_us, late_us in held:
+            now_us += pause_us
+            due_us = max(0, now_us - late_us)
+            stalls.note(due_us, now_us)
+            if now_us - due_us > LATE_US:
+                kept.update(range(due_us, now_us))
+        facts = stalls.facts()
+        assert facts["held_us"] == len(kept)
+        assert {moment for from_us, to_us in facts["stalls_us"] for moment in range(from_us, to_us)} == kept
+        ends = [moment for stall in facts["stalls_us"] for moment in stall]
+        assert ends == sorted(ends)
+
+    def test_punctual_packets_make_none(self) -> None:
+        stalls = Stalls()
+        stalls.note(500, 500 + LATE_US)
+        assert stalls.facts() == {"held_us": 0, "stalls_us": []}
+
+    def test_however_many_there_are_all_are_counted_and_the_first_thousand_told(self) -> None:
+        stalls = Stalls()
+        for number in range(3000):
+            stalls.note(number * 10_000, number * 10_000 + 2000)
+        facts = stalls.facts()
+        assert facts["held_us"] == 3000 * 2000
+        assert len(facts["stalls_us"]) == 1000
 
 
 class TestNotes:

@@ -22,7 +22,7 @@ from mixedsched.emulator.kernel.commands import run
 from mixedsched.emulator.kernel.namespaces import claimed_namespaces, enter, network_of, sweep
 from mixedsched.emulator.kernel.privilege import Privilege
 from mixedsched.emulator.kernel.registry import mark_of, read_ownerships
-from mixedsched.emulator.vm.image import INIT_SCRIPT, ready_image
+from mixedsched.emulator.vm.image import init_script, ready_image
 from mixedsched.emulator.vm.machine import Machine, require_qemu, start_fastest
 from mixedsched.emulator.vm.ports import open_tap
 from mixedsched.errors import MissingPartError, MixedschedError, UsageError
@@ -212,8 +212,8 @@ def test_the_image_is_built_anew_only_if_something_in_it_changes(
     assert len(said) == 1
     assert image.initramfs.stat().st_size < 8_000_000
     script = tmp_path / "init"
-    script.write_bytes(INIT_SCRIPT.read_bytes() + b"# changed\n")
-    monkeypatch.setattr("mixedsched.emulator.vm.image.INIT_SCRIPT", script)
+    script.write_bytes(init_script().read_bytes() + b"# changed\n")
+    monkeypatch.setattr("mixedsched.emulator.vm.image.init_script", lambda: script)
     before = image.initramfs.read_bytes()
     assert ready_image(said.append, folder=tmp_path).initramfs.read_bytes() != before
     assert not list(tmp_path.glob("unpacked-*"))

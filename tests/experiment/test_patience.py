@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mixedsched.errors import MixedschedError
+from mixedsched.errors import BusyMachineError, MixedschedError
 from mixedsched.experiment.engine import carry_out, stored_runs
 from mixedsched.experiment.model import Run, RunStatus
 from mixedsched.experiment.patience import MAX_WARM_UP_FAILURES, Impatient, no_good_run
@@ -16,7 +16,7 @@ from mixedsched.experiment.progress import MAX_ATTEMPTS, missing_blocks
 from tests.experiment.test_engine import Silent, store_in
 from tests.experiment.test_plan import plan
 
-LATE = "late_link: 183 of 1648 packets left the link over 1 ms late"
+LATE = "late_link: packets were held up for 90 ms of the 900 ms before the largest paint (183 of 1648 left late)"
 OVERRUN = "overrun_link: the emulator was too slow to take 3 packets down and 0 up"
 UNFINISHED = "unfinished: 1 of 9 requests"
 
@@ -66,9 +66,17 @@ def test_a_busy_machine_does_not_speak_against_the_page(reason: str, tmp_path: P
     assert [run.reason for run in runs if run.status is not RunStatus.OK] == [reason, reason]
 
 
-def test_a_busy_machine_is_not_waited_for_without_end(tmp_path: Path) -> None:
-    runs = started(tmp_path, LATE)
-    assert len(runs) == MAX_ATTEMPTS * len(plan(blocks=3).blocks)
+def test_a_machine_that_spoils_every_attempt_at_the_warm_up_is_told_so_at_once(tmp_path: Path) -> None:
+    with pytest.raises(BusyMachineError, match="of 3 loads 3 do not count, the last because of late_link"):
+        started(tmp_path, LATE)
+    assert len(stored(tmp_path)) == MAX_ATTEMPTS
+
+
+def test_a_machine_that_becomes_busy_later_is_not_waited_for_without_end(tmp_path: Path) -> None:
+    made = plan(blocks=3)
+    arms = len(made.arms)
+    runs = started(tmp_path, *[""] * arms, LATE)
+    assert len(runs) == arms + MAX_ATTEMPTS * (len(made.blocks) - 1)
 
 
 def test_what_the_page_does_counts_also_between_late_loads(tmp_path: Path) -> None:
@@ -80,7 +88,7 @@ def test_an_error_blames_whom_the_last_load_blames() -> None:
     late, broken = (Run(1, 1, "look", 0, RunStatus.INVALID, reason) for reason in (LATE, UNFINISHED))
     busy, page = no_good_run([broken, late], "slow-4g"), no_good_run([late, broken], "slow-4g")
     assert "this machine is too busy to measure over slow-4g" in str(busy)
-    assert "of 2 loads 2 do not count, the last because of late_link: 183 of 1648" in str(busy)
+    assert "of 2 loads 2 do not count, the last because of late_link: packets were held up for 90 ms" in str(busy)
     assert "give the same command again" in busy.fix
     assert "the page cannot be measured over slow-4g: unfinished" in str(page)
     assert "doctor" in page.fix

@@ -44,7 +44,7 @@ def load(*requests: tuple[str, str], finished: bool = True, warnings: tuple[str,
         for url, protocol in requests
     )
     return PageLoad(
-        metrics=QoeMetrics(1, 1, 1, 1, 1, 1),
+        metrics=QoeMetrics(1, 300, 1, 1, 1, 1),
         requests=made,
         frames=(),
         lcp_element=None,
@@ -60,6 +60,15 @@ def load(*requests: tuple[str, str], finished: bool = True, warnings: tuple[str,
 MAIN = ("https://shop.test/", "h3")
 
 
+def late_by(*held_ms: float, at_ms: float = 0.0) -> dict[str, Any]:
+    """What a relay tells that has kept packets so long each time, a millisecond apart, from at_ms on."""
+    stalls, from_us = [], int(at_ms * 1000)
+    for length_ms in held_ms:
+        stalls.append([from_us, from_us + int(length_ms * 1000)])
+        from_us = stalls[-1][1] + 1000
+    return {"punctuality": {"delivered": 100, "late": 20, "stalls_us": stalls}}
+
+
 @pytest.mark.parametrize(
     ("page_load", "relay", "says"),
     [
@@ -70,7 +79,7 @@ MAIN = ("https://shop.test/", "h3")
         (load(MAIN, finished=False), PUNCTUAL, "without a complete answer, for instance https://shop.test/"),
         (load(MAIN, warnings=("The page loaded too slowly to finish",)), PUNCTUAL, "too_slow"),
         (load(MAIN), {}, "link has stopped"),
-        (load(MAIN), {"punctuality": {"delivered": 100, "late": 20}}, "20 of 100 packets"),
+        (load(MAIN), late_by(20.0), "held up for 20 ms of the 300 ms before the largest paint"),
         (load(MAIN), {**PUNCTUAL, "down": {"missed": 2}, "up": {"missed": 0}}, "too slow to take 2 packets down"),
         (load(MAIN), {"down": {"packets": 9}, "up": {"packets": 9, "dropped_at_port": 1}}, "0 packets down and 1 up"),
     ],
@@ -210,8 +219,11 @@ def test_the_browsers_own_log_shows_other_hosts_and_protocols(log: NetLog, says:
         (KERNEL, ""),  # the kernel delivers, and nobody counts how punctually
         ({}, "link: the emulated link has stopped before its time"),
         (
-            {**KERNEL, "punctuality": {"delivered": 100, "late": 20}},
-            "late_link: 20 of 100 packets left the link over 1 ms late",
+            {**KERNEL, **late_by(20.0)},
+            (
+                "late_link: packets were held up for 20 ms of the 300 ms before the largest paint "
+                "(20 of 100 left the link over 1 ms late)"
+            ),
         ),
         (
             {**KERNEL, "down": {"missed": 2}, "up": {"dropped_at_port": 1}},
@@ -223,8 +235,34 @@ def test_the_emulated_network_must_have_kept_its_schedule(link: dict[str, Any], 
     assert why_invalid(evidence(netlog(), link=link)) == says
 
 
+@pytest.mark.parametrize(
+    ("link", "is_valid"),
+    [
+        (late_by(20.0, 30.0, at_ms=100), True),  # 50 of 1000 ms
+        (late_by(20.0, 31.0, at_ms=100), False),
+        (late_by(*[1.5] * 30, at_ms=100), True),  # however many packets that were
+        (late_by(200.0, at_ms=1001), True),  # after the largest paint
+        (late_by(200.0, at_ms=960), True),  # of which 40 before it
+        (late_by(200.0, at_ms=940), False),
+    ],
+)
+def test_a_load_is_void_if_packets_were_kept_for_over_a_twentieth_of_the_time_before_its_largest_paint(
+    link: dict[str, Any], is_valid: bool
+) -> None:
+    page_load = replace(load(MAIN), metrics=QoeMetrics(500, 1000, 0, 800, 0, 1500))
+    reason = why_invalid(evidence(netlog(), load=page_load, link={**KERNEL, **link}))
+    assert reason.startswith("late_link: ") != is_valid
+
+
+@pytest.mark.parametrize(("held", "is_valid"), [(16.0, True), (17.0, False)])
+def test_of_a_page_that_paints_soon_the_time_of_a_frame_may_be_lost(held: float, is_valid: bool) -> None:
+    page_load = replace(load(MAIN), metrics=QoeMetrics(90, 100, 0, 95, 0, 100))
+    reason = why_invalid(evidence(netlog(), load=page_load, link={**KERNEL, **late_by(held)}))
+    assert reason.startswith("late_link: ") != is_valid
+
+
 def test_only_a_link_behind_its_schedule_blames_the_machine() -> None:
-    assert is_of_the_machine("late_link: 20 of 100 packets left the link over 1 ms late")
+    assert is_of_the_machine("late_link: packets were held up for 90 ms of the 900 ms before the largest paint")
     assert is_of_the_machine("overrun_link: the emulator was too slow to take 2 packets down and 1 up")
     for reason in ("", "link: the emulated link has stopped before its time", "unfinished: late_link", "too_slow: 1"):
         assert not is_of_the_machine(reason)

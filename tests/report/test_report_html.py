@@ -239,6 +239,19 @@ def test_health_tells_random_losses_from_overflows_and_counts_longer_waits() -> 
     assert re.search(r"round-robin 3 3 0 0 2 – – ", words(report(plan, [replace(run, relay={}) for run in runs])))
 
 
+def test_health_tells_how_long_this_machine_held_up_packets_and_programs() -> None:
+    plan, runs = experiment(blocks=2)
+    held = [
+        replace(
+            run,
+            relay={"punctuality": {"stalls_us": [[0, 4000 * (1 + run.block)]]}},
+            waited_ms={"server": 7.0, "worker": None},
+        )
+        for run in runs
+    ]
+    assert "8 ms, at most 12 ms 7 ms, –" in words(report(plan, held))
+
+
 def test_what_could_be_noticed_is_said_only_where_nothing_was_found() -> None:
     plan, runs = experiment()
     rows = re.findall(r'<span class="chip (\w+)">.*?<span class="note">(.*?)</span>', report(plan, runs), re.DOTALL)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -106,8 +107,10 @@ def serving(site: Path | str, *options: str) -> Iterator[RunningServer]:
         "--stop-with-stdin",
         *options,
     ]
+    # As most people have it: what is written is buffered.
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     process = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=buffered
     )
     with process:
         assert process.stdout is not None

@@ -316,7 +316,7 @@ def test_without_npm_missing_packages_are_an_error_with_the_remedy(
 
 
 def test_a_lock_file_is_demanded(tmp_path: Path) -> None:
-    with pytest.raises(SiteError, match=r"no readable package-lock\.json"):
+    with pytest.raises(MissingPartError, match=r"no readable package-lock\.json"):
         fetch_packages(tmp_path)
 
 

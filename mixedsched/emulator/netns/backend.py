@@ -15,6 +15,7 @@ from mixedsched.emulator.kernel.namespaces import enter, sweep
 from mixedsched.emulator.kernel.privilege import Privilege, require_privilege
 from mixedsched.emulator.kernel.shaping import shape
 from mixedsched.errors import MixedschedError, UsageError
+from mixedsched.precedence import Promptness
 from mixedsched.profile import Profile
 
 _ANSWER_LIMIT_S = 20.0
@@ -22,6 +23,8 @@ _ANSWER_LIMIT_S = 20.0
 
 class NetnsBackend:
     """A testbed that is up, in a child process of its own; the vm back end's looks the same from outside."""
+
+    promptness = Promptness.KERNEL
 
     def __init__(self, name: str, privilege: Privilege, process: Child, ready: dict[str, Any]) -> None:
         self.name = name

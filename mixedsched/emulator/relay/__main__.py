@@ -3,9 +3,9 @@
 It is a process of its own, `python -m mixedsched.emulator.relay`, so that neither the server's nor the browser's work
 delays a packet. The first line of its standard input is JSON: {"profile": facts, "seed": n, "server": [host, port],
 "listen": [host, port], "packet_log": folder or null}; hosts are IP addresses. It prints {"listening": [host, port],
-"real_time": "granted", "rtkit" or "none"}, runs until its input ends or SIGTERM, and prints its counters as the last line.
+"promptness": what lets it run ahead of others}, runs until its input ends or SIGTERM, and prints its counters as the last line.
 
-`relay_core` is the work itself, a plain loop; `relay_waiting` says why it is no event loop.
+`core` is the work itself, a plain loop; `waiting` says why it is not an event loop.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ from mixedsched.emulator.relay.clients import MAX_CLIENTS
 from mixedsched.emulator.relay.core import Relay
 from mixedsched.emulator.relay.log import PacketLog
 from mixedsched.emulator.relay.waiting import ask_for_exact_timers
+from mixedsched.emulator.slices import ask_for_short_slices
 from mixedsched.errors import ExitCode, MixedschedError, UsageError
+from mixedsched.precedence import Promptness
 from mixedsched.profile import Profile
 
 _STDIN = 0
@@ -42,9 +44,9 @@ def main() -> int:
     except MixedschedError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code
-    real_time = _prepare_process()
+    promptness = _prepare_process()
     try:
-        _run(relay, real_time)
+        _run(relay, promptness)
         counters = relay.counters()
     finally:
         relay.close()
@@ -77,7 +79,7 @@ def _open_relay(settings: dict[str, Any], log: PacketLog | None) -> Relay:
         raise MixedschedError(f"the relay cannot listen at {listen[0]} port {listen[1]}", why=why) from error
 
 
-def _run(relay: Relay, real_time: RealTime) -> None:
+def _run(relay: Relay, promptness: Promptness) -> None:
     """Relay until standard input ends or SIGTERM comes."""
     ended = False
 
@@ -93,20 +95,27 @@ def _run(relay: Relay, real_time: RealTime) -> None:
     signal.signal(signal.SIGTERM, end)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then ends our standard input
     relay.selector.add(_STDIN, read_stdin)
-    _say({"listening": relay.address, "real_time": real_time})
+    _say({"listening": relay.address, "promptness": promptness})
     relay.run(lambda: ended)
 
 
-def _prepare_process() -> RealTime:
+def _prepare_process() -> Promptness:
     """Make it punctual, and let it open as many files as it may need."""
-    real_time = ask_for_real_time()
+    promptness = _ask_for_promptness()
     ask_for_exact_timers()
     _ask_for_files(MAX_CLIENTS + _OTHER_FILES)
     # Nothing on a packet's way makes cycles (a test counts them), so the collector would only take time.
     gc.collect()
     gc.freeze()
     gc.disable()
-    return real_time
+    return promptness
+
+
+def _ask_for_promptness() -> Promptness:
+    """Run ahead of other programs as far as the system lets us; the relay sleeps nearly always, but must wake up in time."""
+    if ask_for_real_time() is not RealTime.NONE:
+        return Promptness.REAL_TIME
+    return Promptness.SHORT_SLICES if ask_for_short_slices() else Promptness.ORDINARY
 
 
 def _ask_for_files(count: int) -> None:

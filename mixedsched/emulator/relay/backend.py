@@ -11,7 +11,8 @@ from mixedsched.children import child
 from mixedsched.emulator.awake import kept_awake
 from mixedsched.emulator.backend import Address, Backend, LinkInUse
 from mixedsched.errors import MixedschedError
-from mixedsched.profile import Profile
+from mixedsched.precedence import Promptness
+from mixedsched.profile import Direction, Profile
 
 LOOPBACK = "127.0.0.1"
 
@@ -25,7 +26,8 @@ class RelayBackend:
     client_prefix: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
-    def __init__(self, profile: Profile) -> None:
+    def __init__(self, profile: Profile, promptness: Promptness) -> None:
+        self.promptness = promptness
         self._profile = profile
 
     @asynccontextmanager
@@ -48,8 +50,16 @@ class RelayBackend:
 
 @asynccontextmanager
 async def relay_backend(profile: Profile) -> AsyncIterator[Backend]:
-    """There is nothing to set up before the first link, and nothing to take down after the last."""
-    yield RelayBackend(profile)
+    """There is nothing to set up before the first link but to see how prompt a relay is here, and nothing to take down."""
+    yield RelayBackend(profile, await _promptness_here())
+
+
+async def _promptness_here() -> Promptness:
+    """What relays get on this machine, as one tells that has nothing to do."""
+    nowhere = {"profile": Profile("none", "", "", Direction(), Direction()).facts(), "seed": 0, "packet_log": None}
+    settings = {**nowhere, "server": (LOOPBACK, 9), "listen": (LOOPBACK, 0)}
+    async with child("mixedsched.emulator.relay", [], _failed, settings=settings) as relay:
+        return Promptness(relay.first["promptness"])
 
 
 def _failed(why: str) -> MixedschedError:

@@ -10,7 +10,7 @@ from mixedsched.emulator.notes import NOTES_BYTES, ask_for_notes, missed_before
 from mixedsched.emulator.relay.clients import MAX_CLIENTS, Address, Client, Clients
 from mixedsched.emulator.relay.clock import RelayClock
 from mixedsched.emulator.relay.log import PacketLog
-from mixedsched.emulator.relay.punctuality import LATE_US, Lateness, punctuality
+from mixedsched.emulator.relay.punctuality import LATE_US, Lateness, Stalls, punctuality
 from mixedsched.emulator.relay.waiting import PreciseSelector
 from mixedsched.link import Link, direction_rng
 from mixedsched.profile import Direction, Profile
@@ -39,6 +39,7 @@ class Relay:
         self._has_begun = False
         self._log = log
         self._late_timers = 0
+        self._stalls = Stalls()
         self._clients = Clients(
             server,
             came=lambda client: self.selector.add(client.upstream.fileno(), lambda: self._take_from_server(client)),
@@ -48,8 +49,8 @@ class Relay:
         self._front = open_udp_socket(*listen)
         ask_for_notes(self._front)
         self.selector.add(self._front.fileno(), self._take_from_clients)
-        self._down = _Way("down", profile.down, seed, log, self._send_to_client)
-        self._up = _Way("up", profile.up, seed, log, _send_to_server)
+        self._down = _Way("down", profile.down, seed, log, self._stalls, self._send_to_client)
+        self._up = _Way("up", profile.up, seed, log, self._stalls, _send_to_server)
 
     @property
     def address(self) -> tuple[str, int]:
@@ -74,7 +75,7 @@ class Relay:
             "clients": self._clients.total,
             "refused_clients": self._clients.refused,
             "refused_datagrams": self._clients.refused_datagrams,
-            "punctuality": punctuality(self._down.lateness, self._up.lateness, self._late_timers),
+            "punctuality": punctuality(self._down.lateness, self._up.lateness, self._late_timers, self._stalls),
         }
 
     def decide_all(self) -> None:
@@ -161,12 +162,14 @@ class _Way:
         direction: Direction,
         seed: int,
         log: PacketLog | None,
+        stalls: Stalls,
         send: Callable[[Client, bytes], None],
     ) -> None:
         self.link: Link[tuple[Client, bytes]] = Link(
             direction, direction_rng(seed, side), None if log is None else log.observer(side)
         )
         self.lateness = Lateness()
+        self._stalls = stalls
         self.missed = 0
         self._undeliverable = 0
         self._overhead_bytes = direction.overhead_bytes
@@ -185,6 +188,7 @@ class _Way:
             due_us = next_due_us()
             if due_us is None or (late_us := now_us() - due_us) < 0:
                 return
+            self._stalls.note(due_us, due_us + late_us)
             self._latest_us = max(self._latest_us, due_us)
             for client, data in self.link.pop_due(due_us):
                 self.lateness.note(late_us)

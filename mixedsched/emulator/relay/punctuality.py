@@ -6,6 +6,7 @@ from typing import Any
 
 LATE_US = 1000  # a packet delivered later than this after its time counts as late; so does a timer
 _LONGEST_COUNTED_US = 10_000
+_STALLS_TOLD = 1000
 
 
 class Lateness:
@@ -49,9 +50,34 @@ class Lateness:
         }
 
 
-def punctuality(down: Lateness, up: Lateness, late_timers: int) -> dict[str, Any]:
+class Stalls:
+    """The times in which a packet was kept for over LATE_US beyond its own; where several were, counted once."""
+
+    def __init__(self) -> None:
+        self._stalls: list[tuple[int, int]] = []
+        self._untold_us = 0  # in stalls beyond those that are told one by one
+
+    def note(self, due_us: int, sent_us: int) -> None:
+        """A packet left at sent_us, no earlier than the packets noted before, but was due at due_us."""
+        if sent_us - due_us <= LATE_US:
+            return
+        from_us = due_us
+        while self._stalls and self._stalls[-1][1] >= from_us:
+            from_us = min(from_us, self._stalls.pop()[0])
+        if len(self._stalls) < _STALLS_TOLD:
+            self._stalls.append((from_us, sent_us))
+        else:
+            self._untold_us += sent_us - from_us
+
+    def facts(self) -> dict[str, Any]:
+        told_us = sum(to_us - from_us for from_us, to_us in self._stalls)
+        return {"held_us": told_us + self._untold_us, "stalls_us": [list(stall) for stall in self._stalls]}
+
+
+def punctuality(down: Lateness, up: Lateness, late_timers: int, stalls: Stalls) -> dict[str, Any]:
     """As JSON. delivered: packets; late: those over LATE_US late; worst_us: the latest; each direction by itself too.
 
+    held_us: how long packets were kept beyond their time, all in all; stalls_us: from when to when, since the first datagram.
     late_timers: how often the relay was woken over LATE_US after the time it had asked for: the machine was busy with others.
     A packet that is late without that was held up by too many packets before it.
     """
@@ -60,6 +86,7 @@ def punctuality(down: Lateness, up: Lateness, late_timers: int) -> dict[str, Any
         "late": down.late + up.late,
         "worst_us": max(down.worst_us, up.worst_us),
         "late_timers": late_timers,
+        **stalls.facts(),
         "down": down.facts(),
         "up": up.facts(),
     }

@@ -13,7 +13,6 @@ import sys
 import time
 from contextlib import ExitStack
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any, Literal
 
 from mixedsched.emulator.child_talk import Orders, error_facts, obey, say
@@ -23,7 +22,7 @@ from mixedsched.emulator.kernel.privilege import Privilege
 from mixedsched.emulator.kernel.shaping import Shaping, shape
 from mixedsched.emulator.netns.topology import CLIENT_HOST, SERVER_HOST, set_up_end
 from mixedsched.emulator.vm.accelerator import accelerators, remember
-from mixedsched.emulator.vm.image import IMAGE_FOLDER, Image, ready_image
+from mixedsched.emulator.vm.image import Image, image_folder, ready_image
 from mixedsched.emulator.vm.machine import Machine, start_fastest
 from mixedsched.emulator.vm.ports import open_tap, udp_socket
 from mixedsched.emulator.vm.router import join_commands, parse_stats, seed_command, shape_command, stats_command
@@ -128,7 +127,7 @@ def _start(image: Image, claim: Claim, stack: ExitStack) -> Machine:
         claim.note_helper(machine.pid)
         return machine
 
-    note = Path(IMAGE_FOLDER, "accelerator.json")
+    note = image_folder() / "accelerator.json"
     tried = accelerators(note)
     with ExitStack() as ports:  # the machine has them then, and with it they go
         taps = _plug_in(claim, ports)

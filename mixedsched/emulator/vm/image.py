@@ -1,4 +1,4 @@
-"""The router's kernel and its first (and only) file system, built from the distribution's packages into build/router/.
+"""The router's kernel and its first (and only) file system, built from the distribution's packages and kept.
 
 `python -m mixedsched.emulator.vm.image [--fresh]` builds it and says where it is; the vm back end does so by itself. It is
 built again when something that goes into it changes; --fresh looks for a newer kernel, too.
@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from mixedsched import places
 from mixedsched.emulator.vm.archive import initramfs
 from mixedsched.emulator.vm.modules import ModuleTree
 from mixedsched.emulator.vm.packages import SHELL_PACKAGE, fetch, kernel_packages, unpack
@@ -29,9 +30,6 @@ MODULES = (
     *("virtio_mmio", "virtio_pci", "virtio_net", "virtio_console"),
     *("bridge", "veth", "sch_tbf", "sch_netem", "sch_codel"),
 )
-_PROJECT = Path(__file__).resolve().parents[3]
-INIT_SCRIPT = _PROJECT / "vm" / "router" / "init"
-IMAGE_FOLDER = _PROJECT / "build" / "router"
 _TOOLS = ("ip", "tc")  # this machine's own: the same tc speaks in the router and in namespaces
 _LIBRARY = re.compile(r"(/\S+) \(0x[0-9a-f]+\)")
 _STAMP_FORMAT = 1
@@ -46,12 +44,23 @@ class Image:
     version: str
 
 
-def ready_image(tell: Callable[[str], None], *, fresh: bool = False, folder: Path = IMAGE_FOLDER) -> Image:
+def init_script() -> Path:
+    """What the router's kernel starts."""
+    return places.home() / "vm" / "router" / "init"
+
+
+def image_folder() -> Path:
+    """Where the image is kept. Raises MissingPartError where nothing can be."""
+    return places.writable_cache() / "router"
+
+
+def ready_image(tell: Callable[[str], None], *, fresh: bool = False, folder: Path | None = None) -> Image:
     """The image, built if it is not there or out of date.
 
-    tell: called with what takes its time, for people. fresh: fetch packages even if they are there. Raises MissingPartError
-    where packages or tools cannot be had.
+    tell: called with what takes its time, for people. fresh: fetch packages even if they are there. folder: where it is kept,
+    if not in image_folder(). Raises MissingPartError where packages or tools cannot be had.
     """
+    folder = folder or image_folder()
     folder.mkdir(parents=True, exist_ok=True)
     with _lock(folder):
         inputs = _inputs()
@@ -109,7 +118,7 @@ def _packages(folder: Path, tell: Callable[[str], None], *, fresh: bool) -> list
 
 def _file_system(shell: Path, modules: ModuleTree) -> dict[str, tuple[bytes, int]]:
     loaded = modules.load_order(MODULES)
-    files = {"init": (INIT_SCRIPT.read_bytes(), 0o755), "bin/busybox": (shell.read_bytes(), 0o755)}
+    files = {"init": (init_script().read_bytes(), 0o755), "bin/busybox": (shell.read_bytes(), 0o755)}
     files |= {f"modules/{name}.ko": (content, 0o644) for name, content in loaded.items()}
     files["modules/order"] = ("".join(f"{name}.ko\n" for name in loaded).encode(), 0o644)
     for tool in _TOOLS:
@@ -136,7 +145,7 @@ def _inputs() -> str:
     """A digest of all that goes in, except the packages."""
     digest = hashlib.sha256(json.dumps(MODULES).encode())
     makers = (Path(__file__).with_name(f"{name}.py") for name in ("archive", "image", "modules"))
-    for file in (INIT_SCRIPT, *(_tool(tool) for tool in _TOOLS), *makers):
+    for file in (init_script(), *(_tool(tool) for tool in _TOOLS), *makers):
         digest.update(file.read_bytes())
     return digest.hexdigest()
 

@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from mixedsched import places
 from mixedsched.errors import MissingPartError
 from mixedsched.programs import find_program, with_path
 
@@ -32,7 +33,7 @@ def kernel_packages() -> list[str]:
         raise MissingPartError(
             "the router VM is built from Debian or Ubuntu packages",
             why="there is no apt-get or no dpkg-deb here",
-            fix=f"build it on Debian or Ubuntu and copy build/router/ here, {_INSTEAD}",
+            fix=f"build it on Debian or Ubuntu and copy build/router/ from there to {places.writable_cache()}, {_INSTEAD}",
         )
     for choice in KERNEL_CHOICES:
         versions = kernel_versions(_run("apt-cache", "depends", choice, may_fail=True))

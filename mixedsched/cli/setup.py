@@ -1,0 +1,123 @@
+"""`setup`: brings what page loads need beside Python."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Annotated, Any, Self
+
+import typer
+from rich.markup import escape
+
+from mixedsched import __version__, places
+from mixedsched.cli._console import err, out, shown
+from mixedsched.cli._output import Json, say_json
+from mixedsched.cli._work_progress import WorkProgress
+from mixedsched.errors import MissingPartError
+from mixedsched.setup import Part, checked_mirror, set_up
+
+MIRROR_VARIABLE = "MIXEDSCHED_BROWSER_MIRROR"
+
+
+def register(app: typer.Typer) -> None:
+    app.command(epilog="Example: mixedsched setup --browser-mirror https://mirror.example/chrome-for-testing")(setup)
+
+
+def setup(
+    browser_mirror: Annotated[
+        str | None,
+        typer.Option(
+            help="Address from which Chrome for Testing is fetched, instead of Google's.",
+            metavar="URL",
+            envvar=MIRROR_VARIABLE,
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Bring what page loads need: Node packages and, where no browser is found that can be used, Chrome for Testing.
+
+    They go into the user's cache folder, or the one that MIXEDSCHED_CACHE names; in a checkout into its own folders. What is
+    there already stays; what an interruption left half done is mended. Needs Node.js 20 or later.
+    """
+    mirror = checked_mirror(browser_mirror) if browser_mirror else None
+    parts: list[Part] = []
+    with SetupProgress() as progress:
+        for part in set_up(mirror, progress):
+            parts.append(part)
+            if not as_json:
+                _print(part)
+    failed = [part for part in parts if not part.ok]
+    _warn_of_temporary_place(parts)
+    if as_json:
+        say_json(_facts(parts), indent=2)
+    else:
+        err.print("[bold red]not everything could be brought[/]" if failed else "everything is in place")
+    if failed:
+        raise typer.Exit(failed[0].exit_code)
+
+
+def _facts(parts: list[Part]) -> dict[str, Any]:
+    return {
+        "ok": all(part.ok for part in parts),
+        "version": __version__,
+        "data": str(places.home()),
+        "cache": _cache(),
+        "parts": [part.to_dict() for part in parts],
+    }
+
+
+def _cache() -> str | None:
+    try:
+        return str(places.writable_cache())
+    except MissingPartError:
+        return None
+
+
+def _warn_of_temporary_place(parts: list[Part]) -> None:
+    """What is kept among temporary files may be gone tomorrow."""
+    first, *others = places.cache_folders()
+    kept = [other for other in others for part in parts if part.path and part.path.is_relative_to(other)]
+    if kept:
+        text = f"{first} cannot be written, so it is kept in {kept[0]}, which the system may empty"
+        err.print(
+            f"note: {text}; {places.CACHE_VARIABLE} names another folder", style="yellow", markup=False, soft_wrap=True
+        )
+
+
+def _print(part: Part) -> None:
+    mark = "[bold green]ok  [/]" if part.ok else "[bold red]FAIL[/]"
+    text = f"{part.path}{f', {part.detail}' if part.detail else ''}" if part.path else part.detail
+    brought = ", brought just now" if part.brought else ""
+    out.print(f"{mark} {part.name:18} {escape(text)}{brought}", soft_wrap=True)
+    if part.fix:
+        out.print(f"     {'':18} fix: {escape(part.fix)}", soft_wrap=True)
+
+
+class SetupProgress:
+    """On standard error: a line for what begins, and a bar or lines with the time left for what takes long."""
+
+    def __init__(self) -> None:
+        self._what = ""
+        self._work: WorkProgress | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._end()
+
+    def say(self, text: str) -> None:
+        self._end()
+        err.print(shown(text), style="dim", soft_wrap=True)
+
+    def tell(self, what: str, done: int, total: int) -> None:
+        if self._work is None or what != self._what:
+            self._end()
+            self._what, self._work = what, WorkProgress(err, what)
+        self._work.tell(done, total)
+
+    def _end(self) -> None:
+        if self._work is not None:
+            self._work.__exit__(None, None, None)
+        self._work = None
