@@ -95,15 +95,26 @@ class TestStalls:
         assert len(facts["stalls_us"]) == 1000
 
 
+def clock_offset_ns() -> int:
+    """How far the wall clock, by which the kernel notes arrivals, is ahead of the monotonic one."""
+    return time.time_ns() - time.monotonic_ns()
+
+
 class TestNotes:
     def test_the_time_that_a_datagram_waits_in_its_socket_is_known(self) -> None:
         with noting() as receiver, udp() as sender:
             clock = RelayClock()
-            sender.sendto(b"hello", receiver.getsockname())
-            time.sleep(0.05)
-            _, notes, _, _ = receiver.recvmsg(100, NOTES_BYTES)
-            assert arrived_ns(notes) <= time.monotonic_ns() - 50_000_000
-            assert clock.arrival_us(notes) <= clock.now_us() - 50_000
+            offset_ns = None
+            while (
+                offset_ns is None or abs(clock_offset_ns() - offset_ns) > 1_000_000
+            ):  # somebody has set the clock meanwhile
+                offset_ns = clock_offset_ns()
+                sender.sendto(b"hello", receiver.getsockname())
+                time.sleep(0.05)
+                _, notes, _, _ = receiver.recvmsg(100, NOTES_BYTES)
+                arrived, now = (arrived_ns(notes), clock.arrival_us(notes)), (time.monotonic_ns(), clock.now_us())
+            assert arrived[0] <= now[0] - 50_000_000
+            assert arrived[1] <= now[1] - 50_000
 
     def test_datagrams_that_found_no_room_are_counted_beside_the_next_one(self) -> None:
         sent = 300
