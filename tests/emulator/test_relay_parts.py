@@ -113,8 +113,9 @@ class TestNotes:
                 time.sleep(0.05)
                 _, notes, _, _ = receiver.recvmsg(100, NOTES_BYTES)
                 arrived, now = (arrived_ns(notes), clock.arrival_us(notes)), (time.monotonic_ns(), clock.now_us())
-            assert arrived[0] <= now[0] - 50_000_000
-            assert arrived[1] <= now[1] - 50_000
+            # What the clock may have been set by meanwhile is allowed for.
+            assert arrived[0] <= now[0] - 49_000_000
+            assert arrived[1] <= now[1] - 49_000
 
     def test_datagrams_that_found_no_room_are_counted_beside_the_next_one(self) -> None:
         sent = 300
