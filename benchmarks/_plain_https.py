@@ -14,7 +14,7 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives import serialization
 
-from mixedsched.h3.certificate import make_certificate
+from mixedsched.core.h3.certificate import make_certificate
 from mixedsched.sites import Site
 
 _IDLE_LIMIT_S = 30

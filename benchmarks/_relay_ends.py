@@ -19,10 +19,10 @@ import sys
 import time
 from typing import Any
 
-from mixedsched.emulator.notes import NOTES_BYTES, arrived_ns, ask_for_notes
-from mixedsched.emulator.relay.waiting import ask_for_exact_timers
-from mixedsched.profile import IP_UDP_HEADER_BYTES
-from mixedsched.udp import open_udp_socket
+from mixedsched.model.profile import IP_UDP_HEADER_BYTES
+from mixedsched.world.emulator.notes import NOTES_BYTES, arrived_ns, ask_for_notes
+from mixedsched.world.emulator.relay.waiting import ask_for_exact_timers
+from mixedsched.world.system.udp import open_udp_socket
 
 DATAGRAM_BYTES = 1250
 _HEAD = struct.Struct("<QQ")  # number, sent_ns

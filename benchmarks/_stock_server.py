@@ -20,7 +20,7 @@ from aioquic.h3.events import HeadersReceived
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.events import ProtocolNegotiated, QuicEvent
 
-from mixedsched.h3.certificate import make_certificate
+from mixedsched.core.h3.certificate import make_certificate
 
 
 class FileProtocol(QuicConnectionProtocol):

@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks._backends_page import write_page
-from mixedsched import catalog
 from mixedsched.cli._runs import read_experiment
-from mixedsched.emulator.backends import open_backend
 from mixedsched.errors import MixedschedError
-from mixedsched.experiment.machine import machine_facts
-from mixedsched.experiment.model import Plan, Run, RunStatus
+from mixedsched.lab.machine import machine_facts
+from mixedsched.lab.model import Plan, Run, RunStatus
+from mixedsched.world import catalog
+from mixedsched.world.emulator.backends import open_backend
 
 HOME = Path(__file__).resolve().parents[1]
 RESULTS = HOME / "results" / "networks"

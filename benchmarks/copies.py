@@ -21,14 +21,14 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from benchmarks._plain_https import plain_https
-from mixedsched.browser.observation import Observation, ObservationJob
-from mixedsched.browser.observe import Observer
-from mixedsched.browser.pageload import FormFactor
 from mixedsched.cli._sites import open_site, recipes
 from mixedsched.errors import MixedschedError
-from mixedsched.fidelity import pixel_difference
-from mixedsched.fidelity.load import observed
+from mixedsched.lab.fidelity import pixel_difference
+from mixedsched.lab.fidelity.load import observed
 from mixedsched.sites import Site, load_site
+from mixedsched.world.browser.observation import Observation, ObservationJob
+from mixedsched.world.browser.observe import Observer
+from mixedsched.world.browser.pageload import FormFactor
 
 GOOD_SHARE = 0.02
 _REAL_KINDS = {"npm", "debian"}

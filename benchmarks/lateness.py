@@ -28,17 +28,18 @@ from typing import Any
 
 import psutil
 
-from mixedsched import catalog, stats
 from mixedsched.cli._sites import open_site
-from mixedsched.experiment.lab import Lab, Scene
-from mixedsched.experiment.model import Arm, Run
+from mixedsched.core import stats
+from mixedsched.lab.lab import Lab, Scene
+from mixedsched.lab.model import Arm, Run
 from mixedsched.sites import expected_connections
+from mixedsched.world import catalog
 
 HOME = Path(__file__).resolve().parents[1]
 RESULTS = HOME / "results" / "lateness"
 SCHEMES = ("sequential", "mixed")
 PAINTS = ("fcp_ms", "lcp_ms", "si_ms")
-_RELAY = "mixedsched.emulator.relay"
+_RELAY = "mixedsched.world.emulator.relay"
 _COMPARISON_BLOCKS = 8
 _COMPARISONS = 2000
 

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
 
-from mixedsched.h3.certificate import make_repeatable_certificate
-from mixedsched.h3.response import BytesBody
-from mixedsched.h3.seam import ObservedConnection, ScheduledConnection
-from mixedsched.schedulers import SCHEMES
+from mixedsched.core.h3.certificate import make_repeatable_certificate
+from mixedsched.core.h3.response import BytesBody
+from mixedsched.core.h3.seam import ObservedConnection, ScheduledConnection
+from mixedsched.core.schedulers import SCHEMES
 
 CLIENT, SERVER = ("192.0.2.1", 1), ("192.0.2.2", 443)
 TOTAL_BYTES = 4_000_000

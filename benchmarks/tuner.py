@@ -9,16 +9,16 @@ import time
 from collections.abc import Iterator
 
 from benchmarks import stack
-from mixedsched import catalog
+from mixedsched.advice.tuner.objective import parse_objective
+from mixedsched.advice.tuner.pipe_search import GENERATION, Evolution, evolve
+from mixedsched.advice.tuner.play import Task
+from mixedsched.advice.tuner.scene import SEEDS, Scene
+from mixedsched.advice.tuner.scoring import BASELINES, Judge
+from mixedsched.advice.tuner.space import Space
+from mixedsched.advice.tuner.stack_search import BATCH, Known, Params, propose
 from mixedsched.cli._tune_workers import TuneWorkers, tune_workers
-from mixedsched.page import Page
-from mixedsched.tuner.objective import parse_objective
-from mixedsched.tuner.pipe_search import GENERATION, Evolution, evolve
-from mixedsched.tuner.play import Task
-from mixedsched.tuner.scene import SEEDS, Scene
-from mixedsched.tuner.scoring import BASELINES, Judge
-from mixedsched.tuner.space import Space
-from mixedsched.tuner.stack_search import BATCH, Known, Params, propose
+from mixedsched.model.page import Page
+from mixedsched.world import catalog
 
 LINKS = ("slow-4g", "sander-loss2")
 PIPE_TRIALS = 8 * GENERATION

@@ -30,7 +30,7 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _HERE = Path(__file__).parent
-_BY_THE_CLOCK = ("browser/", "emulator/", "cli/test_lab", "cli/test_record", "test_end_to_end")
+_BY_THE_CLOCK = ("world/browser/", "world/emulator/", "cli/test_lab", "cli/test_record", "test_end_to_end")
 # With a browser, but without an emulated network, and no matter how long it takes.
 _IN_NO_HURRY = (
     "cli/test_synth",

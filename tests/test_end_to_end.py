@@ -18,9 +18,9 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.emulator.privileged import needs_namespaces, ownerless_namespaces
-from tests.h3.pair import runs
+from tests.core.h3.pair import runs
 from tests.patience import is_late, run_patiently
+from tests.world.emulator.privileged import needs_namespaces, ownerless_namespaces
 
 pytestmark = pytest.mark.browser
 

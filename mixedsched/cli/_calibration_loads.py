@@ -9,23 +9,23 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from mixedsched import catalog
-from mixedsched.calibration.agreement import SCHEMES_LEAST
-from mixedsched.calibration.loads import SiteLoads, counted
+from mixedsched.advice.calibration.agreement import SCHEMES_LEAST
+from mixedsched.advice.calibration.loads import SiteLoads, counted
 from mixedsched.cli._console import err
 from mixedsched.cli._measuring import measure
 from mixedsched.cli._runs import DATABASE_NAME, own_versions, owned, read_experiment
 from mixedsched.cli._sites import open_site, site_digest
+from mixedsched.core.schedulers import SCHEMES
 from mixedsched.errors import InputError, MissingPartError, MixedschedError
-from mixedsched.experiment.lab import Scene
-from mixedsched.experiment.machine import machine_facts
-from mixedsched.experiment.model import Arm, Plan
-from mixedsched.experiment.plan import make_plan
-from mixedsched.experiment.progress import missing_blocks
-from mixedsched.profile import Profile
-from mixedsched.schedulers import SCHEMES
-from mixedsched.scheme import configure
+from mixedsched.lab.lab import Scene
+from mixedsched.lab.machine import machine_facts
+from mixedsched.lab.model import Arm, Plan
+from mixedsched.lab.plan import make_plan
+from mixedsched.lab.progress import missing_blocks
+from mixedsched.model.profile import Profile
+from mixedsched.model.scheme import configure
 from mixedsched.sites import Origins, Site, expected_connections
+from mixedsched.world import catalog
 
 PRIMARY = ("fcp", "lcp")
 

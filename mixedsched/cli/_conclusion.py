@@ -10,10 +10,10 @@ from rich.text import Text
 
 from mixedsched.cli._console import out
 from mixedsched.cli._output import printable
-from mixedsched.experiment.comparison import Comparison
-from mixedsched.experiment.held_up import held_up_of
-from mixedsched.experiment.misses import misses_of
-from mixedsched.experiment.model import Run
+from mixedsched.lab.comparison import Comparison
+from mixedsched.lab.held_up import held_up_of
+from mixedsched.lab.misses import misses_of
+from mixedsched.lab.model import Run
 from mixedsched.report import miss_lines, render_table
 
 

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from mixedsched.cli._output import printable
 from mixedsched.report.simulation import strip_text
-from mixedsched.server.explain import StreamProgress, Stretch
+from mixedsched.world.server.explain import StreamProgress, Stretch
 
 STRIP_WIDTH = 48
 MAX_NAMED = 6  # streams in the legend, those with most packets

@@ -8,10 +8,10 @@ import time
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import asdict, dataclass
 
-from mixedsched.store import Store
-from mixedsched.tuner.play import Task, Workers
-from mixedsched.tuner.result import Estimates
-from mixedsched.tuner.scene import Scene
+from mixedsched.advice.tuner.play import Task, Workers
+from mixedsched.advice.tuner.result import Estimates
+from mixedsched.advice.tuner.scene import Scene
+from mixedsched.world.store import Store
 
 FIRST_LOT = 4  # loads; later lots are as large as LOT_S allows
 LOT_S = 3.0  # what a killed process may lose, and a budget be overrun by

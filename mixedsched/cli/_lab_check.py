@@ -14,19 +14,19 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from mixedsched import catalog
 from mixedsched.cli._console import err, out
 from mixedsched.cli._lab_command import SIGNALLED
 from mixedsched.cli._options import LinkOption
 from mixedsched.cli._output import Json, say_json
-from mixedsched.emulator.backends import BackendName, open_backend
 from mixedsched.errors import ExitCode
-from mixedsched.profile import Profile
+from mixedsched.model.profile import Profile
 from mixedsched.units import format_duration
+from mixedsched.world import catalog
+from mixedsched.world.emulator.backends import BackendName, open_backend
 
 if TYPE_CHECKING:  # statistics take a while to load; only `lab check` needs them, when it runs
-    from mixedsched.emulator.probe.checking import LinkCheck
-    from mixedsched.emulator.probe.findings import Finding
+    from mixedsched.world.emulator.probe.checking import LinkCheck
+    from mixedsched.world.emulator.probe.findings import Finding
 
 LOSSES_S = 20.0
 
@@ -79,7 +79,7 @@ async def _until_told(checking: Coroutine[Any, Any, LinkCheck]) -> LinkCheck:
 
 
 async def _checked(backend: BackendName, profile: Profile, seed: int, losses_s: float) -> LinkCheck:
-    from mixedsched.emulator.probe.checking import check_link
+    from mixedsched.world.emulator.probe.checking import check_link
 
     err.print(f"{escape(profile.name)} on {backend.value}: bringing the network up", style="dim")
     started_s = time.monotonic()

@@ -7,16 +7,16 @@ import socket
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mixedsched import catalog
 from mixedsched.cli._aside import aside
-from mixedsched.emulator.backend import Address
-from mixedsched.emulator.backends import BackendName
-from mixedsched.emulator.netns.topology import SERVER_HOST
+from mixedsched.core.schedulers import SCHEMES
 from mixedsched.errors import UsageError
-from mixedsched.profile import Profile
-from mixedsched.programs import find_program, with_path
-from mixedsched.schedulers import SCHEMES
-from mixedsched.scheme import configure
+from mixedsched.model.profile import Profile
+from mixedsched.model.scheme import configure
+from mixedsched.world import catalog
+from mixedsched.world.emulator.backend import Address
+from mixedsched.world.emulator.backends import BackendName
+from mixedsched.world.emulator.netns.topology import SERVER_HOST
+from mixedsched.world.system.programs import find_program, with_path
 
 _NEED_SERVER = ("{server}", "{port}")  # marks in a command that only a server fills in
 _PACKET_LOGS = ("down.jsonl", "up.jsonl")

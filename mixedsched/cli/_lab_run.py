@@ -13,11 +13,11 @@ from typing import Any
 from mixedsched.cli._lab_command import SIGNALLED, run_command
 from mixedsched.cli._lab_outing import Outing, checked
 from mixedsched.cli._lab_server import ServerAtWork, listed_words, serving
-from mixedsched.emulator.backend import Address, LinkInUse
-from mixedsched.emulator.backends import open_backend
 from mixedsched.errors import ExitCode, MixedschedError
-from mixedsched.udp import host_and_port
 from mixedsched.units import format_bytes
+from mixedsched.world.emulator.backend import Address, LinkInUse
+from mixedsched.world.emulator.backends import open_backend
+from mixedsched.world.system.udp import host_and_port
 
 _NEWS_S = 0.02  # for the news to come in of what ended together with the command
 

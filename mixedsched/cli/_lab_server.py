@@ -15,11 +15,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from mixedsched.children import child
-from mixedsched.emulator.backend import Address, Backend
 from mixedsched.errors import MixedschedError, UsageError
-from mixedsched.programs import find_program, with_path
-from mixedsched.udp import host_and_port
+from mixedsched.world.emulator.backend import Address, Backend
+from mixedsched.world.system.children import child
+from mixedsched.world.system.programs import find_program, with_path
+from mixedsched.world.system.udp import host_and_port
 
 _GRACE_S = 2.0  # for a server that is told to end
 _LISTEN_LIMIT_S = 20.0

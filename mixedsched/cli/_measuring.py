@@ -9,13 +9,13 @@ from typing import Any
 from mixedsched.cli._console import err
 from mixedsched.cli._progress import RunProgress
 from mixedsched.cli._runs import database_url, own_versions
-from mixedsched.experiment.engine import carry_out, stored_runs
-from mixedsched.experiment.lab import Lab, Scene
-from mixedsched.experiment.model import Plan
-from mixedsched.experiment.patience import Impatient
-from mixedsched.experiment.progress import runs_left
-from mixedsched.experiment.resume import continued, refuse_other_versions, with_history
-from mixedsched.store import Store
+from mixedsched.lab.engine import carry_out, stored_runs
+from mixedsched.lab.lab import Lab, Scene
+from mixedsched.lab.model import Plan
+from mixedsched.lab.patience import Impatient
+from mixedsched.lab.progress import runs_left
+from mixedsched.lab.resume import continued, refuse_other_versions, with_history
+from mixedsched.world.store import Store
 
 Facts = Callable[[Mapping[str, str], Sequence[str]], dict[str, Any]]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from mixedsched import catalog
 from mixedsched.errors import UsageError
-from mixedsched.profile import Profile
+from mixedsched.model.profile import Profile
+from mixedsched.world import catalog
 
 NETWORKS_MOST = 4
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mixedsched.cli._aside import aside
-from mixedsched.mapping import PriorityMapping
-from mixedsched.schedulers import SCHEMES
-from mixedsched.scheme import ConfiguredScheme, configure
-from mixedsched.server.files import Entry, SiteFiles
-from mixedsched.server.replay import Recorded
+from mixedsched.core.schedulers import SCHEMES
+from mixedsched.model.mapping import PriorityMapping
+from mixedsched.model.scheme import ConfiguredScheme, configure
+from mixedsched.world.server.files import Entry, SiteFiles
+from mixedsched.world.server.replay import Recorded
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +50,9 @@ def prepare_offer(site: str, scheme: str, mapping: str | None, origins: str | No
 
 
 def _read(site: str, scheme: str, mapping: str | None, origins: str | None) -> _Read:
-    from mixedsched import catalog
     from mixedsched.cli._sites import open_site, site_entries, site_recording
     from mixedsched.sites import Origins, expected_connections
+    from mixedsched.world import catalog
 
     loaded = configure(scheme, SCHEMES, catalog.load_mapping, mapping).mapping
     opened = open_site(site, None if origins is None else Origins(origins))

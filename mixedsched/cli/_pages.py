@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from mixedsched.errors import PageError, UsageError, nearest_hint
-from mixedsched.page import Page
+from mixedsched.model.page import Page
 
 STANDARD_INPUT = "-"
 MANIFEST_NAME = "page.json"  # of a site folder
 INDEX_NAME = "index.html"
-FIX = "correct it; mixedsched/page.py describes the format"
+FIX = "correct it; mixedsched/model/page.py describes the format"
 
 
 def read_pages(names: Iterable[str]) -> list[Page]:

@@ -14,7 +14,7 @@ from mixedsched.cli._console import err
 from mixedsched.cli._load_progress import LoadProgress
 from mixedsched.cli._processes import end_with_parent
 from mixedsched.errors import MixedschedError
-from mixedsched.experiment.machine import processors
+from mixedsched.lab.machine import processors
 
 Task = TypeVar("Task")
 Task_contra = TypeVar("Task_contra", contravariant=True)

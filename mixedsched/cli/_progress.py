@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from mixedsched.cli._bar import counted_bar, time_left
-from mixedsched.experiment.model import Run, RunStatus
-from mixedsched.experiment.plan import WARM_UP_INDEX
+from mixedsched.lab.model import Run, RunStatus
+from mixedsched.lab.plan import WARM_UP_INDEX
 from mixedsched.units import format_ms
 
 

@@ -8,12 +8,12 @@ from typing import Self
 
 from rich.console import Console
 
-from mixedsched.browser.observation import Observation
-from mixedsched.browser.pageload import FormFactor
 from mixedsched.cli._bar import counted_bar, time_left
 from mixedsched.cli._console import shown
 from mixedsched.errors import MixedschedError
 from mixedsched.units import format_bytes
+from mixedsched.world.browser.observation import Observation
+from mixedsched.world.browser.pageload import FormFactor
 
 _OUTCOMES = {"quiet": "quiet", "limit": "stopped at its time limit", "interrupted": "interrupted"}
 

@@ -13,14 +13,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from mixedsched import places
 from mixedsched.errors import InputError, MixedschedError
-from mixedsched.experiment.analysis import analyse
-from mixedsched.experiment.comparison import Comparison
-from mixedsched.experiment.engine import stored_runs
-from mixedsched.experiment.model import Plan, Run
+from mixedsched.lab.analysis import analyse
+from mixedsched.lab.comparison import Comparison
+from mixedsched.lab.engine import stored_runs
+from mixedsched.lab.model import Plan, Run
 from mixedsched.report import write_report
-from mixedsched.store import Store
+from mixedsched.world import places
+from mixedsched.world.store import Store
 
 DATABASE_NAME = "results.sqlite"
 REPORT_NAME = "report.html"

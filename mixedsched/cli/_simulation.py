@@ -9,18 +9,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mixedsched import catalog
-from mixedsched.browser_model import IDEAL, BrowserModel
+from mixedsched.core.schedulers import SCHEMES
+from mixedsched.core.sim.load import PageLoad, Rung
+from mixedsched.core.sim.pipe import PipeOptions, play_pipe
+from mixedsched.core.sim.playback import Discoveries
+from mixedsched.core.sim.record import Recorder, Weighting
 from mixedsched.errors import PageLoadError
-from mixedsched.page import Page
-from mixedsched.profile import Profile
-from mixedsched.schedulers import SCHEMES
-from mixedsched.scheme import ConfiguredScheme, configure
-from mixedsched.server.qlog_files import SUFFIX, QlogFile
-from mixedsched.sim.load import PageLoad, Rung
-from mixedsched.sim.pipe import PipeOptions, play_pipe
-from mixedsched.sim.playback import Discoveries
-from mixedsched.sim.record import Recorder, Weighting
+from mixedsched.model.browser_model import IDEAL, BrowserModel
+from mixedsched.model.page import Page
+from mixedsched.model.profile import Profile
+from mixedsched.model.scheme import ConfiguredScheme, configure
+from mixedsched.world import catalog
+from mixedsched.world.server.qlog_files import SUFFIX, QlogFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Stack:
 
     def play(self, discoveries: Discoveries, scheme: ConfiguredScheme, send_buffer_bytes: int) -> PageLoad:  # noqa: ARG002
         # Here, because aioquic takes longer to import than a page to play.
-        from mixedsched.sim.stack import play_stack
+        from mixedsched.core.sim.stack import play_stack
 
         file = None
         if self.qlog_folder is not None:

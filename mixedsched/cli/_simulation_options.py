@@ -9,16 +9,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, TypeVar, cast
 
-from mixedsched import catalog
 from mixedsched.cli._simulation import Pipe, Stack, trace_name
+from mixedsched.core.schedulers import SCHEMES
+from mixedsched.core.sim.jitter import Jitter
+from mixedsched.core.sim.load import MICROSECONDS_PER_MILLISECOND, Rung
+from mixedsched.core.sim.pipe import PipeOptions
 from mixedsched.errors import UsageError, nearest_hint
-from mixedsched.page import Page
-from mixedsched.schedulers import SCHEMES
-from mixedsched.scheme import configure, split_specs
-from mixedsched.server.qlog_files import prepare_folder
-from mixedsched.sim.jitter import Jitter
-from mixedsched.sim.load import MICROSECONDS_PER_MILLISECOND, Rung
-from mixedsched.sim.pipe import PipeOptions
+from mixedsched.model.page import Page
+from mixedsched.model.scheme import configure, split_specs
+from mixedsched.world import catalog
+from mixedsched.world.server.qlog_files import prepare_folder
 
 ALL_SCHEMES = "all"
 DEFAULT_LINK = "4g"

@@ -14,8 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from mixedsched.cli._simulation import Outcome, Simulation
-from mixedsched.page import Page
-from mixedsched.sim.record import weight_of
+from mixedsched.core.sim.record import weight_of
+from mixedsched.model.page import Page
 from mixedsched.units import format_bytes, format_ms
 
 BASELINE = "rr"

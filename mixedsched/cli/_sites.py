@@ -6,13 +6,9 @@ import hashlib
 import json
 from pathlib import Path
 
-from mixedsched import places
 from mixedsched.cli._console import err
 from mixedsched.errors import MissingPartError, PageError, SiteError, nearest_hint
-from mixedsched.npm import packages_are_current
-from mixedsched.page import Page, Resource
-from mixedsched.server.files import Entry
-from mixedsched.server.replay import Recorded
+from mixedsched.model.page import Page, Resource
 from mixedsched.sites import (
     MANIFEST_NAME,
     ROOT_NAME,
@@ -26,7 +22,11 @@ from mixedsched.sites import (
     load_site,
     merged,
 )
-from mixedsched.working_copy import SITE_CONTENTS
+from mixedsched.world import places
+from mixedsched.world.npm import packages_are_current
+from mixedsched.world.server.files import Entry
+from mixedsched.world.server.replay import Recorded
+from mixedsched.world.working_copy import SITE_CONTENTS
 
 RECORDED = Path("sites")  # where `record` and `import` put what they make, seen from where one stands
 

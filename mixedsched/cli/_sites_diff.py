@@ -11,7 +11,7 @@ from rich.text import Text
 from mixedsched.cli._console import out
 from mixedsched.cli._output import Json, printable, say_json
 from mixedsched.cli._sites import open_described
-from mixedsched.page import Resource
+from mixedsched.model.page import Resource
 from mixedsched.report.sites import shortened
 from mixedsched.sites import Change, Described, Difference, Pair, difference
 from mixedsched.units import format_bytes

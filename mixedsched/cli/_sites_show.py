@@ -15,7 +15,7 @@ from mixedsched.cli._console import err, out
 from mixedsched.cli._output import Json, printable, say_json
 from mixedsched.cli._sites import open_described
 from mixedsched.errors import MixedschedError, UsageError
-from mixedsched.page import Resource
+from mixedsched.model.page import Resource
 from mixedsched.report.sites import (
     Node,
     Structure,

@@ -15,7 +15,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mixedsched.browser_model import IDEAL, BrowserModel
+from mixedsched.advice.tuner.candidate import Candidate
+from mixedsched.advice.tuner.finder import RESAMPLES, Finding, Loads, find
+from mixedsched.advice.tuner.finder_facts import finding_facts
+from mixedsched.advice.tuner.play import Rung, Task
+from mixedsched.advice.tuner.result import Estimates
+from mixedsched.advice.tuner.scene import SEEDS, Scene, is_random
 from mixedsched.cli._console import err, out, shown
 from mixedsched.cli._finder_loads import Job, played, scene_code
 from mixedsched.cli._load_progress import LoadProgress
@@ -23,20 +28,15 @@ from mixedsched.cli._output import say_json
 from mixedsched.cli._pages import read_pages
 from mixedsched.cli._runs import database_url, own_versions, owned
 from mixedsched.cli._tune_workers import tune_workers
+from mixedsched.core.schedulers import SCHEMES
 from mixedsched.errors import ExitCode, MixedschedError, UsageError
-from mixedsched.experiment.machine import machine_facts
-from mixedsched.page import Page
-from mixedsched.profile import Profile
+from mixedsched.lab.machine import machine_facts
+from mixedsched.model.browser_model import IDEAL, BrowserModel
+from mixedsched.model.page import Page
+from mixedsched.model.profile import Profile
 from mixedsched.report.finder import render_finding, write_finding
-from mixedsched.schedulers import SCHEMES
-from mixedsched.store import Store
-from mixedsched.tuner.candidate import Candidate
-from mixedsched.tuner.finder import RESAMPLES, Finding, Loads, find
-from mixedsched.tuner.finder_facts import finding_facts
-from mixedsched.tuner.play import Rung, Task
-from mixedsched.tuner.result import Estimates
-from mixedsched.tuner.scene import SEEDS, Scene, is_random
 from mixedsched.units import format_duration
+from mixedsched.world.store import Store
 
 REPORT_NAME, FACTS_NAME = "finder.html", "finder.json"
 

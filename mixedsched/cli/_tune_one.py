@@ -12,7 +12,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mixedsched.browser_model import BrowserModel
+from mixedsched.advice.tuner.budget import least_budget_s
+from mixedsched.advice.tuner.candidate import Candidate
+from mixedsched.advice.tuner.decisions import DECISIONS_NAME
+from mixedsched.advice.tuner.job import BROWSER, Job, Surroundings
+from mixedsched.advice.tuner.objective import Objective
+from mixedsched.advice.tuner.play import Player, Task
+from mixedsched.advice.tuner.result import Outcome, Role, Tuning
+from mixedsched.advice.tuner.scene import SEEDS, Scene
+from mixedsched.advice.tuner.scoring import BASELINES
+from mixedsched.advice.tuner.session import Session
+from mixedsched.advice.tuner.ship.files import MAPPING_NAME, Shipment, write_ship
+from mixedsched.advice.tuner.ship.headers import HeaderPlan
 from mixedsched.cli._console import err, out, shown
 from mixedsched.cli._output import say_json
 from mixedsched.cli._progress import RunProgress
@@ -21,22 +32,11 @@ from mixedsched.cli._tune_page import Subject, as_site, subject_of
 from mixedsched.cli._tune_progress import SearchProgress
 from mixedsched.cli._tune_workers import tune_workers
 from mixedsched.errors import ExitCode, MixedschedError, UsageError
-from mixedsched.experiment.machine import machine_facts, processors
-from mixedsched.profile import Profile
+from mixedsched.lab.machine import machine_facts, processors
+from mixedsched.model.browser_model import BrowserModel
+from mixedsched.model.profile import Profile
 from mixedsched.report.tune import render_tuning, write_tuning
 from mixedsched.sites import Origins
-from mixedsched.tuner.budget import least_budget_s
-from mixedsched.tuner.candidate import Candidate
-from mixedsched.tuner.decisions import DECISIONS_NAME
-from mixedsched.tuner.job import BROWSER, Job, Surroundings
-from mixedsched.tuner.objective import Objective
-from mixedsched.tuner.play import Player, Task
-from mixedsched.tuner.result import Outcome, Role, Tuning
-from mixedsched.tuner.scene import SEEDS, Scene
-from mixedsched.tuner.scoring import BASELINES
-from mixedsched.tuner.session import Session
-from mixedsched.tuner.ship.files import MAPPING_NAME, Shipment, write_ship
-from mixedsched.tuner.ship.headers import HeaderPlan
 from mixedsched.units import format_duration
 
 REPORT_NAME, FACTS_NAME, SHIP_NAME = "tune.html", "tune.json", "ship"

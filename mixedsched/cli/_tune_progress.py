@@ -9,9 +9,9 @@ from typing import Self
 from rich.console import Console
 from rich.markup import escape
 
+from mixedsched.advice.tuner.objective import Objective
+from mixedsched.advice.tuner.search import Progress
 from mixedsched.cli._bar import counted_bar
-from mixedsched.tuner.objective import Objective
-from mixedsched.tuner.search import Progress
 from mixedsched.units import format_duration
 
 LINE_EVERY_S = 10.0

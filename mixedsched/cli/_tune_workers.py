@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from multiprocessing.connection import Connection, wait
 
+from mixedsched.advice.tuner.play import Player, Task
+from mixedsched.advice.tuner.result import Estimates
+from mixedsched.advice.tuner.scene import Scene
 from mixedsched.cli._processes import IN_HAND, Worker, end_with_parent, start_workers, stop_workers
 from mixedsched.errors import MixedschedError
-from mixedsched.experiment.machine import processors
-from mixedsched.tuner.play import Player, Task
-from mixedsched.tuner.result import Estimates
-from mixedsched.tuner.scene import Scene
+from mixedsched.lab.machine import processors
 
 CHUNKS = 8  # that a process gets of one call, where tasks are small
 MOST_TASKS = 32  # in a chunk

@@ -12,11 +12,11 @@ from typing import Annotated, Any
 
 import typer
 
-from mixedsched.audit.budget import least_budget_s
-from mixedsched.audit.facts import audit_facts
-from mixedsched.audit.play import Task, play_load, play_task, seeds_for
-from mixedsched.audit.result import Audit
-from mixedsched.audit.session import FOLLOWS_PRIORITIES, Job, Surroundings, run_audit
+from mixedsched.advice.audit.budget import least_budget_s
+from mixedsched.advice.audit.facts import audit_facts
+from mixedsched.advice.audit.play import Task, play_load, play_task, seeds_for
+from mixedsched.advice.audit.result import Audit
+from mixedsched.advice.audit.session import FOLLOWS_PRIORITIES, Job, Surroundings, run_audit
 from mixedsched.cli._console import err, out, shown
 from mixedsched.cli._interrupts import end_in_order
 from mixedsched.cli._networks import networks_named
@@ -27,8 +27,8 @@ from mixedsched.cli._progress import RunProgress
 from mixedsched.cli._runs import folder_of, own_versions, owned
 from mixedsched.cli._sites import open_site, site_digest
 from mixedsched.errors import MixedschedError, UsageError
-from mixedsched.experiment.machine import machine_facts
-from mixedsched.profile import Profile
+from mixedsched.lab.machine import machine_facts
+from mixedsched.model.profile import Profile
 from mixedsched.report.audit import render_audit, write_audit
 from mixedsched.sites import Site
 from mixedsched.units import format_duration, parse_duration_s

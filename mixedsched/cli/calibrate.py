@@ -11,14 +11,12 @@ from typing import Annotated
 
 import typer
 
-from mixedsched import catalog, places
-from mixedsched.browser_model_file import dump_browser_model
-from mixedsched.calibration.agreement import SCHEMES_LEAST
-from mixedsched.calibration.loads import SiteLoads
-from mixedsched.calibration.play import Memory, play_task
-from mixedsched.calibration.result import Calibration
-from mixedsched.calibration.session import Job
-from mixedsched.calibration.session import calibrate as carry_out_calibration
+from mixedsched.advice.calibration.agreement import SCHEMES_LEAST
+from mixedsched.advice.calibration.loads import SiteLoads
+from mixedsched.advice.calibration.play import Memory, play_task
+from mixedsched.advice.calibration.result import Calibration
+from mixedsched.advice.calibration.session import Job
+from mixedsched.advice.calibration.session import calibrate as carry_out_calibration
 from mixedsched.cli._calibration_loads import LeftOutError, gathered, read_loads, table_digest
 from mixedsched.cli._console import err, out, shown
 from mixedsched.cli._interrupts import end_in_order
@@ -28,9 +26,11 @@ from mixedsched.cli._pool import pool_of
 from mixedsched.cli._runs import owned
 from mixedsched.cli._sites import open_site, recipes
 from mixedsched.errors import ExitCode, InputError, MixedschedError, UsageError
-from mixedsched.experiment.model import Arm
+from mixedsched.lab.model import Arm
+from mixedsched.model.browser_model_file import dump_browser_model
+from mixedsched.model.scheme import split_specs
 from mixedsched.report.calibration import calibration_picture, render_calibration
-from mixedsched.scheme import split_specs
+from mixedsched.world import catalog, places
 
 DEFAULT_SCHEMES = "sequential,stock,eps,mixed,nip,ip,dfifo,firefox-tree,bucket-html,zeroweight"
 FACTS_NAME, PICTURE_NAME, MEMORY_NAME = "calibration.json", "calibration.svg", "simulated.jsonl"

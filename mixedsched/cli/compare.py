@@ -11,7 +11,6 @@ from typing import Annotated, Any
 
 import typer
 
-from mixedsched import catalog
 from mixedsched.cli._conclusion import comparison_facts, say_comparison
 from mixedsched.cli._console import err
 from mixedsched.cli._interrupts import end_in_order
@@ -20,19 +19,20 @@ from mixedsched.cli._options import FormFactorOption, LinkOption, OriginsOption,
 from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._runs import REPORT_NAME, conclude, default_folder, owned
 from mixedsched.cli._sites import open_site, site_digest
-from mixedsched.emulator.backends import BackendName
+from mixedsched.core.metrics import metric_named
+from mixedsched.core.schedulers import SCHEMES
 from mixedsched.errors import ExitCode, UsageError
-from mixedsched.experiment.lab import Scene
-from mixedsched.experiment.machine import machine_facts
-from mixedsched.experiment.model import Arm, Plan, Run, RunStatus
-from mixedsched.experiment.plan import make_plan
-from mixedsched.experiment.progress import missing_blocks
-from mixedsched.metrics import metric_named
-from mixedsched.profile import Profile
-from mixedsched.schedulers import SCHEMES
-from mixedsched.scheme import configure, split_specs
+from mixedsched.lab.lab import Scene
+from mixedsched.lab.machine import machine_facts
+from mixedsched.lab.model import Arm, Plan, Run, RunStatus
+from mixedsched.lab.plan import make_plan
+from mixedsched.lab.progress import missing_blocks
+from mixedsched.model.profile import Profile
+from mixedsched.model.scheme import configure, split_specs
 from mixedsched.sites import Origins, Site, expected_connections
 from mixedsched.units import format_duration
+from mixedsched.world import catalog
+from mixedsched.world.emulator.backends import BackendName
 
 DEFAULT_SCHEMES = "sequential,mixed"
 AA_SCHEME = "sequential"

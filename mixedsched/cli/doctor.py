@@ -8,8 +8,8 @@ from rich.markup import escape
 from mixedsched.cli._console import err, out
 from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._sites import open_site, recipes
-from mixedsched.doctor import Check, examine
 from mixedsched.errors import ExitCode
+from mixedsched.lab.doctor import Check, examine
 
 SITE = "davies-meenan"  # generated, so that the doctor needs no package of others
 

@@ -10,7 +10,7 @@ import typer
 
 from mixedsched.cli._console import err
 from mixedsched.errors import MixedschedError, UsageError
-from mixedsched.page import Page
+from mixedsched.model.page import Page
 from mixedsched.sites.generate import distributions, generate_page, page_text
 from mixedsched.units import format_bytes
 

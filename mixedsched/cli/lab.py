@@ -11,7 +11,6 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from mixedsched import catalog
 from mixedsched.cli import _lab_check
 from mixedsched.cli._console import err, out
 from mixedsched.cli._lab_outing import Outing
@@ -19,14 +18,15 @@ from mixedsched.cli._lab_run import carry_out, counters_text
 from mixedsched.cli._lab_server import parse_address
 from mixedsched.cli._options import LinkOption
 from mixedsched.cli._output import Json, say_json
-from mixedsched.emulator.backends import BackendName
-from mixedsched.emulator.child_talk import raise_told_error
-from mixedsched.emulator.keeper import forget_dead_lab, refuse_second_lab, standing_lab
-from mixedsched.emulator.kernel.namespaces import existing_namespaces, ownerships, sweep
-from mixedsched.emulator.kernel.privilege import require_privilege
-from mixedsched.emulator.kernel.shaping import shape
 from mixedsched.errors import MixedschedError, UsageError
-from mixedsched.profile_words import direction_text
+from mixedsched.model.profile_words import direction_text
+from mixedsched.world import catalog
+from mixedsched.world.emulator.backends import BackendName
+from mixedsched.world.emulator.child_talk import raise_told_error
+from mixedsched.world.emulator.keeper import forget_dead_lab, refuse_second_lab, standing_lab
+from mixedsched.world.emulator.kernel.namespaces import existing_namespaces, ownerships, sweep
+from mixedsched.world.emulator.kernel.privilege import require_privilege
+from mixedsched.world.emulator.kernel.shaping import shape
 
 _BackendOption = Annotated[
     BackendName,
@@ -189,7 +189,7 @@ def _status_facts() -> dict[str, Any]:
 
 def _start_keeper(settings: dict[str, Any]) -> dict[str, Any]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "mixedsched.emulator.keeper"],
+        [sys.executable, "-m", "mixedsched.world.emulator.keeper"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         start_new_session=True,

@@ -8,16 +8,16 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from mixedsched import catalog
 from mixedsched.cli._console import ListEntry, out, say_list
 from mixedsched.cli._output import Json
-from mixedsched.mapping import Override, PriorityMapping
-from mixedsched.priority import Priority
+from mixedsched.core.schedulers import SCHEMES
+from mixedsched.core.sim.example import LEGEND, example_order
+from mixedsched.model.mapping import Override, PriorityMapping
+from mixedsched.model.priority import Priority
+from mixedsched.model.request import ChromiumPriority, Kind
+from mixedsched.model.scheme import ConfiguredScheme, Parameter, configure
 from mixedsched.report.simulation import strip_text
-from mixedsched.request import ChromiumPriority, Kind
-from mixedsched.schedulers import SCHEMES
-from mixedsched.scheme import ConfiguredScheme, Parameter, configure
-from mixedsched.sim.example import LEGEND, example_order
+from mixedsched.world import catalog
 
 SHOWN_OVERRIDES = 5
 

@@ -11,11 +11,11 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from mixedsched.browser.netlog import NetLog, QuicSession, StreamArrival, StreamRequest, read_netlog
 from mixedsched.cli._console import out
 from mixedsched.cli._output import Json, printable, say_json
 from mixedsched.errors import InputError
 from mixedsched.units import format_bytes, format_ms
+from mixedsched.world.browser.netlog import NetLog, QuicSession, StreamArrival, StreamRequest, read_netlog
 
 _UNKNOWN = "–"
 _STANDARD_INPUT = Path("/dev/stdin")

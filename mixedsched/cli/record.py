@@ -14,17 +14,17 @@ from urllib.parse import urlsplit
 
 import typer
 
-from mixedsched.browser.observe import Observer
-from mixedsched.browser.pageload import FormFactor
-from mixedsched.browser.profiles import make_profile_dir, remove_profile_dir
 from mixedsched.cli._console import err
 from mixedsched.cli._output import Json, printable
 from mixedsched.cli._record_output import Licence, Name, Out, Replace, recording_folder, say_recording
 from mixedsched.cli._record_progress import RecordProgress
 from mixedsched.errors import ExitCode, UsageError
-from mixedsched.recording import Loads, Plan, name_of, observe_all, write_loads
 from mixedsched.sites._site import site_name_of
+from mixedsched.sites.live import Loads, Plan, name_of, observe_all, write_loads
 from mixedsched.sites.recorded import check_target
+from mixedsched.world.browser.observe import Observer
+from mixedsched.world.browser.pageload import FormFactor
+from mixedsched.world.browser.profiles import make_profile_dir, remove_profile_dir
 
 _STAND_IN = re.compile(r"(?P<what>[^=\s]+)=(?P<address>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+):(?P<port>[0-9]{1,5})")
 _PORT_MAX = 65_535

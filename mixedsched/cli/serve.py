@@ -14,20 +14,20 @@ import typer
 
 from mixedsched.cli._offer import Offer, prepare_offer
 from mixedsched.cli._output import Json, LineWriter, printable, say_json
+from mixedsched.core.h3.certificate import Certificate, make_certificate
+from mixedsched.core.h3.qlog import MAX_TRACE_BYTES
+from mixedsched.core.h3.session import Served
 from mixedsched.errors import UsageError
-from mixedsched.h3.certificate import Certificate, make_certificate
-from mixedsched.h3.qlog import MAX_TRACE_BYTES
-from mixedsched.h3.session import Served
-from mixedsched.server.admission import RetryPolicy
-from mixedsched.server.connected import Connected
-from mixedsched.server.explain import Stretch
-from mixedsched.server.handover import MAX_WORKERS
-from mixedsched.server.limits import Limits
-from mixedsched.server.qlog_files import prepare_folder
-from mixedsched.server.run import open_server
-from mixedsched.server.settings import Listening, ServerSettings, WatchSettings
-from mixedsched.udp import BUFFER_BYTES, host_and_port
 from mixedsched.units import format_bytes, parse_duration_s
+from mixedsched.world.server.admission import RetryPolicy
+from mixedsched.world.server.connected import Connected
+from mixedsched.world.server.explain import Stretch
+from mixedsched.world.server.handover import MAX_WORKERS
+from mixedsched.world.server.limits import Limits
+from mixedsched.world.server.qlog_files import prepare_folder
+from mixedsched.world.server.run import open_server
+from mixedsched.world.server.settings import Listening, ServerSettings, WatchSettings
+from mixedsched.world.system.udp import BUFFER_BYTES, host_and_port
 
 _NETWORK = "Network"
 _LIMITS = "Limits"

@@ -8,12 +8,13 @@ from typing import Annotated, Any, Self
 import typer
 from rich.markup import escape
 
-from mixedsched import __version__, places
+from mixedsched import __version__
 from mixedsched.cli._console import err, out, shown
 from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._work_progress import WorkProgress
 from mixedsched.errors import MissingPartError
-from mixedsched.setup import Part, checked_mirror, set_up
+from mixedsched.world import places
+from mixedsched.world.setup import Part, checked_mirror, set_up
 
 MIRROR_VARIABLE = "MIXEDSCHED_BROWSER_MIRROR"
 

@@ -12,8 +12,6 @@ import typer
 from rich.console import RenderableType
 from rich.markup import escape
 
-from mixedsched import catalog
-from mixedsched.browser_model import IDEAL
 from mixedsched.cli._console import err, out
 from mixedsched.cli._interrupts import end_in_order
 from mixedsched.cli._load_progress import LoadProgress
@@ -34,10 +32,12 @@ from mixedsched.cli._simulation_options import (
 )
 from mixedsched.cli._simulation_table import Summary, caption, page_tables, resource_tables
 from mixedsched.cli._workers import outcomes
+from mixedsched.core.sim.load import PageLoad
+from mixedsched.core.sim.record import Weighting
 from mixedsched.errors import ExitCode, MixedschedError, UsageError
-from mixedsched.experiment.machine import processors
-from mixedsched.sim.load import PageLoad
-from mixedsched.sim.record import Weighting
+from mixedsched.lab.machine import processors
+from mixedsched.model.browser_model import IDEAL
+from mixedsched.world import catalog
 
 RESULTS = "Results"
 PIPE = "Rung pipe: an ideal paced pipe (default)"

@@ -15,8 +15,8 @@ from mixedsched.cli._pages import read_pages
 from mixedsched.cli._record_output import Name, Out, Replace, recording_folder
 from mixedsched.cli._work_progress import WorkProgress
 from mixedsched.errors import ExitCode, UsageError
-from mixedsched.fidelity import Fidelity
-from mixedsched.page import Page
+from mixedsched.lab.fidelity import Fidelity
+from mixedsched.model.page import Page
 from mixedsched.sites import load_site
 from mixedsched.sites._site import site_name_of
 from mixedsched.sites.recorded import check_target

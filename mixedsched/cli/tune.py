@@ -8,18 +8,18 @@ from typing import Annotated
 
 import typer
 
-from mixedsched import catalog
-from mixedsched.browser_model import BrowserModel
+from mixedsched.advice.tuner.job import BROWSER, PIPE, RUNGS, STACK
+from mixedsched.advice.tuner.objective import Objective, parse_objective
+from mixedsched.advice.tuner.space import ALL_SCHEMES, read_schemes
 from mixedsched.cli._interrupts import end_in_order
 from mixedsched.cli._networks import networks_named
 from mixedsched.cli._options import BudgetOption, FormFactorOption, OriginsOption, ResultsOption, Screen
 from mixedsched.cli._output import Json
 from mixedsched.errors import ExitCode, UsageError
-from mixedsched.profile import Profile
-from mixedsched.tuner.job import BROWSER, PIPE, RUNGS, STACK
-from mixedsched.tuner.objective import Objective, parse_objective
-from mixedsched.tuner.space import ALL_SCHEMES, read_schemes
+from mixedsched.model.browser_model import BrowserModel
+from mixedsched.model.profile import Profile
 from mixedsched.units import parse_duration_s
+from mixedsched.world import catalog
 
 
 def register(app: typer.Typer) -> None:

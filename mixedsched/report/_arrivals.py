@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from markupsafe import Markup
 
-from mixedsched.experiment.model import Arrival
-from mixedsched.experiment.page_view import Response
+from mixedsched.lab.model import Arrival
+from mixedsched.lab.page_view import Response
 from mixedsched.report._svg import Scale, drawing, element, line, rectangle, shortened, text, tooltip
 from mixedsched.report._waterfall import LABELS, WIDTH, hint_of, kind_label, moment_lines, time_axis
 from mixedsched.units import format_bytes, format_ms

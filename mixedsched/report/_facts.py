@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from mixedsched.profile import Direction
-from mixedsched.profile_words import direction_text
+from mixedsched.model.profile import Direction
+from mixedsched.model.profile_words import direction_text
 from mixedsched.units import format_bytes, format_duration, format_ms, format_rate
 
 _TELLERS: tuple[tuple[str, Callable[[float], str]], ...] = (

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from markupsafe import Markup
 
-from mixedsched.experiment.model import Run
+from mixedsched.lab.model import Run
 from mixedsched.report._svg import element, round_step
 from mixedsched.units import format_ms
 

@@ -6,9 +6,9 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mixedsched.experiment.comparison import Comparison
-from mixedsched.experiment.held_up import held_up_of
-from mixedsched.experiment.model import Run, RunStatus
+from mixedsched.lab.comparison import Comparison
+from mixedsched.lab.held_up import held_up_of
+from mixedsched.lab.model import Run, RunStatus
 from mixedsched.units import format_duration, format_ms
 
 

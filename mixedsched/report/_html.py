@@ -11,9 +11,9 @@ from typing import Any
 
 from markupsafe import Markup
 
-from mixedsched.experiment.comparison import ArmSummary, BlockChoice, Comparison, Effect
-from mixedsched.experiment.model import Run
-from mixedsched.metrics import Metric, metric_named
+from mixedsched.core.metrics import Metric, metric_named
+from mixedsched.lab.comparison import ArmSummary, BlockChoice, Comparison, Effect
+from mixedsched.lab.model import Run
 from mixedsched.report import _plots, _words
 from mixedsched.report._facts import fact_rows, network_rows
 from mixedsched.report._filmstrip import AFTER_LOAD_MS, Filmstrip, filmstrip, frame_store

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from mixedsched.experiment.comparison import Comparison
-from mixedsched.experiment.model import Run, RunStatus
+from mixedsched.lab.comparison import Comparison
+from mixedsched.lab.model import Run, RunStatus
 from mixedsched.report._svg import shortened
 
 _CHARACTERS_MOST = 160

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mixedsched.experiment.comparison import Comparison
-from mixedsched.experiment.misses import Misses, misses_of
-from mixedsched.experiment.model import Run
+from mixedsched.lab.comparison import Comparison
+from mixedsched.lab.misses import Misses, misses_of
+from mixedsched.lab.model import Run
 from mixedsched.report._svg import shortened
 
 _MOST_NAMED = 5

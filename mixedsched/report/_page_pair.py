@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from mixedsched.experiment.model import Run
-from mixedsched.experiment.page_view import Response, losses_of, responses_of
+from mixedsched.lab.model import Run
+from mixedsched.lab.page_view import Response, losses_of, responses_of
 from mixedsched.report._arrivals import arrivals_chart, mean_in_progress
 from mixedsched.report._lcp import lcp_element
 from mixedsched.report._waterfall import last_end_ms, waterfall

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from mixedsched import stats
-from mixedsched.experiment.comparison import ArmSummary, Effect
-from mixedsched.metrics import Metric
+from mixedsched.core import stats
+from mixedsched.core.metrics import Metric
+from mixedsched.lab.comparison import ArmSummary, Effect
 from mixedsched.report._svg import (
     Scale,
     drawing,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
-from mixedsched.experiment.page_view import Response
+from mixedsched.lab.page_view import Response
 from mixedsched.report._svg import Scale, drawing, line, rectangle, shortened, text
 from mixedsched.units import format_bytes, format_ms
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mixedsched import stats
-from mixedsched.experiment.comparison import Comparison, Effect, Family, Verdict
-from mixedsched.experiment.model import Plan
+from mixedsched.core import stats
+from mixedsched.lab.comparison import Comparison, Effect, Family, Verdict
+from mixedsched.lab.model import Plan
 from mixedsched.report._facts import has_random_losses
 
 SYMBOLS = {Verdict.BETTER: "▼", Verdict.WORSE: "▲", Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "?"}

@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from mixedsched.experiment.comparison import Comparison, Effect, Family, Verdict
+from mixedsched.lab.comparison import Comparison, Effect, Family, Verdict
 from mixedsched.report import _words
 from mixedsched.report._plots import told_change
 

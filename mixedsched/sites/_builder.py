@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mixedsched.errors import PageError, SiteError
-from mixedsched.page import PAGE_FORMAT, Page
+from mixedsched.model.page import PAGE_FORMAT, Page
 from mixedsched.sites._aside import make_folder
 from mixedsched.sites._discover import Discovery, Hints, Sent, discover, serving_entry
 from mixedsched.sites._html import has_icon

@@ -8,8 +8,8 @@ from enum import StrEnum
 from typing import Any
 from urllib.parse import unquote
 
-from mixedsched.codings import UndecodableError, decode
 from mixedsched.errors import SiteError
+from mixedsched.model.codings import UndecodableError, decode
 from mixedsched.sites._css import rewrite_css
 from mixedsched.sites._html import rewrite_html
 from mixedsched.sites._paths import External, Local, resolve

@@ -3,7 +3,7 @@
 Hosts that share an address and a certificate share a connection, but for two parts of the session key: whether requests carry
 credentials (privacy mode), and whether they come from a frame of another site (network anonymization key). Third-party cookies
 are taken to be allowed, as the lab allows them; blocking them splits third parties off as well.
-Source: net/quic/quic_session_key.h; each rule was tried with Chromium 156, tests/browser/test_site_connections.py.
+Source: net/quic/quic_session_key.h; each rule was tried with Chromium 156, tests/world/browser/test_site_connections.py.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mixedsched.errors import SiteError
-from mixedsched.request import Kind
+from mixedsched.model.request import Kind
 from mixedsched.sites._css import rewrite_css
 from mixedsched.sites._html import rewrite_html
 from mixedsched.sites._paths import Local, resolve

@@ -10,7 +10,7 @@ from typing import Any
 import tinycss2
 
 from mixedsched.errors import SiteError
-from mixedsched.request import ChromiumPriority, Flag, Kind
+from mixedsched.model.request import ChromiumPriority, Flag, Kind
 from mixedsched.sites._references import DROP, Credentials, Reference, Role, Visitor, normalised
 
 # What Chromium can decode; the first such source of a face is the one it fetches.

@@ -18,7 +18,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from mixedsched.errors import MissingPartError, SiteError
-from mixedsched.programs import find_program
+from mixedsched.world.system.programs import find_program
 
 LOCK_NAME = "debian-lock.json"
 _FOLDER_NAME = "debian_packages"

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 from mixedsched.errors import MissingPartError, SiteError
-from mixedsched.programs import find_program, with_path
 from mixedsched.sites._debian import DebianFile
+from mixedsched.world.system.programs import find_program, with_path
 
 
 def unpack(files: Sequence[DebianFile], tree: Path, wanted: Sequence[str] = ()) -> None:

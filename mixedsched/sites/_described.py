@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mixedsched.page import Page, Resource
+from mixedsched.model.page import Page, Resource
 from mixedsched.sites._site import Site
 
 

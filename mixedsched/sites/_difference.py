@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mixedsched.page import Resource
+from mixedsched.model.page import Resource
 from mixedsched.sites._described import Described
 
 _Place = tuple[str, str]  # host, path without query

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mixedsched.errors import SiteError
-from mixedsched.request import ChromiumPriority, Flag, Kind
+from mixedsched.model.request import ChromiumPriority, Flag, Kind
 from mixedsched.sites._css import rewrite_css
 from mixedsched.sites._html import rewrite_html
 from mixedsched.sites._paths import External, Local, confined, is_confined, matches_any, resolve

@@ -9,7 +9,7 @@ from dataclasses import replace
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from mixedsched.errors import SiteError
-from mixedsched.request import ChromiumPriority, Flag, Kind
+from mixedsched.model.request import ChromiumPriority, Flag, Kind
 from mixedsched.sites._css import rewrite_css
 from mixedsched.sites._dom import elements, first_source, in_head, is_small, searchable, without_noscript
 from mixedsched.sites._references import DROP, Credentials, Reference, Role, Visitor, normalised

@@ -17,8 +17,8 @@ from typing import TypeVar
 
 from selectolax.lexbor import LexborHTMLParser
 
-from mixedsched.codings import encode
-from mixedsched.page import PAGE_FORMAT, Page, Resource
+from mixedsched.model.codings import encode
+from mixedsched.model.page import PAGE_FORMAT, Page, Resource
 from mixedsched.sites._aside import make_folder
 from mixedsched.sites._css import rewrite_css
 from mixedsched.sites._html import rewrite_html

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from mixedsched.errors import MissingPartError
-from mixedsched.npm import install_packages, packages_are_current
 from mixedsched.sites._debian import fetch_debian
 from mixedsched.sites._recipe import DebianContents, NpmContents, Recipe
+from mixedsched.world.npm import install_packages, packages_are_current
 
 
 def fetch_contents(recipe: Recipe, sites_dir: Path, progress: Callable[[str], None] = lambda _line: None) -> Path:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mixedsched.errors import SiteError
-from mixedsched.page import PAGE_FORMAT
+from mixedsched.model.page import PAGE_FORMAT
 from mixedsched.sites._aside import make_folder
 from mixedsched.sites._discover import Hints, Sent, discover, serving_entry
 from mixedsched.sites._paths import Local, confined, is_confined, shown, url_of_file

@@ -9,8 +9,8 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from mixedsched.errors import PageError, SiteError
-from mixedsched.page import Page
-from mixedsched.request import Kind
+from mixedsched.model.page import Page
+from mixedsched.model.request import Kind
 from mixedsched.sites.generate import KindTotal, Totals, distributions, generate_page
 
 Known = Literal["resources", "body_bytes"]

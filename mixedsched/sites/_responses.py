@@ -17,7 +17,7 @@ import http_sf
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from mixedsched.errors import SiteError, nearest_hint
-from mixedsched.priority import parse_parameters
+from mixedsched.model.priority import parse_parameters
 from mixedsched.sites._paths import confined, shown
 
 SETTINGS_NAME = "mixedsched.toml"

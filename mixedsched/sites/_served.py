@@ -7,7 +7,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from mixedsched.codings import Coding
+from mixedsched.model.codings import Coding
 from mixedsched.sites._responses import Headers, HeaderValue, PriorityField, ResponseSettings, Status, check_answer
 
 NOT_MODIFIED = 304

@@ -10,9 +10,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from mixedsched.codings import Coding
 from mixedsched.errors import PageError, SiteError
-from mixedsched.page import Page
+from mixedsched.model.codings import Coding
+from mixedsched.model.page import Page
 from mixedsched.sites._paths import confined, default_file
 from mixedsched.sites._responses import ResponseSettings, read_rules, settings_of
 from mixedsched.sites._served import Manifest, Origins, Served

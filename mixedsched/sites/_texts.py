@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mixedsched.codings import UndecodableError, decode
 from mixedsched.errors import SiteError
+from mixedsched.model.codings import UndecodableError, decode
 from mixedsched.sites._references import decoded
 from mixedsched.sites._site import Site
 

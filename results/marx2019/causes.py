@@ -16,11 +16,11 @@ from playing import Numbers, Scores, main_with_folder, page_bytes, play
 from scipy.stats import spearmanr
 from study import BASELINE, BUFFERS_BYTES, SCHEMES
 
-from mixedsched.metrics.byte_index import byte_index_ms
-from mixedsched.page import Page, Resource
-from mixedsched.request import Flag, Kind
-from mixedsched.sim.load import PageLoad
-from mixedsched.sim.record import above_fold_ids, weight_of
+from mixedsched.core.metrics.byte_index import byte_index_ms
+from mixedsched.core.sim.load import PageLoad
+from mixedsched.core.sim.record import above_fold_ids, weight_of
+from mixedsched.model.page import Page, Resource
+from mixedsched.model.request import Flag, Kind
 
 BEST = "bucket-html"
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from mixedsched import catalog
-from mixedsched.audit.play import Task, play_task
+from mixedsched.advice.audit.play import Task, play_task
 from mixedsched.cli import app
 from mixedsched.cli._pool import pool_of
 from mixedsched.errors import MixedschedError
-from tests.audit.shop import PAGE
+from mixedsched.world import catalog
+from tests.advice.audit.shop import PAGE
 
 
 def refusal(*arguments: str) -> MixedschedError:

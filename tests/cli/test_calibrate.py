@@ -10,17 +10,17 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from mixedsched import catalog
-from mixedsched.browser_model_file import parse_browser_model
 from mixedsched.cli import calibrate
 from mixedsched.cli._calibration_loads import table_digest
 from mixedsched.cli._runs import database_url
 from mixedsched.cli._sites import open_site, site_digest
 from mixedsched.errors import MixedschedError
-from mixedsched.experiment.engine import run_record
-from mixedsched.experiment.model import Arm, Plan, Run, RunStatus
-from mixedsched.experiment.plan import make_plan
-from mixedsched.store import Store
+from mixedsched.lab.engine import run_record
+from mixedsched.lab.model import Arm, Plan, Run, RunStatus
+from mixedsched.lab.plan import make_plan
+from mixedsched.model.browser_model_file import parse_browser_model
+from mixedsched.world import catalog
+from mixedsched.world.store import Store
 
 SCHEMES = ("sequential", "stock", "eps")
 LINK = catalog.load_profile("slow-4g")

@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 
 from mixedsched.cli._lab_server import _has_udp_port, ends_with_us, listed_words, parse_address
-from mixedsched.emulator.keeper import standing_lab
-from mixedsched.emulator.kernel.privilege import Privilege
-from mixedsched.emulator.kernel.registry import read_ownerships
 from mixedsched.errors import UsageError
-from tests.emulator.privileged import (
+from mixedsched.world.emulator.keeper import standing_lab
+from mixedsched.world.emulator.kernel.privilege import Privilege
+from mixedsched.world.emulator.kernel.registry import read_ownerships
+from tests.world.emulator.privileged import (
     eventually,
     has_left_nothing,
     needs_namespaces,

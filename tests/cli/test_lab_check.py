@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from mixedsched.emulator.probe.folder import ARRIVALS_FILE, probe_folder
+from mixedsched.world.emulator.probe.folder import ARRIVALS_FILE, probe_folder
 from tests.cli.test_commands import mixedsched
-from tests.emulator.privileged import eventually
+from tests.world.emulator.privileged import eventually
 
 
 def test_a_check_tells_machines_what_was_sent_measured_and_judged() -> None:

@@ -15,7 +15,7 @@ import pytest
 from mixedsched.cli._lab_run import counters_text
 from mixedsched.cli._lab_server import ends_with_us
 from tests.cli.test_lab import ECHO, MIXEDSCHED, free_udp_port, lab
-from tests.emulator.privileged import eventually, needs_namespaces, needs_user_namespaces, without_privilege
+from tests.world.emulator.privileged import eventually, needs_namespaces, needs_user_namespaces, without_privilege
 
 # Kills a process that `lab run`, which started this one, has started too: the one with a word in its command line.
 KILLER = """
@@ -49,7 +49,7 @@ def site(tmp_path: Path) -> str:
     ],
 )
 def test_a_link_that_stops_fails_the_run(backend: str, prefix: Sequence[str], site: str) -> None:
-    link = f"mixedsched.emulator.{backend}"
+    link = f"mixedsched.world.emulator.{backend}"
     done = after_killing(link, "--backend", backend, "--site", site, prefix=prefix)
     assert done.returncode == 1
     assert "the link has stopped before its time" in done.stderr

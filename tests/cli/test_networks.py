@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from mixedsched import catalog
-from mixedsched.link import loss_pattern
+from mixedsched.core.link import loss_pattern
+from mixedsched.world import catalog
 from tests.cli.test_commands import mixedsched
 
 LOSSY = """

@@ -23,11 +23,11 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
-from mixedsched.browser import Observation, ObservationJob, Observer
 from mixedsched.cli import app
 from mixedsched.errors import ExitCode, SiteError, UsageError
 from mixedsched.sites import load_site
-from tests.server.client import serving
+from mixedsched.world.browser import Observation, ObservationJob, Observer
+from tests.world.server.client import serving
 
 
 def command(*arguments: str | Path) -> list[str]:

@@ -20,7 +20,7 @@ from rich.console import Console
 
 from mixedsched.cli import _load_progress
 from mixedsched.cli._load_progress import LoadProgress
-from mixedsched.schedulers import SCHEMES
+from mixedsched.core.schedulers import SCHEMES
 
 HOME = Path(__file__).resolve().parents[2]
 SIMULATE = (sys.executable, "-m", "mixedsched", "simulate")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from mixedsched.page import PAGE_FORMAT
-from tests.h3.traces import read_file, scheduled_bytes
+from mixedsched.model.page import PAGE_FORMAT
+from tests.core.h3.traces import read_file, scheduled_bytes
 
 STACK = ("--link", "cable", "--json")
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.server.client import serving
 from tests.sites.folders import page, site_of
+from tests.world.server.client import serving
 
 THREE = ["three-hosts.test", "three-hosts-static.test", "three-hosts-fonts.test"]
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from mixedsched import catalog
 from mixedsched.cli import _tune_finder
 from mixedsched.cli._load_progress import LoadProgress
 from mixedsched.cli._tune_finder import FinderOptions, find_schemes, named_pages
 from mixedsched.errors import ExitCode, MixedschedError, UsageError
-from mixedsched.store import Store
+from mixedsched.world import catalog
+from mixedsched.world.store import Store
 from tests.report.made_up_tuning import PAGE
 
 LCP = {"lcp_ms": 1.0}
@@ -124,7 +124,7 @@ def test_a_page_on_a_network_has_the_same_name_in_every_process(sites: list[str]
     """Else nothing that is stored would be found again."""
     program = (
         "import sys; from mixedsched import catalog; from mixedsched.cli._finder_loads import scene_code; "
-        "from mixedsched.cli._pages import read_pages; from mixedsched.tuner.scene import Scene; "
+        "from mixedsched.cli._pages import read_pages; from mixedsched.advice.tuner.scene import Scene; "
         "print(scene_code(Scene(read_pages(sys.argv[1:])[0], catalog.load_profile('cable'))))"
     )
     codes = [

@@ -6,22 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from mixedsched import catalog
-from mixedsched.audit.change import Action, Change
-from mixedsched.experiment.analysis import analyse
-from mixedsched.experiment.comparison import Family
-from mixedsched.experiment.model import Run
-from mixedsched.mapping import Override
-from mixedsched.page import Page
-from mixedsched.priority import Priority
-from mixedsched.request import ChromiumPriority, Kind
-from mixedsched.schedulers import SCHEMES
-from mixedsched.scheme import configure
-from mixedsched.sim.load import PageLoad
-from mixedsched.sim.pipe import play_pipe
-from mixedsched.sim.playback import Discoveries
-from mixedsched.tuner.candidate import Candidate
-from mixedsched.tuner.result import (
+from mixedsched.advice.audit.change import Action, Change
+from mixedsched.advice.tuner.candidate import Candidate
+from mixedsched.advice.tuner.result import (
     Contender,
     Deviation,
     Dropped,
@@ -33,7 +20,20 @@ from mixedsched.tuner.result import (
     Scored,
     Tuning,
 )
-from mixedsched.tuner.ship.lines import HeaderRule, HtmlLine
+from mixedsched.advice.tuner.ship.lines import HeaderRule, HtmlLine
+from mixedsched.core.schedulers import SCHEMES
+from mixedsched.core.sim.load import PageLoad
+from mixedsched.core.sim.pipe import play_pipe
+from mixedsched.core.sim.playback import Discoveries
+from mixedsched.lab.analysis import analyse
+from mixedsched.lab.comparison import Family
+from mixedsched.lab.model import Run
+from mixedsched.model.mapping import Override
+from mixedsched.model.page import Page
+from mixedsched.model.priority import Priority
+from mixedsched.model.request import ChromiumPriority, Kind
+from mixedsched.model.scheme import configure
+from mixedsched.world import catalog
 from tests.report.made_up_runs import LINK, MadeUp, made_up_plan
 
 HERO_PATH = "/img/hero.jpg"

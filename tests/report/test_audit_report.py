@@ -10,17 +10,17 @@ from html.parser import HTMLParser
 import pytest
 from rich.console import Console
 
-from mixedsched.audit.change import Action, Change
-from mixedsched.audit.facts import audit_facts
-from mixedsched.audit.html_change import Document
-from mixedsched.audit.result import Audit, Contender
-from mixedsched.audit.screening import Screening, Tried
-from mixedsched.audit.verdict import Outcome
+from mixedsched.advice.audit.change import Action, Change
+from mixedsched.advice.audit.facts import audit_facts
+from mixedsched.advice.audit.html_change import Document
+from mixedsched.advice.audit.result import Audit, Contender
+from mixedsched.advice.audit.screening import Screening, Tried
+from mixedsched.advice.audit.verdict import Outcome
 from mixedsched.report.audit import render_audit
 from mixedsched.report.audit._document import render_html
 from mixedsched.report.audit._words import headline
-from tests.audit.made_up import made_up_audit
-from tests.audit.shop import DOCUMENT, HERO, PAGE
+from tests.advice.audit.made_up import made_up_audit
+from tests.advice.audit.shop import DOCUMENT, HERO, PAGE
 
 
 def terminal(audit: Audit, width: int = 110) -> str:

@@ -8,11 +8,11 @@ from html.parser import HTMLParser
 
 from rich.console import Console
 
+from mixedsched.advice.tuner.finder import Finding, find
+from mixedsched.advice.tuner.result import Estimates
 from mixedsched.report.finder import render_finding
 from mixedsched.report.finder._document import render_html
 from mixedsched.report.finder._words import headlines
-from mixedsched.tuner.finder import Finding, find
-from mixedsched.tuner.result import Estimates
 
 
 def made_up(**lcp_ms: dict[str, float | None]) -> Finding:

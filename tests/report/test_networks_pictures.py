@@ -14,11 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixedsched import catalog
+from mixedsched.core.link import Fate, Link, PacketRecord, direction_rng, loss_pattern
 from mixedsched.errors import UsageError
-from mixedsched.link import Fate, Link, PacketRecord, direction_rng, loss_pattern
-from mixedsched.profile import CoDel, Direction, GilbertElliott, Profile, RandomLoss, Trace
-from mixedsched.profile_words import direction_text
+from mixedsched.model.profile import CoDel, Direction, GilbertElliott, Profile, RandomLoss, Trace
+from mixedsched.model.profile_words import direction_text
 from mixedsched.report.networks import loss_text, queue_text, rate_text, render_networks, write_networks_plot
 from mixedsched.report.networks._picture import COLUMN_WIDTH, picture_of
 from mixedsched.report.networks._views import (
@@ -31,6 +30,7 @@ from mixedsched.report.networks._views import (
     rate_view,
     transmit_ms,
 )
+from mixedsched.world import catalog
 
 BURSTS = Direction(2_000_000, 50_000, 26_215, GilbertElliott(0.01, 0.2), burst_bytes=1514)
 SHAKEN = Direction(10_000_000, 20_000, 50_000, RandomLoss(0.02), jitter_us=5_000)

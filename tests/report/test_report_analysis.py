@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_up_runs import BASE_METRICS, MadeUp, made_up_plan
 
-from mixedsched import stats
+from mixedsched.core import stats
 from mixedsched.errors import UsageError
-from mixedsched.experiment.analysis import Comparison, Effect, Family, Verdict, analyse
-from mixedsched.experiment.model import Arm, Plan, Run, RunStatus
+from mixedsched.lab.analysis import Comparison, Effect, Family, Verdict, analyse
+from mixedsched.lab.model import Arm, Plan, Run, RunStatus
 from mixedsched.report._plots import told_change
 from mixedsched.report._words import headline
+from tests.report.made_up_runs import BASE_METRICS, MadeUp, made_up_plan
 
 
 def measured(

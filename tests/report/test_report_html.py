@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_up_runs import GREY_JPEG, MadeUp, made_up_plan
 
-from mixedsched.experiment.analysis import analyse
-from mixedsched.experiment.model import Plan, Run, RunStatus
+from mixedsched.lab.analysis import analyse
+from mixedsched.lab.model import Plan, Run, RunStatus
 from mixedsched.report import render_report, write_report
+from tests.report.made_up_runs import GREY_JPEG, MadeUp, made_up_plan
 
 FACTS: dict[str, Any] = {
     "command": "mixedsched compare shop --schemes round-robin,mixed --link sander-loss2 --blocks 12 --seed 7",

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from made_up_runs import MadeUp, made_up_plan
-
 from mixedsched.cli._conclusion import comparison_facts
-from mixedsched.experiment.analysis import analyse
-from mixedsched.experiment.model import Run
+from mixedsched.lab.analysis import analyse
+from mixedsched.lab.model import Run
 from mixedsched.report import miss_lines, render_report
+from tests.report.made_up_runs import MadeUp, made_up_plan
 
 PLAN = made_up_plan(2)
 MISSED = "/<gone>.js?v=1"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import io
 from dataclasses import replace
 
-from made_up_runs import MadeUp, made_up_plan
 from rich.console import Console
 
-from mixedsched.experiment.analysis import Comparison, analyse
-from mixedsched.experiment.model import RunStatus
+from mixedsched.lab.analysis import Comparison, analyse
+from mixedsched.lab.model import RunStatus
 from mixedsched.report import render_table
+from tests.report.made_up_runs import MadeUp, made_up_plan
 
 
 def printed(comparison: Comparison, *, terminal: bool = False, width: int = 90) -> str:

@@ -18,8 +18,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mixedsched.core.sim.load import Delivery, PageLoad, ResourceTimes
 from mixedsched.errors import UsageError
-from mixedsched.page import Page
+from mixedsched.model.page import Page
 from mixedsched.report._svg import Scale
 from mixedsched.report.simulation import render_plot, strip_text, write_plot
 from mixedsched.report.simulation._jitter import SLOTS, busy_from, jitter_view, slot_length_ms, slots_of
@@ -32,7 +33,6 @@ from mixedsched.report.simulation._sections import sections_of
 from mixedsched.report.simulation._strip import schedule_strip, sent_by_resource
 from mixedsched.report.simulation._tables import means_by_arm
 from mixedsched.report.simulation._thin import joined, thinned
-from mixedsched.sim.load import Delivery, PageLoad, ResourceTimes
 
 SVG = "{http://www.w3.org/2000/svg}"
 PACKET_BYTES, PACE_MS = 1400, 10.0

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from mixedsched.page import Page
+from mixedsched.model.page import Page
 from mixedsched.report.sites import Structure, render_site, structure_table
 from mixedsched.report.sites._structure import DRAWN_LEVELS, Folded, Node
 from mixedsched.report.sites._terminal import size_bar

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from mixedsched import catalog
-from mixedsched.browser import FrameArrival, LighthouseRunner, NetLog, PageLoadJob, read_netlog
-from mixedsched.emulator.backends import RELAY, open_backend
-from tests.server.client import serving
+from mixedsched.world import catalog
+from mixedsched.world.browser import FrameArrival, LighthouseRunner, NetLog, PageLoadJob, read_netlog
+from mixedsched.world.emulator.backends import RELAY, open_backend
+from tests.world.server.client import serving
 
 pytestmark = pytest.mark.browser
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from mixedsched.request import Kind
+from mixedsched.model.request import Kind
 from mixedsched.sites.synth.assets import asset, format_name, smallest_bytes
 
 RASTER = ("image/jpeg", "image/png", "image/gif", "image/webp", "image/avif", "image/bmp", "image/x-icon")

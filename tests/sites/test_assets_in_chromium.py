@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from mixedsched.browser.find import find_chromium
-from mixedsched.request import Kind
+from mixedsched.model.request import Kind
 from mixedsched.sites.synth.assets import asset, smallest_bytes
+from mixedsched.world.browser.find import find_chromium
 
 BEYOND_BYTES = (0, 1, 3, 9, 37, 700, 3300, 25_001)  # the least size of a format; the odd ones are hard to pad
 WHICH = [

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from mixedsched.browser import LighthouseRunner, NetLog, PageLoadFailed, PageLoadJob, read_netlog
 from mixedsched.sites import expected_connections
-from tests.server.client import serving
+from mixedsched.world.browser import LighthouseRunner, NetLog, PageLoadFailed, PageLoadJob, read_netlog
 from tests.sites.connection_cases import CASES, case_site
+from tests.world.server.client import serving
 
 pytestmark = pytest.mark.browser
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mixedsched.errors import MissingPartError, SiteError
-from mixedsched.request import Kind
+from mixedsched.model.request import Kind
 from mixedsched.sites import Recipe, Site, build, list_recipes
 from mixedsched.sites._debian import debian_folder
 from tests.sites.debs import make_deb, needs_dpkg, write_lock

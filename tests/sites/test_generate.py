@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.errors import UsageError
-from mixedsched.page import Page
-from mixedsched.request import ChromiumPriority, Flag, Kind
+from mixedsched.model.page import Page
+from mixedsched.model.request import ChromiumPriority, Flag, Kind
 from mixedsched.sites.generate import KindTotal, Totals, distributions, generate_page, page_text
 from mixedsched.sites.generate._draw import apportioned, by_shares
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mixedsched.errors import SiteError
-from mixedsched.request import Kind
+from mixedsched.model.request import Kind
 from mixedsched.sites import Recipe, Site, build, expected_connections, list_recipes
 from mixedsched.sites._recipe_pages import StatisticsContents
 from tests.sites.folders import RECIPES, recipe_text, write_files

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mixedsched.errors import ExitCode, SiteError
-from mixedsched.request import Flag
+from mixedsched.model.request import Flag
 from mixedsched.sites import Site, load_site
 from tests.sites.folders import write_files
 

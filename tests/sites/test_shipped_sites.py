@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from mixedsched.errors import MissingPartError, SiteError
-from mixedsched.request import ChromiumPriority, Flag, Kind
+from mixedsched.model.request import ChromiumPriority, Flag, Kind
 from mixedsched.sites import Recipe, Site, build, expected_connections, fetch_contents, list_recipes, merged
 from mixedsched.sites._debian import debian_files
 from mixedsched.sites._padding import pad_jpeg, pad_png, pad_text

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mixedsched.errors import MissingPartError, SiteError
-from mixedsched.request import Flag
+from mixedsched.model.request import Flag
 from mixedsched.sites import Recipe, Site, build, fetch_packages, list_recipes
 from tests.sites.folders import recipe_text, write_files
 

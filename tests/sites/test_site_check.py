@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mixedsched.codings import encode
+from mixedsched.model.codings import encode
 from mixedsched.sites import Finding, Level, Site, built_problems, check_site, load_site
 from mixedsched.sites._sniff import contradiction
 from tests.sites.folders import built, manifest, page, resource, site_of, write_files

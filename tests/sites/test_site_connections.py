@@ -1,4 +1,4 @@
-"""How many connections a page takes; tests/browser/test_site_connections.py asks Chromium the same."""
+"""How many connections a page takes; tests/world/browser/test_site_connections.py asks Chromium the same."""
 
 from __future__ import annotations
 

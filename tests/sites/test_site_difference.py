@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
-from mixedsched.page import Page
+from mixedsched.model.page import Page
 from mixedsched.sites import Described, Difference, difference
 from tests.sites.folders import manifest, resource
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.errors import SiteError
-from mixedsched.request import Flag, Kind
+from mixedsched.model.request import Flag, Kind
 from mixedsched.sites._css import rewrite_css
 from mixedsched.sites._html import rewrite_html
 from mixedsched.sites._paths import External, Local, resolve

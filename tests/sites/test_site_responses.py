@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from mixedsched.cli._sites import site_digest, site_entries
+from mixedsched.core.h3.response import RequestHead
 from mixedsched.errors import ExitCode, SiteError
-from mixedsched.h3.response import RequestHead
-from mixedsched.server.files import SiteFiles
 from mixedsched.sites import Recipe, ResponseSettings, Site, build, load_site
+from mixedsched.world.server.files import SiteFiles
 from tests.sites.folders import built, manifest, resource, write_files
 
 FILES = {"index.html": "<img src=img/a.jpg><img src=img/b.jpg?2>", "img/a.jpg": "a", "img/b.jpg": "b", "c.css": "c"}

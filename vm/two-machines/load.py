@@ -11,8 +11,8 @@ import sys
 from dataclasses import asdict
 from typing import Any
 
-from mixedsched.browser import LighthouseRunner, PageLoadFailed, PageLoadJob
 from mixedsched.errors import ExitCode, MixedschedError
+from mixedsched.world.browser import LighthouseRunner, PageLoadFailed, PageLoadJob
 
 
 async def load(server: str, spki_sha256: str, url: str, hosts: str, loads: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mixedsched.audit.result import Audit
+from mixedsched.advice.audit.result import Audit
 from mixedsched.report.audit._terminal import render_audit
 
 __all__ = ["render_audit", "write_audit"]

@@ -8,14 +8,14 @@ from typing import Any
 
 from markupsafe import Markup
 
-from mixedsched.audit.change import Change
-from mixedsched.audit.html_change import TagEdit, edits_of
-from mixedsched.audit.look import Look, look_at
-from mixedsched.audit.page_change import PageModel
-from mixedsched.audit.result import TODAY, Audit, NetworkResult
-from mixedsched.audit.verdict import PRIMARY, Outcome
-from mixedsched.experiment.model import Run
-from mixedsched.metrics import METRICS
+from mixedsched.advice.audit.change import Change
+from mixedsched.advice.audit.html_change import TagEdit, edits_of
+from mixedsched.advice.audit.look import Look, look_at
+from mixedsched.advice.audit.page_change import PageModel
+from mixedsched.advice.audit.result import TODAY, Audit, NetworkResult
+from mixedsched.advice.audit.verdict import PRIMARY, Outcome
+from mixedsched.core.metrics import METRICS
+from mixedsched.lab.model import Run
 from mixedsched.report._facts import fact_rows, network_rows
 from mixedsched.report._filmstrip import Filmstrip, filmstrip, frame_store
 from mixedsched.report._templates import template

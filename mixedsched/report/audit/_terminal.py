@@ -8,10 +8,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from mixedsched.audit.change import Change
-from mixedsched.audit.html_change import edits_of
-from mixedsched.audit.result import Audit, NetworkResult
-from mixedsched.audit.verdict import Outcome
+from mixedsched.advice.audit.change import Change
+from mixedsched.advice.audit.html_change import edits_of
+from mixedsched.advice.audit.result import Audit, NetworkResult
+from mixedsched.advice.audit.verdict import Outcome
 from mixedsched.report._words import SYMBOLS
 from mixedsched.report.audit import _words
 from mixedsched.units import format_ms

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
-from mixedsched.audit.change import Key
-from mixedsched.audit.findings import late_arrivals
-from mixedsched.audit.look import Look, Seen
-from mixedsched.experiment.model import Arrival
+from mixedsched.advice.audit.change import Key
+from mixedsched.advice.audit.findings import late_arrivals
+from mixedsched.advice.audit.look import Look, Seen
+from mixedsched.lab.model import Arrival
 from mixedsched.report._svg import Scale, drawing, line, rectangle, shortened, text
 from mixedsched.report._waterfall import LABELS, WIDTH, hint_of, kind_label, moment_lines, time_axis
 from mixedsched.report.audit._words import ROLES

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from mixedsched.audit.budget import BLOCKS_MOST, block_cost_s, blocks_wanted
-from mixedsched.audit.change import Change, name_of
-from mixedsched.audit.findings import NAMED_MOST, Finding, Reason
-from mixedsched.audit.look import Role
-from mixedsched.audit.result import Audit, Contender, NetworkResult
-from mixedsched.audit.verdict import PRIMARY, Outcome
-from mixedsched.experiment.comparison import Effect, Verdict
-from mixedsched.metrics import METRICS, metric_named
+from mixedsched.advice.audit.budget import BLOCKS_MOST, block_cost_s, blocks_wanted
+from mixedsched.advice.audit.change import Change, name_of
+from mixedsched.advice.audit.findings import NAMED_MOST, Finding, Reason
+from mixedsched.advice.audit.look import Role
+from mixedsched.advice.audit.result import Audit, Contender, NetworkResult
+from mixedsched.advice.audit.verdict import PRIMARY, Outcome
+from mixedsched.core.metrics import METRICS, metric_named
+from mixedsched.lab.comparison import Effect, Verdict
 from mixedsched.units import format_bytes, format_duration, format_ms
 
 SCHEMES = {

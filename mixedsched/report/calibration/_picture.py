@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from markupsafe import Markup
 
-from mixedsched.calibration.result import Calibration, SiteResult
+from mixedsched.advice.calibration.result import Calibration, SiteResult
 from mixedsched.report._svg import Scale, element, line, rectangle, shortened, span_of, text, tooltip
 from mixedsched.report.calibration._terminal import number_words
 from mixedsched.units import format_ms

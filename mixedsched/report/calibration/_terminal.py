@@ -7,9 +7,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from mixedsched.browser_model import BrowserModel
-from mixedsched.calibration.agreement import RANKING_ALPHA, TIE_RATIO
-from mixedsched.calibration.result import METRIC_NAMES, STAGES, Calibration, SiteResult, Summary
+from mixedsched.advice.calibration.agreement import RANKING_ALPHA, TIE_RATIO
+from mixedsched.advice.calibration.result import METRIC_NAMES, STAGES, Calibration, SiteResult, Summary
+from mixedsched.model.browser_model import BrowserModel
 
 STAGE_WORDS = {"manifest": "listed", "observed": "seen", "fitted": "fitted", "left_out": "others"}
 _CONSTANTS = ("document_ms_per_kb", "style_ms_per_kb", "script_ms_per_kb", "decode_ms_per_kb", "paint_ms", "ask_ms")

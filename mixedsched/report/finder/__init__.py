@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from mixedsched.advice.tuner.finder import Finding
 from mixedsched.report.finder._terminal import render_finding
-from mixedsched.tuner.finder import Finding
 
 __all__ = ["render_finding", "write_finding"]
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mixedsched.advice.tuner.finder import Finding, Place, Regret, Standing
+from mixedsched.core.schedulers import SCHEMES
 from mixedsched.report._facts import fact_rows
 from mixedsched.report._templates import template
 from mixedsched.report.finder import _words
-from mixedsched.schedulers import SCHEMES
-from mixedsched.tuner.finder import Finding, Place, Regret, Standing
 from mixedsched.units import format_ms
 
 # Upper ends of the shades of the heat map, in per cent of regret; what is beyond has the last one.

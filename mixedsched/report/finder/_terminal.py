@@ -9,8 +9,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from mixedsched.advice.tuner.finder import Finding
 from mixedsched.report.finder import _words
-from mixedsched.tuner.finder import Finding
 
 
 def render_finding(finding: Finding, notes: Sequence[str] = ()) -> RenderableType:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mixedsched.metrics import metric_named
-from mixedsched.tuner.finder import Choice, Finding, Place, Regret
+from mixedsched.advice.tuner.finder import Choice, Finding, Place, Regret
+from mixedsched.core.metrics import metric_named
 
 WINNER, TIE, FAILED = "★", "=", "✗"
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mixedsched.errors import UsageError
-from mixedsched.profile import Profile
+from mixedsched.model.profile import Profile
 from mixedsched.report.networks._terminal import loss_text, queue_text, rate_text
 
 __all__ = ["loss_text", "queue_text", "rate_text", "render_networks", "write_networks_plot"]

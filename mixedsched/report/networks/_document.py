@@ -8,7 +8,7 @@ from importlib import resources
 
 from markupsafe import Markup
 
-from mixedsched.profile import Profile
+from mixedsched.model.profile import Profile
 from mixedsched.report._svg import drawing, element, text
 from mixedsched.report._templates import template
 from mixedsched.report.networks._picture import COLUMN_WIDTH, picture_of

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from mixedsched.profile import FULL_PACKET_BYTES, Direction, Profile
-from mixedsched.profile_words import direction_text
+from mixedsched.model.profile import FULL_PACKET_BYTES, Direction, Profile
+from mixedsched.model.profile_words import direction_text
 from mixedsched.report._svg import Scale, element, line, rectangle, text
 from mixedsched.report.networks._views import (
     LongestTime,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from mixedsched.profile import Direction
+from mixedsched.model.profile import Direction
 from mixedsched.report.networks._views import full_queue_ms, loss_view, rate_view
 from mixedsched.units import format_ms, format_rate
 

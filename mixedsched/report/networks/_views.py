@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mixedsched.link import Link, PacketRecord, direction_rng, loss_pattern, rate_over_time
-from mixedsched.profile import FULL_PACKET_BYTES, OPPORTUNITY_BYTES, Direction, Trace
+from mixedsched.core.link import Link, PacketRecord, direction_rng, loss_pattern, rate_over_time
+from mixedsched.model.profile import FULL_PACKET_BYTES, OPPORTUNITY_BYTES, Direction, Trace
 
 FLAT_MS = 1000
 _LONGEST_TRACE_MS = 60_000

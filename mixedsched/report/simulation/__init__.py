@@ -9,11 +9,11 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from mixedsched.core.sim.load import PageLoad
 from mixedsched.errors import UsageError
 from mixedsched.report.simulation._picture import render_svg
 from mixedsched.report.simulation._sections import sections_of
 from mixedsched.report.simulation._terminal import strip_text
-from mixedsched.sim.load import PageLoad
 
 __all__ = ["render_plot", "strip_text", "write_plot"]
 

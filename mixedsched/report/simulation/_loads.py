@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from mixedsched.page import Page, Resource
+from mixedsched.core.sim.load import PageLoad, ResourceTimes
+from mixedsched.core.sim.record import above_fold_ids, byte_indexes, weight_of
+from mixedsched.model.page import Page, Resource
+from mixedsched.model.request import Kind
 from mixedsched.report.simulation._palette import Colour, colours_of
-from mixedsched.request import Kind
-from mixedsched.sim.load import PageLoad, ResourceTimes
-from mixedsched.sim.record import above_fold_ids, byte_indexes, weight_of
 from mixedsched.units import format_bytes
 
 BASELINE_SCHEME = "rr"  # what Marx et al. compare with

@@ -10,8 +10,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from mixedsched.page import Resource
-from mixedsched.request import Kind
+from mixedsched.model.page import Resource
+from mixedsched.model.request import Kind
 
 _GOLDEN_RATIO = 0.618034  # its multiples spread shades so that neighbours never look alike
 

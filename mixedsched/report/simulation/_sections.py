@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from mixedsched.core.sim.load import PageLoad
+from mixedsched.model.request import Kind
 from mixedsched.report.simulation._jitter import jitter_view
 from mixedsched.report.simulation._loads import PageGroup, group_by_page
 from mixedsched.report.simulation._palette import kind_colour
@@ -14,8 +16,6 @@ from mixedsched.report.simulation._panel import Panel
 from mixedsched.report.simulation._progress import progress_curves
 from mixedsched.report.simulation._scatter import speed_up_scatter
 from mixedsched.report.simulation._strip import schedule_strip
-from mixedsched.request import Kind
-from mixedsched.sim.load import PageLoad
 
 PAGES_IN_DETAIL = 4  # with more of them, three are chosen: a picture of every page would be read by nobody
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from mixedsched.page import Page, Resource
-from mixedsched.request import ChromiumPriority, Flag
+from mixedsched.model.page import Page, Resource
+from mixedsched.model.request import ChromiumPriority, Flag
 
 DRAWN_LEVELS = 12
 

@@ -8,10 +8,10 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from mixedsched.page import Resource
+from mixedsched.model.page import Resource
+from mixedsched.model.request import ChromiumPriority, Flag, Kind
 from mixedsched.report._svg import shortened
 from mixedsched.report.sites._structure import Folded, Node, Row, Sum, found_text, is_above_fold, sums
-from mixedsched.request import ChromiumPriority, Flag, Kind
 from mixedsched.sites import Described
 from mixedsched.units import format_bytes
 

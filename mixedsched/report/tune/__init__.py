@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from mixedsched.advice.tuner.result import Tuning
 from mixedsched.report.tune._terminal import render_tuning
-from mixedsched.tuner.result import Tuning
 
 __all__ = ["render_tuning", "write_tuning"]
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from mixedsched.experiment.comparison import Effect
-from mixedsched.experiment.model import Run, RunStatus
-from mixedsched.experiment.plan import WARM_UP_INDEX
-from mixedsched.metrics import Metric
+from mixedsched.advice.tuner.result import NetworkProof, Role, Tuning
+from mixedsched.core.metrics import Metric
+from mixedsched.lab.comparison import Effect
+from mixedsched.lab.model import Run, RunStatus
+from mixedsched.lab.plan import WARM_UP_INDEX
 from mixedsched.report import _plots
 from mixedsched.report._facts import fact_rows, network_rows
 from mixedsched.report._filmstrip import Filmstrip, filmstrip, frame_store
@@ -30,7 +31,6 @@ from mixedsched.report.tune._evidence import (
 from mixedsched.report.tune._pictures import bound_bars, curve_domain, race_lanes, search_curve
 from mixedsched.report.tune._shipped import Shipped
 from mixedsched.report.tune._waterfall import Fall, draw_falls, measured_fall, simulated_fall
-from mixedsched.tuner.result import NetworkProof, Role, Tuning
 
 SIMULATED_TUNED = "tuned"  # its label among the simulated values
 

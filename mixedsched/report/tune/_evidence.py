@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from mixedsched.experiment.analysis import analyse
-from mixedsched.experiment.comparison import Comparison, Effect
-from mixedsched.metrics import METRICS, Metric, metric_named
-from mixedsched.tuner.result import Estimates, NetworkProof, Role, Scored, Tuning
+from mixedsched.advice.tuner.result import Estimates, NetworkProof, Role, Scored, Tuning
+from mixedsched.core.metrics import METRICS, Metric, metric_named
+from mixedsched.lab.analysis import analyse
+from mixedsched.lab.comparison import Comparison, Effect
 
 SEQUENTIAL = "sequential"
 SIMULATED_METRICS = ("fcp_ms", "lcp_ms", "si_ms")

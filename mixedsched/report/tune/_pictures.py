@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
-from mixedsched.metrics import Metric
+from mixedsched.advice.tuner.result import Dropped, RungResult
+from mixedsched.core.metrics import Metric
 from mixedsched.report._svg import Scale, drawing, element, line, rectangle, shortened, span_of, text
 from mixedsched.report.tune._words import dropped_line
-from mixedsched.tuner.result import Dropped, RungResult
 from mixedsched.units import format_ms
 
 _BAR_ROW = 26.0

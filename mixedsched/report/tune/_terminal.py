@@ -8,8 +8,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from mixedsched.experiment.comparison import Effect
-from mixedsched.metrics import metric_named
+from mixedsched.advice.tuner.result import NetworkProof, Tuning
+from mixedsched.core.metrics import metric_named
+from mixedsched.lab.comparison import Effect
 from mixedsched.report._words import SYMBOLS
 from mixedsched.report.tune import _words
 from mixedsched.report.tune._evidence import (
@@ -20,7 +21,6 @@ from mixedsched.report.tune._evidence import (
     simulated_values,
     tuned_label,
 )
-from mixedsched.tuner.result import NetworkProof, Tuning
 
 _STYLES = {"better": "bold cyan", "worse": "bold magenta", "equivalent": "bold", "undecided": "bold yellow"}
 _INDENT = (0, 0, 0, 2)

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from mixedsched.experiment.model import Run
-from mixedsched.experiment.page_view import Response, responses_of
+from mixedsched.core.sim.load import PageLoad
+from mixedsched.lab.model import Run
+from mixedsched.lab.page_view import Response, responses_of
+from mixedsched.model.request import Flag, Kind
 from mixedsched.report._svg import Scale, drawing, line, rectangle, shortened, text
 from mixedsched.report._waterfall import KIND_LEGEND, LABELS, WIDTH, hint_of, moment_lines, time_axis
-from mixedsched.request import Flag, Kind
-from mixedsched.sim.load import PageLoad
 from mixedsched.units import format_bytes, format_ms
 
 _ROW = 18.0

@@ -6,8 +6,10 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 
-from mixedsched.experiment.comparison import Effect
-from mixedsched.metrics import metric_named
+from mixedsched.advice.tuner.candidate import Candidate
+from mixedsched.advice.tuner.result import Contender, Dropped, Outcome, Role, Tuning
+from mixedsched.core.metrics import metric_named
+from mixedsched.lab.comparison import Effect
 from mixedsched.report._plots import told_change
 from mixedsched.report.tune._evidence import (
     Evidence,
@@ -16,8 +18,6 @@ from mixedsched.report.tune._evidence import (
     tuned_label,
     value_of,
 )
-from mixedsched.tuner.candidate import Candidate
-from mixedsched.tuner.result import Contender, Dropped, Outcome, Role, Tuning
 from mixedsched.units import format_duration, format_ms
 
 TONES = {

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from mixedsched.request import ChromiumPriority, Kind
+from mixedsched.model.request import ChromiumPriority, Kind
 from mixedsched.sites.generate._distributions import Distributions, KindFacts, SizeClass
 from mixedsched.sites.generate._draw import apportioned, by_shares, from_quantiles, size_from_quantiles
 from mixedsched.sites.generate._totals import Totals

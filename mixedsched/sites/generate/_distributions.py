@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from mixedsched.request import ChromiumPriority, Kind
+from mixedsched.model.request import ChromiumPriority, Kind
 
 FILE_NAME = "distributions.toml"
 

@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from mixedsched.request import ChromiumPriority, Flag, Kind
+from mixedsched.model.request import ChromiumPriority, Flag, Kind
 from mixedsched.sites.generate._amounts import POINTS, Part
 from mixedsched.sites.generate._distributions import Distributions, Finder, FoundLater, KindFacts
 from mixedsched.sites.generate._draw import from_quantiles

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from mixedsched.page import Page
+from mixedsched.model.page import Page
 
 
 def page_text(page: Page, **facts: str) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from mixedsched.errors import UsageError, nearest_hint
-from mixedsched.page import PAGE_FORMAT, Page, derive_incremental
-from mixedsched.request import Kind
+from mixedsched.model.page import PAGE_FORMAT, Page, derive_incremental
+from mixedsched.model.request import Kind
 from mixedsched.sites.generate._amounts import POINTS, Part, draw_parts
 from mixedsched.sites.generate._distributions import SizeClass, distributions
 from mixedsched.sites.generate._draw import from_quantiles

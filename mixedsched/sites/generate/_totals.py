@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mixedsched.request import Kind
+from mixedsched.model.request import Kind
 
 
 @dataclass(frozen=True, slots=True)

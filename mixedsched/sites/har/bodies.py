@@ -17,8 +17,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from email.message import Message
 
-from mixedsched.codings import Coding
-from mixedsched.request import Kind
+from mixedsched.model.codings import Coding
+from mixedsched.model.request import Kind
 from mixedsched.sites.har.entries import Content, Entry
 from mixedsched.sites.har.sizes import Sizes, encoding_of, sizes_of
 from mixedsched.sites.recorded.coding import encode_body

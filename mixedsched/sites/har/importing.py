@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from mixedsched.errors import SiteError
-from mixedsched.request import Kind
+from mixedsched.model.request import Kind
 from mixedsched.sites.har.bodies import Bodies, Body, Synthesise
 from mixedsched.sites.har.entries import Entry, HarLog
 from mixedsched.sites.har.initiators import initiator_of

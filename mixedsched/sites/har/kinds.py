@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from types import MappingProxyType
 from urllib.parse import unquote
 
-from mixedsched.request import Kind, kind_of_destination, kind_of_mime
+from mixedsched.model.request import Kind, kind_of_destination, kind_of_mime
 from mixedsched.sites._wire import mime_of_file
 from mixedsched.sites.har.entries import Entry
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from urllib.parse import urljoin
 
 from mixedsched.errors import SiteError
-from mixedsched.request import ChromiumPriority, Flag, Kind, infer_flags
+from mixedsched.model.request import ChromiumPriority, Flag, Kind, infer_flags
 from mixedsched.sites._css import rewrite_css
 from mixedsched.sites._html import rewrite_html
 from mixedsched.sites._references import Reference, Role, decoded

@@ -17,8 +17,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from mixedsched.priority import parse_field
-from mixedsched.request import ChromiumPriority, chromium_priority_of
+from mixedsched.model.priority import parse_field
+from mixedsched.model.request import ChromiumPriority, chromium_priority_of
 from mixedsched.sites.har.entries import Entry, HarLog
 from mixedsched.sites.har.kinds import resource_type
 

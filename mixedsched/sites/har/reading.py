@@ -8,8 +8,8 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from mixedsched.codings import UndecodableError, decode
 from mixedsched.errors import SiteError, UsageError
+from mixedsched.model.codings import UndecodableError, decode
 from mixedsched.sites.har.entries import HarLog, log_of
 
 MAX_HAR_BYTES = 1_000_000_000

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mixedsched.codings import Coding
 from mixedsched.errors import SiteError
+from mixedsched.model.codings import Coding
 from mixedsched.sites.har.entries import Entry
 from mixedsched.sites.recorded.coding import coding_of
 

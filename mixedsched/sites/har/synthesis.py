@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from mixedsched.errors import SiteError
-from mixedsched.request import Kind
+from mixedsched.model.request import Kind
 from mixedsched.sites.recorded.selection import MAX_TOTAL_BYTES
 
 # Of the formats that take longest, the cost of a byte in bytes of JPEG.

@@ -13,8 +13,8 @@ from dataclasses import replace as changed
 from pathlib import Path
 
 from mixedsched.errors import SiteError
-from mixedsched.page import Page
-from mixedsched.request import Kind
+from mixedsched.model.page import Page
+from mixedsched.model.request import Kind
 from mixedsched.sites._aside import make_folder
 from mixedsched.sites._load import load_site
 from mixedsched.sites._site import MANIFEST_NAME

@@ -10,8 +10,8 @@ from types import MappingProxyType
 import brotli
 import zstandard
 
-from mixedsched.codings import CODINGS, Coding, UndecodableError, decode
 from mixedsched.errors import SiteError
+from mixedsched.model.codings import CODINGS, Coding, UndecodableError, decode
 
 DECODED_BYTES_MAX = 200_000_000  # what a body may grow to: as much as a whole recording may have
 

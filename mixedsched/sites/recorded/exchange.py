@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from mixedsched.request import ChromiumPriority, Flag, Kind
+from mixedsched.model.request import ChromiumPriority, Flag, Kind
 
 BodyOrigin = Literal["recorded", "synthesised", "none"]
 FoundHow = Literal["navigation", "parser", "script", "preload", "style", "redirect", "other"]

@@ -23,8 +23,8 @@ from functools import cached_property
 from typing import Literal
 from urllib.parse import urldefrag
 
-from mixedsched.page import MAX_DELAY_MS, FoundWhen
-from mixedsched.request import Kind
+from mixedsched.model.page import MAX_DELAY_MS, FoundWhen
+from mixedsched.model.request import Kind
 from mixedsched.sites.recorded.copies import Copy
 from mixedsched.sites.recorded.exchange import Exchange
 from mixedsched.sites.recorded.headers import fetched_links

@@ -6,8 +6,8 @@ import json
 from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
-from mixedsched.page import PAGE_FORMAT
-from mixedsched.request import ChromiumPriority, Flag, Kind
+from mixedsched.model.page import PAGE_FORMAT
+from mixedsched.model.request import ChromiumPriority, Flag, Kind
 from mixedsched.sites._wire import mime_of_file
 from mixedsched.sites.recorded.copies import Copy
 from mixedsched.sites.recorded.exchange import Exchange

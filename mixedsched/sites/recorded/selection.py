@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from urllib.parse import urldefrag, urljoin
 
 from mixedsched.errors import SiteError
-from mixedsched.request import Kind
+from mixedsched.model.request import Kind
 from mixedsched.sites.recorded.coding import coding_of, decode_body
 from mixedsched.sites.recorded.exchange import Exchange
 from mixedsched.sites.recorded.facts import LeftOut

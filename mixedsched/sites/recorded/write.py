@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from mixedsched.errors import SiteError
-from mixedsched.request import Flag, Kind
+from mixedsched.model.request import Flag, Kind
 from mixedsched.sites._aside import make_folder, require_writable
 from mixedsched.sites._load import load_site
 from mixedsched.sites._paths import shown

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mixedsched.page import Resource
-from mixedsched.request import Flag, Kind
+from mixedsched.model.page import Resource
+from mixedsched.model.request import Flag, Kind
 
 _SCREEN_WIDTH_PX = 412
 _SCREEN_HEIGHT_PX = 823

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
-from mixedsched.page import Resource
-from mixedsched.request import ChromiumPriority, Flag, Kind
+from mixedsched.model.page import Resource
+from mixedsched.model.request import ChromiumPriority, Flag, Kind
 from mixedsched.sites.synth._boxes import Box, boxes_of
 from mixedsched.sites.synth._order import parsed_in_order
 from mixedsched.sites.synth._ways import (

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from mixedsched.errors import PageError
-from mixedsched.page import Page, Resource
-from mixedsched.request import Kind
+from mixedsched.model.page import Page, Resource
+from mixedsched.model.request import Kind
 from mixedsched.sites._responses import why_unfit
 from mixedsched.units import format_bytes
 

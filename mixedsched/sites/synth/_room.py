@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from mixedsched.page import Resource
-from mixedsched.request import Kind
+from mixedsched.model.page import Resource
+from mixedsched.model.request import Kind
 from mixedsched.sites.synth._boxes import STYLE
 from mixedsched.sites.synth._markup import Piece, background_rule, dots, face_rules, laid_out, smoothed, tag_of
 from mixedsched.sites.synth._plan import Address, Plan, Planned, Realm

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from mixedsched.errors import PageError
-from mixedsched.page import PAGE_FORMAT, Page, Resource
-from mixedsched.request import Flag, Kind
+from mixedsched.model.page import PAGE_FORMAT, Page, Resource
+from mixedsched.model.request import Flag, Kind
 from mixedsched.sites._aside import make_folder
 from mixedsched.sites._connections import expected_connections
 from mixedsched.sites._load import load_site

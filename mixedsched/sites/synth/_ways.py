@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from mixedsched.request import ChromiumPriority, Flag, Kind
+from mixedsched.model.request import ChromiumPriority, Flag, Kind
 
 _VERY_HIGH, _HIGH, _MEDIUM, _LOW, _VERY_LOW = ChromiumPriority
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 
-from mixedsched.request import Kind
+from mixedsched.model.request import Kind
 from mixedsched.sites.synth import _asset_font as fonts
 from mixedsched.sites.synth import _asset_raster as raster
 from mixedsched.sites.synth import _asset_sound as sound

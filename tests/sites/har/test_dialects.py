@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mixedsched.request import ChromiumPriority, Flag, Kind
+from mixedsched.model.request import ChromiumPriority, Flag, Kind
 from mixedsched.sites.har import page_called, pages_of, read_har
 from mixedsched.sites.har.importing import ImportedPage, imported
 from mixedsched.sites.har.synthesis import Synthesiser

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from mixedsched.browser.find import find_chromium
 from mixedsched.cli._sites import open_site
-from mixedsched.page import Page
-from mixedsched.request import Flag
+from mixedsched.model.page import Page
+from mixedsched.model.request import Flag
 from mixedsched.sites import load_site
 from mixedsched.sites.har import import_page, pages_of, read_har
-from tests.server.client import serving
+from mixedsched.world.browser.find import find_chromium
+from tests.world.server.client import serving
 
 pytestmark = pytest.mark.browser
 

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from mixedsched.errors import SiteError
-from mixedsched.request import Kind
+from mixedsched.model.request import Kind
 from mixedsched.sites.har import synthesis
 from mixedsched.sites.har.synthesis import Synthesiser
 

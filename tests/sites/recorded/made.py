@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from mixedsched.request import Kind
+from mixedsched.model.request import Kind
 from mixedsched.sites.recorded import Exchange, RecordingFacts, RecordingSummary, encode_body, write_recording
 
 SHOP = "https://shop.test/"

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixedsched.page import Page
-from mixedsched.request import ChromiumPriority, Flag, Kind
+from mixedsched.model.page import Page
+from mixedsched.model.request import ChromiumPriority, Flag, Kind
 from mixedsched.sites.recorded.copies import Copier
 from mixedsched.sites.recorded.graph import discovery
 from mixedsched.sites.recorded.hosts import Origin

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixedsched.request import Kind
+from mixedsched.model.request import Kind
 from mixedsched.sites._site import site_name_of
 from mixedsched.sites.recorded import decode_body
 from mixedsched.sites.recorded.hosts import Origin, origin_of, site_hosts

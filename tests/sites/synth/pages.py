@@ -6,8 +6,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from mixedsched.page import Page
-from mixedsched.request import Kind
+from mixedsched.model.page import Page
+from mixedsched.model.request import Kind
 
 PRIORITIES = ["VeryHigh", "High", "Medium", "Low", "VeryLow"]
 MIMES = {

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixedsched.page import Resource
-from mixedsched.request import ChromiumPriority, Flag, Kind
+from mixedsched.model.page import Resource
+from mixedsched.model.request import ChromiumPriority, Flag, Kind
 from mixedsched.sites.synth._boxes import boxes_of
 from mixedsched.sites.synth._markup import Piece, attribute, css_url, filling, laid_out, smoothed
 from mixedsched.sites.synth._order import GOOD_CORRELATION, parsed_in_order, rank_correlation

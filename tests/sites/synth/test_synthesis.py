@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 
 from mixedsched.errors import PageError
-from mixedsched.page import Page
-from mixedsched.request import Kind
+from mixedsched.model.page import Page
+from mixedsched.model.request import Kind
 from mixedsched.sites import Site, expected_connections, load_site
 from mixedsched.sites.synth import Synthesis, synthesise
 from mixedsched.sites.synth.assets import smallest_bytes

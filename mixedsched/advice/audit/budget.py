@@ -1,0 +1,63 @@
+"""How much can be measured in the time there is: pure arithmetic on costs of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from mixedsched.core.stats import smallest_deciding_pairs
+
+RUN_OVERHEAD_S = 11.0  # of a load beyond the load itself, before anything was measured; see docs/measuring.md
+START_S = 6.0  # server, browser worker and link of one network come up
+BLOCKS_MOST = 20  # more narrow the interval by less than a tenth
+SPARE_BLOCKS = 1  # beyond what can decide at all: with the very least, every block must agree
+
+
+@dataclass(frozen=True, slots=True)
+class Measuring:
+    """What is measured for proof. contenders: beside today's delivery. blocks: of each network."""
+
+    contenders: int
+    blocks: int
+
+
+def blocks_wanted(contenders: int, networks: int) -> int:
+    """With fewer, no contender can be found better or worse, whatever is measured."""
+    return smallest_deciding_pairs(contenders * networks)
+
+
+def block_cost_s(costs_s: Mapping[str, float], contenders: int) -> float:
+    """Of a block on every network. costs_s: of one run, by network."""
+    return (contenders + 1) * sum(costs_s.values())
+
+
+def plan_measuring(left_s: float, costs_s: Mapping[str, float], available: int) -> Measuring:
+    """As many contenders as can be decided on, one at least if there is any, then as many blocks as fit.
+
+    left_s: time left. available: contenders worth measuring, best first. At least one block is planned.
+    """
+    left_s -= START_S * len(costs_s)
+    contenders = min(available, 1)
+    for more in range(2, available + 1):
+        if blocks_wanted(more, len(costs_s)) + SPARE_BLOCKS > left_s // block_cost_s(costs_s, more):
+            break
+        contenders = more
+    blocks = int(left_s // block_cost_s(costs_s, contenders))
+    return Measuring(contenders, min(BLOCKS_MOST, max(1, blocks)))
+
+
+def more_blocks(left_s: float, costs_s: Sequence[float], arms: int, planned: int) -> int:
+    """How many blocks more fit into the time, after those that were planned. costs_s: of the runs made so far."""
+    if not costs_s:
+        return 0
+    fitting = (left_s - START_S) // (arms * sum(costs_s) / len(costs_s))
+    return max(0, min(int(fitting), BLOCKS_MOST - planned))
+
+
+def least_budget_s(load_s: Mapping[str, float], looks: int, screening_s: float) -> float:
+    """For one look at the page under every scheme, the screening, and one block of one contender.
+
+    load_s: estimated time of a load, by network. looks: schemes under which today's page is looked at.
+    """
+    runs = looks + 2
+    return sum(START_S * 2 + runs * (seconds + RUN_OVERHEAD_S) for seconds in load_s.values()) + screening_s

@@ -1,0 +1,132 @@
+"""Changes made to a document: pure, text to text, touching nothing but the tags concerned."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from mixedsched.advice.audit.change import Action, Change, Key
+from mixedsched.advice.audit.tags import Tag, head_place, start_tags, with_attribute
+from mixedsched.model.page import Page, Resource
+from mixedsched.model.request import Kind
+from mixedsched.sites._paths import Local, resolve
+from mixedsched.sites._srcset import parse_srcset
+
+_AS = {Kind.STYLESHEET: "style", Kind.SCRIPT: "script", Kind.FONT: "font", Kind.IMAGE: "image"}
+_EDITS: Mapping[Action, tuple[str, str, str | None]] = {
+    Action.FETCH_FIRST: ("img", "fetchpriority", "high"),
+    Action.FETCH_LAST: ("img", "fetchpriority", "low"),
+    Action.EAGER: ("img", "loading", "eager"),
+    Action.LAZY: ("img", "loading", "lazy"),
+    Action.DEFER: ("script", "defer", None),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TagEdit:
+    """A tag before and after; before is "" for one that is put into the head."""
+
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The page's own document. text: one character for each byte, so that bytes which are no text survive. page: what it
+    loads; hosts: of the site."""
+
+    text: str
+    page: Page
+    hosts: tuple[str, ...]
+
+    @property
+    def can_be_changed(self) -> bool:
+        """Whether its references mean what they seem to, and there is a head to put links into."""
+        return head_place(self.text) is not None and all(tag.name != "base" for tag in start_tags(self.text))
+
+    def tags_of(self, keys: Iterable[Key], name: str) -> list[Tag]:
+        """The tags of this name that load one of these files."""
+        wanted = frozenset(keys)
+        return [tag for tag in start_tags(self.text) if tag.name == name and not wanted.isdisjoint(self._keys(tag))]
+
+    def _keys(self, tag: Tag) -> set[Key]:
+        urls = [tag.attributes.get("src") or ""]
+        urls += [item.url for item in parse_srcset(tag.attributes.get("srcset") or "")]
+        found = (resolve(_as_text(url), self.page.main.path, self.hosts) for url in urls)
+        return {(item.host, item.path) for item in found if isinstance(item, Local)}
+
+
+def changed_text(document: Document, changes: Sequence[Change]) -> str:
+    """The document with all its changes; those for the server leave it as it is."""
+    text = document.text
+    for change in changes:
+        document = Document(text, document.page, document.hosts)
+        text = _changed(document, change)
+    return text
+
+
+def edits_of(document: Document, change: Change) -> list[TagEdit]:
+    """What a change does to the document, tag by tag, in order."""
+    if change.action is Action.PRELOAD:
+        return [TagEdit("", tag) for tag in preload_tags(document, change)]
+    if change.action not in _EDITS:
+        return []
+    return [TagEdit(*_before_and_after(document.text, tag, change.action)) for tag in _tags_to_edit(document, change)]
+
+
+def preload_tags(document: Document, change: Change) -> list[str]:
+    """The links that a change of action preload puts into the head."""
+    by_path = document.page.by_path()
+    return [_preload_tag(by_path[key], document.hosts) for key in change.targets if key in by_path]
+
+
+def url_of(key: Key, hosts: Sequence[str]) -> str:
+    """As the document may name a file. hosts: as far as they are known; of others a placeholder tells the number."""
+    host, path = key
+    if host == 0:
+        return path
+    return f"https://{hosts[host] if host < len(hosts) else f'HOST-{host}'}{path}"
+
+
+def _preload_tag(item: Resource, hosts: Sequence[str]) -> str:
+    words = [
+        'link rel="preload"',
+        f'as="{_AS[item.kind]}"',
+        f'href="{html.escape(url_of((item.host, item.path), hosts))}"',
+    ]
+    if item.kind is Kind.FONT:
+        words += [f'type="{html.escape(item.mime)}"', "crossorigin"]  # without, a font would be fetched twice
+    if item.kind is Kind.IMAGE:
+        words.append('fetchpriority="high"')
+    return f"<{' '.join(words)}>"
+
+
+def _changed(document: Document, change: Change) -> str:
+    text = document.text
+    if change.action is Action.PRELOAD:
+        place = head_place(text)
+        if place is None:
+            return text
+        line = text[text.rfind("\n", 0, place) + 1 : place]
+        gap = f"\n{line}" if not line.strip() else ""
+        return text[:place] + "".join(tag + gap for tag in preload_tags(document, change)) + text[place:]
+    if change.action in _EDITS:
+        for tag in reversed(_tags_to_edit(document, change)):  # from the end, so that places before stay
+            text = text[: tag.begin] + _before_and_after(text, tag, change.action)[1] + text[tag.end :]
+    return text
+
+
+def _tags_to_edit(document: Document, change: Change) -> list[Tag]:
+    return document.tags_of(change.targets, _EDITS[change.action][0])
+
+
+def _before_and_after(text: str, tag: Tag, action: Action) -> tuple[str, str]:
+    _, name, value = _EDITS[action]
+    before = text[tag.begin : tag.end]
+    return before, with_attribute(before, name, value)
+
+
+def _as_text(url: str) -> str:
+    """A URL from a document read byte by byte."""
+    return url.encode("latin-1", "replace").decode("utf-8", "replace")

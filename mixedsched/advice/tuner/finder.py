@@ -1,0 +1,286 @@
+"""Which scheme for which page and network, and what it costs to use a single one everywhere. Pure.
+
+Marx et al. 2019 asked for an "optimal scheme finder", and found that no scheme wins everywhere. What a scheme costs on a page
+and network is its regret: how much later the paints come than under the best scheme there.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtrit
+
+from mixedsched.advice.tuner.result import Estimates
+
+EXACT_TIE = 0.01  # log ratio: what simulation tells apart no better where nothing is random
+CONFIDENCE = 0.95
+RESAMPLES = 2000
+SITES_FOR_BOOTSTRAP = 3  # fewer say nothing of other sites
+
+# Estimates of one load for each seed, None where the network did not let it end; by (site, network, scheme).
+Loads = Mapping[tuple[str, str, str], Sequence[Estimates | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A scheme at one place. cost_ms: its objective, a geometric mean over seeds; None if a load never ended.
+
+    regret_pct: over the best scheme there. ties: not to be told apart from the best. failed: loads that never ended.
+    """
+
+    scheme: str
+    cost_ms: float | None
+    regret_pct: float | None
+    ties: bool
+    failed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A site on a network. winner: None if no scheme let every load end. seeds: that every scheme was played with.
+
+    tie_pct: up to such a regret, schemes tie with the winner: 1 % on networks where nothing is random, else what the noise over
+    seeds cannot tell apart. is_sure: whether noise is known at all; with one seed of a random network it is not.
+    """
+
+    site: str
+    network: str
+    winner: str | None
+    standings: tuple[Standing, ...]
+    seeds: int
+    tie_pct: float
+    is_sure: bool
+
+    def of(self, scheme: str) -> Standing:
+        """Raises KeyError."""
+        for item in self.standings:
+            if item.scheme == scheme:
+                return item
+        raise KeyError(scheme)
+
+    @property
+    def tied(self) -> tuple[str, ...]:
+        """Schemes that tie with the winner, it not included."""
+        return tuple(item.scheme for item in self.standings if item.ties and item.scheme != self.winner)
+
+
+@dataclass(frozen=True, slots=True)
+class Regret:
+    """One scheme used everywhere. mean_pct: geometric, over the places where it finished; worst_pct: the most, at `worst_at`.
+
+    Both are None for a scheme that finished nowhere. wins: places where it is best; ties: where it is best or not told apart
+    from it. finished: places where every load of it ended. failed_loads: loads that never ended.
+    """
+
+    scheme: str
+    mean_pct: float | None
+    worst_pct: float | None
+    worst_at: tuple[str, str] | None
+    wins: int
+    ties: int
+    finished: int
+    failed_loads: int
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The best single scheme by one yardstick, and how far that would hold for other sites.
+
+    low_pct, high_pct: 95 % interval of its figure over resampled sites. share: of the resamples in which it is the best of all.
+    All three are None with too few sites to resample.
+    """
+
+    scheme: str
+    figure_pct: float
+    low_pct: float | None
+    high_pct: float | None
+    share: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """All of it. objective: weights by metric key. regrets: best mean first, those that failed somewhere last.
+
+    by_network: the same for each network alone. best_mean, best_worst: the single scheme of least mean, and of least worst
+    regret; None if no scheme finished everywhere. The two may differ. left_out: places of which there is nothing to tell.
+    """
+
+    sites: tuple[str, ...]
+    networks: tuple[str, ...]
+    schemes: tuple[str, ...]
+    objective: Mapping[str, float]
+    places: tuple[Place, ...]
+    regrets: tuple[Regret, ...]
+    by_network: Mapping[str, tuple[Regret, ...]]
+    best_mean: Choice | None
+    best_worst: Choice | None
+    left_out: tuple[tuple[str, str], ...]
+
+    def place(self, site: str, network: str) -> Place | None:
+        """None where there is nothing to tell."""
+        return next((item for item in self.places if (item.site, item.network) == (site, network)), None)
+
+
+def cost_ms(estimates: Estimates, objective: Mapping[str, float]) -> float:
+    """What an objective makes of a load: the weighted geometric mean of its paints, so that only ratios count."""
+    paints, total = estimates.to_dict(), sum(objective.values())
+    return math.exp(sum(weight / total * math.log(max(paints[key], 1e-3)) for key, weight in objective.items()))
+
+
+def find(loads: Loads, objective: Mapping[str, float], random_networks: Collection[str], rng: random.Random) -> Finding:
+    """Say who wins where, and what a single scheme everywhere would cost.
+
+    Sites, networks and schemes come in the order in which they are first named. Of a place count the seeds that every scheme
+    was played with: the shortest sequence; all must begin with the same seeds. random_networks: those on which loads differ by
+    seed. rng: of the bootstrap over sites.
+    """
+    sites, networks, schemes = (tuple(dict.fromkeys(key[part] for key in loads)) for part in range(3))
+    places, left_out = [], []
+    for site in sites:
+        for network in networks:
+            found = _place(site, network, schemes, loads, objective, network in random_networks)
+            if found is None:
+                left_out.append((site, network))
+            else:
+                places.append(found)
+    regrets = regrets_of(places, schemes)
+    return Finding(
+        sites=sites,
+        networks=networks,
+        schemes=schemes,
+        objective=objective,
+        places=tuple(places),
+        regrets=regrets,
+        by_network={
+            name: regrets_of([item for item in places if item.network == name], schemes)
+            for name in networks
+            if any(item.network == name for item in places)
+        },
+        best_mean=_choice(places, regrets, rng, worst=False),
+        best_worst=_choice(places, regrets, rng, worst=True),
+        left_out=tuple(left_out),
+    )
+
+
+def _place(
+    site: str, network: str, schemes: Sequence[str], loads: Loads, objective: Mapping[str, float], is_random: bool
+) -> Place | None:
+    """None if there is not a single seed that every scheme was played with."""
+    played = {scheme: loads.get((site, network, scheme), ()) for scheme in schemes}
+    seeds = min(len(results) for results in played.values())
+    if not seeds:
+        return None
+    failed = {scheme: sum(item is None for item in results[:seeds]) for scheme, results in played.items()}
+    logs = {
+        scheme: np.array([math.log(cost_ms(item, objective)) for item in results[:seeds] if item is not None])
+        for scheme, results in played.items()
+        if not failed[scheme]
+    }
+    means = {scheme: float(values.mean()) for scheme, values in logs.items()}
+    winner = min(means, key=lambda scheme: means[scheme], default=None)  # of equals the first one named
+    margin = _margin(np.array(list(logs.values())), is_random) if logs else 0.0
+    best = means[winner] if winner is not None else 0.0
+    standings = tuple(
+        Standing(
+            scheme,
+            math.exp(means[scheme]) if scheme in means else None,
+            _pct(means[scheme] - best) if scheme in means else None,
+            scheme in means and means[scheme] - best <= margin,
+            failed[scheme],
+        )
+        for scheme in schemes
+    )
+    return Place(site, network, winner, standings, seeds, _pct(margin), not is_random or seeds > 1)
+
+
+def _margin(logs: NDArray[np.float64], is_random: bool) -> float:
+    """Up to which log ratio two schemes are not told apart: half a 95 % interval of a paired difference.
+
+    logs: schemes x seeds. Every seed is the same network for all schemes, so what is common to a seed is no noise: the variance
+    is the residual of the two-way layout, pooled over schemes, since a few seeds of two schemes alone would say little.
+    """
+    schemes, seeds = logs.shape
+    if not is_random or seeds < 2 or schemes < 2:
+        return EXACT_TIE
+    residuals = logs - logs.mean(axis=1, keepdims=True) - logs.mean(axis=0, keepdims=True) + logs.mean()
+    freedom = (schemes - 1) * (seeds - 1)
+    variance = float((residuals**2).sum()) / freedom
+    quantile = float(stdtrit(freedom, (1 + CONFIDENCE) / 2))
+    return max(EXACT_TIE, quantile * math.sqrt(2 * variance / seeds))
+
+
+def regrets_of(places: Sequence[Place], schemes: Sequence[str]) -> tuple[Regret, ...]:
+    """What each scheme costs if it is used at all these places; best mean first, those that failed somewhere last."""
+    told = [_regret(scheme, places) for scheme in schemes]
+    return tuple(sorted(told, key=lambda item: (item.finished < len(places), _or_last(item.mean_pct))))
+
+
+def _regret(scheme: str, places: Sequence[Place]) -> Regret:
+    at = [(place, place.of(scheme)) for place in places]
+    known = [(place, item.regret_pct) for place, item in at if item.regret_pct is not None]
+    worst = max(known, key=lambda pair: pair[1], default=None)
+    return Regret(
+        scheme=scheme,
+        mean_pct=_pct(sum(_log(regret) for _, regret in known) / len(known)) if known else None,
+        worst_pct=worst[1] if worst is not None else None,
+        worst_at=(worst[0].site, worst[0].network) if worst is not None else None,
+        wins=sum(place.winner == scheme for place in places),
+        ties=sum(item.ties for _, item in at),
+        finished=len(known),
+        failed_loads=sum(item.failed for _, item in at),
+    )
+
+
+def _choice(places: Sequence[Place], regrets: Sequence[Regret], rng: random.Random, *, worst: bool) -> Choice | None:
+    """The scheme of least mean, or worst, regret among those that finished everywhere, with a bootstrap over sites."""
+    eligible = [item for item in regrets if item.finished == len(places) and item.finished]
+    figures = {item.scheme: item.worst_pct if worst else item.mean_pct for item in eligible}
+    known = {scheme: value for scheme, value in figures.items() if value is not None}
+    if not known:
+        return None
+    best = min(known, key=lambda scheme: known[scheme])
+    sites = list(dict.fromkeys(place.site for place in places))
+    if len(sites) < SITES_FOR_BOOTSTRAP:
+        return Choice(best, known[best], None, None, None)
+    resampled = _resampled(places, sites, list(known), rng, worst=worst)
+    own = resampled[:, list(known).index(best)]
+    low, high = np.quantile(own, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    share = float((own <= resampled.min(axis=1)).mean())
+    return Choice(best, known[best], _pct(float(low)), _pct(float(high)), share)
+
+
+def _resampled(
+    places: Sequence[Place], sites: Sequence[str], schemes: Sequence[str], rng: random.Random, *, worst: bool
+) -> NDArray[np.float64]:
+    """Resamples x schemes: the figure of each, as a log ratio, over sites drawn with replacement with all their networks."""
+    by_site = [[place for place in places if place.site == site] for site in sites]
+    logs = [np.array([[_log_at(place, scheme) for scheme in schemes] for place in own]) for own in by_site]
+    folded = np.array([item.max(axis=0) if worst else item.sum(axis=0) for item in logs])
+    counts = np.array([len(item) for item in logs])
+    drawn = np.array(rng.choices(range(len(sites)), k=RESAMPLES * len(sites))).reshape(RESAMPLES, len(sites))
+    if worst:
+        return np.array(folded[drawn].max(axis=1))
+    return np.array(folded[drawn].sum(axis=1) / counts[drawn].sum(axis=1, keepdims=True))
+
+
+def _log_at(place: Place, scheme: str) -> float:
+    regret_pct = place.of(scheme).regret_pct
+    assert regret_pct is not None  # it finished everywhere
+    return _log(regret_pct)
+
+
+def _log(pct: float) -> float:
+    return math.log1p(pct / 100)
+
+
+def _pct(log_ratio: float) -> float:
+    return math.expm1(log_ratio) * 100
+
+
+def _or_last(value: float | None) -> float:
+    return value if value is not None else math.inf

@@ -1,0 +1,102 @@
+"""What the search starts from: the page as it is under plain `eps`, loaded once on each network, or as its manifest has it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from mixedsched.advice.audit.change import Change
+from mixedsched.advice.audit.edition import document_of
+from mixedsched.advice.audit.findings import findings_of
+from mixedsched.advice.audit.html_change import Document
+from mixedsched.advice.audit.look import Look, look_at
+from mixedsched.advice.audit.page_change import PageModel, with_resources
+from mixedsched.advice.calibration.observed import as_observed
+from mixedsched.advice.tuner.job import Job, Surroundings
+from mixedsched.advice.tuner.measure import Bench, only_good_run, plain_eps
+from mixedsched.advice.tuner.result import Role
+from mixedsched.advice.tuner.scene import Scene
+from mixedsched.advice.tuner.ship.html import changes_from_looks, changes_from_page
+from mixedsched.advice.tuner.space import Space
+from mixedsched.core.metrics.paint import PaintNeeds
+from mixedsched.lab.model import Run
+from mixedsched.model.browser_model import BrowserModel
+from mixedsched.model.page import Page
+from mixedsched.model.request import Flag, Kind
+from mixedsched.world.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The page as each network shows it. costs_s: of its load there; empty where none was made. changes: to the document,
+    worth a try. document: the page's own, if there is a site."""
+
+    scenes: tuple[Scene, ...]
+    models: tuple[PageModel, ...]
+    costs_s: dict[str, float]
+    changes: tuple[Change, ...]
+    document: Document | None
+
+    def space(self, schemes: Sequence[str]) -> Space:
+        """What is searched for these schemes."""
+        hero_needs = dict.fromkeys(name for scene in self.scenes for name in scene.hero_needs)
+        return Space.of([scene.page for scene in self.scenes], schemes, hero_needs=hero_needs)
+
+
+def view_of_manifest(job: Job) -> View:
+    """Without a browser: as `simulate` plays it. Its hero is the image that is flagged so, or there is none."""
+    model = PageModel(job.page, {})
+    document = document_of(job.site) if job.site is not None else None
+    scenes = tuple(Scene(model.played(), network, model.hero_needs, job.model) for network in job.networks)
+    changes = changes_from_page(job.page, document)
+    return View(scenes, (model,) * len(scenes), {}, changes, document)
+
+
+async def look(job: Job, world: Surroundings, store: Store) -> View:
+    """One load on each network. Raises MixedschedError if the page cannot be loaded."""
+    assert job.site is not None, "only sites are loaded"
+    looks: dict[str, Look] = {}
+    costs_s: dict[str, float] = {}
+    for network in job.networks:
+        world.say(f"looking at {job.name} as browsers ask for it, over {network.name}")
+        async with Bench(job, world, store, "look", [plain_eps("look", Role.BASELINE)], patient=False) as bench:
+            plan = bench.plan(network, 1)
+            await bench.carry_out(plan, network, None, 0)
+            run: Run = only_good_run(bench.measured(plan), network.name)
+        looks[network.name] = look_at(run, job.site.page, job.site.hosts, network.rtt_ms)
+        costs_s[network.name] = run.cost_s
+    document = document_of(job.site)
+    findings = [item for network in job.networks for item in findings_of(looks[network.name], network.down.rate_bps)]
+    models = tuple(page_model(found, job.site.page, job.site.hosts, job.model) for found in looks.values())
+    scenes = tuple(
+        Scene(model.played(), network, model.hero_needs, job.model, is_varied=True)
+        for model, network in zip(models, job.networks, strict=True)
+    )
+    changes = changes_from_looks(list(looks.values()), findings, document)
+    return View(scenes, models, costs_s, changes, document)
+
+
+def page_model(found: Look, page: Page, hosts: Sequence[str], browser: BrowserModel) -> PageModel:
+    """The page to play with this browser. page, hosts: of the site.
+
+    A load says when the browser gave each request out. Where `browser` withholds requests itself, what counts is when the page
+    made them known, or they would be held back twice.
+    """
+    if not browser.withholds:
+        return found.model
+    known = as_observed([found.run], page, hosts, found.rtt_ms).page
+    seen_flags = {item.id: item.flags for item in found.model.page.resources}
+    resources = [item.model_copy(update={"flags": seen_flags[item.id]}) for item in known.resources]
+    return replace(found.model, page=with_resources(page, resources), gated=frozenset())
+
+
+def hero_note(view: View) -> str:
+    """A sentence for a page whose largest paint waits for no image; "" for others."""
+    page = view.scenes[0].page
+    if any(Flag.HERO in item.flags for item in page.resources):
+        return ""
+    if PaintNeeds.of(page).largest:
+        return "The page has no image that is known to be its largest paint; those of its first screen stand for it."
+    if any(item.kind is Kind.IMAGE for item in page.resources):
+        return "The largest paint of the page waits for no image, so it is estimated like the first."
+    return "The page has no images: its largest paint is text, and estimated like its first."

@@ -1,0 +1,104 @@
+"""A paired race: arms that are clearly slower than the leader leave early, so that time goes to those that may win. Pure.
+
+For selection alone: who wins is measured again, over other seeds, before anything is claimed.
+
+After each lap from the second on, every arm that is left is compared with the leader: paired differences of what was measured,
+a one-sided t test, and the scatter pooled over all arms and laps (the residuals of arms x laps, both taken as additive). p is
+multiplied by all comparisons that the race may come to make: every other arm, at every look that was planned. So the truly best
+arm is dropped in fewer than 5 % of races, whatever the leader is at the time: to lose it, one of these tests must err.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import stdtr
+
+from mixedsched.advice.tuner.result import Dropped
+
+ALPHA = 0.05  # chance that the best arm is ever dropped
+FIRST_LOOK = 2  # laps; one lap says nothing of the scatter
+
+
+@dataclass(frozen=True, slots=True)
+class Lap:
+    """One block on every network: what each arm that was still in came to, as logarithms of times; lower is better."""
+
+    values: Mapping[str, float]
+
+
+def planned_looks(laps: int) -> int:
+    """How often a race of so many laps may drop an arm. None is dropped after the last: that saves nothing."""
+    return max(0, laps - FIRST_LOOK)
+
+
+def still_in(laps: Sequence[Lap], labels: Sequence[str]) -> tuple[str, ...]:
+    """The arms that ran the last lap, in the order of `labels`; all of them before the first."""
+    return tuple(label for label in labels if not laps or label in laps[-1].values)
+
+
+def outrun(laps: Sequence[Lap], arms: int, looks: int) -> tuple[Dropped, ...]:
+    """Who is to leave after these laps, slowest first. arms: at the start. looks: planned for the whole race.
+
+    The leader never leaves, so at least one arm stays.
+    """
+    scatter, degrees = _scatter(laps)
+    if len(laps) < FIRST_LOOK or degrees < 1 or not looks:
+        return ()
+    means = mean_of(laps)
+    leader = leader_of(means)
+    comparisons = (arms - 1) * looks
+    dropped = []
+    for label, mean in means.items():
+        behind = mean - means[leader]
+        p = min(1.0, comparisons * _p(behind, scatter, degrees, len(laps)))
+        if label != leader and p < ALPHA:
+            dropped.append(Dropped(label, len(laps), leader, math.expm1(behind) * 100, p))
+    return tuple(sorted(dropped, key=lambda item: (-item.change_pct, item.label)))
+
+
+def mean_of(laps: Sequence[Lap]) -> dict[str, float]:
+    """Of every arm that ran all laps, its mean."""
+    labels = still_in(laps, list(laps[-1].values) if laps else ())
+    return {label: sum(lap.values[label] for lap in laps) / len(laps) for label in labels}
+
+
+def leader_of(means: Mapping[str, float]) -> str:
+    """The fastest; of equals the first by name."""
+    return min(means, key=lambda label: (means[label], label))
+
+
+def best_of(laps: Sequence[Lap], labels: Sequence[str]) -> str | None:
+    """Of these arms the one that stayed longest, of those the fastest over the laps that it ran; None if none ran."""
+    runs = {label: [lap.values[label] for lap in laps if label in lap.values] for label in labels}
+    ran = [label for label in labels if runs[label]]
+    return min(ran, key=lambda label: (-len(runs[label]), sum(runs[label]) / len(runs[label]), label), default=None)
+
+
+def _p(behind: float, scatter: float, degrees: int, laps: int) -> float:
+    """One-sided, of a difference of two means over so many laps."""
+    if behind <= 0:
+        return 1.0
+    error = scatter * math.sqrt(2 / laps)
+    return float(stdtr(degrees, -behind / error)) if error > 0 else 0.0
+
+
+def _scatter(laps: Sequence[Lap]) -> tuple[float, int]:
+    """Standard deviation of one value beside arm and lap, and its degrees of freedom. Arms that left count with the laps that
+    they ran."""
+    labels = list(dict.fromkeys(label for lap in laps for label in lap.values))
+    cells = [
+        (labels.index(label), place, value) for place, lap in enumerate(laps) for label, value in lap.values.items()
+    ]
+    degrees = len(cells) - (len(labels) + len(laps) - 1)
+    if degrees < 1:
+        return 0.0, 0
+    design = np.zeros((len(cells), len(labels) + len(laps)))
+    for row, (arm, lap, _) in enumerate(cells):
+        design[row, arm] = design[row, len(labels) + lap] = 1.0
+    values = np.array([value for *_, value in cells])
+    fitted = design @ np.linalg.lstsq(design, values, rcond=None)[0]
+    return math.sqrt(float(np.square(values - fitted).sum()) / degrees), degrees

@@ -1,0 +1,202 @@
+"""Response `priority` headers that imitate a candidate on any server that follows RFC 9218. Pure.
+
+Header values name both parameters (`u=4, i=?0`), so that they mean the same whatever a browser signals: section 8 lets a
+response override the client's signal parameter by parameter.
+"""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from mixedsched.advice.audit.change import Action, Change
+from mixedsched.advice.tuner.candidate import SIGNALLED, Candidate
+from mixedsched.advice.tuner.ship.lines import HeaderRule
+from mixedsched.advice.tuner.ship.patterns import canonical, fits
+from mixedsched.advice.tuner.ship.rules import Pattern, Wish, rules_for, value_of
+from mixedsched.advice.tuner.ship.translation import signals_of, translations_of
+from mixedsched.core.sim.requests import signal_of
+from mixedsched.model.mapping import Override
+from mixedsched.model.page import Page, Resource
+from mixedsched.model.priority import Priority, parse_parameters
+from mixedsched.model.request import Flag, Kind
+from mixedsched.model.scheme import MappingLoader
+
+OWN_HOST = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """A file of another host that should have another priority. host: its index in the page."""
+
+    id: str
+    host: int
+    path: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderPlan:
+    """One way to say a candidate's order in headers. rules: for the page's own host. elsewhere: what to ask of other hosts.
+
+    lost: what headers cannot say of it, sentences without a stop.
+    """
+
+    rules: tuple[HeaderRule, ...]
+    elsewhere: tuple[Elsewhere, ...] = ()
+    lost: tuple[str, ...] = ()
+
+
+def header_value(priority: Priority) -> str:
+    """The field value that leaves nothing to the client."""
+    return f"u={priority.urgency}, {'i' if priority.incremental else 'i=?0'}"
+
+
+def header_plans(page: Page, candidate: Candidate, load_mapping: MappingLoader) -> tuple[HeaderPlan, ...]:
+    """Ways to say the candidate's order in headers, the nearest one first; never none, but it may be one without rules.
+
+    Raises what `Candidate.configured` raises.
+    """
+    found = translations_of(page, candidate, load_mapping)
+    if not found:
+        reason = f"the order of scheme '{candidate.scheme.partition(':')[0]}' cannot be expressed as headers"
+        return (HeaderPlan((), lost=(reason,)),)
+    return tuple(_plan(page, item.priorities, item.lost) for item in found)
+
+
+def ruled_value(rules: Iterable[HeaderRule], item: Resource) -> str | None:
+    """What a resource of the page gets from the rules: those of the page's own host concern no other."""
+    if item.host != OWN_HOST:
+        return None
+    return next((rule.value for rule in rules if fits(rule.match, item.path)), None)
+
+
+def effective(rules: Sequence[HeaderRule], item: Resource) -> Priority:
+    """The priority that counts for a resource: the response's parameters over what the browser signals."""
+    value = ruled_value(rules, item)
+    told = parse_parameters(value.encode()) if value is not None else None
+    return told.over(signal_of(item)) if told is not None else signal_of(item)
+
+
+def says_all(plan: HeaderPlan, page: Page, candidate: Candidate, load_mapping: MappingLoader) -> bool:
+    """Whether plain `eps` with these headers gives every response of the page the very priority that the candidate gives it."""
+    if candidate.scheme != "eps" or not plan.rules:
+        return False
+    wanted = translations_of(page, candidate, load_mapping)[0].priorities
+    return all(effective(plan.rules, item) == wanted[item.id] for item in page.resources)
+
+
+def covered(rules: Sequence[HeaderRule], page: Page) -> tuple[HeaderRule, ...]:
+    """The rules with the resources that they really are for, the first rule that fits counting; without those for none."""
+    ids: list[list[str]] = [[] for _ in rules]
+    for item in page.resources:
+        place = next((index for index, rule in enumerate(rules) if fits(rule.match, item.path)), None)
+        if item.host == OWN_HOST and place is not None:
+            ids[place].append(item.id)
+    return tuple(replace(rule, covers=tuple(names)) for rule, names in zip(rules, ids, strict=True) if names)
+
+
+def as_candidate(rules: Sequence[HeaderRule], page: Page) -> Candidate:
+    """Plain `eps` with these headers, to be played: each file of the page that they make differ from its cell, by its path."""
+    overrides: dict[str, Override] = {}
+    for item in sorted(page.resources, key=lambda item: item.host):
+        told = effective(rules, item)
+        if told != SIGNALLED[item.chromium_priority, item.kind]:
+            overrides.setdefault(item.path, Override(glob.escape(item.path), told))
+    return Candidate("eps", overrides=tuple(overrides.values()))
+
+
+def as_changes(rules: Sequence[HeaderRule], page: Page) -> tuple[Change, ...]:
+    """The same headers as changes of a site, file by file, to be served and loaded."""
+    changes = []
+    for rule in covered(rules, page):
+        names = frozenset(rule.covers)
+        keys = dict.fromkeys((item.host, item.path) for item in page.resources if item.id in names)
+        changes.append(Change(Action.HEADER, tuple(keys), rule.why, rule.value))
+    return tuple(changes)
+
+
+def _plan(page: Page, priorities: Mapping[str, Priority], lost: Sequence[str]) -> HeaderPlan:
+    signals = signals_of(page)
+    wishes, unclear = _wishes(page, priorities, signals)
+    patterns = rules_for(wishes)
+    elsewhere = [
+        Elsewhere(item.id, item.host, item.path, header_value(priorities[item.id]))
+        for item in page.resources
+        if item.host != OWN_HOST and priorities[item.id] != signals[item.id]
+    ]
+    return HeaderPlan(_with_reasons(patterns, page, signals), tuple(elsewhere), (*lost, *unclear))
+
+
+def _wishes(
+    page: Page, priorities: Mapping[str, Priority], signals: Mapping[str, Priority]
+) -> tuple[list[Wish], tuple[str, ...]]:
+    """What every path should get. Files that differ by their query alone and want different values get none."""
+    by_path: dict[str, list[Resource]] = {}
+    for item in page.resources:
+        if item.host == OWN_HOST:
+            by_path.setdefault(canonical(item.path), []).append(item)
+    wishes, unclear = [], []
+    for path, items in by_path.items():
+        wanted = list(dict.fromkeys(priorities[item.id] for item in items))
+        is_needed = any(signals[item.id] != priorities[item.id] for item in items)
+        is_document = any(item.kind is Kind.DOCUMENT for item in items)
+        if len(wanted) == 1:
+            wishes.append(Wish(path, header_value(wanted[0]), is_needed, is_document))
+            continue
+        wishes.append(Wish(path, None, is_needed=False, is_document=is_document))
+        if is_needed:
+            unclear.append(f"{path} is several files, told apart by their query, which patterns of paths cannot do")
+    return wishes, tuple(unclear)
+
+
+def _with_reasons(patterns: Sequence[Pattern], page: Page, signals: Mapping[str, Priority]) -> tuple[HeaderRule, ...]:
+    rules = covered([HeaderRule(item.match, item.value, (), "", {}) for item in patterns], page)
+    by_id = page.by_id()
+    return tuple(replace(rule, why=_reason(rule, [by_id[name] for name in rule.covers], signals)) for rule in rules)
+
+
+def _reason(rule: HeaderRule, items: Sequence[Resource], signals: Mapping[str, Priority]) -> str:
+    """As "the largest paint: sooner than the browser asks (u=2, i)"."""
+    told = parse_parameters(rule.value.encode())
+    assert told is not None, "our own values are well-formed"
+    asked = dict.fromkeys(signals[item.id] for item in items if told.over(signals[item.id]) != signals[item.id])
+    if not asked:
+        return f"{_what(items)}: as the browser asks, and not as a rule below says"
+    words = [_difference(told.over(signal), signal) for signal in asked]
+    plain = ", ".join(str(signal).replace(", ", " ") for signal in asked)
+    return f"{_what(items)}: {' or '.join(dict.fromkeys(words))} than the browser asks ({plain})"
+
+
+def _what(items: Sequence[Resource]) -> str:
+    if any(Flag.HERO in item.flags for item in items) and len(items) == 1:
+        return "the largest paint"
+    if len(items) == 1:
+        kind = items[0].kind
+        return "a file" if kind is Kind.OTHER else f"an {kind}" if kind in {Kind.IMAGE, Kind.XHR} else f"a {kind}"
+    kinds = dict.fromkeys(
+        f"{item.kind}s" if item.kind not in {Kind.OTHER, Kind.MEDIA, Kind.XHR} else "files" for item in items
+    )
+    return f"{len(items)} {' and '.join(kinds)}"
+
+
+def _difference(told: Priority, signal: Priority) -> str:
+    if told.urgency != signal.urgency:
+        return "sooner" if told.urgency < signal.urgency else "later"
+    return "more evenly" if told.incremental else "more in one piece"
+
+
+__all__ = [
+    "Elsewhere",
+    "HeaderPlan",
+    "as_candidate",
+    "as_changes",
+    "covered",
+    "effective",
+    "header_plans",
+    "header_value",
+    "ruled_value",
+    "says_all",
+    "value_of",
+]

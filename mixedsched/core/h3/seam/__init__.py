@@ -1,0 +1,21 @@
+"""The scheduler seam: the only package that touches aioquic's private parts. docs/seam.md tells what is overridden and why.
+
+    _streams     senders that pull a body's bytes when a packet has room; receivers that report what changed
+    _service     stands where aioquic keeps its list of streams, and serves them as the scheduler picks
+    _express     packets of nothing but response data, built without what such packets do not need
+    _receiving   datagrams of an established connection, read without what such datagrams do not need
+    _recovery    acknowledgements at the cost of what they acknowledge; probes with a choice of what they repeat
+    _probes      that choice: data of the most urgent response
+    _pacer       bursts that one system call can send
+    _connection  a server's connection: all of it joined
+    _observed    the other end in virtual time: a client that tells which packets brought which stream data
+
+`tests/core/h3/test_seam_contract.py` says what is expected of aioquic, and fails with a clear message when a version moves it.
+"""
+
+from __future__ import annotations
+
+from mixedsched.core.h3.seam._connection import ScheduledConnection
+from mixedsched.core.h3.seam._observed import ObservedConnection
+
+__all__ = ["ObservedConnection", "ScheduledConnection"]

@@ -1,0 +1,220 @@
+"""Whose turn it is: stands where aioquic keeps its list of streams."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING, Any
+
+from aioquic.quic.packet import QuicStreamFrame
+from aioquic.quic.stream import QuicStream
+
+from mixedsched.core.h3.response import Body
+from mixedsched.core.h3.seam._streams import NotingReceiver, PullingSender
+from mixedsched.model.scheme import Scheduler
+
+if TYPE_CHECKING:
+    from mixedsched.core.h3.seam._connection import ScheduledConnection
+
+
+class ServiceQueue:
+    """Stands where aioquic keeps its list of streams, and serves them as the scheduler says.
+
+    Order within a packet: streams that need a frame other than STREAM or are finished, then control and QPACK streams by
+    ID, then a client's requests by ID or a server's responses as the scheduler picks them.
+    """
+
+    def __init__(self, connection: ScheduledConnection, scheduler: Scheduler[Any]) -> None:
+        self._connection = connection
+        self._scheduler = scheduler
+        self._streams: dict[int, QuicStream] = {}
+        self._senders: dict[int, PullingSender] = {}
+        self._responses: dict[int, None] = {}  # streams that the scheduler knows
+        self._errands: dict[int, None] = {}  # resets, stops, finished streams
+        self._ahead: dict[int, None] = {}  # streams with data that are no responses
+        self._exempt: dict[int, None] = {}  # responses whose next frame needs no credit: lost data, a bare FIN
+        self._parked: dict[int, None] = {}  # responses that were passed over for want of the connection's credit
+        self._in_packet = False
+        self._has_room = False
+        self.has_placements = False  # whether the scheme tells responses apart
+        self.packets = 0
+        self.lost_body = False  # a packet ended early since a response had to be reset
+
+    def append(self, stream: QuicStream) -> None:
+        """aioquic has created a stream."""
+        stream_id = stream.stream_id
+        assert stream_id is not None
+        self._senders[stream_id] = stream.sender = PullingSender(stream, not stream.sender.is_finished, self)
+        stream.receiver = NotingReceiver(stream_id, not stream.receiver.is_finished, self)
+        self._streams[stream_id] = stream
+
+    def __iter__(self) -> Iterator[QuicStream]:
+        """For each packet aioquic walks its list twice: to serve the streams, then to build the list anew."""
+        if self._in_packet:
+            return iter(())
+        self._in_packet = True
+        self.packets += 1
+        return self._serve()
+
+    def extend(self, served: Any) -> None:  # noqa: ARG002 - who was served is known from charge()
+        """The end of a packet: aioquic puts the streams that it served back."""
+        self._in_packet = False
+
+    @property
+    def has_data(self) -> bool:
+        """Whether any but responses have something to send."""
+        return bool(self._ahead or self._errands)
+
+    def awaits_response(self, stream_id: int) -> bool:
+        """Whether a response can be opened: there is none yet, and the client still wants one."""
+        sender = self._senders.get(stream_id)
+        return sender is not None and stream_id not in self._responses and not sender.is_stopped
+
+    def has_response(self, stream_id: int) -> bool:
+        return stream_id in self._responses
+
+    def open_response(self, stream_id: int, placement: Any, body: Body | None) -> None:
+        self._senders[stream_id].body = body
+        self._responses[stream_id] = None
+        self.has_placements |= placement is not None
+        self._scheduler.open(stream_id, placement)
+        self.note(stream_id)
+
+    def pending_body(self, stream_id: int) -> Body | None:
+        """The body of which nothing was sent yet, if the stream has one."""
+        sender = self._senders.get(stream_id)
+        return sender.body if sender is not None and sender.highest_offset == 0 else None
+
+    def reprioritize(self, stream_id: int, placement: Any) -> None:
+        if stream_id in self._responses:
+            self._scheduler.reprioritize(stream_id, placement)
+
+    def note(self, stream_id: int) -> None:
+        """Something about the stream has changed: sort it into where it will be looked for."""
+        stream = self._streams.get(stream_id)
+        if stream is None:
+            return
+        if stream.is_finished or stream.sender.reset_pending or stream.receiver.stop_pending:
+            self._errands[stream_id] = None
+        sender = self._senders[stream_id]
+        has_work = sender.has_work
+        if stream_id not in self._responses:
+            if has_work:
+                self._ahead[stream_id] = None
+            else:
+                self._ahead.pop(stream_id, None)
+        else:
+            self._note_response(stream_id, sender, has_work)
+
+    def _note_response(self, stream_id: int, sender: PullingSender, has_work: bool) -> None:
+        needs_credit = sender.needs_credit
+        if has_work and not needs_credit:
+            self._exempt[stream_id] = None
+        else:
+            self._exempt.pop(stream_id, None)
+        if not has_work or (needs_credit and sender.highest_offset >= sender.stream.max_stream_data_remote):
+            self._parked.pop(stream_id, None)
+            self._scheduler.pause(stream_id)
+        elif not needs_credit or stream_id not in self._parked:
+            self._parked.pop(stream_id, None)
+            self._scheduler.resume(stream_id)
+
+    def note_received(self, stream_id: int) -> None:
+        """The stream has received data, so that its limit may have to be raised."""
+        self._connection.streams.note(stream_id)
+
+    def charge(self, sender: PullingSender, frame: QuicStreamFrame, again_bytes: int, filled: bool) -> None:
+        """A STREAM frame goes into the packet. again_bytes: of lost data; filled: it leaves no room for another frame."""
+        self._has_room = not filled
+        stream_id = sender.stream_id
+        if stream_id in self._responses:
+            size_bytes = len(frame.data)
+            self._scheduler.sent(stream_id, size_bytes, again_bytes)
+            self._connection.sent(stream_id, size_bytes, frame.fin)
+            if (
+                sender.body is not None
+                and not again_bytes
+                and sender.highest_offset < sender.stream.max_stream_data_remote
+            ):
+                return  # it is as ready as before
+        self.note(stream_id)
+
+    def next_response(self) -> PullingSender | None:
+        """Whose data goes next: the scheduler's pick among the responses that may send."""
+        if self._connection.credit_bytes <= 0:
+            return self._pick_without_credit()
+        if self._parked:
+            self._unpark()
+        picked = self._scheduler.pick()
+        return None if picked is None else self._senders[picked]
+
+    @property
+    def can_send_data(self) -> bool:
+        """Whether the next packet would carry stream data, new or lost, if it were written now."""
+        return bool(self._ahead) or self.next_response() is not None
+
+    def awaits_delivery(self, sender: PullingSender) -> bool:
+        """Whether what the sender has in flight would be sent again if it were lost."""
+        return sender.stream_id in self._senders and not sender.is_stopped
+
+    def pick_among(self, stream_ids: Collection[int]) -> int | None:
+        """The scheduler's pick if each of these responses had lost data. To be asked while no data can be sent.
+
+        They are ready for no longer than the scheduler is asked: no bytes are charged, so all keep their turns.
+        """
+        for stream_id in stream_ids:
+            self._parked.pop(stream_id, None)
+            self._exempt[stream_id] = None
+            self._scheduler.resume(stream_id)
+        picked = self._pick_without_credit()
+        for stream_id in stream_ids:
+            self.note(stream_id)
+        return None if picked is None else picked.stream_id
+
+    def _serve(self) -> Iterator[QuicStream]:
+        """One packet: aioquic writes what the yielded stream has, and leaves off when the packet is full."""
+        for stream_id in tuple(self._errands):
+            stream = self._streams[stream_id]
+            finished = stream.is_finished
+            yield stream
+            del self._errands[stream_id]
+            if finished:
+                self._forget(stream_id)
+            else:
+                self.note(stream_id)
+        for stream_id in sorted(self._ahead, key=_place):
+            yield self._streams[stream_id]
+        while (sender := self.next_response()) is not None:
+            self._has_room = False  # nor if no frame fits any more
+            yield sender.stream
+            if not self._has_room:
+                return
+
+    def _pick_without_credit(self) -> PullingSender | None:
+        """The scheduler's pick among the responses that need none; the others are passed over until there is some."""
+        if not self._exempt:
+            return None
+        while (picked := self._scheduler.pick()) is not None and picked not in self._exempt:
+            self._parked[picked] = None
+            self._scheduler.pause(picked)
+        return None if picked is None else self._senders[picked]
+
+    def _unpark(self) -> None:
+        parked = tuple(self._parked)
+        self._parked.clear()
+        for stream_id in parked:
+            self.note(stream_id)
+
+    def _forget(self, stream_id: int) -> None:
+        del self._streams[stream_id], self._senders[stream_id]
+        self._ahead.pop(stream_id, None)
+        self._parked.pop(stream_id, None)
+        self._exempt.pop(stream_id, None)
+        if stream_id in self._responses:
+            del self._responses[stream_id]
+            self._scheduler.close(stream_id)
+        self._connection.discarded(stream_id)
+
+
+def _place(stream_id: int) -> tuple[bool, int]:
+    """Control and QPACK streams first."""
+    return stream_id % 4 < 2, stream_id

@@ -1,0 +1,207 @@
+"""What an analysis says: per arm, per effect, and which blocks to look at. Plain values with a JSON form."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from mixedsched.core.metrics import METRICS, Metric, metric_named
+from mixedsched.lab.model import Plan
+
+
+class Verdict(StrEnum):
+    """What an interval and a test together allow to say about an arm; lower metrics are better."""
+
+    BETTER = "better"
+    WORSE = "worse"
+    EQUIVALENT = "equivalent"
+    UNDECIDED = "undecided"
+
+
+class Family(StrEnum):
+    """primary: declared before the first run. exploratory: all the rest; a finding there is a hint, not a result."""
+
+    PRIMARY = "primary"
+    EXPLORATORY = "exploratory"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A run that gave no result, or one not to be trusted, and why."""
+
+    block: int
+    attempt: int
+    arm: str
+    status: str
+    reason: str
+    warm_up: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ArmSummary:
+    """One arm over all complete blocks.
+
+    runs: those that count. attempted: all that were started, warm-up included. failed: failed and invalid ones among those.
+    values: by metric key, one per complete block in block order, None where the metric is missing. median: of these.
+    """
+
+    label: str
+    scheme: str
+    mapping: str | None
+    runs: int
+    attempted: int
+    failed: int
+    values: Mapping[str, tuple[float | None, ...]]
+    median: Mapping[str, float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """One arm against the baseline in one metric.
+
+    change, low, high, margin, detectable and the differences are told in the metric's change unit: per cent for ratio
+    metrics, else the metric's own unit. They are None where no block has the metric in both arms; low and high
+    also with a single one, which has no interval.
+    change_pct and its interval are relative to the baseline (None where its median is 0 and not everything is).
+    confidence: of the interval, as really achieved. p: raw signed rank; p_adjusted: Holm within the family.
+    dominance: share of blocks with a rise minus share with a fall. detectable: minimum detectable effect.
+    more_blocks: about so many more would decide; None where decided or where nothing can be said.
+    differences: (block index, change of that block).
+    """
+
+    arm: str
+    scheme: str
+    baseline: str
+    baseline_scheme: str
+    metric: Metric
+    family: Family
+    differences: tuple[tuple[int, float], ...]
+    change: float | None
+    low: float | None
+    high: float | None
+    confidence: float
+    change_pct: float | None
+    low_pct: float | None
+    high_pct: float | None
+    p: float
+    p_adjusted: float
+    dominance: float
+    detectable: float | None
+    verdict: Verdict
+    more_blocks: int | None
+    note: str
+
+    @property
+    def blocks(self) -> int:
+        return len(self.differences)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "scheme": self.scheme,
+            "baseline": self.baseline_scheme,
+            "metric": self.metric.key,
+            "change_pct": finite_or_none(self.change_pct),
+            "ci_low_pct": finite_or_none(self.low_pct),
+            "ci_high_pct": finite_or_none(self.high_pct),
+            "p": self.p,
+            "verdict": self.verdict.value,
+            "arm": self.arm,
+            "baseline_arm": self.baseline,
+            "family": self.family.value,
+            "unit": self.metric.change_unit,
+            "change": finite_or_none(self.change),
+            "ci_low": finite_or_none(self.low),
+            "ci_high": finite_or_none(self.high),
+            "confidence": self.confidence,
+            "margin": self.metric.change_margin,
+            "p_adjusted": self.p_adjusted,
+            "dominance": self.dominance,
+            "minimum_detectable": finite_or_none(self.detectable),
+            "blocks": self.blocks,
+            "more_blocks": self.more_blocks,
+            "note": self.note,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class BlockChoice:
+    """A block worth looking at, and the attempt that counted."""
+
+    block: int
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All that a finished (or unfinished) experiment says.
+
+    arms: baseline first, then as planned. effects: by arm, then metric. block_indices: the complete blocks, in plan order;
+    planned_blocks: how many there shall be; both without warm-up.
+    median_block: the block nearest to the estimate in the first primary metric; worst_block: least in favour of the arms.
+    Both are None without a complete block.
+    """
+
+    plan: Plan
+    arms: tuple[ArmSummary, ...]
+    effects: tuple[Effect, ...]
+    block_indices: tuple[int, ...]
+    planned_blocks: int
+    failures: tuple[Failure, ...]
+    median_block: BlockChoice | None
+    worst_block: BlockChoice | None
+    note: str
+
+    @property
+    def complete_blocks(self) -> int:
+        return len(self.block_indices)
+
+    @property
+    def headline_metric(self) -> Metric:
+        """The first primary metric: what the experiment was made for."""
+        return metric_named(self.plan.primary[0]) if self.plan.primary else METRICS[0]
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The metrics compared: the primary ones in declared order, then the rest in theirs."""
+        return tuple(dict.fromkeys(effect.metric for effect in self.effects))
+
+    def effect(self, arm: str, metric: str) -> Effect:
+        """The effect of an arm (label) on a metric (key). Raises KeyError."""
+        for item in self.effects:
+            if (item.arm, item.metric.key) == (arm, metric):
+                return item
+        raise KeyError((arm, metric))
+
+    def to_dict(self, report: str | None = None) -> dict[str, Any]:
+        """The JSON contract of `compare --json`; report: path of the HTML report. Holds no NaN and no infinity."""
+        return {
+            "site": self.plan.site,
+            "link": self.plan.link,
+            "arms": [
+                {
+                    "scheme": arm.scheme,
+                    "runs": arm.runs,
+                    "failed": arm.failed,
+                    "median": {key: finite_or_none(value) for key, value in arm.median.items()},
+                    "arm": arm.label,
+                    "mapping": arm.mapping,
+                    "attempted": arm.attempted,
+                }
+                for arm in self.arms
+            ],
+            "effects": [effect.to_dict() for effect in self.effects],
+            "report": report,
+            "experiment": self.plan.digest,
+            "form_factor": self.plan.form_factor,
+            "primary": list(self.plan.primary),
+            "blocks": {"complete": self.complete_blocks, "planned": self.planned_blocks},
+            "note": self.note,
+        }
+
+
+def finite_or_none(value: float | None) -> float | None:
+    """JSON has no NaN and no infinity: both become null."""
+    return value if value is not None and math.isfinite(value) else None

@@ -1,0 +1,70 @@
+"""A load to check a site by: our server on loopback, no network in between, a fresh Chromium."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mixedsched.errors import MixedschedError
+from mixedsched.lab.fidelity.compare import Fidelity, compare
+from mixedsched.sites import Site
+from mixedsched.world.browser.observation import Observation, ObservationJob
+from mixedsched.world.browser.observe import Observer
+from mixedsched.world.browser.pageload import FormFactor
+from mixedsched.world.browser.profiles import make_profile_dir, remove_profile_dir
+from mixedsched.world.system.children import child
+
+_QUIET_S = 2.0
+_LIMIT_S = 60.0
+_SLACK_S = 1.5  # for work, and for what the page holds back to keep its order
+
+
+async def check_site(
+    site: Site, site_argument: str | Path, form_factor: FormFactor = "mobile", *, limit_s: float = _LIMIT_S
+) -> Fidelity:
+    """Load a site once, and hold the load against its manifest.
+
+    site_argument: how `serve` is told of it, a name or a folder. Raises MixedschedError if it cannot be served, and
+    PageLoadFailed if there is no load to judge.
+    """
+    seen, connections = await observed(site, site_argument, form_factor, limit_s=limit_s)
+    return compare(site, seen, connections)
+
+
+async def observed(
+    site: Site, site_argument: str | Path, form_factor: FormFactor = "mobile", *, limit_s: float = _LIMIT_S
+) -> tuple[Observation, int]:
+    """The load itself, and how many connections carried its requests. Raises as check_site."""
+    bodies_dir = make_profile_dir()
+    try:
+        async with (
+            child(
+                "mixedsched",
+                ["serve", str(site_argument), "--port", "0", "--json", "--stop-with-stdin"],
+                lambda why: MixedschedError(
+                    f"the server for {site_argument} did not start", why=why.removeprefix("error: ")
+                ),
+            ) as server,
+            Observer() as observer,
+        ):
+            port = int(server.first["listening"].rpartition(":")[2])
+            job = ObservationJob(
+                url=site.url,
+                hosts=dict.fromkeys(site.hosts, port),
+                spki_sha256=(server.first["spki_sha256"],),
+                form_factor=form_factor,
+                quiet_s=quiet_s(site),
+                limit_s=max(limit_s, 3 * quiet_s(site)),
+                bodies_dir=bodies_dir,
+                screenshot=True,
+            )
+            seen = await observer.observe(job)
+            requests = [line["request"] for line in server.take_lines() if "request" in line]
+            return seen, len({request["connection"] for request in requests})
+    finally:
+        remove_profile_dir(bodies_dir)
+
+
+def quiet_s(site: Site) -> float:
+    """After how long without traffic the page is over: its longest think time, and some more."""
+    longest_ms = max(item.delay_ms for item in site.page.resources)
+    return max(_QUIET_S, min(longest_ms / 1000 + _SLACK_S, _LIMIT_S / 3))

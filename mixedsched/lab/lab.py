@@ -1,0 +1,245 @@
+"""The browser rung: one page load through server, emulated link and Chromium, as a Run."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from mixedsched.errors import InputError, MixedschedError
+from mixedsched.lab.evidence import with_evidence
+from mixedsched.lab.held_up import Waits
+from mixedsched.lab.model import Arm, Run, RunStatus
+from mixedsched.lab.validity import Evidence, Seen, why_invalid
+from mixedsched.model.profile import Profile
+from mixedsched.sites import Connections
+from mixedsched.world.browser import LighthouseRunner, PageLoad, PageLoadFailed, PageLoadJob, read_netlog
+from mixedsched.world.emulator.awake import processors_to_keep_awake
+from mixedsched.world.emulator.backend import Address, Backend, LinkInUse
+from mixedsched.world.emulator.backends import RELAY, open_backend
+from mixedsched.world.system.children import Child, child
+from mixedsched.world.system.precedence import Precedence, browser_courtesy, kernel_release
+
+NEEDS_OWN_WAITS = "needs_own_waits"  # a long task came so late that Lighthouse must wait longer to find TTI
+LIMIT_SLACK_S = 40.0  # a page that still loads so long before the limit is scored as it is, and not trusted
+
+
+@dataclass(frozen=True, slots=True)
+class Edition:
+    """Another edition of the scene's site, under the same names. site_argument, expected: as in Scene."""
+
+    site_argument: str
+    expected: Connections
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What all runs of an experiment have in common.
+
+    site_argument: how `serve` is told of the site. expected: connections that a load takes. backend: which emulated
+    network, see emulator.backends. server_options: words for `serve` beside scheme and mapping. packet_logs: folder for the
+    fate of every packet, one folder a run; None for none. editions: by arm label, where arms differ in the site itself.
+    """
+
+    site_argument: str
+    url: str
+    hosts: tuple[str, ...]
+    profile: Profile
+    form_factor: str
+    expected: Connections
+    limit_s: float = 180.0
+    backend: str = RELAY
+    server_options: tuple[str, ...] = ()
+    packet_logs: Path | None = None
+    editions: Mapping[str, Edition] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """A run as far as it is known after the load. seen: by the server. load: None if there is no result."""
+
+    run: Run
+    seen: Seen
+    load: PageLoad | None
+
+
+class Lab:
+    """Keeps the emulated network, a server per arm and one browser worker; every run gets a fresh browser and a fresh link.
+
+    folder: where the browser's log lies while a page is loaded. Use with `async with`. All child processes end with it, and
+    also if this process is killed.
+    """
+
+    def __init__(self, scene: Scene, arms: Sequence[Arm], folder: Path) -> None:
+        self._scene = scene
+        self._arms = {arm.label: arm for arm in arms}
+        self._netlog = folder / "netlog.json"
+        self._servers: dict[str, Child] = {}
+        self._highest_connection = dict.fromkeys(
+            self._arms, 0
+        )  # that each server has told of before the load in progress
+        self._stack = AsyncExitStack()
+        self._backend: Backend
+        self._runner: LighthouseRunner
+
+    async def __aenter__(self) -> Self:
+        try:
+            self._backend = await self._stack.enter_async_context(
+                open_backend(self._scene.backend, self._scene.profile)
+            )
+            runner = LighthouseRunner(prefix=self._backend.client_prefix, courtesy=self.precedence.browser)
+            self._runner = await self._stack.enter_async_context(runner)
+            for label, arm in self._arms.items():
+                self._servers[label] = await self._stack.enter_async_context(self._server(arm))
+        except BaseException:
+            await self._stack.aclose()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._stack.__aexit__(kind, error, trace)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the emulated network cannot do of what its profile asks, or does differently."""
+        return self._backend.notes
+
+    @property
+    def precedence(self) -> Precedence:
+        """Who runs first on this machine."""
+        network = self._backend.promptness
+        awake = len(processors_to_keep_awake())
+        return Precedence(network, browser_courtesy(network, kernel_release()), awake)
+
+    async def versions(self) -> dict[str, str]:
+        """Of Lighthouse, Chromium and Node, and who runs first: loads are compared only if they had all of that in common."""
+        versions = await self._runner.versions()
+        return {
+            "lighthouse": versions.lighthouse,
+            "chromium": versions.chromium,
+            "node": versions.node,
+            "precedence": str(self.precedence),
+        }
+
+    async def run(self, *, arm: str, block: int, attempt: int, position: int, link_seed: int) -> Run:
+        """Load the page once. Whatever goes wrong with the load becomes a failed run; only a broken lab raises."""
+        started, started_at = time.monotonic(), dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
+        server = self._servers[arm]
+        run = Run(block, attempt, arm, position, RunStatus.OK, started_at=started_at)
+        try:
+            loaded = await self._load(run, server, link_seed, own_waits=False)
+            if loaded.run.reason == NEEDS_OWN_WAITS:
+                loaded = await self._load(run, server, link_seed, own_waits=True)
+            run = replace(loaded.run, cost_s=round(time.monotonic() - started, 3))
+            if not server.is_alive:
+                raise MixedschedError(f"the server for {arm} has stopped", why=await server.last_words())
+            if loaded.load is None:
+                return run
+            return self._judged(replace(run, page_load=loaded.load.to_dict()), loaded.load, loaded.seen)
+        finally:
+            self._netlog.unlink(missing_ok=True)
+
+    async def _load(self, run: Run, server: Child, link_seed: int, *, own_waits: bool) -> _Loaded:
+        """One load over a fresh link; without a page load, the run says why there is none."""
+        self._seen(run.arm, server)  # stragglers of the load before
+        load, status, reason = None, RunStatus.OK, ""
+        waits = Waits({"server": server.pid, "worker": self._runner.worker_pid})
+        async with self._backend.link(_address(server), link_seed, self._packet_log(run)) as link:
+            try:
+                load = await self._runner.run(self._job(server, link, own_waits))
+            except PageLoadFailed as error:
+                status = RunStatus.FAILED
+                reason = NEEDS_OWN_WAITS if error.needs_own_waits else f"{error.reason}: {error.detail}"
+        if load is None and not link.counters:
+            reason = f"link: the emulated link has stopped before its time, and the load came to {reason}"
+        seen = self._seen(run.arm, server)
+        finished = {item["connection"] for item in seen.requests if item["complete"]}
+        placements = tuple(item for item in seen.requests if item["connection"] in finished)
+        run = replace(
+            run,
+            status=status,
+            reason=reason,
+            placements=placements,
+            relay=link.counters,
+            waited_ms=waits.so_far_ms(),
+        )
+        return _Loaded(run, seen, load)
+
+    def _seen(self, arm: str, server: Child) -> Seen:
+        """What the server has logged since it was asked last, of connections that are new since then."""
+        lines = server.take_lines()
+        before = self._highest_connection[arm]
+        requests = [line["request"] for line in lines if "request" in line]
+        connections = [line["connection"] for line in lines if "connection" in line]
+        new = Seen(
+            [item for item in requests if item["connection"] > before],
+            [item for item in connections if item["connection"] > before],
+        )
+        numbers = (item["connection"] for item in (*new.requests, *(new.connections or ())))
+        self._highest_connection[arm] = max(numbers, default=before)
+        return new
+
+    def _packet_log(self, run: Run) -> Path | None:
+        folder = self._scene.packet_logs
+        return None if folder is None else folder / f"block-{run.block}-attempt-{run.attempt}" / file_name(run.arm)
+
+    def _server(self, arm: Arm) -> AbstractAsyncContextManager[Child]:
+        edition = self._scene.editions.get(arm.label)
+        site_argument = self._scene.site_argument if edition is None else edition.site_argument
+        arguments = ["serve", site_argument, "--scheme", arm.scheme]
+        arguments += ["--json", "--log-connections", "--stop-with-stdin"]
+        arguments += ["--host", self._backend.server_host, "--port", "0", *self._scene.server_options]
+        if self._backend.name != RELAY:
+            arguments += ["--gso", "off"]  # a kernel's link would take a flight of packets for one
+        if arm.mapping is not None:
+            arguments += ["--mapping", arm.mapping]
+        return child(
+            "mixedsched",
+            arguments,
+            lambda why: MixedschedError(f"the server for {arm.label} did not start", why=why),
+            prefix=self._backend.server_prefix,
+        )
+
+    def _job(self, server: Child, link: LinkInUse, own_waits: bool) -> PageLoadJob:
+        address, port = link.address
+        return PageLoadJob(
+            url=self._scene.url,
+            hosts=dict.fromkeys(self._scene.hosts, port),
+            spki_sha256=(str(server.first["spki_sha256"]),),
+            address=address,
+            form_factor="desktop" if self._scene.form_factor == "desktop" else "mobile",
+            netlog=self._netlog,
+            limit_s=self._scene.limit_s,
+            max_wait_s=self._scene.limit_s - LIMIT_SLACK_S,
+            own_waits=own_waits,
+        )
+
+    def _judged(self, run: Run, load: PageLoad, seen: Seen) -> Run:
+        """The run with what the NetLog shows, and marked invalid if it must not be trusted."""
+        try:
+            log = read_netlog(self._netlog)
+        except InputError as error:
+            return replace(run, status=RunStatus.INVALID, reason=f"netlog: {error}")
+        run = with_evidence(run, log)
+        edition = self._scene.editions.get(run.arm)
+        expected = self._scene.expected if edition is None else edition.expected
+        reason = why_invalid(Evidence(load, self._scene.hosts, expected, log, run.relay, seen))
+        return replace(run, status=RunStatus.INVALID, reason=reason) if reason else run
+
+
+def file_name(label: str) -> str:
+    """An arm's label as a name of files: `mixed:alpha=0.5` -> `mixed-alpha-0.5`."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", label).strip("-")
+
+
+def _address(server: Child) -> Address:
+    host, _, port = str(server.first["listening"]).rpartition(":")
+    return host.strip("[]"), int(port)

@@ -1,0 +1,122 @@
+"""Watches page loads in real Chromium: what was asked, in which order and why, what came, and how the page is built of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from pydantic import ValidationError
+
+from mixedsched.errors import InputError
+from mixedsched.world.browser._kept_worker import KeptWorker
+from mixedsched.world.browser._observed import observation_of
+from mixedsched.world.browser._observed._told import Told
+from mixedsched.world.browser.netlog import read_traffic
+from mixedsched.world.browser.observation import Observation, ObservationJob
+from mixedsched.world.browser.pageload import PageLoadFailed
+from mixedsched.world.browser.profiles import make_profile_dir, remove_profile_dir
+
+# Beyond the page's own time: starting the browser, asking the page, ending the browser, sending the answer.
+_GRACE_S = 75.0
+_SCROLL_LIMIT_S = 30.0  # the worker's
+
+
+class Observer:
+    """Async context manager around a lighthouse-runner worker, as LighthouseRunner is: calls are done one after the other, a
+    worker that dies or falls silent fails only the load in progress, and nothing stays of a load but what it was to give.
+
+    package_dir: the npm package (default: the one beside the Python package). temp_dir: for profiles and logs (default: the
+    system's). prefix: words before the worker's command. Entering raises MissingPartError.
+    """
+
+    def __init__(
+        self, package_dir: Path | None = None, *, temp_dir: Path | None = None, prefix: Sequence[str] = ()
+    ) -> None:
+        self._temp_dir = temp_dir
+        self._kept = KeptWorker(package_dir, temp_dir, prefix)
+        self._lock = asyncio.Lock()
+        self._is_asking = False
+        self._is_stopped = False  # before the worker was asked
+
+    async def __aenter__(self) -> Self:
+        self._kept.open()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._kept.close()
+
+    async def observe(self, job: ObservationJob) -> Observation:
+        """Load a page once in a fresh browser and watch it.
+
+        Raises PageLoadFailed: navigation:CODE if there is no page (Chromium's code, such as ERR_NAME_NOT_RESOLVED or
+        ERR_TOO_MANY_REDIRECTS), page_crashed, chrome_start, chrome_died, timeout, worker_died, worker_silent, bad_answer,
+        bad_job. The observer is then ready for the next job. An answer with a bad status is a page like any other.
+        Cancelling gives up the load, and its browser with it; stop() keeps what there is.
+        """
+        async with self._lock:
+            # Both are swept by a later start if this process is killed; the worker empties and removes the first one.
+            profile_dir, log_dir = make_profile_dir(self._temp_dir), make_profile_dir(self._temp_dir)
+            try:
+                log = log_dir / "net.json"
+                told = _checked(await self._ask(job.to_message(profile_dir, log), _limit_s(job)))
+                return await asyncio.to_thread(_assemble, job, told, log)
+            finally:
+                self._is_stopped = False
+                await asyncio.to_thread(remove_profile_dir, profile_dir)
+                await asyncio.to_thread(remove_profile_dir, log_dir)
+
+    def stop(self) -> None:
+        """End the load in progress, or the next one if there is none: observe() returns soon, with what came so far and `ended`
+        as "interrupted". If it has not begun, or nothing came, it raises PageLoadFailed navigation:INTERRUPTED.
+        """
+        self._is_stopped = True
+        if self._is_asking and self._kept.worker is not None:
+            self._kept.worker.tell({"op": "stop"})
+
+    async def _ask(self, message: dict[str, Any], limit_s: float) -> dict[str, Any]:
+        worker = await self._kept.living()
+        if self._is_stopped:
+            raise PageLoadFailed("navigation:INTERRUPTED", "it was interrupted before it began")
+        self._is_asking = True
+        try:
+            return await worker.ask(message, limit_s)
+        except PageLoadFailed as error:
+            if not error.reason.startswith("navigation:"):
+                await self._kept.discard()
+            raise
+        except BaseException:
+            await self._kept.discard()
+            raise
+        finally:
+            self._is_asking = False
+
+
+def _limit_s(job: ObservationJob) -> float:
+    return job.limit_s + _GRACE_S + (_SCROLL_LIMIT_S if job.scroll else 0.0)
+
+
+def _checked(answer: dict[str, Any]) -> Told:
+    try:
+        told = Told.model_validate(answer)
+    except ValidationError as error:
+        raise PageLoadFailed("bad_answer", str(error)) from error
+    if not told.requests:
+        raise PageLoadFailed("bad_answer", "the browser told of no request")
+    return told
+
+
+def _assemble(job: ObservationJob, told: Told, log: Path) -> Observation:
+    if job.bodies_dir is not None:
+        job.bodies_dir.mkdir(parents=True, exist_ok=True)
+    try:
+        logged = read_traffic(log, job.bodies_dir)
+    except InputError as error:
+        observed = observation_of(job, told, ())
+        return replace(observed, notes=(*observed.notes, f"no body could be kept: {error}"))
+    return observation_of(job, told, logged)

@@ -1,0 +1,59 @@
+"""The browser that `mixedsched setup` brings: Chrome for Testing, kept in the cache folder.
+
+Beside it lies a note, written when all of it is there. Without the note nothing counts as brought.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from mixedsched.world import places
+
+FOLDER_NAME = "browser"
+NOTE_NAME = "browser.json"
+_FORMAT = "mixedsched.browser/1"
+
+
+@dataclass(frozen=True, slots=True)
+class OwnBrowser:
+    """build: its version, such as 148.0.7778.97."""
+
+    build: str
+    program: Path
+
+
+def own_browser() -> OwnBrowser | None:
+    """The one that was brought; None if there is none, or not all of it."""
+    folder = places.find_kept(FOLDER_NAME, lambda folder: _read_note(folder) is not None)
+    return _read_note(folder) if folder is not None else None
+
+
+def write_note(folder: Path, browser: OwnBrowser) -> None:
+    """Note that all of it is there."""
+    facts = {
+        "format": _FORMAT,
+        "build": browser.build,
+        "program": browser.program.relative_to(folder).as_posix(),
+        "program_bytes": browser.program.stat().st_size,
+    }
+    aside = folder / f".{NOTE_NAME}-{os.getpid()}"
+    aside.write_text(json.dumps(facts), encoding="utf-8")
+    aside.rename(folder / NOTE_NAME)
+
+
+def remove_note(folder: Path) -> None:
+    """From here on what is in the folder does not count."""
+    (folder / NOTE_NAME).unlink(missing_ok=True)
+
+
+def _read_note(folder: Path) -> OwnBrowser | None:
+    try:
+        facts = json.loads((folder / NOTE_NAME).read_bytes())
+        program = folder / facts["program"]
+        is_whole = facts["format"] == _FORMAT and program.stat().st_size == facts["program_bytes"]
+        return OwnBrowser(str(facts["build"]), program) if is_whole and os.access(program, os.X_OK) else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

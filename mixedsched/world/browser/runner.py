@@ -1,0 +1,93 @@
+"""Page loads by Lighthouse in real Chromium, one at a time, whatever happens to the worker meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from mixedsched.errors import InputError
+from mixedsched.world.browser._kept_worker import KeptWorker
+from mixedsched.world.browser.pageload import PageLoad, PageLoadFailed, PageLoadJob, Versions
+from mixedsched.world.browser.profiles import make_profile_dir, remove_profile_dir
+from mixedsched.world.system.precedence import Courtesy
+
+# Beyond the job's own limit: ending the browser, and sending the answer.
+_GRACE_S = 15.0
+_VERSIONS_LIMIT_S = 30.0
+
+
+class LighthouseRunner:
+    """Async context manager around a lighthouse-runner worker.
+
+    package_dir: the npm package (default: the one beside the Python package). temp_dir: where profiles go (default: the
+    system's). prefix: words before the worker's command, such as those that enter a network namespace. courtesy: how worker and
+    browser give way to other programs.
+
+    Calls may overlap; loads are done one after the other. A worker that dies or falls silent fails only the load
+    in progress: the next one gets a new worker. Entering raises MissingPartError if Chromium, Node or the package is missing.
+    """
+
+    def __init__(
+        self,
+        package_dir: Path | None = None,
+        *,
+        temp_dir: Path | None = None,
+        prefix: Sequence[str] = (),
+        courtesy: Courtesy = Courtesy.NONE,
+    ) -> None:
+        self._temp_dir = temp_dir
+        self._kept = KeptWorker(package_dir, temp_dir, prefix, courtesy)
+        self._lock = asyncio.Lock()
+
+    async def __aenter__(self) -> Self:
+        self._kept.open()
+        await self._kept.living()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._kept.close()
+
+    @property
+    def worker_pid(self) -> int | None:
+        """Process id of the present worker; None while there is none."""
+        return self._kept.worker.pid if self._kept.worker is not None else None
+
+    async def versions(self) -> Versions:
+        """Of Lighthouse, Chromium and Node. Raises PageLoadFailed."""
+        async with self._lock:
+            answer = await self._ask({"op": "versions"}, _VERSIONS_LIMIT_S)
+        return Versions(**answer["versions"])
+
+    async def run(self, job: PageLoadJob) -> PageLoad:
+        """Load a page once in a fresh browser. Raises PageLoadFailed; the runner is then ready for the next job.
+
+        A failure that `needs_own_waits` is worth the same job with `own_waits`, over a network as fresh as the browser.
+        """
+        async with self._lock:
+            if job.netlog is not None:
+                job.netlog.parent.mkdir(parents=True, exist_ok=True)
+            profile_dir = make_profile_dir(self._temp_dir)
+            try:
+                answer = await self._ask(job.to_message(profile_dir), job.limit_s + _GRACE_S)
+            finally:
+                await asyncio.to_thread(remove_profile_dir, profile_dir)
+        try:
+            return PageLoad.from_dict(answer)
+        except InputError as error:
+            raise PageLoadFailed("bad_answer", str(error)) from error
+
+    async def _ask(self, message: dict[str, Any], limit_s: float) -> dict[str, Any]:
+        worker = await self._kept.living()
+        try:
+            return await worker.ask(message, limit_s)
+        except BaseException as error:
+            # Failed or cancelled: failures are rare, a new worker costs a second, and nothing of this load reaches the next.
+            # A load that only lacked quiet went well, though: some pages always do.
+            if not (isinstance(error, PageLoadFailed) and error.needs_own_waits):
+                await self._kept.discard()
+            raise

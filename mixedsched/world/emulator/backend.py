@@ -1,0 +1,73 @@
+"""What an emulated network offers to whoever measures: places for server and client, and a link for each run.
+
+There are three: `relay` (userspace, no privilege, repeats exactly), `netns` (the kernel's tbf and netem in namespaces) and
+`vm` (the same inside a router in a virtual machine, for kernels without netem).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from mixedsched.world.system.precedence import Promptness
+
+Address = tuple[str, int]
+
+
+@dataclass(slots=True)
+class LinkInUse:
+    """A link while programs use it.
+
+    address: where the client finds the server. counters: filled in when the link is closed; {"down": ..., "up": ...}, each
+    with packets, size_bytes, overflowed and lost at least; "punctuality" where the back end delivers packets itself; empty
+    if the link stopped before its time, unless closing it raises MixedschedError then.
+    """
+
+    address: Address
+    counters: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Backend(Protocol):
+    """An emulated network that is up. Ends, and leaves nothing behind, with the `async with` that made it."""
+
+    @property
+    def name(self) -> str:
+        """relay, netns or vm."""
+        ...
+
+    @property
+    def server_host(self) -> str:
+        """The address that the server must listen at."""
+        ...
+
+    @property
+    def server_prefix(self) -> tuple[str, ...]:
+        """Words before a command that shall run where the server is; often none."""
+        ...
+
+    @property
+    def client_prefix(self) -> tuple[str, ...]:
+        """The same for the client."""
+        ...
+
+    @property
+    def promptness(self) -> Promptness:
+        """What lets the emulated network run ahead of the programs that use it."""
+        ...
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What this back end cannot do of what the profile asks, or does differently, in words for the report."""
+        ...
+
+    def link(
+        self, server: Address, seed: int, packet_log: Path | None = None
+    ) -> AbstractAsyncContextManager[LinkInUse]:
+        """A fresh link: empty queues, counters at zero, losses from the seed where the back end can.
+
+        server: where the server listens. packet_log: folder for a log of each packet's fate (relay only).
+        """
+        ...

@@ -1,0 +1,155 @@
+"""A lab that stays up: a process, `python -m mixedsched.world.emulator.keeper`, that holds a back end until it is told to end.
+
+It is told by one line of JSON, {"backend": "netns", "profile": facts, "name": "4g", "seed": 1}, sets the link up, writes what
+there is to standing.json where all owners are noted, answers with it, and waits for SIGTERM, or for the end of what it holds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from mixedsched.errors import MixedschedError, UsageError
+from mixedsched.model.profile import Profile
+from mixedsched.world.emulator.backends import open_backend
+from mixedsched.world.emulator.child_talk import error_facts, say
+from mixedsched.world.emulator.kernel.registry import ProcessMark, own_mark, registry_folder, registry_lock
+
+_STOP_LIMIT_S = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class StandingLab:
+    """What there is. The prefixes are words before a command that shall run where the server or the client is."""
+
+    keeper: ProcessMark
+    backend: str
+    link: str
+    seed: int
+    server_host: str
+    server_prefix: tuple[str, ...]
+    client_prefix: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def is_up(self) -> bool:
+        return self.keeper.is_alive
+
+    def facts(self) -> dict[str, Any]:
+        """As JSON."""
+        return asdict(self)
+
+    def stop(self) -> None:
+        """Ask the keeper to take it down, and wait; kill it if it does not, which leaves the rest to a sweep."""
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            if self.is_up:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(self.keeper.pid, number)
+            deadline_s = time.monotonic() + _STOP_LIMIT_S
+            while self.is_up and time.monotonic() < deadline_s:
+                time.sleep(0.02)
+        forget_dead_lab()
+
+
+def standing_lab() -> StandingLab | None:
+    """The lab that is up; None if there is none."""
+    try:
+        facts = json.loads(_note_path().read_text(encoding="utf-8"))
+        words = {key: tuple(facts[key]) for key in ("server_prefix", "client_prefix", "notes")}
+        lab = StandingLab(**{**facts, **words, "keeper": ProcessMark(**facts["keeper"])})
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return lab if lab.is_up else None
+
+
+def forget_dead_lab() -> None:
+    """Remove the note of a lab whose keeper was killed."""
+    with registry_lock():
+        if standing_lab() is None:
+            _note_path().unlink(missing_ok=True)
+
+
+def refuse_second_lab() -> None:
+    """Raises UsageError if a lab is up."""
+    standing = standing_lab()
+    if standing is not None:
+        raise UsageError(
+            f"a lab is up already: {standing.backend} with {standing.link}",
+            fix="take it down with: mixedsched lab down",
+        )
+
+
+def _note(lab: StandingLab) -> None:
+    """Write down that it is up, whole or not at all. Raises UsageError if another one came first."""
+    with registry_lock():
+        refuse_second_lab()
+        new = _note_path().with_suffix(".new")
+        new.write_text(json.dumps(lab.facts()), encoding="utf-8")
+        new.replace(_note_path())
+
+
+def _unnote(lab: StandingLab) -> None:
+    with registry_lock():
+        if standing_lab() == lab:
+            _note_path().unlink(missing_ok=True)
+
+
+def _note_path() -> Path:
+    return registry_folder() / "standing.json"
+
+
+async def keep(settings: dict[str, Any]) -> None:
+    """Hold the back end until SIGTERM."""
+    ended = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ended.set)
+    profile, seed = Profile.from_facts(settings["name"], settings["profile"]), int(settings["seed"])
+    async with (
+        open_backend(settings["backend"], profile) as backend,
+        backend.link((backend.server_host, 0), seed),
+    ):
+        lab = StandingLab(
+            keeper=own_mark(),
+            backend=backend.name,
+            link=profile.name,
+            seed=seed,
+            server_host=backend.server_host,
+            server_prefix=backend.server_prefix,
+            client_prefix=backend.client_prefix,
+            notes=backend.notes,
+        )
+        _note(lab)
+        try:
+            say({"standing": lab.facts()})
+            _let_go_of_terminal()
+            await ended.wait()
+        finally:
+            _unnote(lab)
+
+
+def _let_go_of_terminal() -> None:
+    """Whoever waits for the end of our output must not wait for ours."""
+    with Path(os.devnull).open("r+b") as nothing:
+        for descriptor in (0, 1, 2):
+            os.dup2(nothing.fileno(), descriptor)
+
+
+def main() -> int:
+    """Entry point of the process; returns its exit code."""
+    try:
+        asyncio.run(keep(json.loads(sys.stdin.readline())))
+    except MixedschedError as error:
+        say(error_facts(error))
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,134 @@
+"""What network namespaces are made with here: root's privilege, or else a user namespace, in which everybody has it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from mixedsched.errors import MissingPartError
+from mixedsched.world.system.programs import find_program, with_path
+
+_CAP_NET_ADMIN, _CAP_SYS_ADMIN = 12, 21
+NAMES_FOLDER = Path("/run/netns")  # where iproute2 keeps namespaces by their names
+_TRIAL_LIMIT_S = 10.0
+
+
+class Privilege(StrEnum):
+    """How the owner of network namespaces comes by what it needs."""
+
+    ROOT = "root"  # or CAP_NET_ADMIN and CAP_SYS_ADMIN, and /run to write in
+    USER_NAMESPACE = "user namespace"
+
+    @property
+    def owner_prefix(self) -> tuple[str, ...]:
+        """Words before the command that starts the owner.
+
+        In its user namespace it is the user who it was, with all capabilities over that and over the networks made there; in
+        a network of its own, so that it can come back to that.
+        """
+        if self is Privilege.ROOT:
+            return ()
+        return (*with_path(["unshare"]), "--user", "--map-current-user", "--keep-caps", "--net")
+
+
+@dataclass(frozen=True, slots=True)
+class _Obstacle:
+    """What keeps users from having user namespaces, and how an administrator lets them."""
+
+    why: str
+    fix: str
+
+
+def require_privilege() -> Privilege:
+    """The first that there is. Raises MissingPartError if network namespaces cannot be made here, with what would help."""
+    _require_tools("iproute2", "ip", "tc")
+    if may_name_namespaces():
+        return Privilege.ROOT
+    _require_tools("util-linux", "unshare", "nsenter")
+    complaint = _trial()
+    if complaint is None:
+        return Privilege.USER_NAMESPACE
+    obstacle = _obstacle(complaint)
+    raise MissingPartError(
+        "network namespaces need root (CAP_NET_ADMIN and CAP_SYS_ADMIN) or a user namespace, and there is neither",
+        why=obstacle.why,
+        fix=f"{obstacle.fix}, or use --backend relay, which needs none",
+    )
+
+
+def may_name_namespaces() -> bool:
+    """Whether this process may make namespaces as root does, with names that `ip netns` knows."""
+    folder = NAMES_FOLDER if NAMES_FOLDER.exists() else NAMES_FOLDER.parent
+    return _has_capabilities() and os.access(folder, os.W_OK) and find_program("ip") is not None
+
+
+def _has_capabilities() -> bool:
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return False
+    effective = int(re.findall(r"^CapEff:\s*([0-9a-f]+)$", status.read_text(encoding="utf-8"), re.MULTILINE)[0], 16)
+    return all(effective >> capability & 1 for capability in (_CAP_NET_ADMIN, _CAP_SYS_ADMIN))
+
+
+def _require_tools(package: str, *tools: str) -> None:
+    missing = [tool for tool in tools if find_program(tool) is None]
+    if missing:
+        raise MissingPartError(
+            f"network namespaces need {' and '.join(missing)}", fix=f"install {package}, or use --backend relay"
+        )
+
+
+def _trial() -> str | None:
+    """What was said against doing in a user namespace what is needed; None if it went well."""
+    command = [*Privilege.USER_NAMESPACE.owner_prefix, *with_path(["ip", "link", "set", "dev", "lo", "up"])]
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_TRIAL_LIMIT_S,
+            env={**os.environ, "LC_ALL": "C"},
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    return None if done.returncode == 0 else done.stderr.strip() or f"exit code {done.returncode}"
+
+
+def _obstacle(complaint: str) -> _Obstacle:
+    """The reason for what was said, as far as this system's settings tell it."""
+    if not Path("/proc/self/ns/user").exists():
+        return _Obstacle("this kernel has no user namespaces", "run as root")
+    for name, forbidding, needed in (
+        ("kernel.unprivileged_userns_clone", "0", "1"),  # Debian's kernels
+        ("user.max_user_namespaces", "0", "10000"),
+        ("user.max_net_namespaces", "0", "10000"),
+        ("kernel.apparmor_restrict_unprivileged_userns", "1", "0"),  # Ubuntu's
+    ):
+        if _setting(name) == forbidding:
+            why = f"this system forbids user namespaces to ordinary users: {name} is {forbidding}"
+            return _Obstacle(why, f"run: sudo sysctl {name}={needed}, or run as root")
+    if os.geteuid() == 0 and "uid_map" in complaint:
+        return _Obstacle(
+            "root without CAP_SETFCAP may have no user namespace",
+            "run as another user, or as root with all its capabilities",
+        )
+    if "unrecognized option" in complaint:
+        return _Obstacle("unshare is too old here", "install util-linux 2.36 or newer, or run as root")
+    return _Obstacle(
+        complaint,
+        "run as root; in a container, let it have user namespaces (docker run --security-opt seccomp=unconfined)",
+    )
+
+
+def _setting(name: str) -> str | None:
+    """None where there is none of that name."""
+    try:
+        return Path("/proc/sys", *name.split(".")).read_text(encoding="ascii").strip()
+    except OSError:
+        return None

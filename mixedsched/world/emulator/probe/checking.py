@@ -1,0 +1,190 @@
+"""Proof that an emulated network does what its profile says: probes are sent over it, and what arrives is judged.
+
+What is sent: probe_plan. How it is judged: probe_timing, probe_losses. Nothing of the emulator's own figures is used, except
+that its counter of overflows tells whether missing packets may be called lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mixedsched.model.profile import Direction, Profile
+from mixedsched.world.emulator.backend import Backend
+from mixedsched.world.emulator.probe import losses as probe_losses
+from mixedsched.world.emulator.probe import plan as probe_plan
+from mixedsched.world.emulator.probe import timing as probe_timing
+from mixedsched.world.emulator.probe.end import Sending
+from mixedsched.world.emulator.probe.findings import Finding, Verdict, not_applicable
+from mixedsched.world.emulator.probe.session import Exchange, ProbedNetwork, probed
+
+SIDES = ("down", "up")
+
+Progress = Callable[[str, float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class LinkCheck:
+    """All that was found of one network."""
+
+    link: str
+    backend: str
+    seed: int
+    notes: tuple[str, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def is_ok(self) -> bool:
+        return all(finding.verdict is not Verdict.OFF for finding in self.findings)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "link": self.link,
+            "backend": self.backend,
+            "seed": self.seed,
+            "ok": self.is_ok,
+            "notes": list(self.notes),
+            "findings": [finding.to_dict() for finding in self.findings],
+        }
+
+
+async def check_link(
+    backend: Backend, profile: Profile, seed: int, progress: Progress, *, losses_s: float = probe_plan.NUMBERS_S
+) -> LinkCheck:
+    """Measure a network that is up; takes about a minute.
+
+    progress: told of each step and how long it takes, in seconds. losses_s: for how long losses are counted; rare bursts need
+    long. What the back end cannot do here is not judged.
+    """
+    lacks = _lacking(backend.notes)
+    directions = {side: probe_plan.as_emulated(getattr(profile, side), backend.name, lacks) for side in SIDES}
+    async with probed(backend) as network:
+        run = _Check(network, directions, profile.rtt_ms / 1000, seed, progress, lacks)
+        findings = [
+            *await run.delay(),
+            *await run.rate_and_queue(),
+            *await run.losses(losses_s, repeats=not any("takes no seed" in note for note in backend.notes)),
+        ]
+    order = {quantity: place for place, quantity in enumerate(dict.fromkeys(item.quantity for item in findings))}
+    findings.sort(key=lambda item: (order[item.quantity], item.direction))
+    return LinkCheck(profile.name, backend.name, seed, backend.notes, tuple(findings))
+
+
+def _lacking(notes: tuple[str, ...]) -> dict[str, str]:
+    """Parts of the kernel ("netem", "tbf", "codel") that a back end has said are missing, each with its words."""
+    return {
+        part: f"this kernel has no sch_{part}"
+        for part in ("tbf", "netem", "codel")
+        if any(f"no sch_{part}" in note for note in notes)
+    }
+
+
+class _Check:
+    """The measurements of one network."""
+
+    def __init__(
+        self,
+        network: ProbedNetwork,
+        directions: Mapping[str, Direction],
+        rtt_s: float,
+        seed: int,
+        progress: Progress,
+        without: Mapping[str, str],
+    ) -> None:
+        self._network = network
+        self._directions = directions
+        self._rtt_s = rtt_s
+        self._seed = seed
+        self._progress = progress
+        self._without = without
+
+    async def delay(self) -> list[Finding]:
+        if why := self._without.get("netem"):
+            return [
+                not_applicable(quantity, side, "ms", why) for quantity in ("one-way delay", "jitter") for side in SIDES
+            ]
+        exchange = await self._exchange("delay", probe_plan.sparse)
+        return [
+            judge(exchange.arrivals[side], direction, side)
+            for judge in (probe_timing.delay_finding, probe_timing.jitter_finding)
+            for side, direction in self._directions.items()
+        ]
+
+    async def rate_and_queue(self) -> list[Finding]:
+        """Rates come from the saturated link where no packet is lost, and from trains where some are."""
+        if why := self._without.get("tbf"):
+            return [not_applicable(quantity, side, "", why) for quantity in ("rate", "queue") for side in SIDES]
+        full = await self._exchange("a full queue", probe_plan.saturated)
+        trains = await self._exchange(
+            "trains of packets",
+            lambda direction: probe_plan.trains(direction) if not self._counts_when_full(direction) else None,
+        )
+        findings = []
+        for side, direction in self._directions.items():
+            findings.append(self._rate(side, direction, full, trains))
+            findings.append(self._queue(side, direction, full))
+        return findings
+
+    async def losses(self, duration_s: float, *, repeats: bool) -> list[Finding]:
+        quantities = ("loss", "burst length", "overtaking", "duplicates")
+        if why := self._without.get("netem"):
+            return [not_applicable(quantity, side, "", why) for quantity in quantities for side in SIDES]
+        exchange = await self._exchange("losses", lambda direction: probe_plan.numbers(direction, duration_s))
+        findings = []
+        for side, direction in self._directions.items():
+            arrivals, overflowed = exchange.arrivals[side], exchange.overflowed(side)
+            findings.append(probe_losses.loss_finding(arrivals, direction, side, overflowed))
+            findings.append(probe_losses.burst_finding(arrivals, direction, side, overflowed))
+            findings.append(probe_losses.overtaking_finding(arrivals, direction, side))
+            findings.append(probe_losses.duplicates_finding(arrivals, direction, side))
+        if repeats:
+            again = await self._exchange("the same seed again", probe_plan.first_numbers)
+            findings += [
+                probe_losses.repeat_finding(
+                    exchange.arrivals[side],
+                    again.arrivals[side],
+                    side,
+                    exchange.overflowed(side) + again.overflowed(side),
+                )
+                for side in SIDES
+            ]
+        return findings
+
+    def _counts_when_full(self, direction: Direction) -> bool:
+        """Whether every arrival from a full queue is the next one that left it."""
+        is_whole = not direction.loss.mean_ratio and not direction.duplicate_ratio
+        return direction.trace is not None or (
+            is_whole and direction.codel is None and direction.queue_bytes is not None
+        )
+
+    def _rate(self, side: str, direction: Direction, full: Exchange, trains: Exchange) -> Finding:
+        if direction.mean_rate_bps is None:
+            return not_applicable("rate", side, "bit/s", "the profile has no limit")
+        if side in trains.arrivals:
+            if dropped := trains.overflowed(side):
+                return not_applicable("rate", side, "bit/s", f"{dropped} packets of the trains met a full queue")
+            return probe_timing.trains_rate_finding(trains.arrivals[side], direction, side)
+        return probe_timing.saturated_rate_finding(full.arrivals[side], direction, side)
+
+    def _queue(self, side: str, direction: Direction, full: Exchange) -> Finding:
+        whys = {
+            "the profile has no limit": side not in full.arrivals,
+            "CoDel drops before it is full": direction.codel is not None,
+            "under a trace, how long it takes to drain says nothing": direction.trace is not None,
+        }
+        for why, applies in whys.items():
+            if applies:
+                return not_applicable("queue", side, "packets", why)
+        return probe_timing.queue_finding(full.arrivals[side], direction, side)
+
+    async def _exchange(self, step: str, plan: Callable[[Direction], Sending | None]) -> Exchange:
+        """Of the directions that the plan has something for; nothing is started if it has for none."""
+        sendings = {
+            side: sending for side, direction in self._directions.items() if (sending := plan(direction)) is not None
+        }
+        if not sendings:
+            return Exchange({}, {})
+        settled_s = max(probe_plan.settled_s(self._directions[side]) for side in sendings)
+        self._progress(step, settled_s + max(sending.duration_ns for sending in sendings.values()) / 1e9)
+        return await self._network.exchange(self._seed, sendings, settled_s, self._rtt_s)

@@ -1,0 +1,220 @@
+"""One end of a probed link, a process of its own: sends numbered and stamped datagrams, and notes when others arrive.
+
+`python -m mixedsched.world.emulator.probe.end` reads JSON lines: first its settings, {"host": address to bind}, then
+- {"op": "peer", "address": [host, port]}: where to send; without it, to whoever said hello last
+- {"op": "hello", "token": n}: say hello to the peer
+- {"op": "send", ...}: the fields of Sending
+- {"op": "save", "file": path}: write what arrived since the last time, as int64 rows of ROW, and forget it
+It prints {"listening": [host, port]}, {"heard": token} for every hello, {"sent": packets} and {"saved": packets}, and ends with
+its standard input. Both ends must run on one machine: what a datagram is stamped with is its CLOCK_MONOTONIC.
+
+One thread does all: with two of them the interpreter's lock would delay packets by whole milliseconds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import socket
+import struct
+import sys
+import time
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mixedsched.world.emulator.notes import NOTES_BYTES, arrived_ns, ask_for_notes
+from mixedsched.world.system.udp import open_udp_socket
+
+Address = tuple[str, int]
+
+ROW = ("stream", "number", "sent_ns", "received_ns")
+HEADER_BYTES = 20
+_HEADER = struct.Struct("!4sIIq")
+_MAGIC = b"mxp1"
+_HELLO_STREAM = 0
+
+_BATCH = 64
+_IDLE_S = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """What to send: so many trains, each of so many packets, size_bytes of UDP payload each; numbers run through from 0.
+
+    gap_ns: from one packet to the next within a train. pause_ns: from the last of a train to the first of the next.
+    stream: above 0, by which the receiver tells measurements apart.
+    """
+
+    stream: int
+    size_bytes: int
+    packets: int
+    gap_ns: int
+    trains: int = 1
+    pause_ns: int = 0
+
+    @property
+    def total_packets(self) -> int:
+        return self.trains * self.packets
+
+    @property
+    def duration_ns(self) -> int:
+        return self.trains * (self.packets - 1) * self.gap_ns + (self.trains - 1) * self.pause_ns
+
+    def offsets_ns(self) -> Iterator[int]:
+        """When each packet is to leave, from the start."""
+        at_ns = 0
+        for train in range(self.trains):
+            at_ns += self.pause_ns if train else 0
+            for place in range(self.packets):
+                at_ns += self.gap_ns if place else 0
+                yield at_ns
+
+
+class ProbeEnd:
+    """A socket, what it is sending, and what has arrived at it."""
+
+    def __init__(self, host: str) -> None:
+        self._socket = open_udp_socket(host)
+        ask_for_notes(self._socket)  # when the kernel got a packet, so that our own waking up is not counted
+        self._peer: Address | None = None
+        self._arrivals = array("q")
+        self._sending: Sending | None = None
+        self._due: Iterator[int] = iter(())
+        self._next_due_ns: int | None = None
+        self._started_ns = 0
+        self._number = 0
+        self._orders = _Lines(sys.stdin.fileno())
+
+    def run(self, stopped: list[bool]) -> None:
+        """Until standard input ends, or `stopped` holds True."""
+        host, port = self._socket.getsockname()[:2]
+        _say({"listening": [host, port]})
+        while not stopped[0] and not self._orders.ended:
+            sources: list[socket.socket | int] = [self._socket, self._orders.fd]
+            ready, _, _ = select.select(sources, [], [], self._wait_s())
+            self._send_due()
+            if self._socket in ready:
+                self._receive()
+            if self._orders.fd in ready:
+                for order in self._orders.read():
+                    self._obey(order)
+        self._socket.close()
+
+    def _wait_s(self) -> float:
+        if self._next_due_ns is None:
+            return _IDLE_S
+        return min(_IDLE_S, max(0, self._next_due_ns - time.monotonic_ns()) / 1e9)
+
+    def _obey(self, order: dict[str, Any]) -> None:
+        operation = order.pop("op")
+        if operation == "peer":
+            host, port = order["address"]
+            self._peer = host, port
+        elif operation == "hello":
+            self._send(_HELLO_STREAM, order["token"], HEADER_BYTES)
+        elif operation == "send":
+            self._sending = Sending(**order)
+            self._due, self._number = self._sending.offsets_ns(), 0
+            self._started_ns = time.monotonic_ns()
+            self._next_due_ns = self._started_ns + next(self._due)
+        elif operation == "save":
+            Path(order["file"]).write_bytes(self._arrivals.tobytes())
+            _say({"saved": len(self._arrivals) // len(ROW)})
+            self._arrivals = array("q")
+
+    def _send_due(self) -> None:
+        """Send what is due, a batch at most, so that arrivals are not kept waiting."""
+        for _ in range(_BATCH):
+            if self._sending is None or self._next_due_ns is None or self._next_due_ns > time.monotonic_ns():
+                return
+            if not self._send(self._sending.stream, self._number, self._sending.size_bytes):
+                return  # the kernel has no room; it is due still
+            self._number += 1
+            offset_ns = next(self._due, None)
+            self._next_due_ns = None if offset_ns is None else self._started_ns + offset_ns
+            if offset_ns is None:
+                _say({"sent": self._number})
+
+    def _send(self, stream: int, number: int, size_bytes: int) -> bool:
+        """False if it must be tried again."""
+        if self._peer is None:
+            return True
+        padding = bytes(size_bytes - HEADER_BYTES)
+        try:
+            self._socket.sendto(_HEADER.pack(_MAGIC, stream, number, time.monotonic_ns()) + padding, self._peer)
+        except BlockingIOError:
+            return False
+        except OSError:  # refused, because nobody listens yet or any more: lost, as on any network
+            return True
+        return True
+
+    def _receive(self) -> None:
+        for _ in range(_BATCH):
+            try:
+                data, notes, _, sender = self._socket.recvmsg(2048, NOTES_BYTES)
+            except BlockingIOError:
+                return
+            except OSError:  # an earlier packet of ours was refused
+                continue
+            if len(data) < HEADER_BYTES:
+                continue
+            magic, stream, number, sent_ns = _HEADER.unpack_from(data)
+            if magic != _MAGIC:
+                continue
+            if stream == _HELLO_STREAM:
+                self._peer = sender[0], sender[1]
+                _say({"heard": number})
+                continue
+            self._arrivals.extend((stream, number, sent_ns, arrived_ns(notes)))
+
+
+class _Lines:
+    """JSON lines from a file descriptor, unbuffered, so that select() sees all that is left."""
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+        self.ended = False
+        self._rest = b""
+
+    def read(self) -> list[dict[str, Any]]:
+        """What has come in whole lines; waits if nothing has."""
+        data = os.read(self.fd, 65536)
+        self.ended = not data
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        return [json.loads(line) for line in lines]
+
+    def first(self) -> dict[str, Any]:
+        """The first line, waited for. Nothing may follow it before it is answered."""
+        while not self.ended:
+            for line in self.read():
+                return line
+        raise SystemExit("no settings on standard input")
+
+
+def _say(message: dict[str, Any]) -> None:
+    with contextlib.suppress(BrokenPipeError):  # the parent is gone; the end of our input will tell
+        sys.stdout.write(json.dumps(message) + "\n")
+        sys.stdout.flush()
+
+
+def main() -> None:
+    """Entry point of the process."""
+    stopped = [False]
+
+    def stop(*_: object) -> None:
+        stopped[0] = True
+
+    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then ends our standard input
+    settings = _Lines(sys.stdin.fileno()).first()
+    ProbeEnd(settings["host"]).run(stopped)
+
+
+if __name__ == "__main__":
+    main()

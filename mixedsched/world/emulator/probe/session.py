@@ -1,0 +1,120 @@
+"""Two probing ends on an emulated network, and what one sends the other over a fresh link."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mixedsched.errors import MixedschedError
+from mixedsched.world.emulator.backend import Address, Backend
+from mixedsched.world.emulator.probe.end import ROW, Sending
+from mixedsched.world.emulator.probe.findings import Arrivals
+from mixedsched.world.emulator.probe.folder import ARRIVALS_FILE, probe_folder
+from mixedsched.world.system.children import Child, child
+
+_ANSWER_S = 30.0
+_HELLOS = 8
+_HELLO_WAIT_S = 1.5  # beyond the round trip; a machine must be slow to miss that
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """What arrived over one link, by direction ("down", "up"), and the counters of the back end."""
+
+    arrivals: Mapping[str, Arrivals]
+    counters: Mapping[str, Any]
+
+    def overflowed(self, direction: str) -> int:
+        """Packets that met a full queue, or never reached the link, as far as the back end has counted them."""
+        counted = self.counters.get(direction, {})
+        return int(counted.get("overflowed", 0)) + int(counted.get("missed", 0))
+
+
+class ProbedNetwork:
+    """A back end with an end where the server is and one where the client is."""
+
+    def __init__(self, backend: Backend, server: Child, client: Child, folder: Path) -> None:
+        self._backend = backend
+        self._server, self._client = server, client
+        self._folder = folder
+        self._token = 0
+
+    async def exchange(
+        self, seed: int, sendings: Mapping[str, Sending], settled_s: float, delay_s: float = 0.0
+    ) -> Exchange:
+        """Send over a fresh link with this seed, both directions at once, and wait until all have arrived that ever will.
+
+        sendings: by direction. settled_s: how long after the last packet that is. delay_s: of a round trip.
+        Raises MixedschedError if nothing passes.
+        """
+        host, port = self._server.first["listening"]
+        server: Address = host, port
+        ends = {"down": (self._server, self._client), "up": (self._client, self._server)}
+        async with self._backend.link(server, seed) as link:
+            await self._client.tell({"op": "peer", "address": list(link.address)})
+            await self._greet(delay_s)
+            for side, sending in sendings.items():
+                await ends[side][0].tell({"op": "send", **_fields(sending)})
+            for side, sending in sendings.items():
+                await _answer(ends[side][0], "sent", 2 * sending.duration_ns / 1e9 + _ANSWER_S)
+            await asyncio.sleep(settled_s)
+            arrivals = {side: await self._saved(ends[side][1], sending) for side, sending in sendings.items()}
+        return Exchange(arrivals, link.counters)
+
+    async def _greet(self, delay_s: float) -> None:
+        """The server learns where the client is: back ends may give it another address than its own."""
+        for _ in range(_HELLOS):
+            self._token += 1
+            await self._client.tell({"op": "hello", "token": self._token})
+            heard = await self._server.next_line(delay_s + _HELLO_WAIT_S)
+            while heard is not None and heard.get("heard") != self._token:
+                heard = await self._server.next_line(delay_s + _HELLO_WAIT_S)  # an earlier one, doubled or late
+            if heard is not None:
+                return
+        raise MixedschedError("nothing passes the link", why=f"of {_HELLOS} packets from client to server none arrived")
+
+    async def _saved(self, receiver: Child, sending: Sending) -> Arrivals:
+        file = self._folder / ARRIVALS_FILE
+        await receiver.tell({"op": "save", "file": str(file)})
+        await _answer(receiver, "saved", _ANSWER_S)
+        rows = np.fromfile(file, dtype=np.int64).reshape(-1, len(ROW))
+        rows = rows[rows[:, ROW.index("stream")] == sending.stream]
+        _, numbers, sent_ns, received_ns = rows.T
+        return Arrivals(sending, numbers, sent_ns, received_ns)
+
+
+@asynccontextmanager
+async def probed(backend: Backend) -> AsyncIterator[ProbedNetwork]:
+    """Start an end at either side; they stop with the `async with`."""
+    async with AsyncExitStack() as stack:
+        folder = stack.enter_context(probe_folder())
+
+        def failed(why: str) -> MixedschedError:
+            return MixedschedError("a probe did not start", why=why)
+
+        async def end(host: str, prefix: tuple[str, ...]) -> Child:
+            module = "mixedsched.world.emulator.probe.end"
+            return await stack.enter_async_context(child(module, [], failed, settings={"host": host}, prefix=prefix))
+
+        server = await end(backend.server_host, backend.server_prefix)
+        anywhere = "::" if ":" in backend.server_host else "0.0.0.0"  # noqa: S104 - whichever leads to the link
+        client = await end(anywhere, backend.client_prefix)
+        yield ProbedNetwork(backend, server, client, folder)
+
+
+def _fields(sending: Sending) -> dict[str, int]:
+    return {name: getattr(sending, name) for name in sending.__slots__}
+
+
+async def _answer(end: Child, key: str, limit_s: float) -> dict[str, Any]:
+    """The next line with this key; others (a doubled hello) are passed over. Raises MixedschedError if it does not come."""
+    while (line := await end.next_line(limit_s)) is not None:
+        if key in line:
+            return line
+    raise MixedschedError("a probe gave no answer", why=f"'{key}' was awaited for {limit_s:.0f} s")

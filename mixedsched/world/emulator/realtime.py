@@ -1,0 +1,111 @@
+"""Real-time priority, for a process that sleeps nearly always but must wake up in time: had in every way that there is.
+
+Directly (SCHED_RR) by root, with CAP_SYS_NICE, or up to the limit RLIMIT_RTPRIO that an administrator has set (`limits.d`);
+else from rtkit, the service by which desktops give it to their users' sound, asked over the system's D-Bus.
+
+No program at such a priority may take a processor for itself. rtkit gives it only to those who have limited, by RLIMIT_RTTIME,
+how long they run without ever sleeping (200 ms by its default): the kernel sends SIGXCPU at the soft limit and SIGKILL at the
+hard one, and counts anew with each sleep. The relay sleeps in select() whenever no packet is due, so it never comes near that
+unless it is given more than a processor can carry. Then it gives its priority back at SIGXCPU, which comes at half of the hard
+limit, and goes on like any other process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import signal
+import subprocess
+import threading
+import time
+from enum import StrEnum
+from pathlib import Path
+
+from mixedsched.world.system.programs import find_program
+
+_PRIORITY = 1  # the lowest: ahead of all that is not real time
+_LIMIT_S = 1.0  # for all that is said to rtkit
+_BUS_SOCKETS = (Path("/run/dbus/system_bus_socket"), Path("/var/run/dbus/system_bus_socket"))
+_INTERFACE = "org.freedesktop.RealtimeKit1"
+_RTKIT = (_INTERFACE, "/org/freedesktop/RealtimeKit1", _INTERFACE)
+
+
+class RealTime(StrEnum):
+    """How a process has got real-time priority, if it has."""
+
+    GRANTED = "granted"  # by the kernel itself
+    RTKIT = "rtkit"
+    NONE = "none"
+
+
+def ask_for_real_time() -> RealTime:
+    """Run the calling thread, which must be the main one, ahead of other programs where the system lets us.
+
+    Takes a second at most, and says nothing.
+    """
+    if not hasattr(os, "sched_setscheduler"):  # a system without it
+        return RealTime.NONE
+    signal.signal(signal.SIGXCPU, _give_back)
+    if _set_directly():
+        return RealTime.GRANTED
+    return RealTime.RTKIT if _get_from_rtkit() else RealTime.NONE
+
+
+def _give_back(*_: object) -> None:
+    """Go on like any other process. What rtkit has marked keeps the mark: only a privileged process may take it off."""
+    mark = os.sched_getscheduler(0) & os.SCHED_RESET_ON_FORK
+    with contextlib.suppress(OSError):
+        os.sched_setscheduler(0, os.SCHED_OTHER | mark, os.sched_param(0))
+
+
+def _set_directly() -> bool:
+    soft, hard = resource.getrlimit(resource.RLIMIT_RTPRIO)
+    if soft == 0 and hard != 0:  # allowed, but not asked for by whoever started us
+        resource.setrlimit(resource.RLIMIT_RTPRIO, (_PRIORITY, hard))
+    try:
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(_PRIORITY))
+    except OSError:
+        return False
+    return True
+
+
+def _get_from_rtkit() -> bool:
+    """Whether rtkit has made us real time."""
+    deadline_s = time.monotonic() + _LIMIT_S
+    longest = _told_by_rtkit("get-property", "RTTimeUSecMax", deadline_s=deadline_s)
+    try:
+        _limit_sleepless_time(int(longest.removeprefix("x ")))  # as busctl prints a 64-bit integer
+    except (ValueError, OSError):
+        return False
+    ids = (os.getpid(), threading.get_native_id())
+    words = ("MakeThreadRealtimeWithPID", "ttu", *map(str, ids), str(_PRIORITY))
+    _told_by_rtkit("call", *words, deadline_s=deadline_s)
+    return os.sched_getscheduler(0) & ~os.SCHED_RESET_ON_FORK == os.SCHED_RR
+
+
+def _limit_sleepless_time(longest_us: int) -> None:
+    """SIGXCPU at half of the time that rtkit allows, or of a shorter limit that there is already."""
+    hard = resource.getrlimit(resource.RLIMIT_RTTIME)[1]
+    limit_us = longest_us if hard == resource.RLIM_INFINITY else min(longest_us, hard)
+    resource.setrlimit(resource.RLIMIT_RTTIME, (limit_us // 2, limit_us))
+
+
+def _told_by_rtkit(verb: str, *words: str, deadline_s: float) -> str:
+    """What it answers, asked by systemd's `busctl`, so that there is nothing to install. Empty if it does not."""
+    busctl = find_program("busctl")
+    if busctl is None or not _is_there_a_bus():
+        return ""
+    limit_s = max(0.0, deadline_s - time.monotonic())
+    command = [busctl, "--system", f"--timeout={limit_s:.3f}", verb, *_RTKIT, *words]
+    try:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=limit_s
+        )
+    except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def _is_there_a_bus() -> bool:
+    return "DBUS_SYSTEM_BUS_ADDRESS" in os.environ or any(path.exists() for path in _BUS_SOCKETS)

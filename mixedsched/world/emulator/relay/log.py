@@ -1,0 +1,119 @@
+"""The relay's log of each packet's fate. Records go through a pipe to a process that writes, so no disk delays a packet."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from mixedsched.core.link import Fate, PacketRecord
+from mixedsched.errors import MixedschedError
+
+SIDES = ("down", "up")
+FATES = tuple(Fate)
+RECORD = struct.Struct("<BBIQQq")  # side, fate, size, number, in, out; NEVER for a packet that did not arrive
+NEVER = -1
+
+_SET_PIPE_SIZE = 1031  # fcntl's F_SETPIPE_SZ, which other systems than Linux lack
+_PIPE_BYTES = 1 << 20
+_PIECE_BYTES = 1 << 15  # handed to the pipe at a time, which takes some ten microseconds
+_MOST_HELD_BYTES = 1 << 26  # two million packets: the writer has stood still for minutes
+_END_LIMIT_S = 3.0  # for the writer to finish; whoever started the relay waits a little longer than that
+
+
+class PacketLog:
+    """Collects records and hands them to the writer when there is time. folder: gets down.jsonl and up.jsonl.
+
+    A line: {"packet": number from 1, "size_bytes": on the link, "in_us": handed to the link, "out_us": due to leave it or null,
+    "fate": delivered, lost, overflowed, ...}, times since the first datagram, lines in order of packet number. How far the
+    relay was behind out_us is not in it: see its punctuality.
+
+    Raises MixedschedError if the files cannot be made. What fails later only shows in the summary of close().
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._records = 0
+        self._missing = 0
+        self._held = bytearray()
+        self._writer = _start_writer(folder)
+        assert self._writer.stdin is not None
+        self._pipe = self._writer.stdin.fileno()
+        os.set_blocking(self._pipe, False)
+        with contextlib.suppress(OSError):  # the usual size does too
+            fcntl.fcntl(self._pipe, _SET_PIPE_SIZE, _PIPE_BYTES)
+
+    def observer(self, side: str) -> Callable[[PacketRecord], None]:
+        """What a link is to tell of its packets. side: down or up."""
+        index = SIDES.index(side)
+        held, pack, fates = self._held, RECORD.pack, {fate: number for number, fate in enumerate(FATES)}
+
+        def note(record: PacketRecord) -> None:
+            self._records += 1
+            if len(held) > _MOST_HELD_BYTES:
+                self._missing += 1
+                return
+            out_us = NEVER if record.out_us is None else record.out_us
+            held.extend(pack(index, fates[record.fate], record.size_bytes, record.number, record.in_us, out_us))
+
+        return note
+
+    def pump(self, *, is_idle: bool) -> None:
+        """Hand on what has gathered, if that is worth it or there is nothing else to do. Never waits."""
+        if self._held and (is_idle or len(self._held) >= _PIECE_BYTES):
+            self._hand_on()
+
+    def close(self) -> dict[str, Any]:
+        """Hand on the rest and wait for the writer, for some seconds at most.
+
+        Returns records: packets whose fate is known; written: those in the files; error: why some are not, or empty.
+        """
+        give_up_s = time.monotonic() + _END_LIMIT_S
+        while self._held and time.monotonic() < give_up_s:
+            if not self._hand_on():
+                time.sleep(0.005)
+        try:
+            said, _ = self._writer.communicate(timeout=max(0.1, give_up_s - time.monotonic()))
+            told = json.loads(said)
+        except (subprocess.TimeoutExpired, OSError, ValueError):
+            self._writer.kill()
+            self._writer.wait()
+            told = {"written": 0, "error": "the writer did not finish"}
+        error = told["error"] or (f"the writer fell behind by {self._missing} packets" if self._missing else "")
+        return {"records": self._records, "written": told["written"], "error": error}
+
+    def _hand_on(self) -> bool:
+        """Whether the pipe took anything."""
+        try:
+            taken = os.write(self._pipe, self._held[:_PIECE_BYTES])
+        except BlockingIOError:
+            return False
+        except OSError:  # the writer has died; close() tells
+            taken = len(self._held)
+        del self._held[:taken]
+        return True
+
+
+def _start_writer(folder: Path) -> subprocess.Popen[bytes]:
+    """The writer, with its files open: a folder that cannot be used is an error before the first packet."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with contextlib.ExitStack() as files:
+            opened = [files.enter_context((folder / f"{side}.jsonl").open("wb")).fileno() for side in SIDES]
+            return subprocess.Popen(
+                [sys.executable, "-m", "mixedsched.world.emulator.relay.log_writer", *map(str, opened)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                pass_fds=opened,
+            )
+    except OSError as error:
+        raise MixedschedError(
+            "the packet log cannot be written", why=str(error), fix="name a folder that this account may write to"
+        ) from error

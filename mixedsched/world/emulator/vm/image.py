@@ -1,0 +1,185 @@
+"""The router's kernel and its first (and only) file system, built from the distribution's packages and kept.
+
+`python -m mixedsched.world.emulator.vm.image [--fresh]` builds it and says where it is; the vm back end does so by itself.
+It is built again when something that goes into it changes; --fresh looks for a newer kernel, too.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from mixedsched.errors import MissingPartError, MixedschedError
+from mixedsched.world import places
+from mixedsched.world.emulator.vm.archive import initramfs
+from mixedsched.world.emulator.vm.modules import ModuleTree
+from mixedsched.world.emulator.vm.packages import SHELL_PACKAGE, fetch, kernel_packages, unpack
+from mixedsched.world.system.programs import find_program
+
+MODULES = (
+    *("virtio_mmio", "virtio_pci", "virtio_net", "virtio_console"),
+    *("bridge", "veth", "sch_tbf", "sch_netem", "sch_codel"),
+)
+_TOOLS = ("ip", "tc")  # this machine's own: the same tc speaks in the router and in namespaces
+_LIBRARY = re.compile(r"(/\S+) \(0x[0-9a-f]+\)")
+_STAMP_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """kernel, initramfs: files for the boot loader. version: of the kernel, such as 6.1.0-56-cloud-amd64."""
+
+    kernel: Path
+    initramfs: Path
+    version: str
+
+
+def init_script() -> Path:
+    """What the router's kernel starts."""
+    return places.home() / "vm" / "router" / "init"
+
+
+def image_folder() -> Path:
+    """Where the image is kept. Raises MissingPartError where nothing can be."""
+    return places.writable_cache() / "router"
+
+
+def ready_image(tell: Callable[[str], None], *, fresh: bool = False, folder: Path | None = None) -> Image:
+    """The image, built if it is not there or out of date.
+
+    tell: called with what takes its time, for people. fresh: fetch packages even if they are there. folder: where it is kept,
+    if not in image_folder(). Raises MissingPartError where packages or tools cannot be had.
+    """
+    folder = folder or image_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    with _lock(folder):
+        inputs = _inputs()
+        image = None if fresh else _built(folder, inputs)
+        if image is None:
+            image = _build(folder, inputs, tell, fresh=fresh)
+        return image
+
+
+def _built(folder: Path, inputs: str) -> Image | None:
+    """What is there, if it was made from the same inputs."""
+    try:
+        stamp = json.loads((folder / "stamp.json").read_text(encoding="utf-8"))
+        if stamp["format"] != _STAMP_FORMAT or stamp["inputs"] != inputs:
+            return None
+        image = _image(folder, stamp["version"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return image if image.kernel.is_file() and image.initramfs.is_file() else None
+
+
+def _build(folder: Path, inputs: str, tell: Callable[[str], None], *, fresh: bool) -> Image:
+    (folder / "stamp.json").unlink(missing_ok=True)
+    packages = _packages(folder / "packages", tell, fresh=fresh)
+    tell("building the router VM's image")
+    with tempfile.TemporaryDirectory(dir=folder, prefix="unpacked-") as name:
+        root = Path(name)
+        unpack(packages, root)
+        kernel = _only(root.glob("boot/vmlinuz-*"), "kernel")
+        version = kernel.name.removeprefix("vmlinuz-")
+        module_folder = _only((path for path in root.glob(f"**/lib/modules/{version}") if path.is_dir()), "modules")
+        files = _file_system(_only(root.glob("**/bin/busybox"), "shell"), ModuleTree(module_folder))
+        image = _image(folder, version)
+        shutil.copyfile(kernel, image.kernel)
+        image.initramfs.write_bytes(initramfs(files))
+    stamp = {"format": _STAMP_FORMAT, "inputs": inputs, "version": version}
+    (folder / "stamp.json").write_text(json.dumps(stamp), encoding="utf-8")  # last: without it, nothing counts as built
+    return image
+
+
+def _packages(folder: Path, tell: Callable[[str], None], *, fresh: bool) -> list[Path]:
+    """The packages' files; those of an earlier build serve again, so that a change of ours needs no network."""
+    there = sorted(folder.glob("*.deb"))
+    names = [file.name for file in there]
+    is_whole = all(any(name.startswith(part) for name in names) for part in ("linux-image-", SHELL_PACKAGE))
+    if is_whole and (folder / "complete").exists() and not fresh:
+        return there
+    wanted = [*kernel_packages(), SHELL_PACKAGE]
+    tell(f"fetching {', '.join(wanted)} (about 30 MB)")
+    shutil.rmtree(folder, ignore_errors=True)
+    fetched = fetch(wanted, folder)
+    (folder / "complete").touch()
+    return fetched
+
+
+def _file_system(shell: Path, modules: ModuleTree) -> dict[str, tuple[bytes, int]]:
+    loaded = modules.load_order(MODULES)
+    files = {"init": (init_script().read_bytes(), 0o755), "bin/busybox": (shell.read_bytes(), 0o755)}
+    files |= {f"modules/{name}.ko": (content, 0o644) for name, content in loaded.items()}
+    files["modules/order"] = ("".join(f"{name}.ko\n" for name in loaded).encode(), 0o644)
+    for tool in _TOOLS:
+        file = _tool(tool)
+        files[f"bin/{tool}"] = (file.read_bytes(), 0o755)
+        files |= {str(library).lstrip("/"): (library.read_bytes(), 0o755) for library in _libraries(file)}
+    return files
+
+
+def _tool(name: str) -> Path:
+    found = find_program(name)
+    if found is None:
+        raise MissingPartError(f"the router VM takes {name} from this machine, which has none", fix="install iproute2")
+    return Path(found).resolve()
+
+
+def _libraries(file: Path) -> list[Path]:
+    """What the dynamic linker loads for a program, under the names by which it looks for them."""
+    told = subprocess.run(["ldd", str(file)], capture_output=True, text=True, check=False).stdout
+    return [Path(path) for path in _LIBRARY.findall(told)]
+
+
+def _inputs() -> str:
+    """A digest of all that goes in, except the packages."""
+    digest = hashlib.sha256(json.dumps(MODULES).encode())
+    makers = (Path(__file__).with_name(f"{name}.py") for name in ("archive", "image", "modules"))
+    for file in (init_script(), *(_tool(tool) for tool in _TOOLS), *makers):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def _image(folder: Path, version: str) -> Image:
+    return Image(folder / "vmlinuz", folder / "initramfs.gz", version)
+
+
+def _only(found: Iterator[Path], what: str) -> Path:
+    path = next(found, None)
+    if path is None:
+        raise MixedschedError(f"the router VM cannot be built: the packages have no {what} in them")
+    return path
+
+
+@contextmanager
+def _lock(folder: Path) -> Iterator[None]:
+    """One builds, others wait."""
+    with (folder / "lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def main() -> int:
+    """Build, and say where it is."""
+    try:
+        image = ready_image(lambda text: print(text, file=sys.stderr), fresh="--fresh" in sys.argv[1:])  # noqa: T201
+    except MixedschedError as error:
+        print(f"{error}", file=sys.stderr)  # noqa: T201
+        return error.exit_code
+    size_mb = image.initramfs.stat().st_size / 1e6
+    print(f"{image.kernel} ({image.version})\n{image.initramfs} ({size_mb:.1f} MB)")  # noqa: T201
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

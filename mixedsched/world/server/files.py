@@ -1,0 +1,248 @@
+"""Serves a site's files, and nothing else."""
+
+from __future__ import annotations
+
+import errno
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from mixedsched.core.h3.response import Body, BytesBody, Headers, RequestHead, Response, close_body
+from mixedsched.model.codings import UndecodableError
+from mixedsched.model.request import Flag, Kind
+from mixedsched.world.server import encodings
+from mixedsched.world.server.addresses import Redirect
+from mixedsched.world.server.conditions import Validators, Verdict, judge, range_applies
+from mixedsched.world.server.contents import Content, Contents
+from mixedsched.world.server.dates import format_http_date
+from mixedsched.world.server.finding import Finder, Listed, Replayed
+from mixedsched.world.server.multipart import multipart
+from mixedsched.world.server.preflight import allowance, is_preflight, wanted_after
+from mixedsched.world.server.ranges import ByteRange, parse_ranges
+from mixedsched.world.server.replay import Recorded
+
+_WITHOUT_CONTENT = frozenset({204, 205})
+_OF_CONTENT = frozenset({b"content-type", b"content-encoding", b"accept-ranges"})
+_BUSY = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+_OF_EVERY_FILE: Headers = [
+    (b"cache-control", b"max-age=3600"),
+    (b"access-control-allow-origin", b"*"),
+    (b"timing-allow-origin", b"*"),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One path of the site: the file that is sent for it, and what the page's manifest says of it.
+
+    file: absolute, without symbolic links; None for an answer without content, a recorded 304. encoding: how it is stored.
+    status, delay_ms, headers: what the site sets for this answer; of each header all values, which replace ours, or none,
+    which takes ours away. bare: without what we say of every file.
+    """
+
+    file: Path | None
+    mime: str
+    encoding: str | None = None
+    kind: Kind | None = None
+    flags: frozenset[Flag] | None = None
+    status: int = 200
+    delay_ms: float = 0.0
+    headers: tuple[tuple[bytes, tuple[bytes, ...]], ...] = ()
+    bare: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Selected:
+    """The representation of a file that suits a client. encoding: the one it travels in."""
+
+    content: Content
+    encoding: str | None
+
+
+class SiteFiles:
+    """Answers GET and HEAD from a fixed list of files, with conditions, ranges and content coding (RFC 9110).
+
+    A request is looked up in the list and never becomes a file name, so no path, encoded or not, leads out of the site.
+    entries: by host name, then by path, with query where one matters. clock: seconds since 1970. recorded: the answers of a
+    recording that is to be replayed, in their order; then of the entries only the host names matter. What is found for a
+    request is told in `finding`.
+    """
+
+    def __init__(
+        self,
+        entries: Mapping[str, Mapping[str, Entry]],
+        main_host: str,
+        clock: Callable[[], float] = time.time,
+        recorded: Sequence[Recorded[Entry]] | None = None,
+    ) -> None:
+        self._finder: Finder[Entry]
+        if recorded is None:
+            self._finder = Listed(entries, main_host)
+        else:
+            self._finder = Replayed[Entry](recorded, tuple(entries), main_host)
+        self._contents = Contents()
+        self._clock = clock
+
+    def respond(self, head: RequestHead) -> Response:
+        response = self._response(head)
+        response.fields.append((b"date", format_http_date(self._clock()).encode()))
+        if head.method == "HEAD" and response.body is not None:
+            close_body(response.body)
+            return replace(response, body=None)
+        return response
+
+    def _response(self, head: RequestHead) -> Response:
+        if not self._finder.knows_methods and head.method not in {"GET", "HEAD"}:
+            return _plain(405, "only GET and HEAD are possible here", [(b"allow", b"GET, HEAD")])
+        found = self._finder.find(head)
+        if found is None and is_preflight(head) and self._finder.find(wanted_after(head)) is not None:
+            return Response(204, allowance(head))
+        if found is None:
+            return replace(_plain(404, "there is nothing here"), missed=True)
+        if isinstance(found, Redirect):
+            return _plain(301, "this is a folder", [(b"location", found.location.encode("ascii")), *_OF_EVERY_FILE])
+        response = self._of_entry(found, head)
+        return replace(response, kind=found.kind, flags=found.flags, delay_ms=found.delay_ms)
+
+    def _of_entry(self, entry: Entry, head: RequestHead) -> Response:
+        if entry.file is None:
+            return Response(entry.status, _own_fields(entry, []), None, entry.mime)
+        try:
+            selected = self._select(entry, entry.file, head)
+        except OSError as error:
+            if error.errno in _BUSY:
+                return _plain(503, "too many files are under way", [(b"retry-after", b"1")])
+            return _plain(404, "there is nothing here any more")
+        if selected is None:
+            return _plain(406, "this cannot be had in an encoding that you accept", _vary(entry))
+        try:
+            return self._of_content(entry, selected, head)
+        finally:
+            selected.content.close()
+
+    def _select(self, entry: Entry, file: Path, head: RequestHead) -> _Selected | None:
+        """The representation as it is stored, or decoded for who does not take that; None if neither will do.
+
+        Raises OSError if the file cannot be read.
+        """
+        accepted = head.field_lines(b"accept-encoding")
+        if entry.encoding is None:
+            takes_it = encodings.acceptable(accepted, encodings.IDENTITY)
+            return _Selected(self._contents.of(file), None) if takes_it else None
+        if not encodings.prefers(accepted, entry.encoding):
+            if not encodings.acceptable(accepted, encodings.IDENTITY):
+                return None
+            try:
+                return _Selected(self._contents.decoded(file, entry.encoding), None)
+            except UndecodableError:
+                # Nothing is lost by sending it as it is to who takes any encoding, or did not say.
+                if accepted and not encodings.acceptable(accepted, entry.encoding):
+                    return None
+        return _Selected(self._contents.of(file), entry.encoding)
+
+    def _of_content(self, entry: Entry, selected: _Selected, head: RequestHead) -> Response:
+        content = selected.content
+        now_s = self._clock()
+        validators = Validators(content.etag, min(content.modified_s, int(now_s)))
+        fields = _fields(entry, selected, validators)
+        mime = next((value.decode("latin-1") for name, value in fields if name == b"content-type"), entry.mime)
+        if entry.status in _WITHOUT_CONTENT:
+            return Response(entry.status, _without_content(fields), None, mime)
+        if entry.status // 100 == 2 and head.method in {"GET", "HEAD"}:
+            match judge(head, validators, now_s):
+                case Verdict.NOT_MODIFIED:
+                    return Response(304, _without_content(fields), None, mime)
+                case Verdict.FAILED:
+                    return _plain(412, "this is not what you insist on", _vary(entry))
+                case Verdict.SEND:
+                    pass
+        if entry.status == 200 and head.method == "GET" and range_applies(head, validators, now_s):
+            partial = _partial(selected, fields, mime, head)
+            if partial is not None:
+                return partial
+        whole = content.body(0, content.size_bytes)
+        return Response(entry.status, [_length(whole), *fields], whole, mime)
+
+
+def _fields(entry: Entry, selected: _Selected, validators: Validators) -> Headers:
+    """What is said of a representation, whole or in part: all but its length."""
+    fields: Headers = [(b"content-type", entry.mime.encode()), *(() if entry.bare else _OF_EVERY_FILE)]
+    if entry.status // 100 == 2:
+        fields.append((b"etag", validators.etag.encode()))
+        fields.append((b"last-modified", format_http_date(validators.modified_s).encode()))
+    if entry.status == 200:
+        fields.append((b"accept-ranges", b"bytes"))
+    fields += _vary(entry)
+    if selected.encoding is not None:
+        fields.append((b"content-encoding", selected.encoding.encode()))
+    return _own_fields(entry, fields)
+
+
+def _own_fields(entry: Entry, fields: Headers) -> Headers:
+    """The fields with those that the site sets in place of ours."""
+    for name, values in entry.headers:
+        fields = [field for field in fields if field[0] != name]
+        fields += [(name, value) for value in values]
+    return fields
+
+
+def _partial(selected: _Selected, fields: Headers, mime: str, head: RequestHead) -> Response | None:
+    """The parts that a Range field asks for; None to send the whole.
+
+    Several parts of an encoded representation are not sent as such: of a multipart message nobody could tell whether it or
+    its parts are encoded.
+    """
+    lines = head.field_lines(b"range")
+    content = selected.content
+    parts = parse_ranges(b", ".join(lines).decode("latin-1"), content.size_bytes) if lines else None
+    if parts is None or (len(parts) > 1 and selected.encoding is not None):
+        return None
+    if not parts:
+        return _plain(
+            416,
+            "nothing of that exists",
+            [(b"content-range", f"bytes */{content.size_bytes}".encode()), *_vary_of(fields)],
+        )
+    if len(parts) == 1:
+        return _single_part(content, parts[0], fields, mime)
+    boundary = content.etag.strip('"')
+    body: Body = multipart(
+        [(part.content_range(content.size_bytes), content.body(part.start, part.stop)) for part in parts],
+        mime,
+        boundary,
+    )
+    outer = [field for field in fields if field[0] != b"content-type"]
+    outer.append((b"content-type", f"multipart/byteranges; boundary={boundary}".encode()))
+    return Response(206, [_length(body), *outer], body, mime)
+
+
+def _single_part(content: Content, part: ByteRange, fields: Headers, mime: str) -> Response:
+    body = content.body(part.start, part.stop)
+    where = (b"content-range", part.content_range(content.size_bytes).encode())
+    return Response(206, [_length(body), where, *fields], body, mime)
+
+
+def _length(body: Body) -> tuple[bytes, bytes]:
+    return b"content-length", str(body.size_bytes).encode()
+
+
+def _without_content(fields: Headers) -> Headers:
+    """The fields of a response that has no content, so that nothing describes it."""
+    return [field for field in fields if field[0] not in _OF_CONTENT]
+
+
+def _vary(entry: Entry) -> Headers:
+    """What a cache must heed besides the address: only what is stored encoded is there in two forms."""
+    return [(b"vary", b"accept-encoding")] if entry.encoding is not None else []
+
+
+def _vary_of(fields: Headers) -> Headers:
+    return [field for field in fields if field[0] == b"vary"]
+
+
+def _plain(status: int, text: str, fields: Headers | None = None) -> Response:
+    """A short text of our own."""
+    body = BytesBody(text.encode() + b"\n")
+    mime = "text/plain; charset=utf-8"
+    return Response(status, [(b"content-type", mime.encode()), _length(body), *(fields or [])], body, mime)

@@ -1,0 +1,120 @@
+"""Which of a recording's answers a request gets: method, host and path must be as recorded, the query as near as may be.
+
+Source: the replay of Sander et al. 2022, after Mahimahi. Other than there, an address that was recorded exactly as it is asked
+for comes before all others, and a path may be in another percent-encoding.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from mixedsched.world.server.addresses import one_spelling
+
+COMPARED_CHARACTERS = 4096  # of a query; further on all are taken for equal
+_OK = 200
+_LAST_CHARACTER = chr(0x10FFFF)
+
+Entry = TypeVar("Entry")
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded(Generic[Entry]):
+    """An answer and the request that it was recorded for.
+
+    target: path and query. if_none_match: of a request that was answered with 304; None for all others.
+    """
+
+    method: str
+    host: str
+    target: str
+    status: int
+    entry: Entry
+    if_none_match: str | None = None
+
+
+class Replay(Generic[Entry]):
+    """The answers of a recording, in the order in which they are listed."""
+
+    def __init__(self, answers: Iterable[Recorded[Entry]]) -> None:
+        self._exact: dict[tuple[str, ...], _Queries[Entry]] = {}
+        self._spelt: dict[tuple[str, ...], _Queries[Entry]] = {}
+        grouped: dict[tuple[str, ...], list[Recorded[Entry]]] = {}
+        for answer in answers:
+            path = answer.target.partition("?")[0]
+            grouped.setdefault((answer.method, answer.host, path, answer.if_none_match or ""), []).append(answer)
+        for (method, host, path, tag), group in grouped.items():
+            queries = self._exact[method, host, path, tag] = _Queries(group)
+            if (spelling := one_spelling(path)) is not None:
+                self._spelt.setdefault((method, host, spelling, tag), queries)
+
+    def find(self, method: str, host: str, target: str, if_none_match: str | None) -> Entry | None:
+        """What a request gets, None for a miss. Takes time in proportion to the answers of its path at most.
+
+        target: path and query. if_none_match: the request's field, whose recorded 304 goes before an answer with no more of
+        the query in common.
+        """
+        path, mark, rest = target.partition("?")
+        query = (mark + rest)[:COMPARED_CHARACTERS]
+        found = self._best(method, host, path, "", query)
+        if if_none_match:
+            unchanged = self._best(method, host, path, if_none_match, query)
+            if unchanged is not None and (found is None or unchanged.score >= found.score):
+                found = unchanged
+        return found.answer.entry if found is not None else None
+
+    def _best(self, method: str, host: str, path: str, tag: str, query: str) -> _Match[Entry] | None:
+        queries = self._exact.get((method, host, path, tag))
+        if queries is None and (spelling := one_spelling(path)) is not None:
+            queries = self._spelt.get((method, host, spelling, tag))
+        return queries.best(query) if queries is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Match(Generic[Entry]):
+    """score: how many characters of the query agree, the question mark included; one more if it is the very same query."""
+
+    answer: Recorded[Entry]
+    score: int
+
+
+class _Queries(Generic[Entry]):
+    """The answers of one path, sorted by query, so that those with most in common with another query are neighbours."""
+
+    def __init__(self, answers: Sequence[Recorded[Entry]]) -> None:
+        def key(place: int) -> tuple[str, int]:
+            return _query_of(answers[place]), place
+
+        self._order = sorted(range(len(answers)), key=key)
+        self._answers = answers
+        self._queries = [_query_of(answers[place]) for place in self._order]
+
+    def best(self, query: str) -> _Match[Entry]:
+        """The answer with the longest common prefix: of several the last one of status 200, else the first one."""
+        start, stop = bisect_left(self._queries, query), bisect_right(self._queries, query)
+        if start < stop:
+            return _Match(self._chosen(start, stop), len(query) + 1)
+        neighbours = self._queries[max(0, start - 1) : start + 1]
+        prefix = query[: max(_shared_characters(query, near) for near in neighbours)]
+        start = bisect_left(self._queries, prefix)
+        return _Match(self._chosen(start, bisect_right(self._queries, prefix + _LAST_CHARACTER)), len(prefix))
+
+    def _chosen(self, start: int, stop: int) -> Recorded[Entry]:
+        """Among the answers from start up to stop of the sorted ones."""
+        places = self._order[start:stop]
+        good = [place for place in places if self._answers[place].status == _OK]
+        return self._answers[max(good) if good else min(places)]
+
+
+def _shared_characters(one: str, other: str) -> int:
+    """How many characters two texts begin with alike."""
+    return next(
+        (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )
+
+
+def _query_of(answer: Recorded[Entry]) -> str:
+    _, mark, query = answer.target.partition("?")
+    return (mark + query)[:COMPARED_CHARACTERS]

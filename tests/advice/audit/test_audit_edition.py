@@ -1,0 +1,170 @@
+"""An edition is the site, byte for byte, but for what was changed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mixedsched.advice.audit.change import Action, Change, Key
+from mixedsched.advice.audit.edition import document_of, make_edition
+from mixedsched.cli._sites import site_digest, site_entries
+from mixedsched.model import codings
+from mixedsched.sites import Site, load_site, merged
+from tests.advice.audit.shop import HTML
+
+SETTINGS = """
+[[responses]]
+match = "/below.jpg"
+delay_ms = 50
+priority = "u=4"
+headers = { "cache-control" = "no-store" }
+[[responses]]
+match = "/*.js"
+headers = { "set-cookie" = ["a=1", "b=2"] }
+"""
+
+
+def change(action: Action, *targets: Key, value: str = "") -> Change:
+    return Change(action, targets, "", value)
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> Site:
+    """A plain folder with compressed texts, settings for responses, and a file that no document names."""
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    (folder / "index.html").write_text(HTML * 3, encoding="utf-8")
+    for name in ("hero.jpg", "below.jpg", "spare.bin"):
+        (folder / name).write_bytes(name.encode() * 500)
+    for name in ("app.js", "late.js", "site.css", "odd [1]*.js"):
+        (folder / name).write_text(f"/* {name} */" * 300, encoding="utf-8")
+    (folder / "mixedsched.toml").write_text(SETTINGS, encoding="utf-8")
+    return load_site(folder, tmp_path / "build")
+
+
+@pytest.fixture
+def built(plain: Site, tmp_path: Path) -> Site:
+    """The same with a manifest of its own, which has a key that we do not know, and a second host."""
+    folder = make_edition(plain, "d", (), tmp_path / "own").folder
+    manifest = json.loads((folder / "page.json").read_text())
+    manifest["hosts"].append("cdn.shop.test")
+    next(item for item in manifest["resources"] if item["path"] == "/hero.jpg")["host"] = 1
+    manifest["note"] = "kept"
+    (folder / "page.json").write_text(json.dumps(manifest))
+    return load_site(folder)
+
+
+def contents(site: Site) -> dict[Key, bytes]:
+    return {key: file.read_bytes() for key, file in site.files.items()}
+
+
+def served(site: Site) -> object:
+    """All that the server makes of it, apart from where files lie."""
+    return {
+        (host, path): (
+            entry.mime,
+            entry.encoding,
+            entry.kind,
+            entry.flags,
+            entry.status,
+            entry.delay_ms,
+            sorted(entry.headers),
+        )
+        for host, entries in site_entries(site).items()
+        for path, entry in entries.items()
+    }
+
+
+@pytest.mark.parametrize("kind", ["plain", "built", "merged"])
+def test_an_edition_without_changes_serves_the_same(kind: str, plain: Site, built: Site, tmp_path: Path) -> None:
+    site = {"plain": plain, "built": built, "merged": merged(built, tmp_path / "build")}[kind]
+    edition = make_edition(site, "d", (), tmp_path / "editions")
+    assert contents(edition.site) == contents(site)
+    assert served(edition.site) == served(site)
+    assert (edition.site.hosts, edition.site.url, edition.site.name) == (site.hosts, site.url, site.name)
+    assert site_digest(edition.site) == site_digest(site)
+
+
+@pytest.mark.parametrize("kind", ["plain", "built"])
+def test_a_changed_document_is_all_that_differs(kind: str, plain: Site, built: Site, tmp_path: Path) -> None:
+    site = plain if kind == "plain" else built
+    changes = [change(Action.DEFER, (0, "/app.js")), change(Action.PRELOAD, (0, "/site.css"))]
+    edition = make_edition(site, "d", changes, tmp_path / "editions")
+    before, after = contents(site), contents(edition.site)
+    assert {key for key in before if before[key] != after[key]} == {(0, "/")}
+    assert before.keys() == after.keys()
+    text = codings.decode(after[0, "/"], "gzip").decode()
+    assert text == document_of(site).text.encode("latin-1").decode().replace(
+        '<script src="/app.js">', '<script defer src="/app.js">'
+    ).replace("  <script defer", '  <link rel="preload" as="style" href="/site.css">\n  <script defer', 1)
+    assert served(edition.site) == served(site)
+
+
+def test_a_priority_header_is_set_for_its_files_alone_and_over_the_sites_own(plain: Site, tmp_path: Path) -> None:
+    header = change(Action.HEADER, (0, "/below.jpg"), (0, "/odd%20[1]*.js"), value="u=6, i")
+    edition = make_edition(plain, "d", [header], tmp_path / "editions")
+    assert contents(edition.site) == contents(plain)
+    sent = {key: dict(settings.headers) for key, settings in edition.site.settings.items()}
+    assert sent[0, "/below.jpg"] == {"priority": ("u=6, i",), "cache-control": ("no-store",)}
+    assert sent[0, "/odd%20[1]*.js"] == {"priority": ("u=6, i",), "set-cookie": ("a=1", "b=2")}
+    assert sent[0, "/app.js"] == {"set-cookie": ("a=1", "b=2")}
+    assert (0, "/hero.jpg") not in sent
+
+
+def test_editions_are_made_once_and_apart(plain: Site, tmp_path: Path) -> None:
+    one = make_edition(plain, "d", (), tmp_path / "editions")
+    other = make_edition(plain, "d", [change(Action.LAZY, (0, "/below.jpg"))], tmp_path / "editions")
+    later_content = make_edition(plain, "e", (), tmp_path / "editions")
+    assert len({one.folder, other.folder, later_content.folder}) == 3
+    stamp = (one.folder / "page.json").stat().st_mtime_ns
+    assert make_edition(plain, "d", (), tmp_path / "editions").folder == one.folder
+    assert (one.folder / "page.json").stat().st_mtime_ns == stamp
+
+
+def recording(folder: Path) -> Site:
+    """A replayed site of two hosts: headers as recorded, an answer to a POST, and one to a conditional request."""
+    www = folder / "www"
+    www.mkdir(parents=True)
+    html = b'<html><head><script src="/app.js"></script></head><img src="https://cdn.rec.test/a.jpg"></html>'
+    bodies = {"index": html, "app": b"1;" * 400, "a": b"jpg" * 99, "api": b'{"ok": true}'}
+    for name, body in bodies.items():
+        (www / name).write_bytes(body)
+    found = {"found_by": "html", "found_when": "complete"}
+    resources = [
+        {"id": "html", "path": "/", "kind": "document", "mime": "text/html", "file": "index", "headers": {"x-a": "1"}},
+        {"id": "app", "path": "/app.js", "kind": "script", "mime": "text/javascript", "file": "app", **found},
+        {"id": "a", "host": 1, "path": "/a.jpg", "kind": "image", "mime": "image/jpeg", "file": "a", "headers": {}, **found},
+        {"id": "api", "path": "/api", "kind": "xhr", "mime": "application/json", "file": "api", "method": "POST",
+         "status": 201, **found},
+    ]  # fmt: skip
+    conditional = {"path": "/app.js", "status": 304, "if_none_match": '"1"', "body_bytes": 0, "mime": "text/javascript"}
+    manifest = {
+        "format": "mixedsched.page/1",
+        "name": "rec",
+        "hosts": ["rec.test", "cdn.rec.test"],
+        "replay": True,
+        "resources": [{**item, "body_bytes": len(bodies[str(item["file"])])} for item in resources],
+        "also_served": [conditional],
+    }
+    (folder / "page.json").write_text(json.dumps(manifest))
+    return load_site(folder)
+
+
+@pytest.mark.parametrize("is_merged", [False, True])
+def test_an_edition_of_a_recording_answers_as_the_recording(is_merged: bool, tmp_path: Path) -> None:
+    site = recording(tmp_path / "rec")
+    site = merged(site, tmp_path / "build") if is_merged else site
+    edition = make_edition(site, "d", [change(Action.DEFER, (0, "/app.js"))], tmp_path / "editions").site
+    before, after = contents(site), contents(edition)
+    assert {key for key in before if before[key] != after[key]} == {(0, "/")}
+    assert served(edition) == served(site)
+    assert edition.replay
+    assert [
+        (item.method, item.path, item.settings, item.if_none_match, item.file and item.file.read_bytes())
+        for item in edition.variants
+    ] == [
+        (item.method, item.path, item.settings, item.if_none_match, item.file and item.file.read_bytes())
+        for item in site.variants
+    ]

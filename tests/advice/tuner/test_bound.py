@@ -1,0 +1,74 @@
+"""No order of delivery is earlier than the bound; where nothing is in the way, the bound is what is played."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from mixedsched.advice.tuner.bound import bounds, lowered
+from mixedsched.advice.tuner.candidate import Candidate
+from mixedsched.advice.tuner.play import Alone, Task, play_task
+from mixedsched.advice.tuner.result import Estimates
+from mixedsched.advice.tuner.scene import Scene
+from mixedsched.model.page import PAGE_FORMAT, Page
+from mixedsched.world import catalog
+
+PAGE = Page.from_dict(
+    {
+        "format": PAGE_FORMAT,
+        "name": "shop",
+        "resources": [
+            {"id": "html", "path": "/", "kind": "document", "body_bytes": 20_000, "found_when": "start", "flags": ["main"]},
+            {"id": "css", "path": "/a.css", "kind": "stylesheet", "body_bytes": 10_000, "found_by": "html",
+             "found_when": "bytes", "found_at_bytes": 300, "flags": ["in_head", "critical"]},
+            {"id": "late.js", "path": "/late.js", "kind": "script", "body_bytes": 90_000, "found_by": "html",
+             "found_when": "bytes", "found_at_bytes": 400, "flags": ["async"]},
+            {"id": "hero", "path": "/hero.jpg", "kind": "image", "body_bytes": 60_000, "found_by": "css",
+             "found_when": "complete", "flags": ["hero", "above_fold"]},
+            {"id": "other", "path": "/other.jpg", "kind": "image", "body_bytes": 80_000, "found_by": "html",
+             "found_when": "bytes", "found_at_bytes": 900, "flags": []},
+        ],
+    },
+    "test",
+)  # fmt: skip
+SCENE = Scene(PAGE, catalog.load_profile("slow-4g"))
+SCHEMES = ("sequential", "stock", "eps", "mixed")
+
+
+@cache
+def bound_of(scene: Scene) -> Estimates:
+    return bounds([scene], ["here"], lambda _: [1], Alone())["here"]
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_no_scheme_is_earlier_than_the_bound(scheme: str) -> None:
+    bound = bound_of(SCENE)
+    found = play_task([SCENE], Task(0, Candidate(scheme), "stack", 1))
+    assert found is not None
+    assert bound.fcp_ms <= found.fcp_ms
+    assert bound.lcp_ms < found.lcp_ms  # all of them send something else before the hero is complete
+    assert bound.si_ms <= found.si_ms
+
+
+def test_a_page_of_nothing_but_what_is_needed_is_at_its_bound() -> None:
+    needed = [item for item in PAGE.resources if item.id in {"html", "css", "hero"}]
+    page = Page(format=PAGE_FORMAT, name="bare", resources=tuple(needed))
+    found = play_task([replace(SCENE, page=page)], Task(0, Candidate("sequential"), "stack", 1))
+    assert found is not None
+    assert bound_of(replace(SCENE, page=page)).lcp_ms == pytest.approx(found.lcp_ms, rel=0.05)
+
+
+def test_what_puts_the_hero_into_the_page_belongs_to_the_bound() -> None:
+    assert bound_of(replace(SCENE, hero_needs=("late.js",))).lcp_ms > bound_of(SCENE).lcp_ms * 1.2
+
+
+def test_a_page_of_one_resource_has_a_bound() -> None:
+    page = Page(format=PAGE_FORMAT, name="alone", resources=(PAGE.main,))
+    bound = bound_of(Scene(page, SCENE.network))
+    assert 0 < bound.fcp_ms <= bound.lcp_ms
+
+
+def test_what_was_seen_to_be_earlier_lowers_the_bound() -> None:
+    assert lowered(Estimates(5, 9, 7), [Estimates(6, 8, 7)]) == Estimates(5, 8, 7)

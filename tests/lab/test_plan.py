@@ -1,0 +1,102 @@
+"""The plan: decided before the first run, the same for the same arguments, balanced, extendable."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mixedsched.errors import UsageError
+from mixedsched.lab.model import Arm, Plan
+from mixedsched.lab.plan import attempt_seed, make_plan
+
+
+def plan(labels: str = "AB", blocks: int = 8, seed: int = 1, **changes: Any) -> Plan:
+    arguments: dict[str, Any] = {
+        "site": "s",
+        "site_digest": "d",
+        "link": "4g",
+        "link_facts": {"down": {}},
+        "form_factor": "mobile",
+        "arms": [Arm(label, label) for label in labels],
+        "baseline": labels[:1],
+        "primary": ["lcp_ms"],
+        "seed": seed,
+        "blocks": blocks,
+    }
+    return make_plan(**{**arguments, **changes})
+
+
+def test_a_warm_up_block_comes_first_and_is_marked() -> None:
+    blocks = plan(blocks=3).blocks
+    assert [block.warm_up for block in blocks] == [True, False, False, False]
+    assert [block.index for block in blocks] == [0, 1, 2, 3]
+
+
+@given(st.integers(0, 2**32), st.integers(1, 12), st.integers(2, 5))
+def test_every_block_has_every_arm_once_and_a_seed_of_its_own(seed: int, blocks: int, arms: int) -> None:
+    labels = "ABCDE"[:arms]
+    made = plan(labels, blocks, seed)
+    assert all(sorted(block.order) == list(labels) for block in made.blocks)
+    assert len({block.link_seed for block in made.blocks}) == blocks + 1
+
+
+@given(st.integers(0, 2**32), st.integers(1, 6))
+def test_orders_are_balanced_over_each_pair_of_blocks(seed: int, pairs: int) -> None:
+    analysed = plan(blocks=2 * pairs, seed=seed).blocks[1:]
+    assert [block.order[0] for block in analysed].count("A") == pairs
+
+
+def test_orders_are_random() -> None:
+    orders = {tuple(block.order for block in plan(blocks=8, seed=seed).blocks) for seed in range(20)}
+    assert len(orders) > 5
+
+
+@given(st.integers(0, 2**32), st.integers(1, 8), st.integers(0, 8))
+def test_a_longer_plan_begins_with_the_shorter_one_and_is_the_same_experiment(
+    seed: int, blocks: int, more: int
+) -> None:
+    short, long = plan(blocks=blocks, seed=seed), plan(blocks=blocks + more, seed=seed)
+    assert long.blocks[: len(short.blocks)] == short.blocks
+    assert long.digest == short.digest
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"seed": 2},
+        {"site_digest": "e"},
+        {"link_facts": {"down": {"rate_bps": 1}}},
+        {"form_factor": "desktop"},
+        {"primary": ["si_ms"]},
+        {"baseline": "B"},
+        {"arms": [Arm("A", "A"), Arm("B", "B", None, "other table")]},
+    ],
+)
+def test_whatever_bears_on_results_makes_another_experiment(change: dict[str, Any]) -> None:
+    assert plan(**change).digest != plan().digest
+
+
+def test_a_plan_survives_storage() -> None:
+    assert Plan.from_dict(plan().to_dict()) == plan()
+
+
+def test_another_attempt_meets_another_network() -> None:
+    block = plan().blocks[1]
+    assert len({attempt_seed(block, attempt) for attempt in (1, 2, 3)}) == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"blocks": 0}, "too few"),
+        ({"arms": [Arm("A", "A")]}, "nothing to compare"),
+        ({"arms": [Arm("A", "A"), Arm("A", "A")]}, "--aa"),
+        ({"baseline": "C"}, "choose one of A, B"),
+    ],
+)
+def test_a_plan_that_can_show_nothing_is_refused(change: dict[str, Any], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        plan(**change)
