@@ -21,7 +21,7 @@ class Laboratory(Protocol):
     async def run(self, *, arm: str, block: int, attempt: int, position: int, link_seed: int) -> Run: ...
 
 
-class Observer(Protocol):
+class RunObserver(Protocol):
     """Whoever wants to know how it goes."""
 
     def before(self, arm: str, block: int, warm_up: bool, left: int) -> None:
@@ -31,7 +31,7 @@ class Observer(Protocol):
         """It is over, and stored."""
 
 
-async def carry_out(plan: Plan, store: Store, laboratory: Laboratory, observer: Observer) -> None:
+async def carry_out(plan: Plan, store: Store, laboratory: Laboratory, observer: RunObserver) -> None:
     """Make all runs of the plan that the store does not have.
 
     A failed or invalid run voids its block, which is begun again, at most progress.MAX_ATTEMPTS times a call.

@@ -16,7 +16,7 @@ from mixedsched.errors import InputError, MixedschedError
 from mixedsched.lab.evidence import with_evidence
 from mixedsched.lab.held_up import Waits
 from mixedsched.lab.model import Arm, Run, RunStatus
-from mixedsched.lab.validity import Evidence, Seen, why_invalid
+from mixedsched.lab.validity import LoadEvidence, ServerView, why_invalid
 from mixedsched.model.profile import Profile
 from mixedsched.sites import Connections
 from mixedsched.world.browser import LighthouseRunner, PageLoad, PageLoadFailed, PageLoadJob, read_netlog
@@ -65,7 +65,7 @@ class _Loaded:
     """A run as far as it is known after the load. seen: by the server. load: None if there is no result."""
 
     run: Run
-    seen: Seen
+    seen: ServerView
     load: PageLoad | None
 
 
@@ -173,13 +173,13 @@ class Lab:
         )
         return _Loaded(run, seen, load)
 
-    def _seen(self, arm: str, server: Child) -> Seen:
+    def _seen(self, arm: str, server: Child) -> ServerView:
         """What the server has logged since it was asked last, of connections that are new since then."""
         lines = server.take_lines()
         before = self._highest_connection[arm]
         requests = [line["request"] for line in lines if "request" in line]
         connections = [line["connection"] for line in lines if "connection" in line]
-        new = Seen(
+        new = ServerView(
             [item for item in requests if item["connection"] > before],
             [item for item in connections if item["connection"] > before],
         )
@@ -222,7 +222,7 @@ class Lab:
             own_waits=own_waits,
         )
 
-    def _judged(self, run: Run, load: PageLoad, seen: Seen) -> Run:
+    def _judged(self, run: Run, load: PageLoad, seen: ServerView) -> Run:
         """The run with what the NetLog shows, and marked invalid if it must not be trusted."""
         try:
             log = read_netlog(self._netlog)
@@ -231,7 +231,7 @@ class Lab:
         run = with_evidence(run, log)
         edition = self._scene.editions.get(run.arm)
         expected = self._scene.expected if edition is None else edition.expected
-        reason = why_invalid(Evidence(load, self._scene.hosts, expected, log, run.relay, seen))
+        reason = why_invalid(LoadEvidence(load, self._scene.hosts, expected, log, run.relay, seen))
         return replace(run, status=RunStatus.INVALID, reason=reason) if reason else run
 
 

@@ -26,7 +26,7 @@ _KIND_BY_RESOURCE_TYPE: Mapping[str, Kind] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Response:
+class SeenResponse:
     """One response of a page load; times in ms since the navigation started.
 
     name: path, with the host in front where it is not the page's own. signal: what the browser asked for ("u=2, i"),
@@ -57,7 +57,7 @@ class Response:
         return min(max(self.arrivals[0].from_ms, self.request_ms), self.end_ms)
 
 
-def responses_of(run: Run) -> tuple[Response, ...]:
+def responses_of(run: Run) -> tuple[SeenResponse, ...]:
     """The responses of a run in the order in which they were requested. Missing fields become zero or empty.
 
     The n-th request of a path is joined with the n-th log entry of that path. Arrivals count from the first QUIC event, which
@@ -108,12 +108,12 @@ def path_of(url: str) -> str:
 
 def _response(
     item: Mapping[str, Any], url: str, path: str, own_host: str, entry: Mapping[str, Any], arrivals: tuple[Arrival, ...]
-) -> Response:
+) -> SeenResponse:
     host = url.split("://", 1)[-1].split("/", 1)[0]
     request_ms = _number(item.get("request_ms"))
     logged_kind = str(entry.get("kind", ""))
     by_type = _KIND_BY_RESOURCE_TYPE.get(str(item.get("resource_type", "")).lower(), Kind.OTHER)
-    return Response(
+    return SeenResponse(
         name=path if host == own_host else f"{host}{path}",
         url=url,
         path=path,

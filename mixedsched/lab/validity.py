@@ -29,7 +29,7 @@ _HARMLESS = frozenset({"QUIC_NO_ERROR", "QUIC_PEER_GOING_AWAY", "QUIC_NETWORK_ID
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ServerView:
     """What the server saw of a load: lines of its log.
 
     requests: those that are over, as h3.exchange.Served has them. connections: whose handshake finished, as
@@ -41,7 +41,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class LoadEvidence:
     """All that is known of a load.
 
     hosts: of the site. expected: connections that a load takes. log: the browser's own. link: its counters, see
@@ -53,7 +53,7 @@ class Evidence:
     expected: Connections
     log: NetLog
     link: Mapping[str, Any]
-    server: Seen = Seen()
+    server: ServerView = ServerView()
 
 
 def is_of_the_machine(reason: str) -> bool:
@@ -61,9 +61,9 @@ def is_of_the_machine(reason: str) -> bool:
     return reason.partition(":")[0] in {_LATE, _OVERRUN}
 
 
-def why_invalid(evidence: Evidence) -> str:
+def why_invalid(evidence: LoadEvidence) -> str:
     """Why a load must not be trusted, as "word: sentence"; empty if it may."""
-    rules: tuple[Callable[[Evidence], str], ...] = (
+    rules: tuple[Callable[[LoadEvidence], str], ...] = (
         _protocol,
         _stray_hosts,
         _unfinished,
@@ -77,7 +77,7 @@ def why_invalid(evidence: Evidence) -> str:
     return next((reason for rule in rules if (reason := rule(evidence))), "")
 
 
-def _protocol(evidence: Evidence) -> str:
+def _protocol(evidence: LoadEvidence) -> str:
     if not any(request.protocol for request in evidence.load.requests if request.url.startswith("http")):
         return "protocol: no request was answered"
     other = evidence.load.answered_without_h3()
@@ -88,7 +88,7 @@ def _protocol(evidence: Evidence) -> str:
     return ""
 
 
-def _stray_hosts(evidence: Evidence) -> str:
+def _stray_hosts(evidence: LoadEvidence) -> str:
     """Answers, and requests on QUIC connections, of hosts that are none of the site's."""
     answered = {_host(item.url) for item in evidence.load.requests if item.url.startswith("http") and item.protocol}
     asked = {_name(item.authority) for item in evidence.log.requests if item.authority}
@@ -99,7 +99,7 @@ def _stray_hosts(evidence: Evidence) -> str:
     return ""
 
 
-def _unfinished(evidence: Evidence) -> str:
+def _unfinished(evidence: LoadEvidence) -> str:
     requests = [item for item in evidence.load.requests if item.url.startswith("http")]
     open_ones = [item.url for item in requests if _host(item.url) in evidence.hosts and not item.finished]
     if open_ones:
@@ -107,12 +107,12 @@ def _unfinished(evidence: Evidence) -> str:
     return ""
 
 
-def _speed(evidence: Evidence) -> str:
+def _speed(evidence: LoadEvidence) -> str:
     warnings = evidence.load.warnings
     return f"too_slow: {warnings[0]}" if TOO_SLOW in " ".join(warnings) else ""
 
 
-def _closings(evidence: Evidence) -> str:
+def _closings(evidence: LoadEvidence) -> str:
     """A connection that ended in trouble: the load went on over another one, or without what was lost."""
     last_ms = max((arrival.time_ms for arrival in evidence.log.arrivals), default=0.0)
     for session in evidence.log.sessions:
@@ -138,7 +138,7 @@ def _is_harmless(session: QuicSession, closing: Closing, last_ms: float) -> bool
     )
 
 
-def _connections(evidence: Evidence) -> str:
+def _connections(evidence: LoadEvidence) -> str:
     used, expected = evidence.log.connections, evidence.expected
     if len(used) == expected.count:
         return ""
@@ -149,7 +149,7 @@ def _connections(evidence: Evidence) -> str:
     )
 
 
-def _server(evidence: Evidence) -> str:
+def _server(evidence: LoadEvidence) -> str:
     """What came to the server beside the page."""
     hosts, seen = set(evidence.hosts), evidence.server
     if stray := sorted({name for item in seen.requests if (name := _name(str(item["authority"]))) not in hosts}):
@@ -170,7 +170,7 @@ def _server(evidence: Evidence) -> str:
     return ""
 
 
-def _strangers_on_the_link(evidence: Evidence) -> str:
+def _strangers_on_the_link(evidence: LoadEvidence) -> str:
     """More datagrams on the way to the server than the browser has sent packets, of which some share one.
 
     Not where a kernel counts what it says by itself, such as that nobody listens any more.
@@ -186,7 +186,7 @@ def _strangers_on_the_link(evidence: Evidence) -> str:
     )
 
 
-def _link(evidence: Evidence) -> str:
+def _link(evidence: LoadEvidence) -> str:
     """The emulated network must have lasted, and kept its schedule where it delivers packets itself."""
     link = evidence.link
     if not link:

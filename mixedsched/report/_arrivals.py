@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from markupsafe import Markup
 
 from mixedsched.lab.model import Arrival
-from mixedsched.lab.page_view import Response
+from mixedsched.lab.page_view import SeenResponse
 from mixedsched.report._svg import Scale, drawing, element, line, rectangle, shortened, text, tooltip
 from mixedsched.report._waterfall import LABELS, WIDTH, hint_of, kind_label, moment_lines, time_axis
 from mixedsched.units import format_bytes, format_ms
@@ -20,7 +20,7 @@ _KERNEL = (1, 2, 1)  # over neighbouring bins: turns shorter than a bin would el
 
 def arrivals_chart(
     arm: str,
-    responses: Sequence[Response],
+    responses: Sequence[SeenResponse],
     order: Mapping[str, int],
     marks: Mapping[str, float],
     end_ms: float,
@@ -65,7 +65,7 @@ def arrivals_chart(
     return drawing(WIDTH, height, label, *shapes, class_="wide")
 
 
-def mean_in_progress(responses: Sequence[Response]) -> float:
+def mean_in_progress(responses: Sequence[SeenResponse]) -> float:
     """How many responses are between their first and last byte, averaged over the time in which any is; 0 without any."""
     spans = sorted(
         (item.arrivals[0].from_ms, max(run.to_ms for run in item.arrivals)) for item in responses if item.arrivals
@@ -135,7 +135,7 @@ def _outline(heights: Sequence[int], scale: Scale, y: float, end_ms: float) -> s
     return "".join(parts)
 
 
-def _hint(response: Response) -> str:
+def _hint(response: SeenResponse) -> str:
     received = format_bytes(sum(item.size_bytes for item in response.arrivals))
     blocked_bytes = sum(item.blocked_bytes for item in response.arrivals)
     waited = f"\n{format_bytes(blocked_bytes)} had to wait for lost packets" if blocked_bytes else ""

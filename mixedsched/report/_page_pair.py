@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from mixedsched.lab.model import Run
-from mixedsched.lab.page_view import Response, losses_of, responses_of
+from mixedsched.lab.page_view import SeenResponse, losses_of, responses_of
 from mixedsched.report._arrivals import arrivals_chart, mean_in_progress
 from mixedsched.report._lcp import lcp_element
 from mixedsched.report._waterfall import last_end_ms, waterfall
@@ -23,7 +23,7 @@ class ArmPage:
     """
 
     arm: str
-    responses: tuple[Response, ...]
+    responses: tuple[SeenResponse, ...]
     waterfall: Markup
     arrivals: Markup | None
     in_progress: float | None
@@ -62,7 +62,7 @@ def page_pair(runs: Mapping[str, Run], marks: Mapping[str, Mapping[str, float]])
 def _arm_page(
     arm: str,
     run: Run,
-    responses: tuple[Response, ...],
+    responses: tuple[SeenResponse, ...],
     order: Mapping[str, int],
     marks: Mapping[str, float],
     end_ms: float,
@@ -90,7 +90,7 @@ def _blocking_text(run: Run) -> str:
     return f"{sum(lost)} of {sum(seen) + sum(lost)} packets were lost on the way, {format_bytes(run.hol_bytes)} had to wait"
 
 
-def _shared_order(columns: Sequence[Sequence[Response]]) -> dict[str, int]:
+def _shared_order(columns: Sequence[Sequence[SeenResponse]]) -> dict[str, int]:
     """Row by URL: the order of requests in the first arm, then whatever only later arms requested."""
     order: dict[str, int] = {}
     for responses in columns:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
-from mixedsched.lab.page_view import Response
+from mixedsched.lab.page_view import SeenResponse
 from mixedsched.report._svg import Scale, drawing, line, rectangle, shortened, text
 from mixedsched.units import format_bytes, format_ms
 
@@ -16,7 +16,7 @@ _ROW = 18.0
 _TOP = 40.0
 
 
-def waterfall(arm: str, responses: Sequence[Response], marks: Mapping[str, float], end_ms: float) -> Markup:
+def waterfall(arm: str, responses: Sequence[SeenResponse], marks: Mapping[str, float], end_ms: float) -> Markup:
     """One row per request, in order. marks: named moments in ms (FCP, LCP). end_ms: end of the shared time axis."""
     height = _TOP + _ROW * len(responses) + 6
     scale = Scale(0, end_ms, LABELS, WIDTH - 14)
@@ -33,7 +33,7 @@ def waterfall(arm: str, responses: Sequence[Response], marks: Mapping[str, float
     return drawing(WIDTH, height, label, *shapes, class_="wide")
 
 
-def last_end_ms(responses: Sequence[Response]) -> float:
+def last_end_ms(responses: Sequence[SeenResponse]) -> float:
     return max((response.end_ms for response in responses), default=0.0)
 
 
@@ -62,7 +62,7 @@ def moment_lines(marks: Mapping[str, float], scale: Scale, top: float, bottom: f
     return shapes
 
 
-def kind_label(response: Response, y: float) -> list[Markup]:
+def kind_label(response: SeenResponse, y: float) -> list[Markup]:
     """A coloured square with the kind's first letters, since colour alone is not for everyone."""
     return [
         rectangle(2, y + 3, 17, 12, f"kind {response.kind.value}"),
@@ -83,7 +83,7 @@ _LETTERS = {
 KIND_LEGEND = tuple((kind, letter) for kind, letter in _LETTERS.items())
 
 
-def hint_of(response: Response) -> str:
+def hint_of(response: SeenResponse) -> str:
     """All that is known of a response, for its tooltip."""
     first = response.first_byte_ms
     lines = [
@@ -98,7 +98,7 @@ def hint_of(response: Response) -> str:
     return "\n".join(lines)
 
 
-def _row(response: Response, scale: Scale, y: float, index: int) -> list[Markup]:
+def _row(response: SeenResponse, scale: Scale, y: float, index: int) -> list[Markup]:
     kind, hint, first = response.kind.value, hint_of(response), response.first_byte_ms
     signal = response.signal or (f"({response.chromium_priority})" if response.chromium_priority else "–")
     middle = y + _ROW / 2

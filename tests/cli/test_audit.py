@@ -12,7 +12,7 @@ from mixedsched.cli import app
 from mixedsched.cli._pool import pool_of
 from mixedsched.errors import MixedschedError
 from mixedsched.world import catalog
-from tests.advice.audit.shop import PAGE
+from tests.advice.changes.shop import PAGE
 
 
 def refusal(*arguments: str) -> MixedschedError:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mixedsched.lab.validity import Evidence, Seen, is_of_the_machine, why_invalid
+from mixedsched.lab.validity import LoadEvidence, ServerView, is_of_the_machine, why_invalid
 from mixedsched.sites import Connections
 from mixedsched.world.browser import (
     Closing,
@@ -126,8 +126,10 @@ def connected(connection: int = 1, server_name: str | None = "shop.test") -> dic
     return {"connection": connection, "client": "127.0.0.1:5000", "server_name": server_name}
 
 
-def evidence(log: NetLog, expected: Connections = ONE, **facts: Any) -> Evidence:
-    return Evidence(**{"load": load(MAIN), "hosts": HOSTS, "expected": expected, "log": log, "link": KERNEL, **facts})
+def evidence(log: NetLog, expected: Connections = ONE, **facts: Any) -> LoadEvidence:
+    return LoadEvidence(
+        **{"load": load(MAIN), "hosts": HOSTS, "expected": expected, "log": log, "link": KERNEL, **facts}
+    )
 
 
 def test_the_same_rules_hold_for_the_page_load() -> None:
@@ -177,20 +179,23 @@ def test_another_number_of_connections_is_told_with_what_was_expected_and_why_th
 @pytest.mark.parametrize(
     ("seen", "says"),
     [
-        (Seen([request()]), ""),
-        (Seen([request(authority="SHOP.test:4433")]), ""),
-        (Seen([request()], [connected()]), ""),
-        (Seen([request(), request(authority="ads.example")]), "stray_host: requests at the server for ads.example"),
-        (Seen([request()], [connected(), connected(2, "ads.example")]), "that asked for ads.example"),
-        (Seen([request()], [connected(server_name=None)]), "that asked for no host"),
+        (ServerView([request()]), ""),
+        (ServerView([request(authority="SHOP.test:4433")]), ""),
+        (ServerView([request()], [connected()]), ""),
         (
-            Seen([request()], [connected(), connected(2)]),
+            ServerView([request(), request(authority="ads.example")]),
+            "stray_host: requests at the server for ads.example",
+        ),
+        (ServerView([request()], [connected(), connected(2, "ads.example")]), "that asked for ads.example"),
+        (ServerView([request()], [connected(server_name=None)]), "that asked for no host"),
+        (
+            ServerView([request()], [connected(), connected(2)]),
             "stray_connection: 2 at the server, of which the browser knows 1",
         ),
-        (Seen([], [connected()]), "stray_connection: 1 at the server without any request"),
+        (ServerView([], [connected()]), "stray_connection: 1 at the server without any request"),
     ],
 )
-def test_nobody_else_may_have_come_to_the_server(seen: Seen, says: str) -> None:
+def test_nobody_else_may_have_come_to_the_server(seen: ServerView, says: str) -> None:
     reason = why_invalid(evidence(netlog(), server=seen))
     assert says in reason
     assert bool(reason) == bool(says)
@@ -198,7 +203,7 @@ def test_nobody_else_may_have_come_to_the_server(seen: Seen, says: str) -> None:
 
 def test_a_connection_that_the_browser_gave_up_unused_is_no_stranger_to_the_server() -> None:
     log = netlog(session(1), session(2, POOLED))
-    assert why_invalid(evidence(log, server=Seen([request()], [connected(), connected(2)]))) == ""
+    assert why_invalid(evidence(log, server=ServerView([request()], [connected(), connected(2)]))) == ""
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mixedsched.cli._sites import open_site
-from mixedsched.lab.validity import Evidence, Seen, why_invalid
+from mixedsched.lab.validity import LoadEvidence, ServerView, why_invalid
 from mixedsched.sites import Connections, expected_connections
 from mixedsched.world import catalog
 from mixedsched.world.browser import LighthouseRunner, PageLoad, PageLoadJob, read_netlog
@@ -48,9 +48,9 @@ def test_a_load_of_three_hosts_counts_and_strangers_void_it(tmp_path: Path) -> N
     strangers = [line for line in lines["connection"] if line["server_name"] == "ads.example"]
     assert len(strangers) == 1
     own = [line for line in lines["connection"] if line not in strangers]
-    seen = Seen(lines["request"], own)
+    seen = ServerView(lines["request"], own)
     log = read_netlog(tmp_path / "netlog.json")
-    evidence = Evidence(result, site.hosts, expected_connections(site), log, counters, seen)
+    evidence = LoadEvidence(result, site.hosts, expected_connections(site), log, counters, seen)
     assert why_invalid(evidence) == ""
     assert "ads.example" in why_invalid(replace(evidence, server=replace(seen, connections=lines["connection"])))
     assert why_invalid(replace(evidence, expected=Connections(1, "all is on one host"))).startswith(

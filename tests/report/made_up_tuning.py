@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from mixedsched.advice.audit.change import Action, Change
+from mixedsched.advice.changes.change import Action, Change
 from mixedsched.advice.tuner.candidate import Candidate
 from mixedsched.advice.tuner.result import (
     Contender,

@@ -10,17 +10,17 @@ from html.parser import HTMLParser
 import pytest
 from rich.console import Console
 
-from mixedsched.advice.audit.change import Action, Change
 from mixedsched.advice.audit.facts import audit_facts
-from mixedsched.advice.audit.html_change import Document
-from mixedsched.advice.audit.result import Audit, Contender
+from mixedsched.advice.audit.result import Alternative, Audit
 from mixedsched.advice.audit.screening import Screening, Tried
-from mixedsched.advice.audit.verdict import Outcome
+from mixedsched.advice.audit.verdict import AuditVerdict
+from mixedsched.advice.changes.change import Action, Change
+from mixedsched.advice.changes.html_change import Document
 from mixedsched.report.audit import render_audit
 from mixedsched.report.audit._document import render_html
 from mixedsched.report.audit._words import headline
 from tests.advice.audit.made_up import made_up_audit
-from tests.advice.audit.shop import DOCUMENT, HERO, PAGE
+from tests.advice.changes.shop import DOCUMENT, HERO, PAGE
 
 
 def terminal(audit: Audit, width: int = 110) -> str:
@@ -36,12 +36,12 @@ def nothing_helps(singles: tuple[Tried, ...] | None = None) -> Audit:
     best = Tried((), screening.today, 0.0)
     empty = Screening(screening.today, screening.singles if singles is None else singles, best, ())
     networks = tuple(replace(item, comparison=None, effects=(), runs=()) for item in audit.networks)
-    return replace(audit, screening=empty, chosen=None, contenders=(), networks=networks, outcome=Outcome.GOOD)
+    return replace(audit, screening=empty, chosen=None, contenders=(), networks=networks, outcome=AuditVerdict.GOOD)
 
 
 def test_a_confirmed_gain_is_told_with_size_interval_and_blocks() -> None:
     audit = made_up_audit()
-    assert audit.outcome is Outcome.IMPROVABLE
+    assert audit.outcome is AuditVerdict.IMPROVABLE
     said = headline(audit)
     assert said.startswith("The page could be faster.")
     measured = r"\(−20\.0 %, interval −2\d\.\d to −1\d\.\d %; 8 blocks; better\)"
@@ -56,14 +56,14 @@ def test_a_page_that_nothing_helps_is_told_so() -> None:
 
 def test_what_makes_no_difference_is_told_as_good_as_it_is() -> None:
     audit = made_up_audit([1.0, 1.001, 0.999, 1.0, 1.002, 0.998, 1.001, 1.0])
-    assert audit.outcome is Outcome.GOOD
+    assert audit.outcome is AuditVerdict.GOOD
     assert "is not seen to help" in headline(audit)
 
 
 def test_too_few_blocks_ask_for_more_time_and_promise_nothing() -> None:
     audit = made_up_audit([0.8, 0.81])
     text = terminal(audit)
-    assert audit.outcome is Outcome.OPEN
+    assert audit.outcome is AuditVerdict.OPEN
     assert "Not proved yet" in text
     assert re.search(
         r"Not enough time: about \d+ blocks would decide, 2 are complete\. The same command with\s+--budget \d+m", text
@@ -89,7 +89,7 @@ def test_names_of_files_keep_their_spelling_where_a_sentence_begins_with_one() -
     audit = made_up_audit()
     key = (0, "/app.js")
     told = [Change(Action.DEFER, (key,), why) for why in ("app.js comes late", "nothing comes before app.js")]
-    text = render_html(replace(audit, chosen=Contender("changed", "eps", tuple(told), {})))
+    text = render_html(replace(audit, chosen=Alternative("changed", "eps", tuple(told), {})))
     assert "<p>app.js comes late." in text
     assert "<p>Nothing comes before app.js." in text
 
@@ -143,7 +143,7 @@ def test_hostile_names_do_nothing_to_terminal_or_report() -> None:
         Change(Action.HEADER, ((0, path),), "why", "u=1"),
     )
     audit = made_up_audit(title=HOSTILE, document=document)
-    chosen = Contender("changed", "eps", changes, audit.expected_today)
+    chosen = Alternative("changed", "eps", changes, audit.expected_today)
     audit = replace(audit, chosen=chosen, contenders=(chosen,))
     assert "\x1b" not in terminal(audit)
     assert "[bold red]" in terminal(audit)

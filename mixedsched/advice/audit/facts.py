@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from mixedsched.advice.audit.change import Change, Key
-from mixedsched.advice.audit.findings import Finding
-from mixedsched.advice.audit.html_change import Document, edits_of
-from mixedsched.advice.audit.result import Audit, Contender, NetworkResult
+from mixedsched.advice.audit.result import Alternative, Audit, NetworkResult
 from mixedsched.advice.audit.screening import ByNetwork, Tried
+from mixedsched.advice.changes.change import Change, Key
+from mixedsched.advice.changes.findings import LateResource
+from mixedsched.advice.changes.html_change import Document, edits_of
 from mixedsched.lab.comparison import Effect
 
 AUDIT_FORMAT = "mixedsched.audit/1"
@@ -73,7 +73,7 @@ def _effects(result: NetworkResult) -> list[Effect]:
     return [*result.effects, *rest]
 
 
-def _finding(finding: Finding, url: _Url) -> dict[str, Any]:
+def _finding(finding: LateResource, url: _Url) -> dict[str, Any]:
     return {
         "url": url(finding.key),
         "kind": finding.kind.value,
@@ -91,7 +91,7 @@ def _finding(finding: Finding, url: _Url) -> dict[str, Any]:
     }
 
 
-def _contender(contender: Contender, audit: Audit) -> dict[str, Any]:
+def _contender(contender: Alternative, audit: Audit) -> dict[str, Any]:
     return {
         "label": contender.label,
         "scheme": contender.scheme,

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mixedsched.advice.audit.change import code_of
-from mixedsched.advice.audit.page_change import PageModel
 from mixedsched.advice.audit.screening import ByNetwork, Changes, Paints
+from mixedsched.advice.changes.change import code_of
+from mixedsched.advice.changes.page_change import PageModel
 from mixedsched.core.metrics.paint import PaintNeeds
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.core.sim.load import PageLoad

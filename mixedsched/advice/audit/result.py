@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mixedsched.advice.audit.change import Change
-from mixedsched.advice.audit.findings import Finding
-from mixedsched.advice.audit.html_change import Document
-from mixedsched.advice.audit.look import Look
 from mixedsched.advice.audit.screening import ByNetwork, Screening
-from mixedsched.advice.audit.verdict import Outcome
+from mixedsched.advice.audit.verdict import AuditVerdict
+from mixedsched.advice.changes.change import Change
+from mixedsched.advice.changes.findings import LateResource
+from mixedsched.advice.changes.html_change import Document
+from mixedsched.advice.changes.look import Look
 from mixedsched.lab.comparison import Comparison, Effect
 from mixedsched.lab.model import Run
 from mixedsched.model.profile import Profile
@@ -20,7 +20,7 @@ TODAY = "today"
 
 
 @dataclass(frozen=True, slots=True)
-class Contender:
+class Alternative:
     """Something else than today's delivery that was worth measuring. label: of its arm. scheme: of the server.
 
     expected: estimated paints by network.
@@ -48,7 +48,7 @@ class NetworkResult:
     profile: Profile
     looks: Mapping[str, Run]
     look: Look
-    findings: tuple[Finding, ...]
+    findings: tuple[LateResource, ...]
     comparison: Comparison | None = None
     effects: tuple[Effect, ...] = ()
     runs: tuple[Run, ...] = ()
@@ -83,9 +83,9 @@ class Audit:
     networks: tuple[NetworkResult, ...]
     screening: Screening
     expected_today: ByNetwork
-    contenders: tuple[Contender, ...]
-    chosen: Contender | None
-    outcome: Outcome
+    contenders: tuple[Alternative, ...]
+    chosen: Alternative | None
+    outcome: AuditVerdict
     facts: Mapping[str, Any]
 
     @property

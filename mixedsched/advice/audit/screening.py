@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from mixedsched.advice.audit.change import Change
+from mixedsched.advice.changes.change import Change
 
 LEAST_GAIN = 0.005  # of the score, for which a change may join a set
 COST_OF_A_CHANGE = 0.002

@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from mixedsched.advice.audit.budget import START_S, Measuring, more_blocks, plan_measuring
-from mixedsched.advice.audit.candidates import candidates_of
-from mixedsched.advice.audit.edition import Edition, document_of, make_edition
-from mixedsched.advice.audit.findings import Finding, findings_of
-from mixedsched.advice.audit.look import Look, look_at
 from mixedsched.advice.audit.play import Player, Workers
-from mixedsched.advice.audit.result import TODAY, Audit, Contender, NetworkResult
+from mixedsched.advice.audit.result import TODAY, Alternative, Audit, NetworkResult
 from mixedsched.advice.audit.screening import Screening, screen
-from mixedsched.advice.audit.verdict import PRIMARY, Outcome, best_contender, family_effects, outcome_of
+from mixedsched.advice.audit.verdict import PRIMARY, AuditVerdict, best_contender, family_effects, outcome_of
+from mixedsched.advice.changes.candidates import candidates_of
+from mixedsched.advice.changes.edition import Edition, document_of, make_edition
+from mixedsched.advice.changes.findings import LateResource, findings_of
+from mixedsched.advice.changes.look import Look, look_at
 from mixedsched.core.metrics import metric_named
 from mixedsched.errors import UsageError
 from mixedsched.lab.analysis import analyse
-from mixedsched.lab.engine import Laboratory, Observer, carry_out, stored_runs
+from mixedsched.lab.engine import Laboratory, RunObserver, carry_out, stored_runs
 from mixedsched.lab.in_time import InTime, TimeIsUp
 from mixedsched.lab.lab import Edition as LabEdition
 from mixedsched.lab.lab import Lab, Scene
@@ -81,7 +81,7 @@ class Surroundings:
     clock_s: Callable[[], float]
     began_s: float
     say: Callable[[str], None]
-    observe: Callable[[int], AbstractContextManager[Observer]]
+    observe: Callable[[int], AbstractContextManager[RunObserver]]
     workers: Workers
 
 
@@ -157,8 +157,8 @@ class _Session:
         return {arm.scheme: good[arm.label] for arm in arms}
 
     def _screen(
-        self, looks: Mapping[str, Look], findings: Mapping[str, Sequence[Finding]]
-    ) -> tuple[Screening, list[Contender], Mapping[str, Any]]:
+        self, looks: Mapping[str, Look], findings: Mapping[str, Sequence[LateResource]]
+    ) -> tuple[Screening, list[Alternative], Mapping[str, Any]]:
         job = self._job
         document = document_of(job.site)
         everything = [item for items in findings.values() for item in items]
@@ -178,7 +178,7 @@ class _Session:
         expected_today = player.under(job.baseline)([()])[0]
         return screening, _contenders(screening, job.baseline, player), expected_today
 
-    def _measuring(self, looks: Mapping[str, Mapping[str, Run]], contenders: Sequence[Contender]) -> Measuring:
+    def _measuring(self, looks: Mapping[str, Mapping[str, Run]], contenders: Sequence[Alternative]) -> Measuring:
         """From costs of the looks, which are stored, so that an audit that goes on decides alike."""
         looked_s = sum(run.cost_s for runs in looks.values() for run in runs.values()) + START_S * len(looks)
         costs_s = {name: runs[self._job.baseline].cost_s for name, runs in looks.items()}
@@ -188,7 +188,7 @@ class _Session:
         self,
         result: NetworkResult,
         today: Edition,
-        contenders: Sequence[Contender],
+        contenders: Sequence[Alternative],
         measuring: Measuring,
         deadline_s: float,
     ) -> NetworkResult:
@@ -271,7 +271,7 @@ class _Session:
         results: Sequence[NetworkResult],
         screening: Screening,
         expected_today: Mapping[str, Any],
-        contenders: Sequence[Contender],
+        contenders: Sequence[Alternative],
         facts: Mapping[str, Any],
     ) -> Audit:
         job = self._job
@@ -298,7 +298,7 @@ class _Session:
         )
 
 
-def _contenders(screening: Screening, baseline: str, player: Player) -> list[Contender]:
+def _contenders(screening: Screening, baseline: str, player: Player) -> list[Alternative]:
     """What is worth measuring, in order of interest."""
     best = screening.best.changes
     if not best and screening.singles and screening.singles[0].score < 0:
@@ -311,18 +311,20 @@ def _contenders(screening: Screening, baseline: str, player: Player) -> list[Con
     else:
         simpler = [item.changes for item in screening.simpler][:1]
         wanted += [(_SIMPLER_LABELS, FOLLOWS_PRIORITIES, changes) for changes in simpler]
-    return [Contender(label, scheme, changes, player.under(scheme)([changes])[0]) for label, scheme, changes in wanted]
+    return [
+        Alternative(label, scheme, changes, player.under(scheme)([changes])[0]) for label, scheme, changes in wanted
+    ]
 
 
 def _outcome(
-    effects: Mapping[str, Sequence[Any]], chosen: Contender | None, expected_today: Mapping[str, Any]
-) -> Outcome:
+    effects: Mapping[str, Sequence[Any]], chosen: Alternative | None, expected_today: Mapping[str, Any]
+) -> AuditVerdict:
     if chosen is None:
-        return Outcome.GOOD
+        return AuditVerdict.GOOD
     margin = metric_named(PRIMARY).margin
     promises = any(chosen.expected[name].lcp_ms < expected_today[name].lcp_ms * (1 - margin) for name in expected_today)
     return outcome_of(effects, chosen.label, promises=promises)
 
 
-def _arms_in_words(contenders: Sequence[Contender]) -> str:
+def _arms_in_words(contenders: Sequence[Alternative]) -> str:
     return " and ".join(f"'{item.label}'" for item in contenders)

@@ -14,7 +14,7 @@ from mixedsched.lab.comparison import Comparison, Effect, Verdict
 PRIMARY = "lcp_ms"
 
 
-class Outcome(StrEnum):
+class AuditVerdict(StrEnum):
     """good: nothing that was tried is better. improvable: the changes are confirmed better on a network, and worse on none.
     mixed: better on one network, worse on another. open: they promise to help, but the time did not suffice to tell.
     unmeasured: they promise to, and not one block is complete."""
@@ -56,16 +56,16 @@ def _judged(effect: Effect, p_adjusted: float, family_size: int) -> Effect:
     return replace(effect, p_adjusted=p_adjusted, verdict=verdict, more_blocks=more)
 
 
-def outcome_of(effects: Mapping[str, Sequence[Effect]], contender: str, *, promises: bool) -> Outcome:
+def outcome_of(effects: Mapping[str, Sequence[Effect]], contender: str, *, promises: bool) -> AuditVerdict:
     """One word for the page, by its best contender. promises: whether simulation expects a gain beyond the margin."""
     mine = [effect for items in effects.values() for effect in items if effect.arm == contender]
     verdicts = {effect.verdict for effect in mine}
     if not any(effect.blocks for effect in mine):
-        return Outcome.UNMEASURED
+        return AuditVerdict.UNMEASURED
     if Verdict.BETTER in verdicts:
-        return Outcome.MIXED if Verdict.WORSE in verdicts else Outcome.IMPROVABLE
+        return AuditVerdict.MIXED if Verdict.WORSE in verdicts else AuditVerdict.IMPROVABLE
     decided = verdicts <= {Verdict.EQUIVALENT, Verdict.WORSE}
-    return Outcome.GOOD if decided or not promises else Outcome.OPEN
+    return AuditVerdict.GOOD if decided or not promises else AuditVerdict.OPEN
 
 
 def best_contender(effects: Mapping[str, Sequence[Effect]], contenders: Sequence[str]) -> str | None:
@@ -75,7 +75,7 @@ def best_contender(effects: Mapping[str, Sequence[Effect]], contenders: Sequence
         changes = [item.change or 0.0 for items in effects.values() for item in items if item.arm == label]
         return sum(changes) / len(changes) if changes else 0.0
 
-    confirmed = [label for label in contenders if outcome_of(effects, label, promises=False) is Outcome.IMPROVABLE]
+    confirmed = [label for label in contenders if outcome_of(effects, label, promises=False) is AuditVerdict.IMPROVABLE]
     if confirmed:
         return min(confirmed, key=gain)
     return contenders[0] if contenders else None

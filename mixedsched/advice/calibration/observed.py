@@ -1,6 +1,6 @@
 """A page as measured loads show it, for playback by a browser model: who was really asked for, when it was known, and how.
 
-Unlike `audit.look`, nothing is tied to the moment at which the browser let a request go: withholding is the model's affair.
+Unlike `changes.look`, nothing is tied to the moment at which the browser let a request go: withholding is the model's affair.
 The manifest's flags stay, because the server that was measured knew those and no others.
 """
 
@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mixedsched.advice.audit.look import SAME_TIME_MS, Look, look_at
-from mixedsched.advice.audit.page_change import with_resources
+from mixedsched.advice.changes.look import SAME_TIME_MS, Look, look_at
+from mixedsched.advice.changes.page_change import with_resources
 from mixedsched.core.metrics.paint import PaintNeeds
 from mixedsched.lab.model import Run
 from mixedsched.model.page import Page, Resource

@@ -11,7 +11,7 @@ from pathlib import Path
 from mixedsched.advice.tuner.objective import Objective
 from mixedsched.advice.tuner.play import Workers
 from mixedsched.advice.tuner.search import Watch
-from mixedsched.lab.engine import Observer
+from mixedsched.lab.engine import RunObserver
 from mixedsched.model.browser_model import BrowserModel
 from mixedsched.model.page import Page
 from mixedsched.model.profile import Profile
@@ -72,6 +72,6 @@ class Surroundings:
     clock_s: Callable[[], float]
     began_s: float
     say: Callable[[str], None]
-    observe: Callable[[int], AbstractContextManager[Observer]]
+    observe: Callable[[int], AbstractContextManager[RunObserver]]
     watch: Watch
     workers: Workers

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from mixedsched.advice.audit.change import Change
-from mixedsched.advice.audit.edition import document_of
-from mixedsched.advice.audit.findings import findings_of
-from mixedsched.advice.audit.html_change import Document
-from mixedsched.advice.audit.look import Look, look_at
-from mixedsched.advice.audit.page_change import PageModel, with_resources
 from mixedsched.advice.calibration.observed import as_observed
+from mixedsched.advice.changes.change import Change
+from mixedsched.advice.changes.edition import document_of
+from mixedsched.advice.changes.findings import findings_of
+from mixedsched.advice.changes.html_change import Document
+from mixedsched.advice.changes.look import Look, look_at
+from mixedsched.advice.changes.page_change import PageModel, with_resources
 from mixedsched.advice.tuner.job import Job, Surroundings
 from mixedsched.advice.tuner.measure import Bench, only_good_run, plain_eps
 from mixedsched.advice.tuner.result import Role

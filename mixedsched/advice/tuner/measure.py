@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Self
 
-from mixedsched.advice.audit.edition import Edition, make_edition
+from mixedsched.advice.changes.edition import Edition, make_edition
 from mixedsched.advice.tuner.candidate import Candidate
 from mixedsched.advice.tuner.job import Job, Surroundings
 from mixedsched.advice.tuner.result import Contender, Role
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.errors import UsageError
-from mixedsched.lab.engine import Laboratory, Observer, carry_out, stored_runs
+from mixedsched.lab.engine import Laboratory, RunObserver, carry_out, stored_runs
 from mixedsched.lab.in_time import InTime, TimeIsUp
 from mixedsched.lab.lab import Edition as LabEdition
 from mixedsched.lab.lab import Lab, Scene
@@ -213,7 +213,7 @@ def only_good_run(found: Measured, network: str) -> Run:
 class _Ahead:
     """An observer that is told of the runs to come after this plan's, too."""
 
-    def __init__(self, observer: Observer, more: int) -> None:
+    def __init__(self, observer: RunObserver, more: int) -> None:
         self._observer = observer
         self._more = more
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from mixedsched.advice.audit.change import Change
+from mixedsched.advice.changes.change import Change
 from mixedsched.advice.tuner.candidate import Candidate
 from mixedsched.advice.tuner.ship.lines import HeaderRule, HtmlLine
 from mixedsched.core.sim.load import PageLoad

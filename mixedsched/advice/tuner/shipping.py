@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from mixedsched.advice.audit.change import Change, code_of
-from mixedsched.advice.audit.page_change import PageModel
+from mixedsched.advice.changes.change import Change, code_of
+from mixedsched.advice.changes.page_change import PageModel
 from mixedsched.advice.tuner.candidate import Candidate
 from mixedsched.advice.tuner.objective import Objective
 from mixedsched.advice.tuner.play import Task, Workers

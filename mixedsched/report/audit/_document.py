@@ -8,12 +8,12 @@ from typing import Any
 
 from markupsafe import Markup
 
-from mixedsched.advice.audit.change import Change
-from mixedsched.advice.audit.html_change import TagEdit, edits_of
-from mixedsched.advice.audit.look import Look, look_at
-from mixedsched.advice.audit.page_change import PageModel
 from mixedsched.advice.audit.result import TODAY, Audit, NetworkResult
-from mixedsched.advice.audit.verdict import PRIMARY, Outcome
+from mixedsched.advice.audit.verdict import PRIMARY, AuditVerdict
+from mixedsched.advice.changes.change import Change
+from mixedsched.advice.changes.html_change import TagEdit, edits_of
+from mixedsched.advice.changes.look import Look, look_at
+from mixedsched.advice.changes.page_change import PageModel
 from mixedsched.core.metrics import METRICS
 from mixedsched.lab.model import Run
 from mixedsched.report._facts import fact_rows, network_rows
@@ -59,7 +59,7 @@ def render_html(audit: Audit) -> str:
     films = [frame for view in views if view.film is not None for frame in view.film.frames]
     return template("audit.html.j2").render(
         audit=audit,
-        is_advice=audit.outcome is Outcome.IMPROVABLE,
+        is_advice=audit.outcome is AuditVerdict.IMPROVABLE,
         tone=_words.TONES[audit.outcome],
         chip=_words.CHIPS[audit.outcome],
         headline=_words.headline(audit),

@@ -8,10 +8,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from mixedsched.advice.audit.change import Change
-from mixedsched.advice.audit.html_change import edits_of
 from mixedsched.advice.audit.result import Audit, NetworkResult
-from mixedsched.advice.audit.verdict import Outcome
+from mixedsched.advice.audit.verdict import AuditVerdict
+from mixedsched.advice.changes.change import Change
+from mixedsched.advice.changes.html_change import edits_of
 from mixedsched.report._words import SYMBOLS
 from mixedsched.report.audit import _words
 from mixedsched.units import format_ms
@@ -45,7 +45,7 @@ def _changes(audit: Audit) -> list[RenderableType]:
     chosen = audit.chosen
     if chosen is None or not chosen.changes:
         return []
-    heading = "What to change" if audit.outcome is Outcome.IMPROVABLE else "What was measured"
+    heading = "What to change" if audit.outcome is AuditVerdict.IMPROVABLE else "What was measured"
     parts: list[RenderableType] = [_line(heading, "bold")]
     for number, change in enumerate(chosen.changes, start=1):
         parts.append(_line(f"{number}. {change.title}"))

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
-from mixedsched.advice.audit.change import Key
-from mixedsched.advice.audit.findings import late_arrivals
-from mixedsched.advice.audit.look import Look, Seen
+from mixedsched.advice.changes.change import Key
+from mixedsched.advice.changes.findings import late_arrivals
+from mixedsched.advice.changes.look import Look, SeenResource
 from mixedsched.lab.model import Arrival
 from mixedsched.report._svg import Scale, drawing, line, rectangle, shortened, text
 from mixedsched.report._waterfall import LABELS, WIDTH, hint_of, kind_label, moment_lines, time_axis
@@ -44,7 +44,9 @@ def end_of(looks: Sequence[Look]) -> float:
     return max((item.response.end_ms for look in looks for item in look.seen), default=1.0) * 1.02
 
 
-def _row(seen: Seen, late: Mapping[Key, tuple[Arrival, ...]], scale: Scale, y: float, *, striped: bool) -> list[Markup]:
+def _row(
+    seen: SeenResource, late: Mapping[Key, tuple[Arrival, ...]], scale: Scale, y: float, *, striped: bool
+) -> list[Markup]:
     response, kind, middle = seen.response, seen.response.kind.value, y + _ROW / 2
     hint = hint_of(response)
     shapes = [rectangle(0, y, WIDTH, _ROW, "row")] if striped else []

@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 
 from mixedsched.advice.audit.budget import BLOCKS_MOST, block_cost_s, blocks_wanted
-from mixedsched.advice.audit.change import Change, name_of
-from mixedsched.advice.audit.findings import NAMED_MOST, Finding, Reason
-from mixedsched.advice.audit.look import Role
-from mixedsched.advice.audit.result import Audit, Contender, NetworkResult
-from mixedsched.advice.audit.verdict import PRIMARY, Outcome
+from mixedsched.advice.audit.result import Alternative, Audit, NetworkResult
+from mixedsched.advice.audit.verdict import PRIMARY, AuditVerdict
+from mixedsched.advice.changes.change import Change, name_of
+from mixedsched.advice.changes.findings import NAMED_MOST, LateResource, Reason
+from mixedsched.advice.changes.look import PaintRole
 from mixedsched.core.metrics import METRICS, metric_named
 from mixedsched.lab.comparison import Effect, Verdict
 from mixedsched.units import format_bytes, format_duration, format_ms
@@ -21,27 +21,27 @@ SCHEMES = {
     "sequential": "a server that sends one response after the other",
 }
 ROLES = {
-    Role.DOCUMENT: "the page",
-    Role.BLOCKING: "blocks painting",
-    Role.HERO: "largest paint",
-    Role.FONT: "font",
-    Role.VISIBLE: "may be on screen",
-    Role.SCRIPT: "late script",
-    Role.REST: "",
+    PaintRole.DOCUMENT: "the page",
+    PaintRole.BLOCKING: "blocks painting",
+    PaintRole.HERO: "largest paint",
+    PaintRole.FONT: "font",
+    PaintRole.VISIBLE: "may be on screen",
+    PaintRole.SCRIPT: "late script",
+    PaintRole.REST: "",
 }
 TONES = {
-    Outcome.GOOD: "equivalent",
-    Outcome.IMPROVABLE: "better",
-    Outcome.MIXED: "worse",
-    Outcome.OPEN: "undecided",
-    Outcome.UNMEASURED: "undecided",
+    AuditVerdict.GOOD: "equivalent",
+    AuditVerdict.IMPROVABLE: "better",
+    AuditVerdict.MIXED: "worse",
+    AuditVerdict.OPEN: "undecided",
+    AuditVerdict.UNMEASURED: "undecided",
 }
 CHIPS = {
-    Outcome.GOOD: "= good as it is",
-    Outcome.IMPROVABLE: "▼ could be better",
-    Outcome.MIXED: "▲▼ better here, worse there",
-    Outcome.OPEN: "? not proved yet",
-    Outcome.UNMEASURED: "? not measured",
+    AuditVerdict.GOOD: "= good as it is",
+    AuditVerdict.IMPROVABLE: "▼ could be better",
+    AuditVerdict.MIXED: "▲▼ better here, worse there",
+    AuditVerdict.OPEN: "? not proved yet",
+    AuditVerdict.UNMEASURED: "? not measured",
 }
 SECONDS_PER_MINUTE = 60
 
@@ -55,24 +55,24 @@ def headline(audit: Audit) -> str:
     told = "; ".join(text for text in measured if text)
     what = _what(chosen)
     match audit.outcome:
-        case Outcome.IMPROVABLE:
+        case AuditVerdict.IMPROVABLE:
             return f"The page could be faster. With {what}: {told}."
-        case Outcome.MIXED:
+        case AuditVerdict.MIXED:
             return f"No clear advice: {what} helps on one network and harms on another. {_capital(told)}."
-        case Outcome.GOOD:
+        case AuditVerdict.GOOD:
             best = f"even the best that could be found, {what}, is not seen to help"
             return f"Today's delivery is good: {best}. {_capital(told)}."
-        case Outcome.OPEN:
+        case AuditVerdict.OPEN:
             return (
                 f"Not proved yet: {what} should help, says the simulation, but more loads are needed. {_capital(told)}."
             )
-        case Outcome.UNMEASURED:
+        case AuditVerdict.UNMEASURED:
             return f"Not measured: {what} should help, says the simulation, but no block of loads is complete."
 
 
 def advice_on_time(audit: Audit) -> str:
     """How much time would decide what is open; "" where nothing is."""
-    if audit.chosen is None or audit.outcome not in {Outcome.OPEN, Outcome.UNMEASURED}:
+    if audit.chosen is None or audit.outcome not in {AuditVerdict.OPEN, AuditVerdict.UNMEASURED}:
         return ""
     effects = [item for network in audit.networks for item in network.effects if item.arm == audit.chosen.label]
     needed = max((item.blocks + (item.more_blocks or 0) for item in effects), default=0)
@@ -86,7 +86,7 @@ def advice_on_time(audit: Audit) -> str:
     return f"Not enough time: {done}. The same command with --budget {minutes}m goes on."
 
 
-def finding_sentence(finding: Finding, network: NetworkResult) -> str:
+def finding_sentence(finding: LateResource, network: NetworkResult) -> str:
     """What comes too late, and why."""
     name, size = name_of(finding.key), format_bytes(finding.size_bytes)
     role = ROLES[finding.role]
@@ -140,7 +140,7 @@ def medians(network: NetworkResult, contender: str, metric: str, baseline: str) 
 def guard_note(audit: Audit) -> str:
     """What got worse while the largest paint got better; "" if nothing did."""
     chosen = audit.chosen
-    if chosen is None or audit.outcome is not Outcome.IMPROVABLE:
+    if chosen is None or audit.outcome is not AuditVerdict.IMPROVABLE:
         return ""
     told = [
         f"{metric.short} over {network.name} {effect_in_words(effect)}"
@@ -175,7 +175,7 @@ def time_line(audit: Audit) -> str:
     return f"{time}: {blocks}, {len(audit.screening.singles)} changes simulated"
 
 
-def _what(contender: Contender) -> str:
+def _what(contender: Alternative) -> str:
     if contender.is_new_server:
         return "a server that follows the priorities of browsers"
     count = len(contender.changes)
@@ -189,7 +189,7 @@ def _nothing_found(audit: Audit) -> str:
     return f"of {tried} change{'s' if tried > 1 else ''} tried in simulation, none would make the page faster"
 
 
-def _measured(network: NetworkResult, chosen: Contender) -> str:
+def _measured(network: NetworkResult, chosen: Alternative) -> str:
     effect = network.effect(chosen.label, PRIMARY)
     if effect is None or effect.change is None:
         return f"over {network.name} nothing was measured"
@@ -206,7 +206,7 @@ def _moves(effect: Effect) -> str:
     return f"comes {abs(effect.change):.0f} % {word}" if round(effect.change) else "comes at the same time"
 
 
-def _gain_ms(network: NetworkResult, chosen: Contender) -> str:
+def _gain_ms(network: NetworkResult, chosen: Alternative) -> str:
     if network.comparison is None:
         return ""
     by_label = {arm.label: arm.median[PRIMARY] for arm in network.comparison.arms}

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from mixedsched.core.sim.load import PageLoad
 from mixedsched.lab.model import Run
-from mixedsched.lab.page_view import Response, responses_of
+from mixedsched.lab.page_view import SeenResponse, responses_of
 from mixedsched.model.request import Flag, Kind
 from mixedsched.report._svg import Scale, drawing, line, rectangle, shortened, text
 from mixedsched.report._waterfall import KIND_LEGEND, LABELS, WIDTH, hint_of, moment_lines, time_axis
@@ -68,7 +68,7 @@ def measured_fall(title: str, run: Run) -> Fall:
     return Fall(title, "placed" if any(item.placement for item in responses) else "signalled", rows, marks)
 
 
-def _measured_row(item: Response, *, is_hero: bool) -> Row:
+def _measured_row(item: SeenResponse, *, is_hero: bool) -> Row:
     spans = tuple((run.from_ms, run.to_ms) for run in item.arrivals) or ((item.request_ms, item.end_ms),)
     placed = item.placement or item.signal or item.chromium_priority
     return Row(
@@ -77,7 +77,7 @@ def _measured_row(item: Response, *, is_hero: bool) -> Row:
     )  # fmt: skip
 
 
-def _hero(run: Run, responses: Sequence[Response]) -> Response | None:
+def _hero(run: Run, responses: Sequence[SeenResponse]) -> SeenResponse | None:
     """The image that was loaded just when the browser says that the one of the largest paint was."""
     observed: Mapping[str, object] = run.page_load.get("observed") or {}
     begin, end = observed.get("lcp_load_start_ms"), observed.get("lcp_load_end_ms")

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from mixedsched.advice.audit.candidates import candidates_of
-from mixedsched.advice.audit.change import Action
-from mixedsched.advice.audit.findings import findings_of
-from mixedsched.advice.audit.result import TODAY, Audit, Contender, NetworkResult
+from mixedsched.advice.audit.result import TODAY, Alternative, Audit, NetworkResult
 from mixedsched.advice.audit.screening import Changes, Paints, screen
 from mixedsched.advice.audit.verdict import best_contender, family_effects, outcome_of
+from mixedsched.advice.changes.candidates import candidates_of
+from mixedsched.advice.changes.change import Action
+from mixedsched.advice.changes.findings import findings_of
 from mixedsched.lab.analysis import analyse
 from mixedsched.lab.model import Arm, Run
 from mixedsched.lab.plan import make_plan
 from mixedsched.model.profile import Direction, Profile
-from tests.advice.audit.shop import DOCUMENT, made_up_look, made_up_run
+from tests.advice.changes.shop import DOCUMENT, made_up_look, made_up_run
 
 _HALF = Direction(rate_bps=1_600_000, delay_us=50_000, queue_bytes=60_000)
 CHANGED = "changed"
@@ -55,7 +55,7 @@ def made_up_audit(ratios: Sequence[float] = (0.8, 0.81, 0.79, 0.8, 0.82, 0.78, 0
     look = made_up_look()
     findings = tuple(findings_of(look, 1_600_000))
     screening = screen(candidates_of([look], findings, DOCUMENT), _play)
-    contender = Contender(CHANGED, "eps", screening.best.changes, screening.best.paints)
+    contender = Alternative(CHANGED, "eps", screening.best.changes, screening.best.paints)
     comparisons = {}
     for name in ("fast", "slow"):
         plan = make_plan(

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.advice.audit.budget import BLOCKS_MOST, blocks_wanted, least_budget_s, more_blocks, plan_measuring
-from mixedsched.advice.audit.change import Action, Change
 from mixedsched.advice.audit.screening import Changes, Paints, screen
-from mixedsched.advice.audit.verdict import Outcome, best_contender, family_effects, outcome_of
+from mixedsched.advice.audit.verdict import AuditVerdict, best_contender, family_effects, outcome_of
+from mixedsched.advice.changes.change import Action, Change
 from mixedsched.lab.analysis import analyse
 from mixedsched.lab.comparison import Comparison, Verdict
 from mixedsched.lab.model import Arm, Run, RunStatus
@@ -135,33 +135,33 @@ def measured(ratios: Sequence[float], arms: Sequence[str] = ("today", "changed")
 CLEAR = (0.80, 0.81, 0.79, 0.82, 0.78, 0.80, 0.83)
 
 
-def outcome(**by_network: Sequence[float]) -> Outcome:
+def outcome(**by_network: Sequence[float]) -> AuditVerdict:
     effects = family_effects({name: measured(ratios) for name, ratios in by_network.items()})
     return outcome_of(effects, "changed", promises=True)
 
 
 def test_a_gain_on_one_network_and_no_loss_is_improvable() -> None:
-    assert outcome(a=CLEAR, b=[1.001, 0.999, 1.002, 0.998, 1.0, 1.001, 0.999]) is Outcome.IMPROVABLE
+    assert outcome(a=CLEAR, b=[1.001, 0.999, 1.002, 0.998, 1.0, 1.001, 0.999]) is AuditVerdict.IMPROVABLE
 
 
 def test_a_gain_here_and_a_loss_there_is_mixed() -> None:
-    assert outcome(a=CLEAR, b=[1 / ratio for ratio in CLEAR]) is Outcome.MIXED
+    assert outcome(a=CLEAR, b=[1 / ratio for ratio in CLEAR]) is AuditVerdict.MIXED
 
 
 def test_a_loss_or_no_difference_means_that_today_is_good() -> None:
-    assert outcome(a=[1 / ratio for ratio in CLEAR]) is Outcome.GOOD
-    assert outcome(a=[1.0] * 7, b=[1.001] * 7) is Outcome.GOOD
+    assert outcome(a=[1 / ratio for ratio in CLEAR]) is AuditVerdict.GOOD
+    assert outcome(a=[1.0] * 7, b=[1.001] * 7) is AuditVerdict.GOOD
 
 
 def test_few_blocks_leave_it_open_and_say_how_many_more() -> None:
     effects = family_effects({"a": measured(CLEAR[:3])})
-    assert outcome_of(effects, "changed", promises=True) is Outcome.OPEN
-    assert outcome_of(effects, "changed", promises=False) is Outcome.GOOD
+    assert outcome_of(effects, "changed", promises=True) is AuditVerdict.OPEN
+    assert outcome_of(effects, "changed", promises=False) is AuditVerdict.GOOD
     assert effects["a"][0].more_blocks
 
 
 def test_no_block_at_all_is_unmeasured() -> None:
-    assert outcome(a=[]) is Outcome.UNMEASURED
+    assert outcome(a=[]) is AuditVerdict.UNMEASURED
 
 
 def test_the_family_is_all_networks_together() -> None:

@@ -16,7 +16,7 @@ from mixedsched.lab.plan import make_plan
 from mixedsched.model.browser_model import BrowserModel
 from mixedsched.model.page import Page
 from mixedsched.world import catalog
-from tests.advice.audit.shop import HOSTS, PAGE, made_up_run
+from tests.advice.changes.shop import HOSTS, PAGE, made_up_run
 
 NETWORK = catalog.load_profile("slow-4g")
 SCHEMES = ("sequential", "stock", "eps", "fifo")

@@ -8,7 +8,7 @@ from mixedsched.advice.calibration.observed import ObservedPage, as_gated, as_li
 from mixedsched.core.metrics.paint import PaintNeeds
 from mixedsched.lab.model import Run
 from mixedsched.model.request import ChromiumPriority
-from tests.advice.audit.shop import HOSTS, PAGE, RTT_MS, made_up_run
+from tests.advice.changes.shop import HOSTS, PAGE, RTT_MS, made_up_run
 
 
 def observed(**times: Any) -> ObservedPage:

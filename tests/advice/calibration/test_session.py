@@ -20,8 +20,8 @@ from mixedsched.errors import PageLoadError
 from mixedsched.model.browser_model_file import dump_browser_model, parse_browser_model
 from mixedsched.model.profile import Direction, RandomLoss
 from mixedsched.report.calibration import calibration_picture, render_calibration
-from tests.advice.audit.shop import HOSTS, made_up_run
 from tests.advice.calibration.measured import NETWORK, PAGE, SCHEMES, TRUTH, loads_of, played, smaller
+from tests.advice.changes.shop import HOSTS, made_up_run
 
 
 def measured(share: float, name: str) -> SiteLoads:

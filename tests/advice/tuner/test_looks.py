@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from mixedsched.advice.audit.look import look_at
+from mixedsched.advice.changes.look import look_at
 from mixedsched.advice.tuner.looks import page_model
 from mixedsched.core.metrics.paint import PaintNeeds
 from mixedsched.model.browser_model import IDEAL, BrowserModel
-from tests.advice.audit.shop import HOSTS, PAGE, RTT_MS, made_up_run
+from tests.advice.changes.shop import HOSTS, PAGE, RTT_MS, made_up_run
 
 CHROMIUM = BrowserModel("c", "made up", early_low=2, finds_at_layout=True)
 FOUND = look_at(made_up_run(), PAGE, HOSTS, RTT_MS)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from mixedsched.advice.audit.change import Action, Change
+from mixedsched.advice.changes.change import Action, Change
 from mixedsched.advice.tuner.proof import judge
 from mixedsched.advice.tuner.remains import Remains, measured_lines, remains
 from mixedsched.advice.tuner.result import Contender, Role

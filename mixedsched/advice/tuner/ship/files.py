@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mixedsched.advice.audit.html_change import Document
+from mixedsched.advice.changes.html_change import Document
 from mixedsched.advice.tuner.candidate import Candidate
 from mixedsched.advice.tuner.ship import apache, caddy, h2o, nginx, plain
 from mixedsched.advice.tuner.ship.headers import HeaderPlan

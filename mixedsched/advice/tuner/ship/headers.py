@@ -10,7 +10,7 @@ import glob
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from mixedsched.advice.audit.change import Action, Change
+from mixedsched.advice.changes.change import Action, Change
 from mixedsched.advice.tuner.candidate import SIGNALLED, Candidate
 from mixedsched.advice.tuner.ship.lines import HeaderRule
 from mixedsched.advice.tuner.ship.patterns import canonical, fits

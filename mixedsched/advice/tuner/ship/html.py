@@ -6,11 +6,11 @@ import html
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from mixedsched.advice.audit.candidates import candidates_of
-from mixedsched.advice.audit.change import Action, Change, Key, name_of
-from mixedsched.advice.audit.findings import Finding
-from mixedsched.advice.audit.html_change import Document, TagEdit, edits_of, preload_tags, url_of
-from mixedsched.advice.audit.look import Look
+from mixedsched.advice.changes.candidates import candidates_of
+from mixedsched.advice.changes.change import Action, Change, Key, name_of
+from mixedsched.advice.changes.findings import LateResource
+from mixedsched.advice.changes.html_change import Document, TagEdit, edits_of, preload_tags, url_of
+from mixedsched.advice.changes.look import Look
 from mixedsched.core.metrics.paint import PaintNeeds
 from mixedsched.model.page import Page, Resource
 from mixedsched.model.request import ChromiumPriority, Flag, Kind
@@ -19,7 +19,9 @@ ACTIONS = (Action.PRELOAD, Action.FETCH_FIRST, Action.FETCH_LAST)
 FONTS_MOST = 2  # more preloads compete with what blocks the first paint
 
 
-def changes_from_looks(looks: Sequence[Look], findings: Sequence[Finding], document: Document) -> tuple[Change, ...]:
+def changes_from_looks(
+    looks: Sequence[Look], findings: Sequence[LateResource], document: Document
+) -> tuple[Change, ...]:
     """Those changes of an audit that are made of these attributes, worth a try."""
     return tuple(item for item in candidates_of(looks, findings, document) if item.action in ACTIONS)
 

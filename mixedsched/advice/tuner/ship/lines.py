@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from mixedsched.advice.audit.change import Change
+from mixedsched.advice.changes.change import Change
 
 
 @dataclass(frozen=True, slots=True)

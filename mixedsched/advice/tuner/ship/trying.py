@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from mixedsched.advice.audit.change import Change
+from mixedsched.advice.changes.change import Change
 from mixedsched.advice.tuner.ship.headers import HeaderPlan, covered
 from mixedsched.advice.tuner.ship.lines import HeaderRule, HtmlLine
 from mixedsched.model.page import Page

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixedsched.advice.audit.change import Action, Change
+from mixedsched.advice.changes.change import Action, Change
 from mixedsched.advice.tuner.candidate import Candidate
 from mixedsched.advice.tuner.ship.files import RENDERERS, Shipment, ship_files, write_ship
 from mixedsched.advice.tuner.ship.headers import Elsewhere, HeaderPlan

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixedsched.advice.audit.change import Action
+from mixedsched.advice.changes.change import Action
 from mixedsched.advice.tuner.candidate import Candidate
 from mixedsched.advice.tuner.ship.headers import as_candidate, as_changes, effective, header_plans, says_all
 from mixedsched.advice.tuner.ship.levels import urgencies_of

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from mixedsched.advice.audit.change import Action
-from mixedsched.advice.audit.findings import findings_of
+from mixedsched.advice.changes.change import Action
+from mixedsched.advice.changes.findings import findings_of
 from mixedsched.advice.tuner.ship.html import ACTIONS, changes_from_looks, changes_from_page, tags_of
 from mixedsched.model.request import Flag
-from tests.advice.audit.shop import DOCUMENT, made_up_look
-from tests.advice.audit.shop import PAGE as MEASURED
+from tests.advice.changes.shop import DOCUMENT, made_up_look
+from tests.advice.changes.shop import PAGE as MEASURED
 from tests.advice.tuner.ship.pages import HOSTS, SHOP, page_of, resource
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixedsched.advice.audit.change import Action, Change
+from mixedsched.advice.changes.change import Action, Change
 from mixedsched.advice.tuner.candidate import Candidate
 from mixedsched.advice.tuner.ship.headers import HeaderPlan, as_candidate
 from mixedsched.advice.tuner.ship.lines import HeaderRule

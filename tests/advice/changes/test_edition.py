@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from mixedsched.advice.audit.change import Action, Change, Key
-from mixedsched.advice.audit.edition import document_of, make_edition
+from mixedsched.advice.changes.change import Action, Change, Key
+from mixedsched.advice.changes.edition import document_of, make_edition
 from mixedsched.cli._sites import site_digest, site_entries
 from mixedsched.model import codings
 from mixedsched.sites import Site, load_site, merged
-from tests.advice.audit.shop import HTML
+from tests.advice.changes.shop import HTML
 
 SETTINGS = """
 [[responses]]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from mixedsched.advice.audit.change import Action, Change, Key
+from mixedsched.advice.changes.change import Action, Change, Key
 from mixedsched.core.metrics.paint import PaintNeeds
 from mixedsched.model.page import PAGE_FORMAT, Page, Resource
 from mixedsched.model.priority import parse_parameters

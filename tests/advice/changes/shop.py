@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from mixedsched.advice.audit.change import Key
-from mixedsched.advice.audit.html_change import Document
-from mixedsched.advice.audit.look import Look, look_at
+from mixedsched.advice.changes.change import Key
+from mixedsched.advice.changes.html_change import Document
+from mixedsched.advice.changes.look import Look, look_at
 from mixedsched.lab.model import Arrival, Run, RunStatus
 from mixedsched.model.page import Page
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mixedsched.advice.audit.change import Action, Change, Key, code_of
-from mixedsched.advice.audit.html_change import Document, changed_text
+from mixedsched.advice.changes.change import Action, Change, Key, code_of
+from mixedsched.advice.changes.html_change import Document, changed_text
 from mixedsched.errors import SiteError
 from mixedsched.model import codings
 from mixedsched.model.page import PAGE_FORMAT

@@ -5,15 +5,15 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixedsched.advice.audit.change import Action, Change
-from mixedsched.advice.audit.look import look_at
-from mixedsched.advice.audit.page_change import PageModel, with_resources
 from mixedsched.advice.audit.play import Task, play_load, play_task
+from mixedsched.advice.changes.change import Action, Change
+from mixedsched.advice.changes.look import look_at
+from mixedsched.advice.changes.page_change import PageModel, with_resources
 from mixedsched.core.metrics.paint import PaintNeeds
 from mixedsched.model.page import Page, Resource
 from mixedsched.model.request import ChromiumPriority, Flag
 from mixedsched.world import catalog
-from tests.advice.audit.shop import APP, BELOW, CSS, FONT, HERO, HOSTS, LATE, PAGE, RTT_MS, made_up_look, made_up_run
+from tests.advice.changes.shop import APP, BELOW, CSS, FONT, HERO, HOSTS, LATE, PAGE, RTT_MS, made_up_look, made_up_run
 
 ALL = (HERO, BELOW, APP, LATE, CSS, FONT)
 

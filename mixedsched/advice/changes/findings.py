@@ -10,13 +10,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from mixedsched.advice.audit.change import Key
-from mixedsched.advice.audit.look import Look, Role, Seen
+from mixedsched.advice.changes.change import Key
+from mixedsched.advice.changes.look import Look, PaintRole, SeenResource
 from mixedsched.lab.model import Arrival
 from mixedsched.model.page import Page, Resource
 from mixedsched.model.request import Kind
 
-IMPORTANT = (Role.BLOCKING, Role.HERO, Role.FONT)
+IMPORTANT = (PaintRole.BLOCKING, PaintRole.HERO, PaintRole.FONT)
 MIN_LATE_BYTES = 10_000  # fewer are some eight packets: no order of delivery would be noticed
 MIN_LATE_RATIO = 0.1  # of the resource's own size
 LATE_DISCOVERY_RTTS = 1.5  # after the document's first byte; a resource that the document names takes less than one
@@ -41,7 +41,7 @@ class Intruder:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class LateResource:
     """One resource that comes too late, or makes others do so. Times in ms since navigation, of one load.
 
     asked_ms: the page needs it. requested_ms: the request left. late_bytes: see above, over all intruders, largest first.
@@ -50,7 +50,7 @@ class Finding:
 
     key: Key
     kind: Kind
-    role: Role
+    role: PaintRole
     reason: Reason
     size_bytes: int
     asked_ms: float
@@ -63,7 +63,7 @@ class Finding:
     cost_ms: float = 0.0
 
 
-def findings_of(look: Look, rate_bps: float | None) -> list[Finding]:
+def findings_of(look: Look, rate_bps: float | None) -> list[LateResource]:
     """All that comes too late in a load: what matters most first, of equals what costs most. rate_bps: of the link down, None
     if it has no limit."""
     found = [
@@ -89,7 +89,7 @@ def late_arrivals(look: Look) -> dict[Key, tuple[Arrival, ...]]:
     return found
 
 
-def _crowded(look: Look, seen: Seen, rate_bps: float | None) -> Finding | None:
+def _crowded(look: Look, seen: SeenResource, rate_bps: float | None) -> LateResource | None:
     if seen.role not in IMPORTANT:
         return None
     window = _pending(look, seen)
@@ -112,9 +112,9 @@ def _crowded(look: Look, seen: Seen, rate_bps: float | None) -> Finding | None:
     )
 
 
-def _found_late(look: Look, seen: Seen) -> Finding | None:
+def _found_late(look: Look, seen: SeenResource) -> LateResource | None:
     """Asked for long after the document told of all that it names itself."""
-    if seen.role not in {Role.HERO, Role.FONT}:
+    if seen.role not in {PaintRole.HERO, PaintRole.FONT}:
         return None
     known_ms = _document_first_byte_ms(look)
     waited_ms = seen.response.request_ms - known_ms
@@ -123,12 +123,12 @@ def _found_late(look: Look, seen: Seen) -> Finding | None:
     return _finding(seen, Reason.FOUND_LATE, chain=_chain(look, seen), cost_ms=waited_ms)
 
 
-def _blocks(look: Look, seen: Seen, rate_bps: float | None) -> Finding | None:
+def _blocks(look: Look, seen: SeenResource, rate_bps: float | None) -> LateResource | None:
     """A script that holds up the first paint and is large enough to matter."""
-    heavy = seen.role is Role.BLOCKING and seen.resource.kind is Kind.SCRIPT
+    heavy = seen.role is PaintRole.BLOCKING and seen.resource.kind is Kind.SCRIPT
     if not heavy or seen.response.size_bytes < HEAVY_BLOCKING_BYTES:
         return None
-    others = [item.response.end_ms for item in look.seen if item.role <= Role.BLOCKING and item is not seen]
+    others = [item.response.end_ms for item in look.seen if item.role <= PaintRole.BLOCKING and item is not seen]
     cost_ms = seen.response.end_ms - max(others, default=0.0)
     if cost_ms <= 0 and rate_bps:
         cost_ms = (
@@ -138,17 +138,17 @@ def _blocks(look: Look, seen: Seen, rate_bps: float | None) -> Finding | None:
 
 
 def _finding(
-    seen: Seen,
+    seen: SeenResource,
     reason: Reason,
     *,
     cost_ms: float,
     late_bytes: int = 0,
     intruders: tuple[Intruder, ...] = (),
     chain: tuple[Key, ...] = (),
-) -> Finding:
+) -> LateResource:
     response = seen.response
     first = response.first_byte_ms
-    return Finding(
+    return LateResource(
         key=seen.key,
         kind=seen.resource.kind,
         role=seen.role,
@@ -165,7 +165,7 @@ def _finding(
     )
 
 
-def _pending(look: Look, seen: Seen) -> tuple[float, float]:
+def _pending(look: Look, seen: SeenResource) -> tuple[float, float]:
     """When the server knew of a request and had not finished it, as seen by the browser; in ms."""
     return seen.response.request_ms + look.rtt_ms, seen.response.end_ms
 
@@ -180,14 +180,14 @@ def _share(arrival: Arrival, window: tuple[float, float]) -> float:
 
 
 def _document_first_byte_ms(look: Look) -> float:
-    document = next((item for item in look.seen if item.role is Role.DOCUMENT), None)
+    document = next((item for item in look.seen if item.role is PaintRole.DOCUMENT), None)
     if document is None:
         return 0.0
     first = document.response.first_byte_ms
     return document.response.end_ms if first is None else first
 
 
-def _chain(look: Look, seen: Seen) -> tuple[Key, ...]:
+def _chain(look: Look, seen: SeenResource) -> tuple[Key, ...]:
     """What a resource waited for before it was asked for: its finders, and the last resource that blocked layout."""
     page = look.model.page
     keys = [(item.host, item.path) for item in reversed(list(_finders(page, seen.resource.found_by)))]
@@ -195,7 +195,7 @@ def _chain(look: Look, seen: Seen) -> tuple[Key, ...]:
         blocking = [
             item
             for item in look.seen
-            if item.role is Role.BLOCKING and item.response.end_ms <= seen.response.request_ms
+            if item.role is PaintRole.BLOCKING and item.response.end_ms <= seen.response.request_ms
         ]
         last = max(blocking, key=lambda item: item.response.end_ms, default=None)
         if last is not None and last.key not in keys:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from mixedsched.advice.audit.change import Action, Change, Key, name_of
-from mixedsched.advice.audit.findings import HEAVY_BLOCKING_BYTES, Finding, Reason
-from mixedsched.advice.audit.html_change import Document, edits_of
-from mixedsched.advice.audit.look import Look, Role, Seen
+from mixedsched.advice.changes.change import Action, Change, Key, name_of
+from mixedsched.advice.changes.findings import HEAVY_BLOCKING_BYTES, LateResource, Reason
+from mixedsched.advice.changes.html_change import Document, edits_of
+from mixedsched.advice.changes.look import Look, PaintRole, SeenResource
 from mixedsched.model.request import Flag, Kind
 from mixedsched.units import format_bytes
 
@@ -16,7 +16,7 @@ SCRIPTS_MOST = 3
 HERO_PRIORITY, UNSEEN_PRIORITY, LATE_SCRIPT_PRIORITY = "u=1, i=?0", "u=5, i", "u=4"
 
 
-def candidates_of(looks: Sequence[Look], findings: Sequence[Finding], document: Document) -> list[Change]:
+def candidates_of(looks: Sequence[Look], findings: Sequence[LateResource], document: Document) -> list[Change]:
     """Single changes in the order of the rules, none twice. looks: of the networks; the first says what is on the screen.
 
     Changes of tags that the document does not have (scripts may have made them), or that change nothing, are left out.
@@ -54,8 +54,8 @@ def _changes_something(change: Change, key: Key, document: Document) -> bool:
     return any(edit.before != edit.after for edit in edits)
 
 
-def _hero(look: Look, findings: Sequence[Finding]) -> list[Change]:
-    hero = next((item for item in look.seen if item.role is Role.HERO), None)
+def _hero(look: Look, findings: Sequence[LateResource]) -> list[Change]:
+    hero = next((item for item in look.seen if item.role is PaintRole.HERO), None)
     if hero is None:
         return []
     mine = {item.reason: item for item in findings if item.key == hero.key}
@@ -74,9 +74,9 @@ def _hero(look: Look, findings: Sequence[Finding]) -> list[Change]:
     return changes
 
 
-def _fonts(look: Look, findings: Sequence[Finding]) -> list[Change]:
+def _fonts(look: Look, findings: Sequence[LateResource]) -> list[Change]:
     """The first fonts that text waits for."""
-    late = {item.key for item in findings if item.role is Role.FONT and item.reason is Reason.FOUND_LATE}
+    late = {item.key for item in findings if item.role is PaintRole.FONT and item.reason is Reason.FOUND_LATE}
     fonts = [item.key for item in look.seen if item.key in late and Flag.PRELOAD not in item.resource.flags][
         :FONTS_MOST
     ]
@@ -86,7 +86,7 @@ def _fonts(look: Look, findings: Sequence[Finding]) -> list[Change]:
 
 def _unseen_images(look: Look) -> list[Change]:
     """Images that the first screen does not show."""
-    images = [item for item in look.seen if item.role is Role.REST and item.resource.kind is Kind.IMAGE]
+    images = [item for item in look.seen if item.role is PaintRole.REST and item.resource.kind is Kind.IMAGE]
     if not images:
         return []
     total = format_bytes(sum(item.response.size_bytes for item in images))
@@ -102,7 +102,7 @@ def _unseen_images(look: Look) -> list[Change]:
 
 def _blocking_scripts(look: Look) -> list[Change]:
     """Heavy scripts of the head, largest first, each alone and all of them."""
-    scripts = [item for item in look.seen if item.role is Role.BLOCKING and item.resource.kind is Kind.SCRIPT]
+    scripts = [item for item in look.seen if item.role is PaintRole.BLOCKING and item.resource.kind is Kind.SCRIPT]
     heavy = sorted(
         (item for item in scripts if item.response.size_bytes >= HEAVY_BLOCKING_BYTES),
         key=lambda item: (-item.response.size_bytes, item.key),
@@ -122,7 +122,7 @@ def _blocking_scripts(look: Look) -> list[Change]:
 
 def _late_scripts(look: Look) -> list[Change]:
     """Scripts at the end of the body, which browsers hurry more than images."""
-    scripts = [item for item in look.seen if item.role is Role.SCRIPT]
+    scripts = [item for item in look.seen if item.role is PaintRole.SCRIPT]
     if not scripts:
         return []
     why = "the first screen does not need them, and browsers fetch them before images"
@@ -132,5 +132,5 @@ def _late_scripts(look: Look) -> list[Change]:
     ]
 
 
-def _keys(seen: Iterable[Seen]) -> tuple[Key, ...]:
+def _keys(seen: Iterable[SeenResource]) -> tuple[Key, ...]:
     return tuple(item.key for item in seen)

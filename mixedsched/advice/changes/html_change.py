@@ -6,8 +6,8 @@ import html
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from mixedsched.advice.audit.change import Action, Change, Key
-from mixedsched.advice.audit.tags import Tag, head_place, start_tags, with_attribute
+from mixedsched.advice.changes.change import Action, Change, Key
+from mixedsched.advice.changes.tags import Tag, head_place, start_tags, with_attribute
 from mixedsched.model.page import Page, Resource
 from mixedsched.model.request import Kind
 from mixedsched.sites._paths import Local, resolve

@@ -8,11 +8,11 @@ from enum import IntEnum
 from typing import Any
 from urllib.parse import urlsplit
 
-from mixedsched.advice.audit.change import Key
-from mixedsched.advice.audit.page_change import PageModel, with_resources
+from mixedsched.advice.changes.change import Key
+from mixedsched.advice.changes.page_change import PageModel, with_resources
 from mixedsched.core.metrics.paint import PaintNeeds
 from mixedsched.lab.model import Run
-from mixedsched.lab.page_view import Response, path_of, responses_of
+from mixedsched.lab.page_view import SeenResponse, path_of, responses_of
 from mixedsched.model.page import Page, Resource
 from mixedsched.model.priority import Priority, parse_field
 from mixedsched.model.request import ChromiumPriority, Flag, Kind, chromium_priority_of
@@ -22,7 +22,7 @@ HELD_BACK_MS = 150.0  # from asking to requesting: more than a renderer's own de
 _PROMOTED = {ChromiumPriority.HIGH, ChromiumPriority.VERY_HIGH}  # what Chromium makes of images that it sees on screen
 
 
-class Role(IntEnum):
+class PaintRole(IntEnum):
     """How much the first screen needs a resource: the lower, the more."""
 
     DOCUMENT = 0
@@ -33,19 +33,19 @@ class Role(IntEnum):
     SCRIPT = 5
     REST = 6
 
-    def yields_to(self, other: Role) -> bool:
+    def yields_to(self, other: PaintRole) -> bool:
         """Whether its bytes are late bytes to the other. The largest paint and fonts are equals: people wait for both."""
-        return self > other and (other, self) != (Role.HERO, Role.FONT)
+        return self > other and (other, self) != (PaintRole.HERO, PaintRole.FONT)
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SeenResource:
     """A resource of the page in one load. held_back_ms: between being asked for and requested."""
 
     key: Key
     resource: Resource
-    role: Role
-    response: Response
+    role: PaintRole
+    response: SeenResponse
 
     @property
     def held_back_ms(self) -> float:
@@ -60,7 +60,7 @@ class Look:
     """
 
     run: Run
-    seen: tuple[Seen, ...]
+    seen: tuple[SeenResource, ...]
     hero: Key | None
     model: PageModel
     rtt_ms: float
@@ -73,7 +73,7 @@ class Look:
     def lcp_ms(self) -> float:
         return self.run.metric("lcp_ms")
 
-    def by_key(self) -> dict[Key, Seen]:
+    def by_key(self) -> dict[Key, SeenResource]:
         return {item.key: item for item in self.seen}
 
 
@@ -85,16 +85,16 @@ def look_at(run: Run, page: Page, hosts: Sequence[str], rtt_ms: float) -> Look:
     blocking = frozenset(PaintNeeds.of(observed).blocking)
     by_path = observed.by_path()
     seen = tuple(
-        Seen(key, by_path[key], _role(by_path[key], observed, hero, blocking), response)
+        SeenResource(key, by_path[key], _role(by_path[key], observed, hero, blocking), response)
         for key, response in responses.items()
         if key in by_path
     )
     return Look(run, seen, hero, _model(observed, seen), rtt_ms)
 
 
-def _first_of_each(run: Run, hosts: Sequence[str]) -> dict[Key, Response]:
+def _first_of_each(run: Run, hosts: Sequence[str]) -> dict[Key, SeenResponse]:
     """The page's own responses by key, in order of request; icons, which are asked for after the load, are left out."""
-    found: dict[Key, Response] = {}
+    found: dict[Key, SeenResponse] = {}
     for item in responses_of(run):
         host = urlsplit(item.url).hostname
         if host in hosts and not _is_icon(item):
@@ -102,11 +102,11 @@ def _first_of_each(run: Run, hosts: Sequence[str]) -> dict[Key, Response]:
     return found
 
 
-def _is_icon(response: Response) -> bool:
+def _is_icon(response: SeenResponse) -> bool:
     return response.path.partition("?")[0].endswith(".ico")
 
 
-def _hero(run: Run, page: Page, responses: Mapping[Key, Response]) -> Key | None:
+def _hero(run: Run, page: Page, responses: Mapping[Key, SeenResponse]) -> Key | None:
     """The image of the largest paint: the one that was loaded just when the browser says that the largest paint's was."""
     observed: Mapping[str, Any] = run.page_load.get("observed", {})
     begin, end = observed.get("lcp_load_start_ms"), observed.get("lcp_load_end_ms")
@@ -121,7 +121,7 @@ def _hero(run: Run, page: Page, responses: Mapping[Key, Response]) -> Key | None
     return next((key for key in told if key in responses), None)
 
 
-def _observed_page(page: Page, responses: Mapping[Key, Response], hero: Key | None, fcp_ms: float) -> Page:
+def _observed_page(page: Page, responses: Mapping[Key, SeenResponse], hero: Key | None, fcp_ms: float) -> Page:
     """The page without what was never asked for, with what the manifest does not know, and with the signals really sent."""
     known = page.by_path()
     asked = {known[key].id for key in responses if key in known} | {page.main.id}
@@ -137,7 +137,7 @@ def _observed_page(page: Page, responses: Mapping[Key, Response], hero: Key | No
     return with_resources(page, resources)
 
 
-def _observed(item: Resource, response: Response, is_hero: bool, fcp_ms: float) -> Resource:
+def _observed(item: Resource, response: SeenResponse, is_hero: bool, fcp_ms: float) -> Resource:
     signal = _signal(response, item)
     flags = item.flags - {Flag.HERO}
     if is_hero:
@@ -153,19 +153,19 @@ def _observed(item: Resource, response: Response, is_hero: bool, fcp_ms: float) 
     )
 
 
-def _signal(response: Response, item: Resource) -> Priority:
+def _signal(response: SeenResponse, item: Resource) -> Priority:
     if not response.signal:
         return Priority(item.chromium_priority.rank, item.incremental)
     return parse_field([response.signal.encode()])
 
 
-def _may_be_visible(response: Response, fcp_ms: float) -> bool:
+def _may_be_visible(response: SeenResponse, fcp_ms: float) -> bool:
     """Chromium hurries images that it sees on the screen. Of one that was there before the first paint, nothing is known."""
     promoted = response.chromium_priority in {item.value for item in _PROMOTED}
     return response.kind is Kind.IMAGE and (promoted or response.end_ms <= fcp_ms)
 
 
-def _unknown(key: Key, response: Response, page: Page) -> Resource:
+def _unknown(key: Key, response: SeenResponse, page: Page) -> Resource:
     """A resource that a script asked for: it comes when the document is there."""
     return Resource(
         id=f"{key[0]}{key[1]}",
@@ -183,35 +183,35 @@ def _found_late(page: Page) -> dict[str, Any]:
     return {"found_by": page.main.id, "found_when": "complete", "found_at_bytes": 0}
 
 
-def _role(item: Resource, page: Page, hero: Key | None, blocking: frozenset[str]) -> Role:
+def _role(item: Resource, page: Page, hero: Key | None, blocking: frozenset[str]) -> PaintRole:
     if item.id == page.main.id:
-        return Role.DOCUMENT
+        return PaintRole.DOCUMENT
     if item.id in blocking:
-        return Role.BLOCKING
+        return PaintRole.BLOCKING
     if (item.host, item.path) == hero:
-        return Role.HERO
+        return PaintRole.HERO
     if item.kind is Kind.FONT:
-        return Role.FONT
+        return PaintRole.FONT
     if item.kind is Kind.IMAGE and Flag.ABOVE_FOLD in item.flags:
-        return Role.VISIBLE
+        return PaintRole.VISIBLE
     if item.kind is Kind.SCRIPT and not item.flags & {Flag.ASYNC, Flag.DEFER}:
-        return Role.SCRIPT
-    return Role.REST
+        return PaintRole.SCRIPT
+    return PaintRole.REST
 
 
-def _model(page: Page, seen: Sequence[Seen]) -> PageModel:
+def _model(page: Page, seen: Sequence[SeenResource]) -> PageModel:
     """Gated is what a style names, and what the browser held back, if it really came after the blocking resources."""
     by_id = page.by_id()
     complete_ms = {item.resource.id: item.response.end_ms for item in seen}
-    blocking = [item for item in seen if item.role is Role.BLOCKING]
+    blocking = [item for item in seen if item.role is PaintRole.BLOCKING]
     first_layout_ms = max((item.response.end_ms for item in blocking), default=0.0)
     gated = set()
     for item in seen:
         parent = by_id.get(item.resource.found_by or "")
         styled = parent is not None and parent.kind is Kind.STYLESHEET and item.resource.kind in {Kind.FONT, Kind.IMAGE}
-        held_back = item.role > Role.BLOCKING and item.held_back_ms > HELD_BACK_MS
+        held_back = item.role > PaintRole.BLOCKING and item.held_back_ms > HELD_BACK_MS
         waited = item.response.request_ms >= first_layout_ms - SAME_TIME_MS
-        if item.role > Role.BLOCKING and (styled or held_back) and waited:
+        if item.role > PaintRole.BLOCKING and (styled or held_back) and waited:
             gated.add(item.resource.id)
     return PageModel(page, complete_ms, frozenset(gated), _hero_needs(page))
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mixedsched.advice.audit.candidates import candidates_of
-from mixedsched.advice.audit.change import Action
-from mixedsched.advice.audit.findings import Reason, findings_of, late_arrivals
-from mixedsched.advice.audit.look import Look, Role, look_at
+from mixedsched.advice.changes.candidates import candidates_of
+from mixedsched.advice.changes.change import Action
+from mixedsched.advice.changes.findings import Reason, findings_of, late_arrivals
+from mixedsched.advice.changes.look import Look, PaintRole, look_at
 from mixedsched.model.page import Page
-from tests.advice.audit.shop import (
+from tests.advice.changes.shop import (
     APP,
     BELOW,
     CSS,
@@ -34,13 +34,13 @@ def by_reason(look: Look) -> dict[tuple[Reason, tuple[int, str]], int]:
 def test_roles_say_how_much_the_first_screen_needs_a_resource() -> None:
     roles = {item.key: item.role for item in made_up_look().seen}
     assert roles == {
-        (0, "/"): Role.DOCUMENT,
-        APP: Role.BLOCKING,
-        CSS: Role.BLOCKING,
-        HERO: Role.HERO,
-        BELOW: Role.REST,
-        LATE: Role.SCRIPT,
-        FONT: Role.FONT,
+        (0, "/"): PaintRole.DOCUMENT,
+        APP: PaintRole.BLOCKING,
+        CSS: PaintRole.BLOCKING,
+        HERO: PaintRole.HERO,
+        BELOW: PaintRole.REST,
+        LATE: PaintRole.SCRIPT,
+        FONT: PaintRole.FONT,
     }
 
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixedsched.advice.audit.change import Action, Change, Key
-from mixedsched.advice.audit.html_change import Document, changed_text, edits_of
-from mixedsched.advice.audit.tags import head_place, start_tags, with_attribute
-from tests.advice.audit.shop import APP, BELOW, CSS, DOCUMENT, FONT, HERO, HOSTS, LATE, PAGE
+from mixedsched.advice.changes.change import Action, Change, Key
+from mixedsched.advice.changes.html_change import Document, changed_text, edits_of
+from mixedsched.advice.changes.tags import head_place, start_tags, with_attribute
+from tests.advice.changes.shop import APP, BELOW, CSS, DOCUMENT, FONT, HERO, HOSTS, LATE, PAGE
 
 
 def change(action: Action, *targets: Key, value: str = "") -> Change:
