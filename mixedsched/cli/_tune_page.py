@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,7 +38,7 @@ def subject_of(name: str, origins: Origins | None) -> Subject:
     if origins is not None:
         raise UsageError("a page description has no origins to keep or merge", fix="leave --origins out")
     page = pages[0]
-    return Subject(page.name, page.name, page, None, _digest(page))
+    return Subject(page.name, page.name, page, None, page.fingerprint)
 
 
 def as_site(subject: Subject, folder: Path) -> tuple[Site, str]:
@@ -58,9 +56,3 @@ def as_site(subject: Subject, folder: Path) -> tuple[Site, str]:
     except SiteError as error:
         raise SiteError(error.what, why=error.why, fix=f"remove {target}: it is made again") from error
     return site, site_digest(site)
-
-
-def _digest(page: Page) -> str:
-    """The same in every process: flags are a set."""
-    resources = [{**item.model_dump(mode="json"), "flags": sorted(item.flags)} for item in page.resources]
-    return hashlib.sha256(json.dumps([page.name, resources], sort_keys=True).encode()).hexdigest()[:16]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping
@@ -151,6 +152,12 @@ class Page(BaseModel):
     def main(self) -> Resource:
         """The main document: the resource flagged `main`, else the first."""
         return next((item for item in self.resources if Flag.MAIN in item.flags), self.resources[0])
+
+    @property
+    def fingerprint(self) -> str:
+        """Equal for pages of the same resources, whatever their names, and in every process: flags are a set."""
+        resources = [{**item.model_dump(mode="json"), "flags": sorted(item.flags)} for item in self.resources]
+        return hashlib.sha256(json.dumps(resources, sort_keys=True).encode()).hexdigest()[:16]
 
     def by_id(self) -> dict[str, Resource]:
         return {item.id: item for item in self.resources}

@@ -112,6 +112,11 @@ class Direction:
         """Whether packets may arrive in another order than they were handed over."""
         return self.reorder_ratio > 0 or (self.jitter_us > 0 and not self.keeps_order)
 
+    @property
+    def is_random(self) -> bool:
+        """Whether what happens to packets differs by seed: losses, jitter (in order, too), overtaking, duplicates."""
+        return bool(self.loss.mean_ratio or self.jitter_us or self.reorder_ratio or self.duplicate_ratio)
+
     def facts(self) -> dict[str, Any]:
         """As JSON: every number, the loss with its model's name."""
         return {**asdict(self), "loss": {"model": _MODEL_NAMES[type(self.loss)], **asdict(self.loss)}}
@@ -153,6 +158,11 @@ class Profile:
     @property
     def rtt_ms(self) -> float:
         return (self.down.delay_us + self.up.delay_us) / 1000
+
+    @property
+    def is_random(self) -> bool:
+        """Whether loads over it differ by seed."""
+        return self.down.is_random or self.up.is_random
 
     def facts(self) -> dict[str, Any]:
         """The numbers that matter, for plans, reports and other processes."""

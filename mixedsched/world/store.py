@@ -1,11 +1,13 @@
-"""Stored experiments: the plan before its first run, every run as soon as it is over. SQLite, or any database of SQLAlchemy's.
+"""Stored experiments: the plan before its first run, every run as soon as it is over; and simulated loads, by key.
+
+SQLite, or any database of SQLAlchemy's.
 
 Records are JSON objects of whoever uses the store; what it searches by has columns of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -16,6 +18,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 from mixedsched.errors import MixedschedError
 
 STORE_SCHEMA = 1
+_KEYS_MOST = 500  # in a query
 
 
 class _Base(DeclarativeBase):
@@ -43,6 +46,12 @@ class _RunRow(_Base):
     attempt: Mapped[int]
     arm: Mapped[str] = mapped_column(String(200))
     record: Mapped[dict[str, Any]]
+
+
+class _SimulatedRow(_Base):
+    __tablename__ = "simulated_load"
+    key: Mapped[str] = mapped_column(String(64), primary_key=True)
+    record: Mapped[Any] = mapped_column(JSON)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +113,25 @@ class Store:
             return list(
                 session.scalars(select(_RunRow.record).where(_RunRow.experiment == digest).order_by(_RunRow.id))
             )
+
+    def simulated(self, keys: Iterable[str]) -> dict[str, Any]:
+        """The records of simulated loads by key, in the order of the keys; those that are not stored are left out."""
+        wanted = list(keys)
+        found: dict[str, Any] = {}
+        with Session(self._engine) as session:
+            for first in range(0, len(wanted), _KEYS_MOST):
+                some = wanted[first : first + _KEYS_MOST]
+                rows = session.execute(
+                    select(_SimulatedRow.key, _SimulatedRow.record).where(_SimulatedRow.key.in_(some))
+                )
+                found.update((row.key, row.record) for row in rows)
+        return {key: found[key] for key in wanted if key in found}
+
+    def add_simulated(self, records: Mapping[str, Any]) -> None:
+        """Store the records of simulated loads by key, or replace them."""
+        with Session(self._engine) as session, session.begin():
+            for key, record in records.items():
+                session.merge(_SimulatedRow(key=key, record=record))
 
     def _prepare(self) -> None:
         """Tables where there are none; no connection is left open to a database that is refused."""

@@ -122,3 +122,22 @@ def test_facts_travel_to_other_processes() -> None:
 def test_an_unknown_name_suggests_the_nearest() -> None:
     with pytest.raises(ProfileError, match="did you mean 'slow-4g'"):
         catalog.load_profile("slow4g")
+
+
+@pytest.mark.parametrize(
+    ("direction", "is_random"),
+    [
+        (Direction(rate_bps=1_000_000, delay_us=9_000, queue_bytes=15_000), False),
+        (Direction(loss=RandomLoss(0.001)), True),
+        (Direction(jitter_us=1), True),
+        (Direction(jitter_us=1, keeps_order=False), True),
+        (Direction(reorder_ratio=0.01), True),
+        (Direction(duplicate_ratio=0.01), True),
+    ],
+)
+def test_a_network_is_random_if_anything_that_happens_to_packets_differs_by_seed(
+    direction: Direction, is_random: bool
+) -> None:
+    assert direction.is_random is is_random
+    assert Profile("x", "", "", direction, Direction()).is_random is is_random
+    assert Profile("x", "", "", Direction(), direction).is_random is is_random

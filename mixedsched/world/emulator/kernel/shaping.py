@@ -82,16 +82,11 @@ def shape(
     down, up = (_Shaper(profile, side, seed, kinds, unloaded, notes) for side in ("down", "up"))
     hops = (down.tbf_hop(), down.netem_hop(), up.netem_hop(), up.tbf_hop())
     texts = [f"{'both ways' if len(sides) == 2 else sides[0]}: {text}" for text, sides in notes.items()]
-    if seed is None and "netem" in kinds and (_is_random(profile.down) or _is_random(profile.up)):
+    if seed is None and "netem" in kinds and profile.is_random:
         texts.append(
             "netem takes no seed here (Linux and iproute2 6.6 know it): losses and jitter differ from link to link"
         )
     return Shaping(hops, tuple(texts))
-
-
-def _is_random(direction: Direction) -> bool:
-    ratios = (direction.loss.mean_ratio, direction.reorder_ratio, direction.duplicate_ratio)
-    return any(ratios) or direction.jitter_us > 0
 
 
 class _Shaper:
@@ -198,7 +193,7 @@ class _Shaper:
         return (("parent", "1:1", "handle", "10:", "codel", "limit", str(limit), *times, "noecn"),)
 
     def _needs_netem(self) -> bool:
-        return self._direction.delay_us > 0 or _is_random(self._direction)
+        return self._direction.delay_us > 0 or self._direction.is_random
 
     def _unapplied(self) -> str:
         direction = self._direction
@@ -248,7 +243,7 @@ class _Shaper:
         return ("reorder", _percent(ratio)) if ratio and self._direction.delay_us else ()
 
     def _seeded(self) -> Words:
-        return ("seed", str(self._seed)) if self._seed is not None and _is_random(self._direction) else ()
+        return ("seed", str(self._seed)) if self._seed is not None and self._direction.is_random else ()
 
 
 def _counting_fifo() -> Words:

@@ -1,0 +1,98 @@
+"""Simulated loads that are played once: what was played is kept in a database, so that what was interrupted goes on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from functools import cache
+from importlib.metadata import version
+from itertools import takewhile
+from pathlib import Path
+from typing import Any, Generic
+
+from pydantic import TypeAdapter
+
+from mixedsched.lab.play.pool import Pool, Watch, unwatched
+from mixedsched.lab.play.task import Result, Task, scheme_loader
+from mixedsched.world import places
+from mixedsched.world.store import Store
+
+DATABASE_NAME = "simulated.sqlite"
+STORE_EVERY_S = 1.0  # what a killed process may lose
+_PLAYING = ("core", "model", "lab/play")  # folders of the package that a simulated load depends on
+
+
+class PlayedLoads(Generic[Result]):
+    """Plays tasks with a pool, and each load only once. Use with `with`; it closes the database, not the pool.
+
+    folder: of the database. result: type of a result, which must have a JSON form. Loads that another version of the simulator
+    has played do not count. watch: for progress of what is played.
+    """
+
+    def __init__(self, pool: Pool[Result], folder: Path, result: Any, watch: Watch = unwatched) -> None:
+        self._pool = pool
+        self._kind = str(result)
+        self._form: TypeAdapter[Result] = TypeAdapter(result)
+        self._store = Store(f"sqlite:///{folder / DATABASE_NAME}")
+        self._watch = watch
+        self._configured = scheme_loader()
+
+    def __enter__(self) -> PlayedLoads[Result]:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._store.__exit__()
+
+    def play(self, tasks: Sequence[Task]) -> list[Result]:
+        """All results, in the order of the tasks. Raises what the pool raises; what was played before that is kept."""
+        found = dict(self.results(tasks))
+        return [found[place] for place in range(len(tasks))]
+
+    def results(
+        self, tasks: Sequence[Task], is_over: Callable[[], bool] = lambda: False
+    ) -> Generator[tuple[int, Result]]:
+        """Results with the places of their tasks: first all that are stored, then the others in order, as they are played.
+
+        is_over: asked before each load that is to be played; once it says yes, no other begins.
+        """
+        places_of: dict[str, list[int]] = {}
+        for place, task in enumerate(tasks):
+            places_of.setdefault(self._key(task), []).append(place)
+        known = self._store.simulated(places_of)
+        for key, record in known.items():
+            result = self._form.validate_python(record)
+            yield from ((place, result) for place in places_of[key])
+        missing = [key for key in places_of if key not in known]
+        new: dict[str, Any] = {}
+        stored_s = time.monotonic()
+        try:
+            to_play = takewhile(lambda _: not is_over(), (tasks[places_of[key][0]] for key in missing))
+            with self._watch(len(missing)) as counter, closing(self._pool.results(to_play)) as played:
+                for key, result in zip(missing, played, strict=False):
+                    new[key] = self._form.dump_python(result, mode="json")
+                    if time.monotonic() - stored_s >= STORE_EVERY_S:
+                        self._store.add_simulated(new)
+                        new, stored_s = {}, time.monotonic()
+                    counter.advance()
+                    yield from ((place, result) for place in places_of[key])
+        finally:
+            self._store.add_simulated(new)
+
+    def _key(self, task: Task) -> str:
+        """Equal for tasks whose results are equal, in every process."""
+        table = self._configured(task.scheme).mapping
+        facts = [simulator_version(), self._kind, task.scenario.digest, task.scheme.code, task.seed]
+        return hashlib.sha256(json.dumps([*facts, table and table.digest]).encode()).hexdigest()[:32]
+
+
+@cache
+def simulator_version() -> str:
+    """Fingerprint of all programs that a simulated load depends on."""
+    digest = hashlib.sha256(version("aioquic").encode())
+    files = [file for folder in _PLAYING for file in (places.PACKAGE / folder).rglob("*.py")]
+    for file in sorted(files):
+        digest.update(file.relative_to(places.PACKAGE).as_posix().encode() + file.read_bytes())
+    return digest.hexdigest()[:12]

@@ -1,0 +1,216 @@
+"""One simulated load: a task is a scenario, a delivery scheme and a seed. A player plays tasks in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Generic, Protocol, TypeVar
+
+from mixedsched.core.metrics.paint import PaintEstimate, PaintNeeds
+from mixedsched.core.schedulers import SCHEMES
+from mixedsched.core.sim.load import PageLoad
+from mixedsched.core.sim.pipe import PipeOptions, play_pipe
+from mixedsched.core.sim.playback import Discoveries
+from mixedsched.errors import PageLoadError
+from mixedsched.lab.play.scenario import Scenario
+from mixedsched.model.mapping import PriorityMapping
+from mixedsched.model.scheme import ConfiguredScheme, MappingLoader, configure
+from mixedsched.world import catalog
+
+R_co = TypeVar("R_co", covariant=True)
+Result = TypeVar("Result")
+
+SCENARIOS_KEPT = 32  # by a player, ready to be played again
+SCHEMES_KEPT = 256
+
+
+class SchemeChoice(Protocol):
+    """A delivery scheme to play; can be sent to another process."""
+
+    def __hash__(self) -> int: ...
+
+    @property
+    def code(self) -> str:
+        """Names it: equal for equal choices."""
+
+    def configured(self, load_mapping: MappingLoader) -> ConfiguredScheme:
+        """Ready to be played. Raises UsageError, MappingError."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedScheme:
+    """A scheme as users write it."""
+
+    spec: str
+    # Name and parameters: "mixed:alpha=0.5".
+    mapping: str | None = None
+    # Name or file of a priority table, instead of the scheme's own.
+
+    @property
+    def code(self) -> str:
+        return self.spec if self.mapping is None else f"{self.spec} @{self.mapping}"
+
+    def configured(self, load_mapping: MappingLoader) -> ConfiguredScheme:
+        return configure(self.spec, SCHEMES, load_mapping, self.mapping)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One load to play."""
+
+    scenario: Scenario
+    scheme: SchemeChoice
+    seed: int = 0
+    # Of what the network does; without effect on rung `pipe`.
+    qlog: Path | None = None
+    # The file for a trace of both connections, on rung `stack`.
+
+
+class Reader(Protocol[R_co]):
+    """Reads what is wanted off the loads of one scenario. It is made in the process that plays them, once for a scenario."""
+
+    until: Collection[str] | None
+    """Ids of the resources with which loads may end; None for whole loads."""
+
+    def read(self, task: Task, load: PageLoad) -> R_co: ...
+
+    def failed(self, task: Task, error: PageLoadError) -> R_co:
+        """Instead of `read`, where the network does not let the load come to its end."""
+
+
+MakeReader = Callable[[Scenario], Reader[Result]]
+"""A class, or something else that can be sent to another process."""
+
+
+class Simulator(Protocol[R_co]):
+    """Plays tasks and gives their results in their order: the pool, or what remembers results in front of it."""
+
+    def play(self, tasks: Sequence[Task], /) -> Sequence[R_co]: ...
+
+
+class PaintReader:
+    """Estimated paints, of loads that end with the last of them; None where that never comes."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self._scenario = scenario
+        self._needs = PaintNeeds.of(scenario.page)
+        self.until: Collection[str] | None = self._needs.awaited(scenario.hero_needs)
+
+    def read(self, _: Task, load: PageLoad) -> PaintEstimate | None:
+        times = LoadTimes.of(load)
+        return self._needs.estimate(
+            times.first_byte_ms, times.complete_ms, self._scenario.model, self._scenario.hero_needs
+        )
+
+    def failed(self, _: Task, _error: PageLoadError) -> PaintEstimate | None:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class LoadTimes:
+    """When the first byte and all of each resource were there: by id, in ms since navigation."""
+
+    first_byte_ms: Mapping[str, float]
+    complete_ms: Mapping[str, float]
+
+    @classmethod
+    def of(cls, load: PageLoad) -> LoadTimes:
+        return cls(
+            {item.id: item.first_byte_ms for item in load.resources},
+            {item.id: item.complete_ms for item in load.resources},
+        )
+
+
+class TimesReader:
+    """The times of whole loads; None for those that never end."""
+
+    until: Collection[str] | None = None
+
+    def __init__(self, _: Scenario) -> None:
+        pass
+
+    def read(self, _: Task, load: PageLoad) -> LoadTimes | None:
+        return LoadTimes.of(load)
+
+    def failed(self, _: Task, _error: PageLoadError) -> LoadTimes | None:
+        return None
+
+
+class Player(Generic[Result]):
+    """Plays tasks in this process. What a scenario needs is made with its first load, and kept for the next ones."""
+
+    def __init__(self, reader: MakeReader[Result]) -> None:
+        self._reader = reader
+        self._configured = scheme_loader()
+        self._ready: dict[int, tuple[Scenario, Reader[Result], Discoveries]] = {}  # by identity of the scenario
+
+    def play(self, task: Task) -> Result:
+        """Raises what is wrong with the scheme (UsageError, MappingError); a load that never ends is for the reader."""
+        scheme = self._configured(task.scheme)
+        _, reader, discoveries = self._ready.get(id(task.scenario)) or self._prepared(task.scenario)
+        try:
+            load = _play(task, discoveries, scheme)
+        except PageLoadError as error:
+            return reader.failed(task, error)
+        return reader.read(task, load)
+
+    def _prepared(self, scenario: Scenario) -> tuple[Scenario, Reader[Result], Discoveries]:
+        if len(self._ready) == SCENARIOS_KEPT:
+            del self._ready[next(iter(self._ready))]
+        reader = self._reader(scenario)
+        ready = (scenario, reader, Discoveries.of(scenario.page, scenario.model, reader.until))
+        self._ready[id(scenario)] = ready
+        return ready
+
+
+def play_whole(task: Task) -> PageLoad:
+    """One load to its last byte, on the network itself even if seeds vary it. Raises PageLoadError where it never ends."""
+    task = replace(task, scenario=replace(task.scenario, is_varied=False))
+    return _play(task, Discoveries.of(task.scenario.page, task.scenario.model), scheme_loader()(task.scheme))
+
+
+def _play(task: Task, discoveries: Discoveries, scheme: ConfiguredScheme) -> PageLoad:
+    scenario = task.scenario
+    if isinstance(scenario.link, PipeOptions):
+        return play_pipe(discoveries, scheme, scenario.link)
+    # Here, because aioquic takes longer to import than a page to play.
+    from mixedsched.core.sim.stack import play_stack
+
+    network, write, close = scenario.network_of(task.seed), None, _nothing
+    if task.qlog is not None:
+        from mixedsched.world.server.qlog_files import QlogFile  # as above
+
+        file = QlogFile(task.qlog)
+        write, close = file.write, file.flush
+    try:
+        return play_stack(
+            discoveries, scheme, network, seed=task.seed, congestion_control=scenario.congestion_control, qlog=write
+        )
+    finally:
+        close()
+
+
+def scheme_loader() -> Callable[[SchemeChoice], ConfiguredScheme]:
+    """Makes schemes ready. It reads each table once, however many schemes name it; a new loader reads it anew.
+
+    What it gives raises UsageError, MappingError.
+    """
+
+    @cache
+    def read(name: str, switches: tuple[tuple[str, str], ...]) -> PriorityMapping:
+        return catalog.load_mapping(name, dict(switches))
+
+    def load_mapping(name: str, switches: Mapping[str, str]) -> PriorityMapping:
+        return read(name, tuple(sorted(switches.items())))
+
+    @lru_cache(SCHEMES_KEPT)
+    def load(scheme: SchemeChoice) -> ConfiguredScheme:
+        return scheme.configured(load_mapping)
+
+    return load
+
+
+def _nothing() -> None:
+    pass
