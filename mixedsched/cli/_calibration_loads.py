@@ -14,7 +14,7 @@ from mixedsched.advice.calibration.loads import SiteLoads, counted
 from mixedsched.cli._console import err
 from mixedsched.cli._measuring import measure
 from mixedsched.cli._runs import DATABASE_NAME, own_versions, owned, read_experiment
-from mixedsched.cli._sites import open_site, site_digest
+from mixedsched.cli._sites import open_site
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.errors import InputError, MissingPartError, MixedschedError
 from mixedsched.lab.lab import Scene
@@ -24,7 +24,7 @@ from mixedsched.lab.plan import make_plan
 from mixedsched.lab.progress import missing_blocks
 from mixedsched.model.profile import Profile
 from mixedsched.model.scheme import configure
-from mixedsched.sites import Origins, Site, expected_connections
+from mixedsched.sites import Origins, Site, expected_connections, site_digest
 from mixedsched.world import catalog
 
 PRIMARY = ("fcp", "lcp")

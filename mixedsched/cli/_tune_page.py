@@ -7,11 +7,11 @@ from pathlib import Path
 
 from mixedsched.cli._console import err
 from mixedsched.cli._pages import STANDARD_INPUT, read_pages
-from mixedsched.cli._sites import folder_of, open_site, recipes, site_digest
+from mixedsched.cli._sites import folder_of, open_site, recipes
 from mixedsched.cli._work_progress import WorkProgress
 from mixedsched.errors import SiteError, UsageError
 from mixedsched.model.page import Page
-from mixedsched.sites import MANIFEST_NAME, Origins, Site, load_site
+from mixedsched.sites import MANIFEST_NAME, Origins, Site, load_site, site_digest
 
 MADE_NAME = "site"  # folder of what is made of a page, in the folder of results
 

@@ -25,12 +25,12 @@ from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._pool import pool_of
 from mixedsched.cli._progress import RunProgress
 from mixedsched.cli._runs import folder_of, own_versions, owned
-from mixedsched.cli._sites import open_site, site_digest
+from mixedsched.cli._sites import open_site
 from mixedsched.errors import MixedschedError, UsageError
 from mixedsched.lab.machine import machine_facts
 from mixedsched.model.profile import Profile
 from mixedsched.report.audit import render_audit, write_audit
-from mixedsched.sites import Site
+from mixedsched.sites import Site, site_digest
 from mixedsched.units import format_duration, parse_duration_s
 
 DEFAULT_NETWORKS = "4g,slow-4g"

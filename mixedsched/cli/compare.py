@@ -18,7 +18,7 @@ from mixedsched.cli._measuring import measure
 from mixedsched.cli._options import FormFactorOption, LinkOption, OriginsOption, ResultsOption, Screen
 from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._runs import REPORT_NAME, conclude, default_folder, owned
-from mixedsched.cli._sites import open_site, site_digest
+from mixedsched.cli._sites import open_site
 from mixedsched.core.metrics import metric_named
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.errors import ExitCode, UsageError
@@ -29,7 +29,7 @@ from mixedsched.lab.plan import make_plan
 from mixedsched.lab.progress import missing_blocks
 from mixedsched.model.profile import Profile
 from mixedsched.model.scheme import configure, split_specs
-from mixedsched.sites import Origins, Site, expected_connections
+from mixedsched.sites import Origins, Site, expected_connections, site_digest
 from mixedsched.units import format_duration
 from mixedsched.world import catalog
 from mixedsched.world.emulator.backends import BackendName

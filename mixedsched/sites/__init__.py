@@ -12,6 +12,7 @@ from mixedsched.sites._check import Finding, Level, check_site
 from mixedsched.sites._connections import Connections, expected_connections
 from mixedsched.sites._described import Described
 from mixedsched.sites._difference import Change, Difference, Pair, difference
+from mixedsched.sites._digest import site_digest
 from mixedsched.sites._load import built_problems, load_site
 from mixedsched.sites._merge import merged
 from mixedsched.sites._packages import fetch_contents, fetch_packages
@@ -30,6 +31,7 @@ __all__ = [
     "Origins",
     "ResponseSettings",
     "load_site",
+    "site_digest",
     "merged",
     "built_problems",
     "check_site",

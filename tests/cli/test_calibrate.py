@@ -13,12 +13,13 @@ from typer.testing import CliRunner
 from mixedsched.cli import calibrate
 from mixedsched.cli._calibration_loads import table_digest
 from mixedsched.cli._runs import database_url
-from mixedsched.cli._sites import open_site, site_digest
+from mixedsched.cli._sites import open_site
 from mixedsched.errors import MixedschedError
 from mixedsched.lab.engine import run_record
 from mixedsched.lab.model import Arm, Plan, Run, RunStatus
 from mixedsched.lab.plan import make_plan
 from mixedsched.model.browser_model_file import parse_browser_model
+from mixedsched.sites import site_digest
 from mixedsched.world import catalog
 from mixedsched.world.store import Store
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from mixedsched.cli._sites import site_digest, site_entries, site_recording
+from mixedsched.cli._sites import site_entries, site_recording
 from mixedsched.errors import SiteError
 from mixedsched.model.codings import decode, encode
-from mixedsched.sites import ResponseSettings, Site, load_site, merged
+from mixedsched.sites import ResponseSettings, Site, load_site, merged, site_digest
 from mixedsched.sites._responses import why_unfit
 from tests.sites.folders import built, manifest, resource, site_of
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from mixedsched.cli._sites import site_digest, site_entries
+from mixedsched.cli._sites import site_entries
 from mixedsched.core.h3.response import RequestHead
 from mixedsched.errors import ExitCode, SiteError
-from mixedsched.sites import Recipe, ResponseSettings, Site, build, load_site
+from mixedsched.sites import Recipe, ResponseSettings, Site, build, load_site, site_digest
 from mixedsched.world.server.files import SiteFiles
 from tests.sites.folders import built, manifest, resource, write_files
 

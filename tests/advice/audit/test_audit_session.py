@@ -16,10 +16,9 @@ from mixedsched.advice.audit.facts import audit_facts
 from mixedsched.advice.audit.play import play_task
 from mixedsched.advice.audit.result import Audit
 from mixedsched.advice.audit.session import Job, Surroundings, run_audit
-from mixedsched.cli._sites import site_digest
 from mixedsched.errors import UsageError
 from mixedsched.lab.model import Run, RunStatus
-from mixedsched.sites import load_site
+from mixedsched.sites import load_site, site_digest
 from mixedsched.world import catalog
 from mixedsched.world.store import Store
 from tests.patience import patiently, why_void

@@ -9,9 +9,9 @@ import pytest
 
 from mixedsched.advice.changes.change import Action, Change, Key
 from mixedsched.advice.changes.edition import document_of, make_edition
-from mixedsched.cli._sites import site_digest, site_entries
+from mixedsched.cli._sites import site_entries
 from mixedsched.model import codings
-from mixedsched.sites import Site, load_site, merged
+from mixedsched.sites import Site, load_site, merged, site_digest
 from tests.advice.changes.shop import HTML
 
 SETTINGS = """

@@ -19,12 +19,11 @@ from mixedsched.advice.tuner.play import Alone, Task
 from mixedsched.advice.tuner.result import Estimates, Outcome, Role, Tuning
 from mixedsched.advice.tuner.scene import Scene
 from mixedsched.advice.tuner.session import Session
-from mixedsched.cli._sites import site_digest
 from mixedsched.lab.model import Run
 from mixedsched.model.browser_model import IDEAL
 from mixedsched.model.page import PAGE_FORMAT, Page
 from mixedsched.report.tune import render_tuning, write_tuning
-from mixedsched.sites import load_site
+from mixedsched.sites import load_site, site_digest
 from mixedsched.world import catalog
 from tests.patience import patiently, why_void
 
