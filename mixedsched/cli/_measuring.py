@@ -38,5 +38,5 @@ async def measure(plan: Plan, scene: Scene, folder: Path, facts: Facts) -> None:
                 err.print(f"network: {note}", style="yellow", markup=False, soft_wrap=True)
             known = facts(versions, lab.notes) if stored is None else stored.facts
             store.save_plan(plan.digest, plan.to_dict(), with_history(known, plan))
-            with RunProgress(err, runs_left(plan, stored_runs(store, plan.digest))) as progress:
+            with RunProgress(runs_left(plan, stored_runs(store, plan.digest))) as progress:
                 await carry_out(plan, store, Impatient(lab, plan.blocks[0].index), progress)

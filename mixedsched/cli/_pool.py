@@ -10,9 +10,8 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Protocol, TypeVar
 
-from mixedsched.cli._console import err
-from mixedsched.cli._load_progress import LoadProgress
 from mixedsched.cli._processes import end_with_parent
+from mixedsched.cli._progress import Progress
 from mixedsched.errors import MixedschedError
 from mixedsched.lab.machine import processors
 
@@ -37,7 +36,7 @@ def pool_of(play_task: Callable[[Task], Result]) -> Iterator[Play[Task, Result]]
 
     def play(tasks: Sequence[Task], on_result: Callable[[int, Result], None] = lambda *_: None) -> list[Result]:
         results: list[Result] = []
-        with LoadProgress(err, len(tasks), bar=err.is_terminal, lines=True) as progress:
+        with Progress("playing pages", len(tasks), unit="loads") as progress:
             try:
                 for place, result in enumerate(pool.map(play_task, tasks)):
                     results.append(result)

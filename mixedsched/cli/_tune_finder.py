@@ -23,9 +23,9 @@ from mixedsched.advice.tuner.result import Estimates
 from mixedsched.advice.tuner.scene import SEEDS, Scene, is_random
 from mixedsched.cli._console import err, out, shown
 from mixedsched.cli._finder_loads import Job, played, scene_code
-from mixedsched.cli._load_progress import LoadProgress
 from mixedsched.cli._output import say_json
 from mixedsched.cli._pages import read_pages
+from mixedsched.cli._progress import Progress
 from mixedsched.cli._runs import database_url, own_versions, owned
 from mixedsched.cli._tune_workers import tune_workers
 from mixedsched.core.schedulers import SCHEMES
@@ -150,7 +150,7 @@ def _played(job: Job, folder: Path, options: FinderOptions, began_s: float) -> t
     with Store(database_url(folder)) as store, tune_workers() as workers:
         found = played(job, store, facts, workers, lambda: _is_over(ends_s))
         try:
-            with LoadProgress(err, len(job.tasks), bar=err.is_terminal, lines=True) as progress:
+            with Progress("playing pages", len(job.tasks), unit="loads") as progress:
                 for task, result in found:
                     results[task] = result
                     progress.advance()

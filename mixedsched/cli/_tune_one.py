@@ -26,10 +26,9 @@ from mixedsched.advice.tuner.ship.files import MAPPING_NAME, Shipment, write_shi
 from mixedsched.advice.tuner.ship.headers import HeaderPlan
 from mixedsched.cli._console import err, out, shown
 from mixedsched.cli._output import say_json
-from mixedsched.cli._progress import RunProgress
+from mixedsched.cli._progress import RunProgress, SearchProgress
 from mixedsched.cli._runs import folder_of, own_versions, owned
 from mixedsched.cli._tune_page import Subject, as_site, subject_of
-from mixedsched.cli._tune_progress import SearchProgress
 from mixedsched.cli._tune_workers import tune_workers
 from mixedsched.errors import ExitCode, MixedschedError, UsageError
 from mixedsched.lab.machine import machine_facts, processors
@@ -159,10 +158,10 @@ def _refuse_foreign(folder: Path) -> None:
 
 def _carried_out(job: Job, began_s: float) -> tuple[Tuning, Session]:
     """The session to its end, or as far as it was let. Raises KeyboardInterrupt if nothing is known by then."""
-    with tune_workers() as workers, SearchProgress(err, job.objective) as progress:
+    with tune_workers() as workers, SearchProgress() as progress:
 
         def say(text: str) -> None:
-            progress.stop()
+            progress.end_rung()
             left_s = job.budget_s - (time.monotonic() - began_s)
             err.print(f"{shown(text)}  ({format_duration(max(0.0, left_s))} left)", style="dim", soft_wrap=True)
 
@@ -170,8 +169,8 @@ def _carried_out(job: Job, began_s: float) -> tuple[Tuning, Session]:
             clock_s=time.monotonic,
             began_s=began_s,
             say=say,
-            observe=lambda left: RunProgress(err, left),
-            watch=progress.tell,
+            observe=RunProgress,
+            watch=progress.watch,
             workers=workers,
         )
         with Session(job, world) as session:
@@ -180,7 +179,7 @@ def _carried_out(job: Job, began_s: float) -> tuple[Tuning, Session]:
                 asyncio.run(session.run())
             except KeyboardInterrupt:
                 interrupted = True
-            progress.stop()
+            progress.end_rung()
             return session.result(_facts(job), interrupted=interrupted), session
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from mixedsched.cli._console import err
 from mixedsched.cli._pages import STANDARD_INPUT, read_pages
+from mixedsched.cli._progress import Progress
 from mixedsched.cli._sites import folder_of, open_site, recipes
-from mixedsched.cli._work_progress import WorkProgress
 from mixedsched.errors import SiteError, UsageError
 from mixedsched.model.page import Page
 from mixedsched.sites import MANIFEST_NAME, Origins, Site, load_site, site_digest
@@ -49,7 +48,7 @@ def as_site(subject: Subject, folder: Path) -> tuple[Site, str]:
 
     target = folder / MADE_NAME
     if not (target / MANIFEST_NAME).is_file():
-        with WorkProgress(err, "making files") as progress:
+        with Progress("making files") as progress:
             synthesise(subject.page, target, progress=progress.tell)
     try:
         site = load_site(target)

@@ -134,7 +134,7 @@ def _carry_out(job: Job, began_s: float) -> Audit:
             clock_s=time.monotonic,
             began_s=began_s,
             say=lambda text: err.print(shown(text), style="dim", soft_wrap=True),
-            observe=lambda left: RunProgress(err, left),
+            observe=RunProgress,
             workers=workers,
         )
         return asyncio.run(run_audit(job, world, facts))

@@ -11,8 +11,8 @@ import typer
 
 from mixedsched.cli._console import err, shown
 from mixedsched.cli._output import Json
+from mixedsched.cli._progress import Progress
 from mixedsched.cli._record_output import Licence, Name, Out, Replace, recording_folder, say_recording
-from mixedsched.cli._work_progress import WorkProgress
 from mixedsched.sites._site import site_name_of
 from mixedsched.sites.har import HarPage, import_page, page_called, pages_of, read_har
 from mixedsched.sites.recorded import RecordingFacts, check_target
@@ -57,7 +57,7 @@ def import_har(
         record = {**facts.record, "har": file.name.encode("utf-8", "replace").decode()}
         return target, changed(facts, name=site_name, licence=licence, record=record)
 
-    with WorkProgress(err, "making bodies") as progress:
+    with Progress("making bodies") as progress:
         summary = import_page(log, chosen, named, progress.tell, replace=replace)
     say_recording(summary, as_json)
 

@@ -8,6 +8,7 @@ import re
 import signal
 from collections.abc import Sequence
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
@@ -16,8 +17,8 @@ import typer
 
 from mixedsched.cli._console import err
 from mixedsched.cli._output import Json, printable
-from mixedsched.cli._record_output import Licence, Name, Out, Replace, recording_folder, say_recording
-from mixedsched.cli._record_progress import RecordProgress
+from mixedsched.cli._progress import Progress
+from mixedsched.cli._record_output import Licence, Name, Out, Replace, recording_folder, say_load, say_recording
 from mixedsched.errors import ExitCode, UsageError
 from mixedsched.sites._site import site_name_of
 from mixedsched.sites.live import Loads, Plan, name_of, observe_all, write_loads
@@ -131,8 +132,8 @@ async def _load(plan: Plan, bodies_dir: Path) -> Loads:
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, interrupt)
         try:
-            with RecordProgress(err, len(plan.jobs)) as progress:
-                return await observe_all(observer, plan, bodies_dir, progress.tell, lambda: stopped)
+            with Progress("loading", len(plan.jobs), unit="loads", silent_s=0) as progress:
+                return await observe_all(observer, plan, bodies_dir, partial(say_load, progress), lambda: stopped)
         except asyncio.CancelledError:
             raise KeyboardInterrupt from None
         finally:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Annotated, Any, Self
 
 import typer
@@ -11,7 +10,7 @@ from rich.markup import escape
 from mixedsched import __version__
 from mixedsched.cli._console import err, out, shown
 from mixedsched.cli._output import Json, say_json
-from mixedsched.cli._work_progress import WorkProgress
+from mixedsched.cli._progress import Progress
 from mixedsched.errors import MissingPartError
 from mixedsched.world import places
 from mixedsched.world.setup import Part, checked_mirror, set_up
@@ -97,28 +96,20 @@ class SetupProgress:
     """On standard error: a line for what begins, and a bar or lines with the time left for what takes long."""
 
     def __init__(self) -> None:
-        self._what = ""
-        self._work: WorkProgress | None = None
+        self._progress = Progress("")
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._end()
+    def __exit__(self, *_: object) -> None:
+        self._progress.hide()
 
     def say(self, text: str) -> None:
-        self._end()
+        self._progress.hide()
         err.print(shown(text), style="dim", soft_wrap=True)
 
     def tell(self, what: str, done: int, total: int) -> None:
-        if self._work is None or what != self._what:
-            self._end()
-            self._what, self._work = what, WorkProgress(err, what)
-        self._work.tell(done, total)
-
-    def _end(self) -> None:
-        if self._work is not None:
-            self._work.__exit__(None, None, None)
-        self._work = None
+        if what != self._progress.what:
+            self._progress.hide()
+            self._progress = Progress(what)
+        self._progress.tell(done, total)

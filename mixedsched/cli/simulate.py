@@ -14,8 +14,8 @@ from rich.markup import escape
 
 from mixedsched.cli._console import err, out
 from mixedsched.cli._interrupts import end_in_order
-from mixedsched.cli._load_progress import LoadProgress
 from mixedsched.cli._pages import read_pages
+from mixedsched.cli._progress import Progress
 from mixedsched.cli._simulation import Outcome, Simulation
 from mixedsched.cli._simulation_options import (
     DEFAULT_LINK,
@@ -210,10 +210,10 @@ def simulate(
     usual_jobs = 1 if chosen_rung == "pipe" else processors()
     loads: list[PageLoad] = []
     failures: list[Outcome] = []
-    bar = err.is_terminal and not (as_json and sys.stdout.isatty())  # lines of results and a bar share no terminal
+    quiet = as_json and (sys.stdout.isatty() or not err.is_terminal)  # lines of results and a bar share no terminal
     with (
         closing(outcomes(simulation, jobs or usual_jobs)) as played,
-        LoadProgress(err, simulation.total, bar=bar, lines=not as_json) as progress,
+        Progress("playing pages", simulation.total, unit="loads", quiet=quiet) as progress,
     ):
         for outcome in _say_lines(played) if as_json else _say_tables(simulation, played, progress):
             progress.advance()
@@ -235,7 +235,7 @@ def _say_lines(played: Iterator[Outcome]) -> Iterator[Outcome]:
         yield outcome
 
 
-def _say_tables(simulation: Simulation, played: Iterator[Outcome], progress: LoadProgress) -> Iterator[Outcome]:
+def _say_tables(simulation: Simulation, played: Iterator[Outcome], progress: Progress) -> Iterator[Outcome]:
     """Tables of each page as soon as it is complete, then one of all pages."""
 
     def say(tables: Iterable[RenderableType]) -> None:

@@ -7,13 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
-from mixedsched.cli._console import err, out, shown
+from mixedsched.cli._console import out, shown
 from mixedsched.cli._fidelity import load_in_chromium, say_fidelity, say_rows
 from mixedsched.cli._options import Screen
 from mixedsched.cli._output import Json, printable, say_json
 from mixedsched.cli._pages import read_pages
+from mixedsched.cli._progress import Progress
 from mixedsched.cli._record_output import Name, Out, Replace, recording_folder
-from mixedsched.cli._work_progress import WorkProgress
 from mixedsched.errors import ExitCode, UsageError
 from mixedsched.lab.fidelity import Fidelity
 from mixedsched.model.page import Page
@@ -52,7 +52,7 @@ def synth(
     site_name = name if name is not None else site_name_of(wanted.name)
     target = recording_folder(site_name, out_folder)
     check_target(target, replace=replace)
-    with WorkProgress(err, "making files") as progress:
+    with Progress("making files") as progress:
         made = synthesise(wanted, target, name=site_name, progress=progress.tell)
     if not as_json:
         _say_made(made)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from mixedsched.cli import _tune_finder
-from mixedsched.cli._load_progress import LoadProgress
+from mixedsched.cli._progress import Progress
 from mixedsched.cli._tune_finder import FinderOptions, find_schemes, named_pages
 from mixedsched.errors import ExitCode, MixedschedError, UsageError
 from mixedsched.world import catalog
@@ -93,9 +93,9 @@ def test_no_time_for_a_single_place_is_an_error_that_says_what_to_do(sites: list
 def test_interrupted_it_tells_what_is_known_and_goes_on_later(
     sites: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    advance, seen = LoadProgress.advance, []
+    advance, seen = Progress.advance, []
 
-    def interrupted(self: LoadProgress) -> None:
+    def interrupted(self: Progress) -> None:
         seen.append(1)
         if len(seen) == 4:
             raise KeyboardInterrupt
@@ -103,7 +103,7 @@ def test_interrupted_it_tells_what_is_known_and_goes_on_later(
 
     folder = tmp_path / "stopped"
     with monkeypatch.context() as patched:
-        patched.setattr(LoadProgress, "advance", interrupted)
+        patched.setattr(Progress, "advance", interrupted)
         code, facts = run(capsys, sites, ["cable"], folder, rung="pipe")
     assert code is ExitCode.INTERRUPTED
     assert facts["left_out"] == [{"site": "small", "network": "cable"}]
@@ -123,7 +123,7 @@ def test_pages_are_named_and_doubles_refused(sites: list[str]) -> None:
 def test_a_page_on_a_network_has_the_same_name_in_every_process(sites: list[str]) -> None:
     """Else nothing that is stored would be found again."""
     program = (
-        "import sys; from mixedsched import catalog; from mixedsched.cli._finder_loads import scene_code; "
+        "import sys; from mixedsched.world import catalog; from mixedsched.cli._finder_loads import scene_code; "
         "from mixedsched.cli._pages import read_pages; from mixedsched.advice.tuner.scene import Scene; "
         "print(scene_code(Scene(read_pages(sys.argv[1:])[0], catalog.load_profile('cable'))))"
     )
