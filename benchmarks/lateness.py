@@ -32,7 +32,7 @@ from mixedsched.cli._sites import open_site
 from mixedsched.core import stats
 from mixedsched.lab.lab import Lab, Scene
 from mixedsched.lab.model import Arm, Run
-from mixedsched.sites import expected_connections
+from mixedsched.sites import expected_connections, served_site
 from mixedsched.world import catalog
 
 HOME = Path(__file__).resolve().parents[1]
@@ -81,7 +81,7 @@ async def _measure(arguments: argparse.Namespace, file: Path) -> None:
     done = {(row["block"], row["share"], row["length_ms"], row["scheme"]) for row in _rows(file)}
     site = open_site(arguments.site, None)
     profile = catalog.load_profile(arguments.link)
-    scene = Scene(site.name, site.url, site.hosts, profile, "mobile", expected_connections(site))
+    scene = Scene(served_site(site), profile, "mobile", expected_connections(site))
     with tempfile.TemporaryDirectory(prefix="mixedsched-lateness-") as folder:
         async with Lab(scene, [Arm(scheme, scheme) for scheme in SCHEMES], Path(folder)) as lab:
             for scheme in SCHEMES if not done else ():  # a warm-up

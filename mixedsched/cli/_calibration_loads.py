@@ -24,7 +24,7 @@ from mixedsched.lab.plan import make_plan
 from mixedsched.lab.progress import missing_blocks
 from mixedsched.model.profile import Profile
 from mixedsched.model.scheme import configure
-from mixedsched.sites import Origins, Site, expected_connections, site_digest
+from mixedsched.sites import Origins, Site, expected_connections, served_site, site_digest
 from mixedsched.world import catalog
 
 PRIMARY = ("fcp", "lcp")
@@ -71,14 +71,11 @@ def gathered(
 async def _carry_out(plan: Plan, network: Profile, site: Site, site_argument: str, folder: Path) -> None:
     origins = (Origins.MERGE if site.merged_hosts else Origins.KEEP).value
     scene = Scene(
-        site_argument,
-        site.url,
-        site.hosts,
+        served_site(site),
         network,
         plan.form_factor,
         expected_connections(site),
         backend=plan.backend,
-        server_options=("--origins", origins),
     )
     known = {"site_argument": site_argument, "origins": origins, "machine": machine_facts()}
     await measure(plan, scene, folder, lambda versions, _: {**known, "versions": dict(versions)})

@@ -7,7 +7,7 @@ import socket
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mixedsched.cli._aside import aside
+from mixedsched.cli._sites import open_site
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.errors import UsageError
 from mixedsched.model.profile import Profile
@@ -95,16 +95,8 @@ def _check_packet_log(folder: Path, backend: str) -> None:
 
 def _check_site(site: str, scheme: str) -> None:
     """As `serve` would; it builds a bundled site that is used for the first time."""
-
-    def open_it() -> None:
-        from mixedsched.cli._sites import (
-            open_site,  # in the child: reading sites takes libraries that nothing else here does
-        )
-
-        open_site(site)
-
     configure(scheme, SCHEMES, catalog.load_mapping)
-    aside(open_it)
+    open_site(site)
 
 
 def _reachable(server: Address, backend: str) -> Address:

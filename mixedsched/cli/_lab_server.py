@@ -15,9 +15,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from mixedsched.cli._sites import open_site
 from mixedsched.errors import MixedschedError, UsageError
+from mixedsched.sites import served_site
 from mixedsched.world.emulator.backend import Address, Backend
-from mixedsched.world.system.children import child
+from mixedsched.world.server.running import ServerInput, running_server
+from mixedsched.world.server.settings import ServerSettings
 from mixedsched.world.system.programs import find_program, with_path
 from mixedsched.world.system.udp import host_and_port
 
@@ -44,23 +47,13 @@ async def serving(
 ) -> AsyncIterator[ServerAtWork]:
     """Start what shall serve, where the server is, and stop it at the end. Raises MixedschedError if it does not start."""
     if site is not None:
-        arguments = [site, "--scheme", scheme, "--host", backend.server_host, "--port", "0"]
-        switches = [
-            "--gso",
-            "off",
-            "--json",
-            "--stop-with-stdin",
-        ]  # the kernel's shaping would take a flight for a packet
-        async with child(
-            "mixedsched",
-            ["serve", *arguments, *switches],
-            lambda why: MixedschedError(f"the server for {site} did not start", why=why.removeprefix("error: ")),
-            prefix=backend.server_prefix,
-        ) as process:
+        # The kernel's shaping would take a flight of packets for one.
+        given = ServerInput(
+            served_site(open_site(site)), scheme, settings=ServerSettings(host=backend.server_host, gso=False)
+        )
+        async with running_server(given, site, prefix=backend.server_prefix) as ours:
             yield ServerAtWork(
-                parse_address(process.first["listening"]),
-                process.first["spki_sha256"],
-                has_stopped=lambda: not process.is_alive,
+                ours.facts.address, ours.facts.spki_sha256, has_stopped=lambda: not ours.process.is_alive
             )
     elif server is not None and server_words:
         async with _command(backend, listed_words(server_words, server), server) as running:

@@ -7,14 +7,13 @@ from pathlib import Path
 
 from mixedsched.cli._console import err
 from mixedsched.errors import MissingPartError, PageError, SiteError, nearest_hint
-from mixedsched.model.page import Page, Resource
+from mixedsched.model.page import Page
 from mixedsched.sites import (
     MANIFEST_NAME,
     ROOT_NAME,
     Described,
     Origins,
     Recipe,
-    ResponseSettings,
     Site,
     fetch_contents,
     list_recipes,
@@ -23,8 +22,6 @@ from mixedsched.sites import (
 )
 from mixedsched.world import places
 from mixedsched.world.npm import packages_are_current
-from mixedsched.world.server.files import Entry
-from mixedsched.world.server.replay import Recorded
 from mixedsched.world.working_copy import SITE_CONTENTS
 
 RECORDED = Path("sites")  # where `record` and `import` put what they make, seen from where one stands
@@ -132,52 +129,3 @@ def open_described(name: str) -> Described:
     except (ValueError, RecursionError) as error:
         raise PageError(f"{name} is not JSON", why=str(error), fix="name a page file or a site") from error
     return Described.of_page(Page.from_dict(data, name), data)
-
-
-def site_entries(site: Site) -> dict[str, dict[str, Entry]]:
-    """What the server serves of a site, and what the page's manifest says of it: by host name, then path."""
-    resources = site.page.by_path()
-    entries: dict[str, dict[str, Entry]] = {host: {} for host in site.hosts}
-    for (host, path), file in site.files.items():
-        settings = site.settings.get((host, path), ResponseSettings())
-        entries[site.hosts[host]][path] = _entry(
-            file,
-            site.mimes[host, path],
-            site.encodings.get((host, path)),
-            resources.get((host, path)),
-            settings,
-        )
-    return entries
-
-
-def site_recording(site: Site) -> list[Recorded[Entry]] | None:
-    """The answers that are replayed, in the order of the manifest; None for a site whose files are simply served."""
-    if not site.replay:
-        return None
-    answers = [
-        Recorded("GET", host, path, entry.status, entry)
-        for host, of_host in site_entries(site).items()
-        for path, entry in of_host.items()
-    ]
-    resources = site.page.by_id()
-    for item in site.variants:
-        entry = _entry(item.file, item.mime, item.encoding, resources.get(item.id), item.settings)
-        host = site.hosts[item.host]
-        answers.append(Recorded(item.method, host, item.path, entry.status, entry, item.if_none_match))
-    return answers
-
-
-def _entry(
-    file: Path | None, mime: str, encoding: str | None, resource: Resource | None, settings: ResponseSettings
-) -> Entry:
-    return Entry(
-        file,
-        mime,
-        encoding,
-        resource.kind if resource else None,
-        resource.flags if resource else None,
-        settings.status,
-        settings.delay_ms,
-        tuple((name.encode(), tuple(value.encode() for value in values)) for name, values in settings.headers),
-        settings.bare,
-    )

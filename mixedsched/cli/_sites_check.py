@@ -53,7 +53,7 @@ def check(
     if not as_json:
         _print(site, opened, found, None if everything else _MOST_SHOWN)
     # What `serve` serves: hosts are merged where the site wants that.
-    fidelity = load_in_chromium(open_site(site), site, form_factor) if browser and is_sound else None
+    fidelity = load_in_chromium(open_site(site), form_factor) if browser and is_sound else None
     if as_json:
         loaded = {"browser": fidelity.to_dict() if fidelity is not None else None} if browser else {}
         say_json({**_facts(site, opened, found), **loaded}, indent=2)

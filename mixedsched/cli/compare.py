@@ -29,7 +29,7 @@ from mixedsched.lab.plan import make_plan
 from mixedsched.lab.progress import missing_blocks
 from mixedsched.model.profile import Profile
 from mixedsched.model.scheme import configure, split_specs
-from mixedsched.sites import Origins, Site, expected_connections, site_digest
+from mixedsched.sites import Origins, Site, expected_connections, served_site, site_digest
 from mixedsched.units import format_duration
 from mixedsched.world import catalog
 from mixedsched.world.emulator.backends import BackendName
@@ -149,22 +149,15 @@ async def _carry_out(
     plan: Plan, profile: Profile, site: Site, site_argument: str, folder: Path, *, packet_log: bool
 ) -> None:
     scene = Scene(
-        site_argument,
-        site.url,
-        site.hosts,
+        served_site(site),
         profile,
         plan.form_factor,
         expected_connections(site),
         backend=plan.backend,
-        server_options=_server_options(plan, site),
+        across_connections=plan.across_connections,
         packet_logs=folder / "packets" if packet_log else None,
     )
     await measure(plan, scene, folder, lambda versions, notes: _facts(site, site_argument, versions, notes))
-
-
-def _server_options(plan: Plan, site: Site) -> tuple[str, ...]:
-    across = ("--across-connections",) if plan.across_connections else ()
-    return ("--origins", (Origins.MERGE if site.merged_hosts else Origins.KEEP).value, *across)
 
 
 def _facts(site: Site, site_argument: str, versions: Mapping[str, str], notes: Sequence[str]) -> dict[str, Any]:

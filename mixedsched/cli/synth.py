@@ -56,7 +56,7 @@ def synth(
         made = synthesise(wanted, target, name=site_name, progress=progress.tell)
     if not as_json:
         _say_made(made)
-    fidelity = load_in_chromium(load_site(made.target), made.target.resolve(), form_factor) if check else None
+    fidelity = load_in_chromium(load_site(made.target), form_factor) if check else None
     if as_json:
         say_json(_facts(made, fidelity), indent=2)
     elif fidelity is not None:

@@ -21,9 +21,11 @@ from mixedsched.model.profile import Profile
 from mixedsched.sites import Connections
 from mixedsched.world.browser import LighthouseRunner, PageLoad, PageLoadFailed, PageLoadJob, read_netlog
 from mixedsched.world.emulator.awake import processors_to_keep_awake
-from mixedsched.world.emulator.backend import Address, Backend, LinkInUse
+from mixedsched.world.emulator.backend import Backend, LinkInUse
 from mixedsched.world.emulator.backends import RELAY, open_backend
-from mixedsched.world.system.children import Child, child
+from mixedsched.world.server.running import RunningServer, ServerInput, running_server
+from mixedsched.world.server.settings import ServerSettings, WatchSettings
+from mixedsched.world.server.site import ServedSite
 from mixedsched.world.system.precedence import Precedence, browser_courtesy, kernel_release
 
 NEEDS_OWN_WAITS = "needs_own_waits"  # a long task came so late that Lighthouse must wait longer to find TTI
@@ -32,9 +34,9 @@ LIMIT_SLACK_S = 40.0  # a page that still loads so long before the limit is scor
 
 @dataclass(frozen=True, slots=True)
 class Edition:
-    """Another edition of the scene's site, under the same names. site_argument, expected: as in Scene."""
+    """Another edition of the scene's site, under the same names. site, expected: as in Scene."""
 
-    site_argument: str
+    site: ServedSite
     expected: Connections
 
 
@@ -42,20 +44,18 @@ class Edition:
 class Scene:
     """What all runs of an experiment have in common.
 
-    site_argument: how `serve` is told of the site. expected: connections that a load takes. backend: which emulated
-    network, see emulator.backends. server_options: words for `serve` beside scheme and mapping. packet_logs: folder for the
-    fate of every packet, one folder a run; None for none. editions: by arm label, where arms differ in the site itself.
+    site: what is served. expected: connections that a load takes. backend: which emulated network, see emulator.backends.
+    across_connections: schedule across all connections of a client. packet_logs: folder for the fate of every packet, one
+    folder a run; None for none. editions: by arm label, where arms differ in the site itself.
     """
 
-    site_argument: str
-    url: str
-    hosts: tuple[str, ...]
+    site: ServedSite
     profile: Profile
     form_factor: str
     expected: Connections
     limit_s: float = 180.0
     backend: str = RELAY
-    server_options: tuple[str, ...] = ()
+    across_connections: bool = False
     packet_logs: Path | None = None
     editions: Mapping[str, Edition] = field(default_factory=dict)
 
@@ -80,7 +80,7 @@ class Lab:
         self._scene = scene
         self._arms = {arm.label: arm for arm in arms}
         self._netlog = folder / "netlog.json"
-        self._servers: dict[str, Child] = {}
+        self._servers: dict[str, RunningServer] = {}
         self._highest_connection = dict.fromkeys(
             self._arms, 0
         )  # that each server has told of before the load in progress
@@ -139,20 +139,20 @@ class Lab:
             if loaded.run.reason == NEEDS_OWN_WAITS:
                 loaded = await self._load(run, server, link_seed, own_waits=True)
             run = replace(loaded.run, cost_s=round(time.monotonic() - started, 3))
-            if not server.is_alive:
-                raise MixedschedError(f"the server for {arm} has stopped", why=await server.last_words())
+            if not server.process.is_alive:
+                raise MixedschedError(f"the server for {arm} has stopped", why=await server.process.last_words())
             if loaded.load is None:
                 return run
             return self._judged(replace(run, page_load=loaded.load.to_dict()), loaded.load, loaded.seen)
         finally:
             self._netlog.unlink(missing_ok=True)
 
-    async def _load(self, run: Run, server: Child, link_seed: int, *, own_waits: bool) -> _Loaded:
+    async def _load(self, run: Run, server: RunningServer, link_seed: int, *, own_waits: bool) -> _Loaded:
         """One load over a fresh link; without a page load, the run says why there is none."""
         self._seen(run.arm, server)  # stragglers of the load before
         load, status, reason = None, RunStatus.OK, ""
-        waits = Waits({"server": server.pid, "worker": self._runner.worker_pid})
-        async with self._backend.link(_address(server), link_seed, self._packet_log(run)) as link:
+        waits = Waits({"server": server.process.pid, "worker": self._runner.worker_pid})
+        async with self._backend.link(server.facts.address, link_seed, self._packet_log(run)) as link:
             try:
                 load = await self._runner.run(self._job(server, link, own_waits))
             except PageLoadFailed as error:
@@ -173,12 +173,10 @@ class Lab:
         )
         return _Loaded(run, seen, load)
 
-    def _seen(self, arm: str, server: Child) -> ServerView:
+    def _seen(self, arm: str, server: RunningServer) -> ServerView:
         """What the server has logged since it was asked last, of connections that are new since then."""
-        lines = server.take_lines()
+        requests, connections = server.take_log()
         before = self._highest_connection[arm]
-        requests = [line["request"] for line in lines if "request" in line]
-        connections = [line["connection"] for line in lines if "connection" in line]
         new = ServerView(
             [item for item in requests if item["connection"] > before],
             [item for item in connections if item["connection"] > before],
@@ -191,29 +189,23 @@ class Lab:
         folder = self._scene.packet_logs
         return None if folder is None else folder / f"block-{run.block}-attempt-{run.attempt}" / file_name(run.arm)
 
-    def _server(self, arm: Arm) -> AbstractAsyncContextManager[Child]:
+    def _server(self, arm: Arm) -> AbstractAsyncContextManager[RunningServer]:
         edition = self._scene.editions.get(arm.label)
-        site_argument = self._scene.site_argument if edition is None else edition.site_argument
-        arguments = ["serve", site_argument, "--scheme", arm.scheme]
-        arguments += ["--json", "--log-connections", "--stop-with-stdin"]
-        arguments += ["--host", self._backend.server_host, "--port", "0", *self._scene.server_options]
-        if self._backend.name != RELAY:
-            arguments += ["--gso", "off"]  # a kernel's link would take a flight of packets for one
-        if arm.mapping is not None:
-            arguments += ["--mapping", arm.mapping]
-        return child(
-            "mixedsched",
-            arguments,
-            lambda why: MixedschedError(f"the server for {arm.label} did not start", why=why),
-            prefix=self._backend.server_prefix,
+        settings = ServerSettings(
+            host=self._backend.server_host,
+            gso=self._backend.name == RELAY,  # a kernel's link would take a flight of packets for one
+            watch=WatchSettings(connections=True),
+            across_connections=self._scene.across_connections,
         )
+        given = ServerInput(self._scene.site if edition is None else edition.site, arm.scheme, arm.mapping, settings)
+        return running_server(given, arm.label, prefix=self._backend.server_prefix)
 
-    def _job(self, server: Child, link: LinkInUse, own_waits: bool) -> PageLoadJob:
+    def _job(self, server: RunningServer, link: LinkInUse, own_waits: bool) -> PageLoadJob:
         address, port = link.address
         return PageLoadJob(
-            url=self._scene.url,
-            hosts=dict.fromkeys(self._scene.hosts, port),
-            spki_sha256=(str(server.first["spki_sha256"]),),
+            url=self._scene.site.url,
+            hosts=dict.fromkeys(self._scene.site.hosts, port),
+            spki_sha256=(server.facts.spki_sha256,),
             address=address,
             form_factor="desktop" if self._scene.form_factor == "desktop" else "mobile",
             netlog=self._netlog,
@@ -231,15 +223,10 @@ class Lab:
         run = with_evidence(run, log)
         edition = self._scene.editions.get(run.arm)
         expected = self._scene.expected if edition is None else edition.expected
-        reason = why_invalid(LoadEvidence(load, self._scene.hosts, expected, log, run.relay, seen))
+        reason = why_invalid(LoadEvidence(load, self._scene.site.hosts, expected, log, run.relay, seen))
         return replace(run, status=RunStatus.INVALID, reason=reason) if reason else run
 
 
 def file_name(label: str) -> str:
     """An arm's label as a name of files: `mixed:alpha=0.5` -> `mixed-alpha-0.5`."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", label).strip("-")
-
-
-def _address(server: Child) -> Address:
-    host, _, port = str(server.first["listening"]).rpartition(":")
-    return host.strip("[]"), int(port)

@@ -13,6 +13,7 @@ from mixedsched.sites._connections import Connections, expected_connections
 from mixedsched.sites._described import Described
 from mixedsched.sites._difference import Change, Difference, Pair, difference
 from mixedsched.sites._digest import site_digest
+from mixedsched.sites._for_server import served_site
 from mixedsched.sites._load import built_problems, load_site
 from mixedsched.sites._merge import merged
 from mixedsched.sites._packages import fetch_contents, fetch_packages
@@ -44,6 +45,7 @@ __all__ = [
     "Change",
     "Connections",
     "expected_connections",
+    "served_site",
     "Recipe",
     "list_recipes",
     "fetch_contents",

@@ -60,7 +60,7 @@ def test_a_link_that_stops_fails_the_run(backend: str, prefix: Sequence[str], si
 
 
 def test_a_server_that_stops_fails_the_run(site: str) -> None:
-    done = after_killing("serve", "--backend", "relay", "--site", site, "--json")
+    done = after_killing("mixedsched.world.server", "--backend", "relay", "--site", site, "--json")
     assert done.returncode == 1
     assert "the server has stopped before its time" in done.stderr
     told = json.loads(done.stdout)

@@ -13,7 +13,7 @@ import pytest
 from mixedsched.cli._sites import open_site
 from mixedsched.lab.lab import Lab, Scene
 from mixedsched.lab.model import Arm
-from mixedsched.sites import expected_connections
+from mixedsched.sites import expected_connections, served_site
 from mixedsched.world import catalog
 from mixedsched.world.system.precedence import NICENESS, Courtesy
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.browser
 # By the end of a word of their command; the browser is told by one of its renderers.
 PROGRAMS = {
     "relay": "mixedsched.world.emulator.relay",
-    "server": "serve",
+    "server": "mixedsched.world.server",
     "worker": "worker.mjs",
     "browser": "--type=renderer",
 }
@@ -42,7 +42,7 @@ async def programs_during_a_load(folder: Path) -> tuple[dict[str, tuple[int, int
     """Session and niceness of each program, as it was seen last; and how the browser was to give way."""
     site = open_site("davies-meenan")
     profile = catalog.load_profile("4g")
-    scene = Scene(site.name, site.url, site.hosts, profile, "mobile", expected_connections(site))
+    scene = Scene(served_site(site), profile, "mobile", expected_connections(site))
     seen: dict[str, tuple[int, int]] = {}
     async with Lab(scene, [Arm("eps", "eps")], folder) as lab:
         load = asyncio.create_task(lab.run(arm="eps", block=1, attempt=1, position=0, link_seed=1))

@@ -31,7 +31,7 @@ from mixedsched.lab.plan import make_plan
 from mixedsched.lab.progress import runs_left
 from mixedsched.lab.resume import continued, refuse_other_versions
 from mixedsched.model.profile import Profile
-from mixedsched.sites import Site, expected_connections
+from mixedsched.sites import Site, expected_connections, served_site
 from mixedsched.world.store import Store, StoredExperiment
 
 FOLLOWS_PRIORITIES = "eps"  # the scheme of RFC 9218
@@ -241,14 +241,12 @@ class _Session:
         first = next(iter(editions.values()))
         connections = {label: expected_connections(edition.site) for label, edition in editions.items()}
         scene = Scene(
-            str(first.folder),
-            first.site.url,
-            first.site.hosts,
+            served_site(first.site),
             network,
             job.form_factor,
             next(iter(connections.values())),
             editions={
-                label: LabEdition(str(edition.folder), connections[label]) for label, edition in editions.items()
+                label: LabEdition(served_site(edition.site), connections[label]) for label, edition in editions.items()
             },
         )
         async with Lab(scene, plan.arms, job.folder) as lab:

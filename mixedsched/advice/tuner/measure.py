@@ -26,7 +26,7 @@ from mixedsched.lab.progress import runs_left
 from mixedsched.lab.resume import refuse_other_versions
 from mixedsched.model.mapping_file import dump_mapping
 from mixedsched.model.profile import Profile
-from mixedsched.sites import Site, expected_connections
+from mixedsched.sites import Site, expected_connections, served_site
 from mixedsched.world import catalog
 from mixedsched.world.store import Store, StoredExperiment
 
@@ -157,14 +157,12 @@ class Bench:
 
     def _scene(self, network: Profile) -> Scene:
         editions = {
-            label: LabEdition(str(item.folder), expected_connections(item.site))
+            label: LabEdition(served_site(item.site), expected_connections(item.site))
             for label, item in self._editions.items()
         }
         first = next(iter(self._editions.values()))
         return Scene(
-            str(first.folder),
-            first.site.url,
-            first.site.hosts,
+            served_site(first.site),
             network,
             self._job.form_factor,
             expected_connections(first.site),

@@ -14,7 +14,7 @@ from mixedsched.lab.lab import Lab, Scene
 from mixedsched.lab.model import Arm, Run, RunStatus
 from mixedsched.lab.progress import MAX_ATTEMPTS
 from mixedsched.lab.validity import is_of_the_machine
-from mixedsched.sites import Site, expected_connections
+from mixedsched.sites import Site, expected_connections, served_site
 from mixedsched.world import catalog
 from mixedsched.world.browser import LighthouseRunner, PageLoadFailed
 from mixedsched.world.system.precedence import Precedence
@@ -73,7 +73,7 @@ def prove_page_load(open_site: Callable[[], Site]) -> Iterator[Check]:
 async def _load(site: Site) -> tuple[Run, Precedence]:
     """The first load that this machine does not spoil, of as many as an experiment would make."""
     arm = Arm("eps", "eps")
-    scene = Scene(site.name, site.url, site.hosts, catalog.load_profile("cdn"), "mobile", expected_connections(site))
+    scene = Scene(served_site(site), catalog.load_profile("cdn"), "mobile", expected_connections(site))
     with tempfile.TemporaryDirectory(prefix="mixedsched-doctor-") as folder:
         async with Lab(scene, [arm], Path(folder)) as lab:
             for attempt in range(1, MAX_ATTEMPTS + 1):

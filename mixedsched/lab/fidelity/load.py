@@ -2,55 +2,42 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from mixedsched.errors import MixedschedError
 from mixedsched.lab.fidelity.compare import Fidelity, compare
-from mixedsched.sites import Site
+from mixedsched.sites import Site, served_site
 from mixedsched.world.browser.observation import Observation, ObservationJob
 from mixedsched.world.browser.observe import Observer
 from mixedsched.world.browser.pageload import FormFactor
 from mixedsched.world.browser.profiles import make_profile_dir, remove_profile_dir
-from mixedsched.world.system.children import child
+from mixedsched.world.server.running import ServerInput, running_server
 
 _QUIET_S = 2.0
 _LIMIT_S = 60.0
 _SLACK_S = 1.5  # for work, and for what the page holds back to keep its order
 
 
-async def check_site(
-    site: Site, site_argument: str | Path, form_factor: FormFactor = "mobile", *, limit_s: float = _LIMIT_S
-) -> Fidelity:
-    """Load a site once, and hold the load against its manifest.
+async def check_site(site: Site, form_factor: FormFactor = "mobile", *, limit_s: float = _LIMIT_S) -> Fidelity:
+    """Load a site once, and compare the load with its manifest.
 
-    site_argument: how `serve` is told of it, a name or a folder. Raises MixedschedError if it cannot be served, and
-    PageLoadFailed if there is no load to judge.
+    Raises MixedschedError if the site cannot be served, and PageLoadFailed if there is no load to judge.
     """
-    seen, connections = await observed(site, site_argument, form_factor, limit_s=limit_s)
+    seen, connections = await observed(site, form_factor, limit_s=limit_s)
     return compare(site, seen, connections)
 
 
 async def observed(
-    site: Site, site_argument: str | Path, form_factor: FormFactor = "mobile", *, limit_s: float = _LIMIT_S
+    site: Site, form_factor: FormFactor = "mobile", *, limit_s: float = _LIMIT_S
 ) -> tuple[Observation, int]:
     """The load itself, and how many connections carried its requests. Raises as check_site."""
     bodies_dir = make_profile_dir()
     try:
         async with (
-            child(
-                "mixedsched",
-                ["serve", str(site_argument), "--port", "0", "--json", "--stop-with-stdin"],
-                lambda why: MixedschedError(
-                    f"the server for {site_argument} did not start", why=why.removeprefix("error: ")
-                ),
-            ) as server,
+            running_server(ServerInput(served_site(site)), site.name) as server,
             Observer() as observer,
         ):
-            port = int(server.first["listening"].rpartition(":")[2])
             job = ObservationJob(
                 url=site.url,
-                hosts=dict.fromkeys(site.hosts, port),
-                spki_sha256=(server.first["spki_sha256"],),
+                hosts=dict.fromkeys(site.hosts, server.facts.address[1]),
+                spki_sha256=(server.facts.spki_sha256,),
                 form_factor=form_factor,
                 quiet_s=quiet_s(site),
                 limit_s=max(limit_s, 3 * quiet_s(site)),
@@ -58,7 +45,7 @@ async def observed(
                 screenshot=True,
             )
             seen = await observer.observe(job)
-            requests = [line["request"] for line in server.take_lines() if "request" in line]
+            requests, _ = server.take_log()
             return seen, len({request["connection"] for request in requests})
     finally:
         remove_profile_dir(bodies_dir)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import errno
 import signal
 import socket
@@ -11,7 +12,7 @@ from typing import Protocol
 
 import uvloop
 
-from mixedsched.core.h3.certificate import Certificate
+from mixedsched.core.h3.certificate import Certificate, make_certificate
 from mixedsched.core.h3.response import Responder
 from mixedsched.core.h3.session import Served
 from mixedsched.errors import MixedschedError
@@ -19,7 +20,11 @@ from mixedsched.model.scheme import ConfiguredScheme
 from mixedsched.world.server.connected import Connected
 from mixedsched.world.server.endpoint import Endpoint
 from mixedsched.world.server.explain import Stretch
+from mixedsched.world.server.facts import ServerFacts
+from mixedsched.world.server.files import SiteFiles
+from mixedsched.world.server.log import ServerLog
 from mixedsched.world.server.settings import Listening, ServerSettings
+from mixedsched.world.server.site import ServedSite
 from mixedsched.world.server.stopping import Stop, serve_until_stopped
 from mixedsched.world.server.workers import Workers
 from mixedsched.world.system.udp import buffer_sizes, host_and_port, open_shared_udp_sockets, open_udp_socket
@@ -32,6 +37,38 @@ ExplainedBy = Callable[[Stretch, int | None], None]
 
 ConnectedBy = Callable[[Connected, int | None], None]
 """(a connection whose handshake is over, the number of the worker as in ServedBy)"""
+
+
+def run_server(site: ServedSite, scheme: ConfiguredScheme, settings: ServerSettings, log: ServerLog) -> None:
+    """Serve until told to stop: by SIGINT or SIGTERM, or by the end of standard input if the settings say so.
+
+    A second signal ends it at once. Raises MixedschedError if the port cannot be had.
+    """
+    certificate = make_certificate([*site.hosts, "localhost", "127.0.0.1", "::1"], dt.datetime.now(dt.UTC))
+    responder = SiteFiles(site.entries, site.hosts[0], recorded=site.recorded)
+    server = open_server(settings, certificate, scheme, responder)
+
+    def listening(facts: Listening) -> None:
+        log.listening(
+            ServerFacts(
+                listening=host_and_port(facts.host, facts.port),
+                spki_sha256=certificate.spki_sha256,
+                site=site.name,
+                url=site.url,
+                hosts=site.hosts,
+                connections=site.connections,
+                across_connections=settings.across_connections,
+                scheme=scheme.label,
+                mapping=scheme.mapping.name if scheme.mapping is not None else None,
+                workers=facts.workers,
+                gso=facts.gso,
+                receive_buffer_bytes=facts.receive_buffer_bytes,
+                send_buffer_bytes=facts.send_buffer_bytes,
+            )
+        )
+
+    with log:
+        server.run(listening, log.request, log.schedule, log.connection)
 
 
 class Server(Protocol):

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from aioquic.quic.configuration import QuicConfiguration
 
-from mixedsched.cli._explain import explain_text
-from mixedsched.cli._output import LineWriter
+from mixedsched.cli._serve_log import explain_text
 from mixedsched.core.h3.session import SessionEvents
 from mixedsched.errors import UsageError
 from mixedsched.model.priority import Priority
 from mixedsched.model.request import ChromiumPriority, Kind, Request
 from mixedsched.world.server.explain import MAX_RUNS, StreamProgress, Stretch, StretchRecorder
+from mixedsched.world.server.log import LineWriter
 from mixedsched.world.server.qlog_files import QlogFile, prepare_folder
 from mixedsched.world.server.settings import WatchSettings
 from mixedsched.world.server.watch import MAX_STRETCHES_PER_TICK, Watch

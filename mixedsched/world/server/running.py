@@ -1,0 +1,60 @@
+"""A server in a process of its own, for programs that need one: `python -m mixedsched.world.server`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from mixedsched.errors import MixedschedError
+from mixedsched.world.server.facts import ServerFacts
+from mixedsched.world.server.settings import ServerSettings
+from mixedsched.world.server.site import ServedSite
+from mixedsched.world.system.children import Child, child
+
+
+@dataclass(frozen=True, slots=True)
+class ServerInput:
+    """What to serve, and how: the first line of the process's standard input, as JSON. The server stops when the input ends."""
+
+    site: ServedSite
+    scheme: str = "eps"  # with parameters: "mixed:alpha=0.5"
+    mapping: str | None = None  # table by name or file; None for the scheme's own
+    settings: ServerSettings = field(default_factory=ServerSettings)
+
+
+INPUT = TypeAdapter(ServerInput)
+
+
+@dataclass(frozen=True, slots=True)
+class RunningServer:
+    """A server process that listens."""
+
+    process: Child
+    facts: ServerFacts
+
+    def take_log(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """Requests that are over and connections that are established since the last call, as the server's log has them."""
+        lines = self.process.take_lines()
+        requests = [line["request"] for line in lines if "request" in line]
+        return requests, [line["connection"] for line in lines if "connection" in line]
+
+
+@asynccontextmanager
+async def running_server(given: ServerInput, name: str, *, prefix: Sequence[str] = ()) -> AsyncIterator[RunningServer]:
+    """Start a server, wait until it listens, and stop it at the end; it also stops if this process is killed.
+
+    name: what the error calls it. prefix: words before the command, see children.child. Raises MixedschedError if it does not
+    start.
+    """
+    async with child(
+        "mixedsched.world.server",
+        (),
+        lambda why: MixedschedError(f"the server for {name} did not start", why=why),
+        settings=INPUT.dump_python(given, mode="json"),
+        prefix=prefix,
+    ) as process:
+        yield RunningServer(process, ServerFacts.from_dict(process.first))
