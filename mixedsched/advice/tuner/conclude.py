@@ -28,7 +28,7 @@ from mixedsched.advice.tuner.scoring import BASELINES
 from mixedsched.advice.tuner.search import SearchResult
 from mixedsched.advice.tuner.ship.headers import HeaderPlan
 from mixedsched.advice.tuner.ship.lines import HtmlLine
-from mixedsched.advice.tuner.shipping import Shipping
+from mixedsched.advice.tuner.ship.screening import Shipping
 from mixedsched.core.sim.load import PageLoad
 from mixedsched.errors import PageLoadError
 from mixedsched.lab.analysis import analyse

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,50 +11,39 @@ from typing import Any
 
 from mixedsched.advice.changes.html_change import Document
 from mixedsched.advice.tuner.candidate import Candidate
-from mixedsched.advice.tuner.ship import apache, caddy, h2o, nginx, plain
 from mixedsched.advice.tuner.ship.headers import HeaderPlan
 from mixedsched.advice.tuner.ship.html import tags_of
-from mixedsched.advice.tuner.ship.lines import HeaderRule, HtmlLine
-from mixedsched.advice.tuner.ship.writing import comment, in_words, measured_in_words
-from mixedsched.advice.tuner.ship.writing import plain as one_line
+from mixedsched.advice.tuner.ship.lines import HtmlLine
+from mixedsched.advice.tuner.ship.servers import RENDERERS, comment, header_list, in_words, plain
 from mixedsched.model.mapping_file import dump_mapping
 from mixedsched.model.page import Page
 from mixedsched.sites._aside import make_folder
 
 MAPPING_NAME, HEADERS_NAME, HTML_NAME, NOTHING_NAME = "mapping.toml", "headers.txt", "html.md", "nothing.txt"
-RENDERERS: Mapping[str, Callable[[Sequence[HeaderRule]], str]] = {
-    "nginx.conf": nginx.render,
-    "Caddyfile": caddy.render,
-    "h2o.conf": h2o.render,
-    "apache.conf": apache.render,
-}
 _MARKDOWN_SIGNS = re.compile(r"([\\`*_{}\[\]<>#|!~])")
 
 
 @dataclass(frozen=True, slots=True)
 class Shipment:
-    """What is to be shipped. candidate: for our own server. plan: response headers for any other. html: for the document.
-
-    hosts: names of the page's hosts, as far as they are known. document: the page's own, where there is one. evidence: of the
-    mapping, for its file: plain TOML values, where it was found, over what, by how much.
-    """
+    """What is to be shipped."""
 
     page: Page
-    candidate: Candidate
-    plan: HeaderPlan
-    html: tuple[HtmlLine, ...] = ()
-    hosts: tuple[str, ...] = ()
-    document: Document | None = None
+    candidate: Candidate  # for our own server
+    plan: HeaderPlan  # response headers for any other
+    html: tuple[HtmlLine, ...] = ()  # for the document
+    hosts: tuple[str, ...] = ()  # names of the page's hosts, as far as they are known
+    document: Document | None = None  # the page's own, where there is one
     evidence: Mapping[str, Any] = field(default_factory=dict)
+    """For the mapping's file, as plain TOML values: where it was found, over what, by how much it gains."""
 
 
 def ship_files(shipment: Shipment) -> dict[str, str]:
-    """Texts by file name, in the order in which people should look at them; never none."""
+    """Texts by file name, in the order in which people should look at them; at least one."""
     plan, rules = shipment.plan, shipment.plan.rules
     files: dict[str, str] = {}
     if rules or plan.elsewhere:
         lost = [line for text in plan.lost for line in comment(f"Not said by these headers: {text}.")]
-        files[HEADERS_NAME] = "\n".join([*lost, plain.render(rules, plan.elsewhere, shipment.hosts)])
+        files[HEADERS_NAME] = "\n".join([*lost, header_list(rules, plan.elsewhere, shipment.hosts)])
     if rules:
         files |= {name: render(rules) for name, render in RENDERERS.items()}
     if shipment.html:
@@ -83,16 +72,22 @@ def html_text(shipment: Shipment) -> str:
     for number, line in enumerate(shipment.html, start=1):
         parts.append(f"## {number}. {_escaped(line.change.title)}")
         facts = [f"Why: {line.change.why}."]
-        facts += [f"Effect of this line alone, simulated: {in_words(line.effect_pct)}."] if line.effect_pct else []
-        facts += (
-            [f"Effect of this line alone, measured: {measured_in_words(line.measured_pct)}."]
-            if line.measured_pct
-            else []
-        )
-        facts += [f"Mind: {line.change.risk}."] if line.change.risk else []
-        parts += [_escaped(fact) for fact in facts]
-        parts.append(_tags_text(line, shipment))
+        if line.effect_pct:
+            facts.append(f"Effect of this line alone, simulated: {in_words(line.effect_pct)}.")
+        if line.measured_pct:
+            facts.append(f"Effect of this line alone, measured: {_measured_in_words(line)}.")
+        if line.change.risk:
+            facts.append(f"Mind: {line.change.risk}.")
+        parts += [*map(_escaped, facts), _tags_text(line, shipment)]
     return "\n\n".join(parts) + "\n"
+
+
+def _measured_in_words(line: HtmlLine) -> str:
+    """As "-18.1 % (4g, interval -22.0 to -13.4)"."""
+    return ", ".join(
+        f"{change:+.1f} % ({name}, interval {low:+.1f} to {high:+.1f})"
+        for name, (change, low, high) in line.measured_pct.items()
+    )
 
 
 def _tags_text(line: HtmlLine, shipment: Shipment) -> str:
@@ -116,10 +111,10 @@ def _fenced(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    return _MARKDOWN_SIGNS.sub(r"\\\1", one_line(text))
+    return _MARKDOWN_SIGNS.sub(r"\\\1", plain(text))
 
 
 def _nothing_text(shipment: Shipment) -> str:
-    reasons = [f"- {one_line(text)}" for text in shipment.plan.lost]
-    own = f"Scheme '{one_line(shipment.candidate.scheme)}' works with this server alone: mixedsched serve --scheme ..."
+    reasons = [f"- {plain(text)}" for text in shipment.plan.lost]
+    own = f"Scheme '{plain(shipment.candidate.scheme)}' works with this server alone: mixedsched serve --scheme ..."
     return "\n".join(["There is nothing to ship to other servers.", *reasons, own]) + "\n"

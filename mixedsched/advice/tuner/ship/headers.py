@@ -7,15 +7,14 @@ response override the client's signal parameter by parameter.
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mixedsched.advice.changes.change import Action, Change
 from mixedsched.advice.tuner.candidate import SIGNALLED, Candidate
 from mixedsched.advice.tuner.ship.lines import HeaderRule
-from mixedsched.advice.tuner.ship.patterns import canonical, fits
-from mixedsched.advice.tuner.ship.rules import Pattern, Wish, rules_for, value_of
-from mixedsched.advice.tuner.ship.translation import signals_of, translations_of
+from mixedsched.advice.tuner.ship.patterns import Wish, canonical, fits, rules_for
+from mixedsched.advice.tuner.ship.translation import Translation, signals_of, translations_of
 from mixedsched.core.sim.requests import signal_of
 from mixedsched.model.mapping import Override
 from mixedsched.model.page import Page, Resource
@@ -28,24 +27,21 @@ OWN_HOST = 0
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """A file of another host that should have another priority. host: its index in the page."""
+    """A file of another host that should have another priority."""
 
     id: str
-    host: int
+    host: int  # index in the page
     path: str
     value: str
 
 
 @dataclass(frozen=True, slots=True)
 class HeaderPlan:
-    """One way to say a candidate's order in headers. rules: for the page's own host. elsewhere: what to ask of other hosts.
+    """One way to express a candidate's order in headers."""
 
-    lost: what headers cannot say of it, sentences without a stop.
-    """
-
-    rules: tuple[HeaderRule, ...]
-    elsewhere: tuple[Elsewhere, ...] = ()
-    lost: tuple[str, ...] = ()
+    rules: tuple[HeaderRule, ...]  # for the page's own host
+    elsewhere: tuple[Elsewhere, ...] = ()  # what to ask of other hosts
+    lost: tuple[str, ...] = ()  # what headers cannot say of the order, sentences without a stop
 
 
 def header_value(priority: Priority) -> str:
@@ -54,7 +50,7 @@ def header_value(priority: Priority) -> str:
 
 
 def header_plans(page: Page, candidate: Candidate, load_mapping: MappingLoader) -> tuple[HeaderPlan, ...]:
-    """Ways to say the candidate's order in headers, the nearest one first; never none, but it may be one without rules.
+    """Ways to express the candidate's order in headers, the nearest one first; at least one, perhaps without rules.
 
     Raises what `Candidate.configured` raises.
     """
@@ -62,21 +58,21 @@ def header_plans(page: Page, candidate: Candidate, load_mapping: MappingLoader) 
     if not found:
         reason = f"the order of scheme '{candidate.scheme.partition(':')[0]}' cannot be expressed as headers"
         return (HeaderPlan((), lost=(reason,)),)
-    return tuple(_plan(page, item.priorities, item.lost) for item in found)
-
-
-def ruled_value(rules: Iterable[HeaderRule], item: Resource) -> str | None:
-    """What a resource of the page gets from the rules: those of the page's own host concern no other."""
-    if item.host != OWN_HOST:
-        return None
-    return next((rule.value for rule in rules if fits(rule.match, item.path)), None)
+    return tuple(_plan(page, item) for item in found)
 
 
 def effective(rules: Sequence[HeaderRule], item: Resource) -> Priority:
     """The priority that counts for a resource: the response's parameters over what the browser signals."""
-    value = ruled_value(rules, item)
-    told = parse_parameters(value.encode()) if value is not None else None
+    rule = _rule_for(rules, item)
+    told = parse_parameters(rule.value.encode()) if rule is not None else None
     return told.over(signal_of(item)) if told is not None else signal_of(item)
+
+
+def _rule_for(rules: Sequence[HeaderRule], item: Resource) -> HeaderRule | None:
+    """The rule that gives a resource its header: those of the page's own host concern no other."""
+    if item.host != OWN_HOST:
+        return None
+    return next((rule for rule in rules if fits(rule.match, item.path)), None)
 
 
 def says_all(plan: HeaderPlan, page: Page, candidate: Candidate, load_mapping: MappingLoader) -> bool:
@@ -88,12 +84,11 @@ def says_all(plan: HeaderPlan, page: Page, candidate: Candidate, load_mapping: M
 
 
 def covered(rules: Sequence[HeaderRule], page: Page) -> tuple[HeaderRule, ...]:
-    """The rules with the resources that they really are for, the first rule that fits counting; without those for none."""
+    """The rules that apply to any resource, each with those that it applies to."""
     ids: list[list[str]] = [[] for _ in rules]
     for item in page.resources:
-        place = next((index for index, rule in enumerate(rules) if fits(rule.match, item.path)), None)
-        if item.host == OWN_HOST and place is not None:
-            ids[place].append(item.id)
+        if (rule := _rule_for(rules, item)) is not None:
+            ids[rules.index(rule)].append(item.id)
     return tuple(replace(rule, covers=tuple(names)) for rule, names in zip(rules, ids, strict=True) if names)
 
 
@@ -117,22 +112,26 @@ def as_changes(rules: Sequence[HeaderRule], page: Page) -> tuple[Change, ...]:
     return tuple(changes)
 
 
-def _plan(page: Page, priorities: Mapping[str, Priority], lost: Sequence[str]) -> HeaderPlan:
-    signals = signals_of(page)
+def _plan(page: Page, wanted: Translation) -> HeaderPlan:
+    priorities, signals, by_id = wanted.priorities, signals_of(page), page.by_id()
     wishes, unclear = _wishes(page, priorities, signals)
-    patterns = rules_for(wishes)
+    rules = covered([HeaderRule(item.match, item.value, (), "", {}) for item in rules_for(wishes)], page)
     elsewhere = [
         Elsewhere(item.id, item.host, item.path, header_value(priorities[item.id]))
         for item in page.resources
         if item.host != OWN_HOST and priorities[item.id] != signals[item.id]
     ]
-    return HeaderPlan(_with_reasons(patterns, page, signals), tuple(elsewhere), (*lost, *unclear))
+    return HeaderPlan(
+        tuple(replace(rule, why=_reason(rule, [by_id[name] for name in rule.covers], signals)) for rule in rules),
+        tuple(elsewhere),
+        (*wanted.lost, *unclear),
+    )
 
 
 def _wishes(
     page: Page, priorities: Mapping[str, Priority], signals: Mapping[str, Priority]
 ) -> tuple[list[Wish], tuple[str, ...]]:
-    """What every path should get. Files that differ by their query alone and want different values get none."""
+    """The value that every path should get. Files that differ by their query alone and want different values get none."""
     by_path: dict[str, list[Resource]] = {}
     for item in page.resources:
         if item.host == OWN_HOST:
@@ -149,12 +148,6 @@ def _wishes(
         if is_needed:
             unclear.append(f"{path} is several files, told apart by their query, which patterns of paths cannot do")
     return wishes, tuple(unclear)
-
-
-def _with_reasons(patterns: Sequence[Pattern], page: Page, signals: Mapping[str, Priority]) -> tuple[HeaderRule, ...]:
-    rules = covered([HeaderRule(item.match, item.value, (), "", {}) for item in patterns], page)
-    by_id = page.by_id()
-    return tuple(replace(rule, why=_reason(rule, [by_id[name] for name in rule.covers], signals)) for rule in rules)
 
 
 def _reason(rule: HeaderRule, items: Sequence[Resource], signals: Mapping[str, Priority]) -> str:
@@ -185,18 +178,3 @@ def _difference(told: Priority, signal: Priority) -> str:
     if told.urgency != signal.urgency:
         return "sooner" if told.urgency < signal.urgency else "later"
     return "more evenly" if told.incremental else "more in one piece"
-
-
-__all__ = [
-    "Elsewhere",
-    "HeaderPlan",
-    "as_candidate",
-    "as_changes",
-    "covered",
-    "effective",
-    "header_plans",
-    "header_value",
-    "ruled_value",
-    "says_all",
-    "value_of",
-]

@@ -1,4 +1,4 @@
-"""What the document itself can say: preloads and `fetchpriority`, from a measured look or from the page alone. Pure."""
+"""Changes of the document itself: preloads and `fetchpriority`, from a measured look or from the page alone. Pure."""
 
 from __future__ import annotations
 
@@ -22,26 +22,24 @@ FONTS_MOST = 2  # more preloads compete with what blocks the first paint
 def changes_from_looks(
     looks: Sequence[Look], findings: Sequence[LateResource], document: Document
 ) -> tuple[Change, ...]:
-    """Those changes of an audit that are made of these attributes, worth a try."""
+    """Changes worth a try: those of an audit that consist of these attributes."""
     return tuple(item for item in candidates_of(looks, findings, document) if item.action in ACTIONS)
 
 
 def changes_from_page(page: Page, document: Document | None = None) -> tuple[Change, ...]:
-    """Changes worth a try as the page's manifest has it. document: if there is one, only what it really can be changed in."""
+    """Changes worth a try, by the page's manifest. document: where given, only those that can really be made in it."""
     changes = (*_hero(page), *_styles(page), *_fonts(page), *_unseen(page))
     if document is None:
         return changes
-    fitted = (_fitted(change, document) for change in changes)
-    return tuple(change for change in fitted if change is not None)
+    return tuple(filter(None, (_fitted(change, document) for change in changes)))
 
 
 @dataclass(frozen=True, slots=True)
 class Tags:
-    """What a change does to tags. before is "" for one that is put into the head; is_real: read off the document, else as
-    such a tag would look."""
+    """What a change does to tags."""
 
-    edits: tuple[TagEdit, ...]
-    is_real: bool
+    edits: tuple[TagEdit, ...]  # `before` is "" for a tag that is put into the head
+    is_real: bool  # read from the document; else as such a tag would look
 
 
 def tags_of(change: Change, page: Page, hosts: Sequence[str], document: Document | None) -> Tags:
@@ -81,7 +79,7 @@ def _hero(page: Page) -> Iterable[Change]:
 
 
 def _styles(page: Page) -> Iterable[Change]:
-    """What blocks the first paint and is known only when a style sheet is there."""
+    """Files that block the first paint and are known only when a style sheet is there."""
     by_id, blocking = page.by_id(), PaintNeeds.of(page).blocking
     late = [by_id[name] for name in blocking if by_id[name].found_by not in {None, page.main.id}]
     keys = tuple(_key(item) for item in late if Flag.PRELOAD not in item.flags)
@@ -98,7 +96,7 @@ def _fonts(page: Page) -> Iterable[Change]:
 
 
 def _unseen(page: Page) -> Iterable[Change]:
-    """Images that browsers hurry although the first screen does not show them. Without a word on which it shows, none."""
+    """Images that browsers hurry although the first screen does not show them; none where it is not known which it shows."""
     images = [item for item in page.resources if item.kind is Kind.IMAGE]
     if not any(item.flags & {Flag.HERO, Flag.ABOVE_FOLD} for item in images):
         return

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixedsched.advice.tuner.ship.expressions import of_decoded, of_target
 from mixedsched.advice.tuner.ship.patterns import canonical, fits, pieces
+from mixedsched.advice.tuner.ship.servers import of_decoded, of_target
 
 PATHS = st.text(st.characters(codec="utf-8"), max_size=12).map(lambda text: f"/{text}")
 SPELLINGS = ("/!$&'()+,;=:@", "/", "/!$&'()*+,;=:@[]|^")

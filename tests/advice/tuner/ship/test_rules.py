@@ -7,8 +7,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixedsched.advice.tuner.ship.patterns import canonical, fits_canonical
-from mixedsched.advice.tuner.ship.rules import Pattern, Wish, rules_for, value_of
+from mixedsched.advice.tuner.ship.patterns import Pattern, Wish, canonical, fits_canonical, rules_for, value_of
 
 FIRST, LAST = "u=1, i=?0", "u=5, i"
 

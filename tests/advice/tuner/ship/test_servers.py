@@ -8,21 +8,18 @@ from urllib.parse import quote, unquote
 
 import pytest
 
-from mixedsched.advice.tuner.ship import apache as apache_file
-from mixedsched.advice.tuner.ship import caddy as caddy_file
-from mixedsched.advice.tuner.ship import h2o as h2o_file
-from mixedsched.advice.tuner.ship import nginx as nginx_file
 from mixedsched.advice.tuner.ship.lines import HeaderRule
 from mixedsched.advice.tuner.ship.patterns import canonical, fits
+from mixedsched.advice.tuner.ship.servers import apache, caddy, h2o, nginx
 from tests.advice.tuner.ship import servers
 
 Render = Callable[[Sequence[HeaderRule]], str]
 Start = Callable[[servers.Place, str], servers.Setup]
 SERVERS = [
-    pytest.param(nginx_file.render, servers.nginx, id="nginx"),
-    pytest.param(caddy_file.render, servers.caddy, id="caddy"),
-    pytest.param(apache_file.render, servers.apache, id="apache"),
-    pytest.param(h2o_file.render, servers.h2o, id="h2o"),
+    pytest.param(nginx, servers.nginx, id="nginx"),
+    pytest.param(caddy, servers.caddy, id="caddy"),
+    pytest.param(apache, servers.apache, id="apache"),
+    pytest.param(h2o, servers.h2o, id="h2o"),
 ]
 HOSTILE = ('"; } evil {', "\u2028\u0085\n{$HOME}", "` \\", "*/ --> <?php ?> %{x}e ${x}")
 
@@ -91,7 +88,7 @@ def test_nginx_forgets_the_header_where_a_location_has_its_own_as_the_file_says(
     with servers.place() as where:
         where.add_file("/own/a.jpg")
         where.add_file("/")
-        setup = servers.nginx(where, nginx_file.render([rule("*.jpg", "u=5, i")]))
+        setup = servers.nginx(where, nginx([rule("*.jpg", "u=5, i")]))
         with setup.running(where):
             assert servers.priorities(where, ["/own/a.jpg", "/b.jpg", "/app/b.jpg"]) == {
                 "/own/a.jpg": [],
@@ -105,7 +102,7 @@ def test_apache_reads_it_from_htaccess() -> None:
         for path in ORDINARY_PATHS[:5]:
             where.add_file(path.partition("?")[0])
         setup = servers.apache(where, "")
-        (where.root / ".htaccess").write_text(apache_file.render(ORDINARY), encoding="utf-8")
+        (where.root / ".htaccess").write_text(apache(ORDINARY), encoding="utf-8")
         with setup.running(where):
             found = servers.priorities(where, ORDINARY_PATHS[:5])
             assert found == {target: meant(ORDINARY, target) for target in ORDINARY_PATHS[:5]}
@@ -115,7 +112,7 @@ def test_a_request_that_names_the_whole_address_is_meant_too() -> None:
     """As HTTP/1.1 allows, and Apache shows some of HTTP/2."""
     with servers.place() as where:
         where.add_file("/img/hero.jpg")
-        setup = servers.apache(where, apache_file.render(ORDINARY))
+        setup = servers.apache(where, apache(ORDINARY))
         with setup.running(where):
             connection = http.client.HTTPConnection("127.0.0.1", where.port, timeout=20)
             connection.request("GET", "http://localhost/img/hero.jpg")

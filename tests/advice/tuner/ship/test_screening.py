@@ -13,7 +13,7 @@ from mixedsched.advice.changes.change import Action, Change
 from mixedsched.advice.tuner.candidate import Candidate
 from mixedsched.advice.tuner.ship.headers import HeaderPlan, as_candidate
 from mixedsched.advice.tuner.ship.lines import HeaderRule
-from mixedsched.advice.tuner.ship.trying import (
+from mixedsched.advice.tuner.ship.screening import (
     HTML_LINES_MOST,
     NOT_ALL_TRIED,
     NOT_TRIED,
