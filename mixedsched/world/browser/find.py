@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 from mixedsched.errors import MissingPartError
@@ -28,8 +29,9 @@ _NODE_FIX = f"install Node.js {NODE_MAJOR_MIN} or later and see that `node` is i
 def find_chromium() -> Path:
     """The browser: CHROME_PATH if it is set, else the first known name in the PATH, else what `mixedsched setup` brought.
 
-    Snaps are passed over. Raises MissingPartError.
+    Snaps are passed over. Raises MissingPartError, also where no browser could run.
     """
+    _require_process_files()
     chosen = chosen_browser()
     if chosen is not None:
         return chosen
@@ -46,6 +48,16 @@ def find_chromium() -> Path:
         why="no such program in the PATH, and `mixedsched setup` has brought none",
         fix=_CHROMIUM_FIX,
     )
+
+
+def _require_process_files() -> None:
+    """Chromium's processes find out about themselves and each other in /proc; without it they end at once."""
+    if sys.platform == "linux" and not Path("/proc/self").exists():
+        raise MissingPartError(
+            "no browser can run here",
+            why="/proc is not mounted",
+            fix="mount it (`mount -t proc proc /proc`), or start the container or chroot with it",
+        )
 
 
 def chosen_browser() -> Path | None:
