@@ -15,7 +15,7 @@ from pathlib import Path
 from cryptography.hazmat.primitives import serialization
 
 from mixedsched.core.h3.certificate import make_certificate
-from mixedsched.sites import Site
+from mixedsched.sites.site import Site
 
 _IDLE_LIMIT_S = 30
 

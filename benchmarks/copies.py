@@ -21,11 +21,12 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from benchmarks._plain_https import plain_https
-from mixedsched.cli._sites import open_site, recipes
+from mixedsched.cli._sites import open_site
 from mixedsched.errors import MixedschedError
 from mixedsched.lab.fidelity import pixel_difference
 from mixedsched.lab.fidelity.load import observed
-from mixedsched.sites import Site, load_site
+from mixedsched.sites.opening import load_site, recipes
+from mixedsched.sites.site import Site
 from mixedsched.world.browser.observation import Observation, ObservationJob
 from mixedsched.world.browser.observe import Observer
 from mixedsched.world.browser.pageload import FormFactor

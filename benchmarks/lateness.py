@@ -32,7 +32,8 @@ from mixedsched.cli._sites import open_site
 from mixedsched.core import stats
 from mixedsched.lab.lab import Lab, Scene
 from mixedsched.lab.model import Arm, Run
-from mixedsched.sites import expected_connections, served_site
+from mixedsched.sites.analysis import expected_connections
+from mixedsched.sites.serving import served_site
 from mixedsched.world import catalog
 
 HOME = Path(__file__).resolve().parents[1]

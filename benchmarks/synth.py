@@ -19,7 +19,7 @@ from pathlib import Path
 from mixedsched.errors import MixedschedError
 from mixedsched.lab.fidelity import Fidelity, check_site
 from mixedsched.model.page import Page
-from mixedsched.sites import load_site
+from mixedsched.sites.opening import load_site
 from mixedsched.sites.synth import Synthesis, synthesise
 from mixedsched.units import format_bytes
 

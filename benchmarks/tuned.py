@@ -21,8 +21,8 @@ from typing import Any
 
 from benchmarks._tuned_page import page_of
 from mixedsched.advice.tuner.job import RUNGS
-from mixedsched.cli._sites import recipes
 from mixedsched.errors import ExitCode
+from mixedsched.sites.opening import recipes
 
 RESULTS = Path("results") / "tuned"
 LINKS = ("slow-4g", "sander-loss2")

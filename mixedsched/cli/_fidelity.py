@@ -13,7 +13,7 @@ from mixedsched.cli._console import err, out, shown
 from mixedsched.cli._options import Screen
 from mixedsched.cli._output import printable
 from mixedsched.lab.fidelity import Fidelity, check_site
-from mixedsched.sites import Site
+from mixedsched.sites.site import Site
 
 _SHOWN_MAX = 40  # rows; --json has them all
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from mixedsched.cli._sites import open_site
 from mixedsched.errors import MixedschedError, UsageError
-from mixedsched.sites import served_site
+from mixedsched.sites.serving import served_site
 from mixedsched.world.emulator.backend import Address, Backend
 from mixedsched.world.server.running import ServerInput, running_server
 from mixedsched.world.server.settings import ServerSettings

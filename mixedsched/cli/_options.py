@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from mixedsched.sites import Origins
+from mixedsched.sites.site import Origins
 
 
 class Screen(StrEnum):

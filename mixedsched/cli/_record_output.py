@@ -14,10 +14,10 @@ from rich.text import Text
 from mixedsched.cli._console import out, shown
 from mixedsched.cli._output import printable, say_json
 from mixedsched.cli._progress import Progress
-from mixedsched.cli._sites import recipes
 from mixedsched.errors import MixedschedError, UsageError
-from mixedsched.sites._site import site_name_of
+from mixedsched.sites.opening import recipes
 from mixedsched.sites.recorded import RecordingSummary
+from mixedsched.sites.site import site_name_of
 from mixedsched.units import format_bytes
 from mixedsched.world.browser.observation import Observation
 from mixedsched.world.browser.pageload import FormFactor

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from mixedsched.cli._console import ListEntry
-from mixedsched.cli._sites import RECORDED, built_site
 from mixedsched.errors import SiteError
-from mixedsched.sites import Recipe, Site, expected_connections, load_site
+from mixedsched.sites.analysis import expected_connections
+from mixedsched.sites.making import Recipe
+from mixedsched.sites.opening import RECORDED, built_site, load_site
+from mixedsched.sites.site import Site
 
 
 def site_entry(site: Site) -> ListEntry:

@@ -13,7 +13,7 @@ from mixedsched.cli._output import Json, printable, say_json
 from mixedsched.cli._sites import open_described
 from mixedsched.model.page import Resource
 from mixedsched.report.sites import shortened
-from mixedsched.sites import Change, Described, Difference, Pair, difference
+from mixedsched.sites.analysis import Described, Difference, FieldChange, ResourcePair, difference
 from mixedsched.units import format_bytes
 
 _MOST_SHOWN = 30  # of each list
@@ -67,7 +67,7 @@ def _item_facts(side: Described, item: Resource) -> dict[str, Any]:
     }
 
 
-def _pair_facts(one: Described, other: Described, pair: Pair) -> dict[str, Any]:
+def _pair_facts(one: Described, other: Described, pair: ResourcePair) -> dict[str, Any]:
     return {
         "id": [pair.before.id, pair.after.id],
         "host": [one.host_of(pair.before), other.host_of(pair.after)],
@@ -106,11 +106,11 @@ def _item_text(side: Described, item: Resource) -> str:
     return f"{_address(side, item)}  {item.kind.value}, {format_bytes(item.body_bytes)}, {item.chromium_priority.value}"
 
 
-def _pair_text(other: Described, pair: Pair) -> str:
+def _pair_text(other: Described, pair: ResourcePair) -> str:
     return f"{_address(other, pair.after)}  {'; '.join(map(_change_text, pair.changes))}"
 
 
-def _change_text(change: Change) -> str:
+def _change_text(change: FieldChange) -> str:
     if change.what == "body_bytes":
         return f"{format_bytes(change.before)} → {format_bytes(change.after)} ({change.after - change.before:+d} bytes)"
     if change.what == "flags":

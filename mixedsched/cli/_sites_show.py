@@ -28,7 +28,7 @@ from mixedsched.report.sites import (
     sums_table,
     write_site,
 )
-from mixedsched.sites import Described, expected_connections
+from mixedsched.sites.analysis import Described, expected_connections
 from mixedsched.units import format_bytes
 
 _SHOWN_CHILDREN = 12

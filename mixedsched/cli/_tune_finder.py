@@ -24,7 +24,6 @@ from mixedsched.advice.tuner.scene import SEEDS, Scene, is_random
 from mixedsched.cli._console import err, out, shown
 from mixedsched.cli._finder_loads import Job, played, scene_code
 from mixedsched.cli._output import say_json
-from mixedsched.cli._pages import read_pages
 from mixedsched.cli._progress import Progress
 from mixedsched.cli._runs import database_url, own_versions, owned
 from mixedsched.cli._tune_workers import tune_workers
@@ -35,6 +34,7 @@ from mixedsched.model.browser_model import IDEAL, BrowserModel
 from mixedsched.model.page import Page
 from mixedsched.model.profile import Profile
 from mixedsched.report.finder import render_finding, write_finding
+from mixedsched.sites.pages import read_pages
 from mixedsched.units import format_duration
 from mixedsched.world.store import Store
 

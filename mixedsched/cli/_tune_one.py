@@ -35,7 +35,7 @@ from mixedsched.lab.machine import machine_facts, processors
 from mixedsched.model.browser_model import BrowserModel
 from mixedsched.model.profile import Profile
 from mixedsched.report.tune import render_tuning, write_tuning
-from mixedsched.sites import Origins
+from mixedsched.sites.site import Origins
 from mixedsched.units import format_duration
 
 REPORT_NAME, FACTS_NAME, SHIP_NAME = "tune.html", "tune.json", "ship"

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from mixedsched.cli._pages import STANDARD_INPUT, read_pages
 from mixedsched.cli._progress import Progress
-from mixedsched.cli._sites import folder_of, open_site, recipes
+from mixedsched.cli._sites import open_site
 from mixedsched.errors import SiteError, UsageError
 from mixedsched.model.page import Page
-from mixedsched.sites import MANIFEST_NAME, Origins, Site, load_site, site_digest
+from mixedsched.sites.opening import folder_of, load_site, recipes
+from mixedsched.sites.pages import STANDARD_INPUT, read_pages
+from mixedsched.sites.site import MANIFEST_NAME, Origins, Site, site_digest
 
 MADE_NAME = "site"  # folder of what is made of a page, in the folder of results
 

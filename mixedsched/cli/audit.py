@@ -30,7 +30,7 @@ from mixedsched.errors import MixedschedError, UsageError
 from mixedsched.lab.machine import machine_facts
 from mixedsched.model.profile import Profile
 from mixedsched.report.audit import render_audit, write_audit
-from mixedsched.sites import Site, site_digest
+from mixedsched.sites.site import Site, site_digest
 from mixedsched.units import format_duration, parse_duration_s
 
 DEFAULT_NETWORKS = "4g,slow-4g"

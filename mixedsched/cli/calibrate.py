@@ -24,12 +24,13 @@ from mixedsched.cli._options import FormFactorOption, LinkOption, ResultsOption,
 from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._pool import pool_of
 from mixedsched.cli._runs import owned
-from mixedsched.cli._sites import open_site, recipes
+from mixedsched.cli._sites import open_site
 from mixedsched.errors import ExitCode, InputError, MixedschedError, UsageError
 from mixedsched.lab.model import Arm
 from mixedsched.model.browser_model_file import dump_browser_model
 from mixedsched.model.scheme import split_specs
 from mixedsched.report.calibration import calibration_picture, render_calibration
+from mixedsched.sites.opening import recipes
 from mixedsched.world import catalog, places
 
 DEFAULT_SCHEMES = "sequential,stock,eps,mixed,nip,ip,dfifo,firefox-tree,bucket-html,zeroweight"

@@ -29,7 +29,9 @@ from mixedsched.lab.plan import make_plan
 from mixedsched.lab.progress import missing_blocks
 from mixedsched.model.profile import Profile
 from mixedsched.model.scheme import configure, split_specs
-from mixedsched.sites import Origins, Site, expected_connections, served_site, site_digest
+from mixedsched.sites.analysis import expected_connections
+from mixedsched.sites.serving import served_site
+from mixedsched.sites.site import Origins, Site, site_digest
 from mixedsched.units import format_duration
 from mixedsched.world import catalog
 from mixedsched.world.emulator.backends import BackendName

@@ -7,9 +7,10 @@ from rich.markup import escape
 
 from mixedsched.cli._console import err, out
 from mixedsched.cli._output import Json, say_json
-from mixedsched.cli._sites import open_site, recipes
+from mixedsched.cli._sites import open_site
 from mixedsched.errors import ExitCode
 from mixedsched.lab.doctor import Check, examine
+from mixedsched.sites.opening import recipes
 
 SITE = "davies-meenan"  # generated, so that the doctor needs no package of others
 

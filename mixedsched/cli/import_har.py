@@ -13,9 +13,9 @@ from mixedsched.cli._console import err, shown
 from mixedsched.cli._output import Json
 from mixedsched.cli._progress import Progress
 from mixedsched.cli._record_output import Licence, Name, Out, Replace, recording_folder, say_recording
-from mixedsched.sites._site import site_name_of
 from mixedsched.sites.har import HarPage, import_page, page_called, pages_of, read_har
 from mixedsched.sites.recorded import RecordingFacts, check_target
+from mixedsched.sites.site import site_name_of
 
 _LISTED_PAGES_MAX = 10
 

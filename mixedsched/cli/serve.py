@@ -15,7 +15,8 @@ from mixedsched.core.h3.qlog import MAX_TRACE_BYTES
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.errors import UsageError
 from mixedsched.model.scheme import configure
-from mixedsched.sites import Origins, served_site
+from mixedsched.sites.serving import served_site
+from mixedsched.sites.site import Origins
 from mixedsched.units import parse_duration_s
 from mixedsched.world import catalog
 from mixedsched.world.server.admission import RetryPolicy

@@ -14,7 +14,6 @@ from rich.markup import escape
 
 from mixedsched.cli._console import err, out
 from mixedsched.cli._interrupts import end_in_order
-from mixedsched.cli._pages import read_pages
 from mixedsched.cli._progress import Progress
 from mixedsched.cli._simulation import Outcome, Simulation
 from mixedsched.cli._simulation_options import (
@@ -37,6 +36,7 @@ from mixedsched.core.sim.record import Weighting
 from mixedsched.errors import ExitCode, MixedschedError, UsageError
 from mixedsched.lab.machine import processors
 from mixedsched.model.browser_model import IDEAL
+from mixedsched.sites.pages import read_pages
 from mixedsched.world import catalog
 
 RESULTS = "Results"

@@ -10,10 +10,11 @@ from mixedsched.cli._console import say_list
 from mixedsched.cli._default_command import DEFAULT, WithDefault
 from mixedsched.cli._output import Json
 from mixedsched.cli._site_entry import recipe_entry, recorded_entry, site_entry
-from mixedsched.cli._sites import open_site, recipes, recorded_names
+from mixedsched.cli._sites import open_site
 from mixedsched.cli._sites_check import check
 from mixedsched.cli._sites_diff import diff
 from mixedsched.cli._sites_show import show
+from mixedsched.sites.opening import recipes, recorded_names
 
 sites = typer.Typer(
     cls=WithDefault,

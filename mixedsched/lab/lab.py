@@ -18,7 +18,7 @@ from mixedsched.lab.held_up import Waits
 from mixedsched.lab.model import Arm, Run, RunStatus
 from mixedsched.lab.validity import LoadEvidence, ServerView, why_invalid
 from mixedsched.model.profile import Profile
-from mixedsched.sites import Connections
+from mixedsched.sites.site import Connections
 from mixedsched.world.browser import LighthouseRunner, PageLoad, PageLoadFailed, PageLoadJob, read_netlog
 from mixedsched.world.emulator.awake import processors_to_keep_awake
 from mixedsched.world.emulator.backend import Backend, LinkInUse

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from mixedsched.lab.held_up import held_ms
-from mixedsched.sites import Connections
+from mixedsched.sites.site import Connections
 from mixedsched.world.browser import Closing, NetLog, PageLoad, QuicSession
 
 TOO_SLOW = "loaded too slowly"  # in Lighthouse's warning about a page that did not get quiet

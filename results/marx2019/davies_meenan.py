@@ -17,7 +17,7 @@ from mixedsched.core.sim.pipe import PipeOptions
 from mixedsched.core.sim.record import ByteIndexes, byte_indexes
 from mixedsched.model.page import Page, Resource
 from mixedsched.model.request import Flag, Kind
-from mixedsched.sites import build, list_recipes
+from mixedsched.sites.making import build, list_recipes
 from mixedsched.world import places
 
 SITE = "davies-meenan"

@@ -60,7 +60,7 @@ def test_a_small_budget_is_told_what_would_do(site: str) -> None:
 def test_a_site_that_is_none_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     error = refusal(str(tmp_path / "empty"))
-    assert (error.exit_code, "is no site" in error.what) == (3, True)
+    assert (error.exit_code, "is not a site" in error.what) == (3, True)
 
 
 def test_help_has_an_example() -> None:

@@ -19,7 +19,7 @@ from mixedsched.lab.engine import run_record
 from mixedsched.lab.model import Arm, Plan, Run, RunStatus
 from mixedsched.lab.plan import make_plan
 from mixedsched.model.browser_model_file import parse_browser_model
-from mixedsched.sites import site_digest
+from mixedsched.sites.site import site_digest
 from mixedsched.world import catalog
 from mixedsched.world.store import Store
 

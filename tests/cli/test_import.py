@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mixedsched.cli import main
-from mixedsched.sites import load_site
+from mixedsched.sites.opening import load_site
 from tests.sites.har.hars import chrome, entry_of, save, webpagetest
 
 

@@ -25,7 +25,7 @@ from typer.testing import CliRunner
 
 from mixedsched.cli import app
 from mixedsched.errors import ExitCode, SiteError, UsageError
-from mixedsched.sites import load_site
+from mixedsched.sites.opening import load_site
 from mixedsched.world.browser import Observation, ObservationJob, Observer
 from tests.world.server.client import serving
 

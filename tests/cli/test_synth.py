@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from mixedsched.cli import app
 from mixedsched.errors import MixedschedError
-from mixedsched.sites import load_site
+from mixedsched.sites.opening import load_site
 from tests.sites.synth.pages import page, resource
 
 

@@ -124,7 +124,7 @@ def test_a_page_on_a_network_has_the_same_name_in_every_process(sites: list[str]
     """Else nothing that is stored would be found again."""
     program = (
         "import sys; from mixedsched.world import catalog; from mixedsched.cli._finder_loads import scene_code; "
-        "from mixedsched.cli._pages import read_pages; from mixedsched.advice.tuner.scene import Scene; "
+        "from mixedsched.sites.pages import read_pages; from mixedsched.advice.tuner.scene import Scene; "
         "print(scene_code(Scene(read_pages(sys.argv[1:])[0], catalog.load_profile('cable'))))"
     )
     codes = [

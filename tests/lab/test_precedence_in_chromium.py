@@ -13,7 +13,8 @@ import pytest
 from mixedsched.cli._sites import open_site
 from mixedsched.lab.lab import Lab, Scene
 from mixedsched.lab.model import Arm
-from mixedsched.sites import expected_connections, served_site
+from mixedsched.sites.analysis import expected_connections
+from mixedsched.sites.serving import served_site
 from mixedsched.world import catalog
 from mixedsched.world.system.precedence import NICENESS, Courtesy
 

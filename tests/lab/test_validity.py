@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mixedsched.lab.validity import LoadEvidence, ServerView, is_of_the_machine, why_invalid
-from mixedsched.sites import Connections
+from mixedsched.sites.site import Connections
 from mixedsched.world.browser import (
     Closing,
     FrameArrival,

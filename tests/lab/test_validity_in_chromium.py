@@ -11,7 +11,8 @@ import pytest
 
 from mixedsched.cli._sites import open_site
 from mixedsched.lab.validity import LoadEvidence, ServerView, why_invalid
-from mixedsched.sites import Connections, expected_connections
+from mixedsched.sites.analysis import expected_connections
+from mixedsched.sites.site import Connections
 from mixedsched.world import catalog
 from mixedsched.world.browser import LighthouseRunner, PageLoad, PageLoadJob, read_netlog
 from mixedsched.world.emulator.backends import RELAY, open_backend

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mixedsched.sites import Site
-from mixedsched.sites._font import striped_font
-from mixedsched.sites._images import blank_icon
+from mixedsched.sites.site import Site
+from mixedsched.sites.synth.photos import blank_icon
+from mixedsched.sites.synth.typeface import striped_font
 from tests.sites.folders import page, site_of
 
 HOSTS = ["shop.test", "cdn.test", "fonts.test", "img.shop.test"]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mixedsched.sites import expected_connections
+from mixedsched.sites.analysis import expected_connections
 from mixedsched.world.browser import LighthouseRunner, NetLog, PageLoadFailed, PageLoadJob, read_netlog
 from tests.sites.connection_cases import CASES, case_site
 from tests.world.server.client import serving

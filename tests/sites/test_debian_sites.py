@@ -8,8 +8,9 @@ import pytest
 
 from mixedsched.errors import MissingPartError, SiteError
 from mixedsched.model.request import Kind
-from mixedsched.sites import Recipe, Site, build, list_recipes
-from mixedsched.sites._debian import debian_folder
+from mixedsched.sites.making import Recipe, build, list_recipes
+from mixedsched.sites.making.debian import debian_folder
+from mixedsched.sites.site import Site
 from tests.sites.debs import make_deb, needs_dpkg, write_lock
 from tests.sites.folders import page, recipe_text, write_files
 
@@ -110,7 +111,7 @@ def test_what_a_script_asks_for_is_listed_as_found_by_it(folder: Path) -> None:
         ('path = "/x.svg", by = "/absent.js", kind = "image"', "has no script '/absent.js'"),
         ('path = "/en/a.png", by = "/_static/j.js", kind = "image"', "spells it out already"),
         ('path = "/absent.svg", by = "/_static/j.js", kind = "image"', "does not exist"),
-        ('path = "/../../etc/passwd", by = "/_static/j.js", kind = "image"', "no path inside"),
+        ('path = "/../../etc/passwd", by = "/_static/j.js", kind = "image"', "not a path inside"),
         ('path = "/x.svg", by = "/_static/j.js", kind = "picture"', "kind"),
     ],
 )

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.errors import MissingPartError, SiteError
-from mixedsched.sites._debian import DebianFile
-from mixedsched.sites._debian_tree import link_inside, unpack
-from mixedsched.sites._paths import confined
+from mixedsched.sites.making.debian import DebianFile, link_inside, unpack
+from mixedsched.sites.site.paths import confined
 from tests.sites.debs import make_deb, needs_dpkg
 
 

@@ -10,8 +10,10 @@ import pytest
 
 from mixedsched.errors import SiteError
 from mixedsched.model.request import Kind
-from mixedsched.sites import Recipe, Site, build, expected_connections, list_recipes
-from mixedsched.sites._recipe_pages import StatisticsContents
+from mixedsched.sites.analysis import expected_connections
+from mixedsched.sites.making import Recipe, build, list_recipes
+from mixedsched.sites.making.recipe import StatisticsContents
+from mixedsched.sites.site import Site
 from tests.sites.folders import RECIPES, recipe_text, write_files
 
 IN_THEIR_ORDER = ["wikipedia", "w3", "apache", "apple", "statcounter", "etsy", "nytimes", "amazon"]

@@ -12,7 +12,8 @@ import pytest
 
 from mixedsched.errors import ExitCode, SiteError
 from mixedsched.model.request import Flag
-from mixedsched.sites import Site, load_site
+from mixedsched.sites.opening import load_site
+from mixedsched.sites.site import Site
 from tests.sites.folders import write_files
 
 TEXT = "hello " * 200
@@ -178,13 +179,13 @@ class TestStrangeInput:
             ("a" * 300 + ".png", "name too long"),
             ("a/" * 3000, "name too long"),
             ("gone.png", "does not exist"),
-            ("%00.png", "no path inside"),
-            ("%2e%2e/x.png", "no path inside"),
+            ("%00.png", "not a path inside"),
+            ("%2e%2e/x.png", "not a path inside"),
             ("%FF.png", "does not exist"),
             ("circle/a.png", "does not exist"),
             ("circle", "leads nowhere"),
-            ("folder", "no regular file"),
-            ("pipe", "no regular file"),
+            ("folder", "not a regular file"),
+            ("pipe", "not a regular file"),
             ("out", "leads out of"),
         ],
     )
@@ -242,7 +243,7 @@ class TestStrangeInput:
 
     def test_an_index_that_is_a_folder_is_told(self, tmp_path: Path) -> None:
         write_files(tmp_path, {"index.html/x": "x"})
-        assert "index.html is no file" in refusal(tmp_path).why
+        assert "index.html is not a file" in refusal(tmp_path).why
 
     def test_an_index_that_is_a_link_out_is_refused(self, tmp_path: Path) -> None:
         write_files(tmp_path, {"secret": "x", "shop/y": "x"})

@@ -21,10 +21,12 @@ from PIL import Image
 
 from mixedsched.errors import MissingPartError, SiteError
 from mixedsched.model.request import ChromiumPriority, Flag, Kind
-from mixedsched.sites import Recipe, Site, build, expected_connections, fetch_contents, list_recipes, merged
-from mixedsched.sites._debian import debian_files
-from mixedsched.sites._padding import pad_jpeg, pad_png, pad_text
-from mixedsched.sites._recipe import DebianContents
+from mixedsched.sites.analysis import expected_connections
+from mixedsched.sites.making import Recipe, build, fetch_contents, list_recipes, merged
+from mixedsched.sites.making.debian import debian_files
+from mixedsched.sites.making.recipe import DebianContents
+from mixedsched.sites.site import Site
+from mixedsched.sites.synth.padding import pad_jpeg, pad_png, pad_text
 from tests.sites.folders import RECIPES
 
 GENERATED = ["davies-meenan", "three-hosts"]

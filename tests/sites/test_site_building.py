@@ -11,7 +11,8 @@ import pytest
 
 from mixedsched.errors import MissingPartError, SiteError
 from mixedsched.model.request import Flag
-from mixedsched.sites import Recipe, Site, build, fetch_packages, list_recipes
+from mixedsched.sites.making import Recipe, build, fetch_packages, list_recipes
+from mixedsched.sites.site import Site
 from tests.sites.folders import recipe_text, write_files
 
 PACKAGE = Callable[..., Path]
@@ -266,16 +267,16 @@ def test_a_package_that_is_not_installed_is_named_with_the_remedy(tmp_path: Path
         (recipe_text(head='surprise = "x"'), "surprise"),
         (recipe_text(contents='kind = "ftp"\n'), "ftp"),
         (recipe_text(contents='kind = "npm"\n'), "package"),
-        (recipe_text(contents='kind = "npm"\npackage = "theme"\nroot = "../.."\n'), "no path inside the package"),
+        (recipe_text(contents='kind = "npm"\npackage = "theme"\nroot = "../.."\n'), "not a path inside the package"),
         (
             recipe_text(contents='kind = "npm"\npackage = "theme"\nindex = "/etc/passwd"\n'),
-            "no path inside the package",
+            "not a path inside the package",
         ),
         (
             recipe_text(
                 contents='kind = "npm"\npackage = "theme"\n[[recipe.rewrite]]\nmatch = "x"\nfile = "a/../../x"\n'
             ),
-            "no path inside the package",
+            "not a path inside the package",
         ),
         (
             recipe_text(contents='kind = "npm"\npackage = "theme"\n[[recipe.rewrite]]\nmatch = "x"\n'),
@@ -293,7 +294,7 @@ def test_a_bad_recipe_is_refused_with_the_reason(tmp_path: Path, text: str, word
 @pytest.mark.parametrize("package_name", ["../secret", "/etc", "..", "a/../../b"])
 def test_a_package_name_cannot_lead_out_of_the_packages(tmp_path: Path, package_name: str) -> None:
     write_files(tmp_path, {"shop/site.toml": recipe_text(contents=f'kind = "npm"\npackage = "{package_name}"\n')})
-    with pytest.raises(SiteError, match="no path inside"):
+    with pytest.raises(SiteError, match="not a path inside"):
         list_recipes(tmp_path)
 
 

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from mixedsched.model.codings import encode
-from mixedsched.sites import Finding, Level, Site, built_problems, check_site, load_site
-from mixedsched.sites._sniff import contradiction
+from mixedsched.sites.analysis import Severity, SiteFinding, check_site
+from mixedsched.sites.analysis.check import contradiction
+from mixedsched.sites.opening import load_site
+from mixedsched.sites.site import Site, built_problems
 from tests.sites.folders import built, manifest, page, resource, site_of, write_files
 
 PNG, JPEG = b"\x89PNG\r\n\x1a\n" + bytes(20), b"\xff\xd8\xff\xe0" + bytes(20)
@@ -19,7 +21,7 @@ def findings(site: Site) -> list[tuple[str, str, str]]:
     return [(finding.level.value, finding.check, finding.where) for finding in check_site(site) if is_asked(finding)]
 
 
-def is_asked(finding: Finding) -> bool:
+def is_asked(finding: SiteFinding) -> bool:
     return finding.check not in {"licence", "hosts"}
 
 
@@ -38,8 +40,12 @@ def test_a_sound_site_has_no_findings(tmp_path: Path) -> None:
 def test_missing_references_are_named_with_the_file_that_refers_to_them(tmp_path: Path) -> None:
     files = {(0, "/"): page(body="<img src=/gone.png>"), (0, "/a.css"): "a { background: url(//ads.test/x.png) }"}
     (gone, foreign) = [finding for finding in check_site(site_of(tmp_path, files)) if is_asked(finding)]
-    assert (gone.level, gone.where, "/gone.png" in gone.what) == (Level.ERROR, "shop.test/", True)
-    assert (foreign.level, foreign.where, "none of its hosts" in foreign.what) == (Level.ERROR, "shop.test/a.css", True)
+    assert (gone.level, gone.where, "/gone.png" in gone.what) == (Severity.ERROR, "shop.test/", True)
+    assert (foreign.level, foreign.where, "none of its hosts" in foreign.what) == (
+        Severity.ERROR,
+        "shop.test/a.css",
+        True,
+    )
 
 
 def test_a_recording_need_not_have_all_that_it_refers_to(tmp_path: Path) -> None:

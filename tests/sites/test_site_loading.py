@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.errors import ExitCode, SiteError
-from mixedsched.sites import load_site
+from mixedsched.sites.opening import load_site
 from tests.sites.folders import built, manifest, resource, write_files
 
 
@@ -91,7 +91,7 @@ def test_a_link_within_the_root_is_fine(tmp_path: Path) -> None:
         (resource("/b", 1, file="\ud800"), "file"),
         (resource("/a.png", 7), "should have 7 bytes: its file 'a.png' has 1"),
         (resource("/", 2, id="again"), "the path '/' is listed twice"),
-        (resource("/folder", 1), "no regular file"),
+        (resource("/folder", 1), "not a regular file"),
         (resource("/a.png", 1, host=1), "is on host 1"),
         (resource("/a.png", 1, kind="picture"), "kind"),
         (resource("/a.png", 1, found_by="nobody"), "its parent 'nobody' is not listed"),

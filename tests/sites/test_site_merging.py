@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.errors import SiteError
-from mixedsched.sites import Origins, Site, merged
+from mixedsched.sites.making import merged
+from mixedsched.sites.site import Origins, Site
 from tests.sites.folders import HOSTS, page, site_of
 
 

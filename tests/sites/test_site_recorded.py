@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
-from mixedsched.cli._sites import site_entries, site_recording
 from mixedsched.errors import SiteError
 from mixedsched.model.codings import decode, encode
-from mixedsched.sites import ResponseSettings, Site, load_site, merged, site_digest
-from mixedsched.sites._responses import why_unfit
+from mixedsched.sites.making import merged
+from mixedsched.sites.opening import load_site
+from mixedsched.sites.serving import served_site
+from mixedsched.sites.site import ResponseSettings, Site, site_digest
+from mixedsched.sites.site.responses import why_unfit
 from tests.sites.folders import built, manifest, resource, site_of
 
 REDIRECT = {"status": 301, "headers": {"Location": "https://shop.test/new"}}
@@ -49,16 +51,16 @@ def test_the_table_of_responses_overrides_entries(tmp_path: Path) -> None:
         ({"status": 302}, "needs a location"),
         ({"status": 99}, "status"),
         ({"status": "404"}, "status"),
-        ({"mime": "text/css\r\nx: y"}, "no value of a header field"),
+        ({"mime": "text/css\r\nx: y"}, "not a value of a header field"),
         ({"headers": {"content-length": "1"}}, "the server works it out"),
         ({"headers": {"etag": '"x"'}}, "can only be taken away"),
-        ({"headers": {"x-a": "a\r\nb"}}, "no value of a header field"),
-        ({"headers": {"x a": "b"}}, "no name of a header field"),
+        ({"headers": {"x-a": "a\r\nb"}}, "not a value of a header field"),
+        ({"headers": {"x a": "b"}}, "not a name of a header field"),
         ({"headers": ["x-a"]}, "headers"),
         ({"priority": "u=9"}, "u goes from 0 to 7"),
         ({"encoding": "compress"}, "encoding"),
         ({"method": "post"}, "method"),
-        ({"method": "HEAD"}, "answering HEAD"),
+        ({"method": "HEAD"}, "HEAD cannot be answered"),
         ({"if_none_match": '"x"'}, "goes with status 304"),
     ],
 )
@@ -88,7 +90,7 @@ def test_variants_are_replayed_beside_the_files(tmp_path: Path) -> None:
     post = resource("/api", 1, id="post", kind="xhr", method="POST", file="a")
     unchanged = {"path": "/a", "body_bytes": 0, "status": 304, "if_none_match": '"v"'}
     site = recorded(tmp_path, resource("/a", 1), post, also_served=[unchanged])
-    answers = site_recording(site)
+    answers = served_site(site).recorded
     assert answers is not None
     told = [(item.method, item.target, item.status, item.if_none_match) for item in answers]
     assert told == [
@@ -102,7 +104,7 @@ def test_variants_are_replayed_beside_the_files(tmp_path: Path) -> None:
 
 
 def test_plain_sites_are_not_replayed(tmp_path: Path) -> None:
-    assert site_recording(recorded(tmp_path, resource("/a", 1), replay=False)) is None
+    assert served_site(recorded(tmp_path, resource("/a", 1), replay=False)).recorded is None
 
 
 def test_every_key_changes_the_fingerprint(tmp_path: Path) -> None:
@@ -163,4 +165,4 @@ def test_merging_carries_what_is_recorded(tmp_path: Path) -> None:
     assert "content-security-policy" not in moved
     assert whole.settings[0, place] == ResponseSettings(404, bare=True)
     assert [(item.host, item.path) for item in whole.variants] == [(0, "/_host/cdn.test/api")]
-    assert site_entries(whole)["shop.test"][place].status == 404
+    assert served_site(whole).entries["shop.test"][place].status == 404

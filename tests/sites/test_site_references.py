@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from mixedsched.errors import SiteError
 from mixedsched.model.request import Flag, Kind
-from mixedsched.sites._css import rewrite_css
-from mixedsched.sites._html import rewrite_html
-from mixedsched.sites._paths import External, Local, resolve
-from mixedsched.sites._references import Reference, Role, decoded
-from mixedsched.sites._srcset import chosen, parse_srcset
+from mixedsched.sites.documents.css import rewrite_css
+from mixedsched.sites.documents.dom import chosen, parse_srcset
+from mixedsched.sites.documents.html import rewrite_html
+from mixedsched.sites.documents.references import Reference, Role, decoded
+from mixedsched.sites.site.paths import External, Local, resolve
 
 
 def seen(text: str, is_css: bool = False) -> list[Reference]:

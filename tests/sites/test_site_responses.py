@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
-from mixedsched.cli._sites import site_entries
 from mixedsched.core.h3.response import RequestHead
 from mixedsched.errors import ExitCode, SiteError
-from mixedsched.sites import Recipe, ResponseSettings, Site, build, load_site, site_digest
+from mixedsched.sites.making import Recipe, build
+from mixedsched.sites.opening import load_site
+from mixedsched.sites.serving import served_site
+from mixedsched.sites.site import ResponseSettings, Site, site_digest
 from mixedsched.world.server.files import SiteFiles
 from tests.sites.folders import built, manifest, resource, write_files
 
@@ -129,24 +131,24 @@ def test_a_recipe_hands_its_entries_to_the_manifest(tmp_path: Path, package: Cal
         ('priority = "u=8"', "from 0 to 7"),
         ('priority = "u=1.5"', "from 0 to 7"),
         ('priority = "i=1"', "i stands alone"),
-        ('priority = "u=1, i=?2"', "no priority"),
+        ('priority = "u=1, i=?2"', "not a priority"),
         ('priority = "urgent"', "there are u and i"),
-        ('priority = "u=1,, i"', "no priority"),
-        ('priority = "u=ü"', "no priority"),
-        ('priority = ""', "no priority"),
+        ('priority = "u=1,, i"', "not a priority"),
+        ('priority = "u=ü"', "not a priority"),
+        ('priority = ""', "not a priority"),
         ('priority = 1', "priority"),
-        ('headers = { "x y" = "1" }', "no name"),
-        ('headers = { ":status" = "1" }', "no name"),
-        ('headers = { "x" = "a\\r\\nb: c" }', "no value"),
-        ('headers = { "x" = "a\\u0000" }', "no value"),
-        ('headers = { "x" = " a" }', "no value"),
-        ('headers = { "x" = "ä" }', "no value"),
+        ('headers = { "x y" = "1" }', "not a name"),
+        ('headers = { ":status" = "1" }', "not a name"),
+        ('headers = { "x" = "a\\r\\nb: c" }', "not a value"),
+        ('headers = { "x" = "a\\u0000" }', "not a value"),
+        ('headers = { "x" = " a" }', "not a value"),
+        ('headers = { "x" = "ä" }', "not a value"),
         ('headers = { "x" = 1 }', "headers"),
         ('headers = { "x" = [1] }', "headers"),
         ('headers = "x: y"', "headers"),
         ('headers = { "Content-Length" = "1" }', "the server works it out"),
         ('headers = { "content-encoding" = [] }', "the server works it out"),
-        ('headers = { "transfer-encoding" = "chunked" }', "HTTP/3 knows no such field"),
+        ('headers = { "transfer-encoding" = "chunked" }', "HTTP/3 has no such field"),
         ('headers = { "priority" = "u=1" }', "key 'priority'"),
         ('headers = { "etag" = "x" }', "taken away"),
         ('delay = 1', "delay"),
@@ -172,11 +174,11 @@ def test_a_bad_entry_is_named_with_the_reason(tmp_path: Path, entry: str, words:
     [
         ("x =", "is not TOML"),
         (b"\xff\xfe", "is not TOML"),
-        ("x = " + "[" * 100_000, "is not TOML"),
+        ("x = " + "[" * 100_000, "nested too deeply"),
         ("response = 1", "unknown key 'response'"),
-        ("responses = 1", "no list"),
-        ("responses = [1]", "no table"),
-        ('[responses]\nmatch = "*"', "no list"),
+        ("responses = 1", "not a list"),
+        ("responses = [1]", "not a table"),
+        ('[responses]\nmatch = "*"', "not a list"),
     ],
 )
 def test_a_settings_file_that_cannot_be_understood_is_refused(tmp_path: Path, toml: str | bytes, words: str) -> None:
@@ -204,7 +206,9 @@ def test_the_server_gets_the_settings(tmp_path: Path) -> None:
         '[[responses]]\nmatch = "/c.css"\ndelay_ms = 7.5\npriority = "u=0"\nheaders = { cache-control = "no-cache" }\n'
     )
     site = load_site(folder(tmp_path, toml))
-    response = SiteFiles(site_entries(site), site.hosts[0]).respond(RequestHead("GET", "shop.test", "/c.css", []))
+    response = SiteFiles(served_site(site).entries, site.hosts[0]).respond(
+        RequestHead("GET", "shop.test", "/c.css", [])
+    )
     assert response.delay_ms == 7.5
     assert {(b"priority", b"u=0"), (b"cache-control", b"no-cache")} <= set(response.fields)
     assert (b"cache-control", b"max-age=3600") not in response.fields
@@ -232,5 +236,7 @@ def test_files_behind_links_to_folders_are_served_by_their_real_names(tmp_path: 
     (real / "again").symlink_to("img")
     site = load_site(tmp_path / "shop")
     assert site.files[0, "/c.css"] == (real / "c.css").resolve()
-    response = SiteFiles(site_entries(site), site.hosts[0]).respond(RequestHead("GET", "real.test", "/c.css", []))
+    response = SiteFiles(served_site(site).entries, site.hosts[0]).respond(
+        RequestHead("GET", "real.test", "/c.css", [])
+    )
     assert response.status == 200

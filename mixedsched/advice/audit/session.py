@@ -31,7 +31,9 @@ from mixedsched.lab.plan import make_plan
 from mixedsched.lab.progress import runs_left
 from mixedsched.lab.resume import continued, refuse_other_versions
 from mixedsched.model.profile import Profile
-from mixedsched.sites import Site, expected_connections, served_site
+from mixedsched.sites.analysis import expected_connections
+from mixedsched.sites.serving import served_site
+from mixedsched.sites.site import Site
 from mixedsched.world.store import Store, StoredExperiment
 
 FOLLOWS_PRIORITIES = "eps"  # the scheme of RFC 9218

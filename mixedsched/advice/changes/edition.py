@@ -16,9 +16,9 @@ from mixedsched.advice.changes.html_change import Document, changed_text
 from mixedsched.errors import SiteError
 from mixedsched.model import codings
 from mixedsched.model.page import PAGE_FORMAT
-from mixedsched.sites import ResponseSettings, Site, load_site
-from mixedsched.sites._aside import make_folder
-from mixedsched.sites._site import Variant
+from mixedsched.sites.opening import load_site
+from mixedsched.sites.site import ResponseSettings, Site, SiteVariant
+from mixedsched.sites.site.folders import make_folder
 
 MANIFEST_NAME, ROOT_NAME = "page.json", "www"
 _ENTRY_FILE = "changed-entry"  # where the changed document lies, in a folder that no site of ours has files in
@@ -135,7 +135,7 @@ def _served(site: Site, key: Key, names: Mapping[Path, str]) -> dict[str, Any]:
     return entry | ({"credentials": site.credentials[key]} if key in site.credentials else {})
 
 
-def _variant(item: Variant, names: Mapping[Path, str]) -> dict[str, Any]:
+def _variant(item: SiteVariant, names: Mapping[Path, str]) -> dict[str, Any]:
     """The entry of an answer to another request than a plain GET."""
     entry: dict[str, Any] = {"host": item.host, "path": item.path, "method": item.method, "mime": item.mime}
     entry |= {"id": item.id} if item.id else {}

@@ -10,8 +10,8 @@ from mixedsched.advice.changes.change import Action, Change, Key
 from mixedsched.advice.changes.tags import Tag, head_place, start_tags, with_attribute
 from mixedsched.model.page import Page, Resource
 from mixedsched.model.request import Kind
-from mixedsched.sites._paths import Local, resolve
-from mixedsched.sites._srcset import parse_srcset
+from mixedsched.sites.documents.dom import parse_srcset
+from mixedsched.sites.site.paths import Local, resolve
 
 _AS = {Kind.STYLESHEET: "style", Kind.SCRIPT: "script", Kind.FONT: "font", Kind.IMAGE: "image"}
 _EDITS: Mapping[Action, tuple[str, str, str | None]] = {

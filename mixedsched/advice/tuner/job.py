@@ -15,7 +15,7 @@ from mixedsched.lab.engine import RunObserver
 from mixedsched.model.browser_model import BrowserModel
 from mixedsched.model.page import Page
 from mixedsched.model.profile import Profile
-from mixedsched.sites import Site
+from mixedsched.sites.site import Site
 
 PIPE, STACK, BROWSER = "pipe", "stack", "browser"
 RUNGS = (PIPE, STACK, BROWSER)

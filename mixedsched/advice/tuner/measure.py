@@ -26,7 +26,9 @@ from mixedsched.lab.progress import runs_left
 from mixedsched.lab.resume import refuse_other_versions
 from mixedsched.model.mapping_file import dump_mapping
 from mixedsched.model.profile import Profile
-from mixedsched.sites import Site, expected_connections, served_site
+from mixedsched.sites.analysis import expected_connections
+from mixedsched.sites.serving import served_site
+from mixedsched.sites.site import Site
 from mixedsched.world import catalog
 from mixedsched.world.store import Store, StoredExperiment
 

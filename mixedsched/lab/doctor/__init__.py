@@ -9,7 +9,7 @@ from mixedsched.lab.doctor._browser import prove_page_load, prove_runner
 from mixedsched.lab.doctor._check import Check, checked
 from mixedsched.lab.doctor._machine import prove_certificate, prove_ports
 from mixedsched.lab.doctor._networks import prove_namespaces, prove_relay, prove_router
-from mixedsched.sites import Site
+from mixedsched.sites.site import Site
 from mixedsched.world.browser import find_chromium, find_node
 
 __all__ = ["Check", "examine"]

@@ -14,7 +14,9 @@ from mixedsched.lab.lab import Lab, Scene
 from mixedsched.lab.model import Arm, Run, RunStatus
 from mixedsched.lab.progress import MAX_ATTEMPTS
 from mixedsched.lab.validity import is_of_the_machine
-from mixedsched.sites import Site, expected_connections, served_site
+from mixedsched.sites.analysis import expected_connections
+from mixedsched.sites.serving import served_site
+from mixedsched.sites.site import Site
 from mixedsched.world import catalog
 from mixedsched.world.browser import LighthouseRunner, PageLoadFailed
 from mixedsched.world.system.precedence import Precedence

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from mixedsched.lab.fidelity.compare import Fidelity, compare
-from mixedsched.sites import Site, served_site
+from mixedsched.sites.serving import served_site
+from mixedsched.sites.site import Site
 from mixedsched.world.browser.observation import Observation, ObservationJob
 from mixedsched.world.browser.observe import Observer
 from mixedsched.world.browser.pageload import FormFactor

@@ -16,7 +16,7 @@ from mixedsched.report.sites._structure import (
     sums,
 )
 from mixedsched.report.sites._terminal import structure_table, sums_table
-from mixedsched.sites import Described
+from mixedsched.sites.analysis import Described
 
 __all__ = [
     "Node",

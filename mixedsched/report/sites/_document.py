@@ -9,7 +9,7 @@ from mixedsched.model.request import ChromiumPriority, Flag
 from mixedsched.report._templates import template
 from mixedsched.report.sites._picture import DEEPEST, icicle, left_out, sign_of
 from mixedsched.report.sites._structure import Structure, Sum, found_text, is_above_fold, largest, priority_sums, sums
-from mixedsched.sites import Described, expected_connections
+from mixedsched.sites.analysis import Described, expected_connections
 from mixedsched.units import format_bytes
 
 _MOST_HOSTS = 15

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from mixedsched.model.request import Flag
 from mixedsched.report._svg import drawing, element, line, rectangle, shortened, text, tooltip
 from mixedsched.report.sites._structure import DRAWN_LEVELS, Node, Structure, found_text, is_above_fold
-from mixedsched.sites import Described
+from mixedsched.sites.analysis import Described
 from mixedsched.units import format_bytes
 
 DEEPEST = DRAWN_LEVELS

@@ -12,7 +12,7 @@ from mixedsched.model.page import Resource
 from mixedsched.model.request import ChromiumPriority, Flag, Kind
 from mixedsched.report._svg import shortened
 from mixedsched.report.sites._structure import Folded, Node, Row, Sum, found_text, is_above_fold, sums
-from mixedsched.sites import Described
+from mixedsched.sites.analysis import Described
 from mixedsched.units import format_bytes
 
 KIND_STYLES: Mapping[Kind, str] = {

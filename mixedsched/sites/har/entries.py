@@ -17,7 +17,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from mixedsched.errors import SiteError
-from mixedsched.sites._host_names import ascii_host
+from mixedsched.sites.site.paths import ascii_host
 
 VERSIONS = ("1.1", "1.2", "1.3")  # 1.3 is a proposal that adds fields only
 MAX_ENTRIES = 50_000

@@ -8,8 +8,8 @@ from types import MappingProxyType
 from urllib.parse import unquote
 
 from mixedsched.model.request import Kind, kind_of_destination, kind_of_mime
-from mixedsched.sites._wire import mime_of_file
 from mixedsched.sites.har.entries import Entry
+from mixedsched.sites.site.wire import mime_of_file
 
 # Network.ResourceType of the Chrome DevTools Protocol, in lower case: DevTools, chrome-har and WebPageTest all use its words.
 # "other" and "prefetch" say nothing of what it is.

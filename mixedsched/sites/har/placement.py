@@ -13,9 +13,9 @@ from urllib.parse import urljoin
 
 from mixedsched.errors import SiteError
 from mixedsched.model.request import ChromiumPriority, Flag, Kind, infer_flags
-from mixedsched.sites._css import rewrite_css
-from mixedsched.sites._html import rewrite_html
-from mixedsched.sites._references import Reference, Role, decoded
+from mixedsched.sites.documents.css import rewrite_css
+from mixedsched.sites.documents.html import rewrite_html
+from mixedsched.sites.documents.references import Reference, Role, decoded
 from mixedsched.sites.recorded.references import base_of
 
 _BASE_TAG = re.compile("<base(?=[\\s/>])", re.IGNORECASE)

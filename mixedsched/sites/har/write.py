@@ -15,9 +15,6 @@ from pathlib import Path
 from mixedsched.errors import SiteError
 from mixedsched.model.page import Page
 from mixedsched.model.request import Kind
-from mixedsched.sites._aside import make_folder
-from mixedsched.sites._load import load_site
-from mixedsched.sites._site import MANIFEST_NAME
 from mixedsched.sites.har.entries import HarLog
 from mixedsched.sites.har.importing import ImportedPage, Progress, imported
 from mixedsched.sites.har.kinds import kind_of
@@ -31,6 +28,8 @@ from mixedsched.sites.recorded import (
     check_target,
     write_recording,
 )
+from mixedsched.sites.site import MANIFEST_NAME, load_built
+from mixedsched.sites.site.folders import make_folder
 
 Named = Callable[[RecordingFacts], tuple[Path, RecordingFacts]]
 _OK = 200
@@ -74,7 +73,7 @@ def _synthesised(target: Path, load: ImportedPage, facts: RecordingFacts, progre
         recording = Path(aside) / "recording"
         summary = write_recording(recording, kept, facts)
         page = Page.from_json((recording / MANIFEST_NAME).read_bytes(), f"the description of {facts.name}")
-        hosts = load_site(recording).hosts
+        hosts = load_built(recording).hosts
     notes = list(summary.notes)
     if load.recorded:
         notes.append(
@@ -93,7 +92,7 @@ def _synthesised(target: Path, load: ImportedPage, facts: RecordingFacts, progre
         if made.deviations:
             one, count = made.deviations[0], len(made.deviations)
             notes.append(f"{count} things cannot be made as in the HAR, such as {one.what} of {one.id}: {one.reason}")
-        load_site(folder)
+        load_built(folder)
 
     make_folder(target, fill, is_good=lambda: False)
     return changed(summary, folder=target, notes=tuple(notes))

@@ -10,8 +10,6 @@ from functools import cached_property
 
 from pydantic import TypeAdapter, ValidationError
 
-from mixedsched.sites._paths import Local, resolve
-from mixedsched.sites._responses import PriorityField
 from mixedsched.sites.recorded.coding import decode_body, encode_body
 from mixedsched.sites.recorded.exchange import Exchange
 from mixedsched.sites.recorded.facts import LeftOut
@@ -19,6 +17,8 @@ from mixedsched.sites.recorded.headers import Headers, kept_headers
 from mixedsched.sites.recorded.hosts import origin_of
 from mixedsched.sites.recorded.rewriting import Renaming, is_text, without_policies, without_stale_integrity
 from mixedsched.sites.recorded.selection import is_redirect, redirect_targets
+from mixedsched.sites.site.paths import Local, resolve
+from mixedsched.sites.site.responses import PriorityField
 
 _POLICY = "content-security-policy"
 _HTML = ("text/html", "application/xhtml+xml")

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from urllib.parse import urldefrag, urljoin
 
-from mixedsched.sites._responses import why_unfit
+from mixedsched.sites.site.responses import why_unfit
 
 # Told to nobody: the server works them out, or they are of one connection, one day or one machine.
 _WITHOUT_MEANING = frozenset(

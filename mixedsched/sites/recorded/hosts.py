@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from mixedsched.sites._site import site_name_of
+from mixedsched.sites.site import site_name_of
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _LABEL_CHARACTERS = 63

@@ -8,11 +8,11 @@ from typing import Any
 
 from mixedsched.model.page import PAGE_FORMAT
 from mixedsched.model.request import ChromiumPriority, Flag, Kind
-from mixedsched.sites._wire import mime_of_file
 from mixedsched.sites.recorded.copies import Copy
 from mixedsched.sites.recorded.exchange import Exchange
 from mixedsched.sites.recorded.facts import UNKNOWN_LICENCE, RecordingFacts
 from mixedsched.sites.recorded.graph import Found
+from mixedsched.sites.site.wire import mime_of_file
 
 _LINE_CHARACTERS = 110  # what fits stays on one line
 _ID_PATH_CHARACTERS = 100

@@ -9,10 +9,6 @@ from pathlib import Path
 
 from mixedsched.errors import SiteError
 from mixedsched.model.request import Flag, Kind
-from mixedsched.sites._aside import make_folder, require_writable
-from mixedsched.sites._load import load_site
-from mixedsched.sites._paths import shown
-from mixedsched.sites._site import MANIFEST_NAME, ROOT_NAME, site_name_of
 from mixedsched.sites.recorded.copies import Copier, Copy
 from mixedsched.sites.recorded.exchange import Exchange
 from mixedsched.sites.recorded.facts import KindTotal, LeftOut, RecordingFacts, RecordingSummary
@@ -22,6 +18,9 @@ from mixedsched.sites.recorded.manifest import manifest_of, manifest_text, suffi
 from mixedsched.sites.recorded.names import FileNames
 from mixedsched.sites.recorded.rewriting import Renaming
 from mixedsched.sites.recorded.selection import Selection, select
+from mixedsched.sites.site import MANIFEST_NAME, ROOT_NAME, load_built, site_name_of
+from mixedsched.sites.site.folders import make_folder, require_writable
+from mixedsched.sites.site.paths import shown
 
 _EMPTY_NAME = "empty"  # the file of all that has no body
 
@@ -88,7 +87,7 @@ class _Made:
             self.facts, self.hosts, listed, list(zip(self.besides, besides, strict=True)), self.notes
         )
         (folder / MANIFEST_NAME).write_text(manifest_text(manifest), encoding="utf-8")
-        load_site(folder)
+        load_built(folder)
 
     def _write(self, item: Copy, root: Path, names: FileNames) -> str:
         """Write a body; the name of its file, which all that have none share."""

@@ -16,7 +16,7 @@ from fontTools.ttLib import TTFont
 from fontTools.ttLib.tables._g_l_y_f import Glyph
 from fontTools.ttLib.tables.DefaultTable import DefaultTable
 
-from mixedsched.sites._font import striped_typeface
+from mixedsched.sites.synth.typeface import striped_typeface
 
 _UNITS_PER_EM = 1000
 _ALPHABETS = ("dots", "bars", "letters", "one")  # from rich to poor

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from mixedsched.sites._padding import JPEG_COMMENT_OVERHEAD_BYTES, pad_jpeg, pad_png
 from mixedsched.sites.synth._asset_pixels import (
     Canvas,
     Encode,
@@ -27,6 +26,7 @@ from mixedsched.sites.synth._asset_pixels import (
     palette,
     speckled,
 )
+from mixedsched.sites.synth.padding import JPEG_COMMENT_OVERHEAD_BYTES, pad_jpeg, pad_png
 
 _PNG_OVERHEAD_BYTES = 20
 _BOX_HEADER_BYTES = 8

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from mixedsched.errors import PageError
 from mixedsched.model.page import Page, Resource
 from mixedsched.model.request import Kind
-from mixedsched.sites._responses import why_unfit
+from mixedsched.sites.site.responses import why_unfit
 from mixedsched.units import format_bytes
 
 MAX_TOTAL_BYTES = 1_000_000_000

@@ -12,10 +12,9 @@ from typing import Any
 from mixedsched.errors import PageError
 from mixedsched.model.page import PAGE_FORMAT, Page, Resource
 from mixedsched.model.request import Flag, Kind
-from mixedsched.sites._aside import make_folder
-from mixedsched.sites._connections import expected_connections
-from mixedsched.sites._load import load_site
-from mixedsched.sites._site import MANIFEST_NAME, ROOT_NAME, site_name_of
+from mixedsched.sites.analysis.connections import expected_connections
+from mixedsched.sites.site import MANIFEST_NAME, ROOT_NAME, load_built, site_name_of
+from mixedsched.sites.site.folders import make_folder
 from mixedsched.sites.synth._plan import Plan, Planned, plan_page
 from mixedsched.sites.synth._prepare import Deviation, prepare
 from mixedsched.sites.synth._room import RealmWriter
@@ -88,7 +87,7 @@ def synthesise(
         manifest = _manifest(page, name, host_names, plan, facts or {})
         _write(folder, manifest)
         connections = connection_count(plan, page.main.id)
-        if expected_connections(load_site(folder)).count != connections:
+        if expected_connections(load_built(folder)).count != connections:
             _write(folder, {**manifest, "connections": connections})
 
     make_folder(target, fill, is_good=lambda: False)

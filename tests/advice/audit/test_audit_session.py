@@ -18,7 +18,8 @@ from mixedsched.advice.audit.result import Audit
 from mixedsched.advice.audit.session import Job, Surroundings, run_audit
 from mixedsched.errors import UsageError
 from mixedsched.lab.model import Run, RunStatus
-from mixedsched.sites import load_site, site_digest
+from mixedsched.sites.opening import load_site
+from mixedsched.sites.site import site_digest
 from mixedsched.world import catalog
 from mixedsched.world.store import Store
 from tests.patience import patiently, why_void

@@ -9,9 +9,11 @@ import pytest
 
 from mixedsched.advice.changes.change import Action, Change, Key
 from mixedsched.advice.changes.edition import document_of, make_edition
-from mixedsched.cli._sites import site_entries
 from mixedsched.model import codings
-from mixedsched.sites import Site, load_site, merged, site_digest
+from mixedsched.sites.making import merged
+from mixedsched.sites.opening import load_site
+from mixedsched.sites.serving import served_site
+from mixedsched.sites.site import Site, site_digest
 from tests.advice.changes.shop import HTML
 
 SETTINGS = """
@@ -72,7 +74,7 @@ def served(site: Site) -> object:
             entry.delay_ms,
             sorted(entry.headers),
         )
-        for host, entries in site_entries(site).items()
+        for host, entries in served_site(site).entries.items()
         for path, entry in entries.items()
     }
 

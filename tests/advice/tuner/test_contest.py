@@ -20,7 +20,7 @@ from mixedsched.lab.engine import Laboratory
 from mixedsched.lab.model import Plan, Run, RunStatus
 from mixedsched.model.browser_model import IDEAL
 from mixedsched.model.profile import Profile
-from mixedsched.sites import load_site
+from mixedsched.sites.opening import load_site
 from mixedsched.world import catalog
 from mixedsched.world.store import Store
 from tests.advice.tuner.proofs import BASE, HEADERS, TUNED, contenders

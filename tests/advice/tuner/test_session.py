@@ -23,7 +23,8 @@ from mixedsched.lab.model import Run
 from mixedsched.model.browser_model import IDEAL
 from mixedsched.model.page import PAGE_FORMAT, Page
 from mixedsched.report.tune import render_tuning, write_tuning
-from mixedsched.sites import load_site, site_digest
+from mixedsched.sites.opening import load_site
+from mixedsched.sites.site import site_digest
 from mixedsched.world import catalog
 from tests.patience import patiently, why_void
 

@@ -13,7 +13,8 @@ from mixedsched.lab.fidelity import Fidelity, compare
 from mixedsched.lab.fidelity.compare import order_correlation
 from mixedsched.model.page import Resource
 from mixedsched.model.request import Flag, Kind
-from mixedsched.sites import Site, load_site
+from mixedsched.sites.opening import load_site
+from mixedsched.sites.site import Site
 from mixedsched.sites.synth import synthesise
 from mixedsched.world.browser.observation import Initiator, Observation, ObservedRequest
 from tests.sites.synth.pages import page, resource

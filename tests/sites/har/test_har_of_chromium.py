@@ -14,8 +14,8 @@ import pytest
 from mixedsched.cli._sites import open_site
 from mixedsched.model.page import Page
 from mixedsched.model.request import Flag
-from mixedsched.sites import load_site
 from mixedsched.sites.har import import_page, pages_of, read_har
+from mixedsched.sites.opening import load_site
 from mixedsched.world.browser.find import find_chromium
 from tests.world.server.client import serving
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mixedsched.lab.fidelity import Fidelity, check_site
-from mixedsched.sites import load_site
+from mixedsched.sites.opening import load_site
 from mixedsched.sites.synth import synthesise
 from tests.sites.synth.pages import page, resource
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from mixedsched.errors import MixedschedError
-from mixedsched.sites import load_site, served_site
+from mixedsched.sites.opening import load_site
+from mixedsched.sites.serving import served_site
 from mixedsched.world.server.admission import RetryPolicy
 from mixedsched.world.server.facts import ServerFacts
 from mixedsched.world.server.files import Entry

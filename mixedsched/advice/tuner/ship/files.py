@@ -17,7 +17,7 @@ from mixedsched.advice.tuner.ship.lines import HtmlLine
 from mixedsched.advice.tuner.ship.servers import RENDERERS, comment, header_list, in_words, plain
 from mixedsched.model.mapping_file import dump_mapping
 from mixedsched.model.page import Page
-from mixedsched.sites._aside import make_folder
+from mixedsched.sites.site.folders import make_folder
 
 MAPPING_NAME, HEADERS_NAME, HTML_NAME, NOTHING_NAME = "mapping.toml", "headers.txt", "html.md", "nothing.txt"
 _MARKDOWN_SIGNS = re.compile(r"([\\`*_{}\[\]<>#|!~])")

@@ -1,0 +1,208 @@
+"""A page's resources in two descriptions of it: which were added, removed, moved or changed. Pure."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mixedsched.model.page import Page, Resource
+from mixedsched.sites.site import Site
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """hosts: by index, as far as they are known. site: if there are files, too. facts: title, source, licence and the like."""
+
+    page: Page
+    hosts: tuple[str, ...]
+    facts: Mapping[str, str]
+    site: Site | None = None
+
+    @classmethod
+    def of_site(cls, site: Site) -> Described:
+        told = {
+            "title": site.title,
+            "description": site.description,
+            "source": site.source,
+            "licence": site.licence,
+        }
+        return cls(site.page, site.hosts, {key: text for key, text in told.items() if text}, site)
+
+    @classmethod
+    def of_page(cls, page: Page, data: Mapping[str, Any]) -> Described:
+        """data: the page file as JSON gives it, whose keys beyond the page are taken where they are what they should be."""
+        hosts = data.get("hosts")
+        named = tuple(hosts) if isinstance(hosts, list) and all(isinstance(host, str) for host in hosts) else ()
+        facts = {
+            key: data[key] for key in ("title", "description", "source", "licence") if isinstance(data.get(key), str)
+        }
+        return cls(page, named, facts)
+
+    def host_of(self, item: Resource) -> str:
+        """The name of a resource's host; "host 2" where it has none."""
+        return self.hosts[item.host] if item.host < len(self.hosts) else f"host {item.host}"
+
+
+_Place = tuple[str, str]  # host, path without query
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """One property of a resource before and after."""
+
+    what: str
+    before: Any
+    after: Any
+
+
+@dataclass(frozen=True, slots=True)
+class ResourcePair:
+    """The same resource in both. positions: among those that are in both, from 1. moved: it left its place in the order, all
+    others having kept theirs as far as possible."""
+
+    before: Resource
+    after: Resource
+    positions: tuple[int, int]
+    moved: bool
+    changes: tuple[FieldChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """order_correlation: Spearman's rho of the order of those in both, None for less than two of them."""
+
+    added: tuple[Resource, ...]
+    removed: tuple[Resource, ...]
+    pairs: tuple[ResourcePair, ...]
+    order_correlation: float | None
+
+    @property
+    def changed(self) -> tuple[ResourcePair, ...]:
+        return tuple(pair for pair in self.pairs if pair.changes)
+
+
+def difference(before: Described, after: Described) -> Difference:
+    """Resources are the same if host and path are, and of several those whose queries have most in common.
+
+    The pages' own hosts count as the same whatever their names.
+    """
+    matches = _matches(before, after)
+    kept = sorted(matches)
+    ranks = {place: rank for rank, place in enumerate(sorted(matches.values()))}
+    order = [ranks[matches[place]] for place in kept]
+    staying = _longest_rising(order)
+    parents = _Parents(before, after, matches)
+    pairs = []
+    for rank, place in enumerate(kept):
+        old, new = before.page.resources[place], after.page.resources[matches[place]]
+        moved = order[rank] not in staying
+        positions = rank + 1, order[rank] + 1
+        changes = [FieldChange("position", *positions)] if moved else []
+        changes += [*_changes(old, new), *parents.changes(old, new), *_served_changes(before, after, old, new)]
+        pairs.append(ResourcePair(old, new, positions, moved, tuple(changes)))
+    taken = set(matches.values())
+    return Difference(
+        tuple(item for place, item in enumerate(after.page.resources) if place not in taken),
+        tuple(item for place, item in enumerate(before.page.resources) if place not in matches),
+        tuple(pairs),
+        _spearman(order),
+    )
+
+
+def _matches(before: Described, after: Described) -> dict[int, int]:
+    """Place in `before` -> place in `after`. Equal queries are matched first, then by what queries have in common."""
+    there: dict[_Place, list[tuple[str, int]]] = {}
+    for place, item in enumerate(after.page.resources):
+        insort(there.setdefault(_key(after, item), []), (item.path, place))
+    matches: dict[int, int] = {}
+    for find in (_same, _nearest):
+        for place, item in enumerate(before.page.resources):
+            free = there.get(_key(before, item), [])
+            if place not in matches and (found := find(item.path, free)) is not None:
+                matches[place] = free.pop(found)[1]
+    return matches
+
+
+def _same(path: str, free: Sequence[tuple[str, int]]) -> int | None:
+    """Where this very path is in a sorted list."""
+    place = bisect_left(free, (path, -1))
+    return place if place < len(free) and free[place][0] == path else None
+
+
+def _nearest(path: str, free: Sequence[tuple[str, int]]) -> int | None:
+    """Where the path is that begins most alike: it is a neighbour, as they are sorted."""
+    place = bisect_left(free, (path, -1))
+    neighbours = [near for near in (place - 1, place) if 0 <= near < len(free)]
+    return max(neighbours, key=lambda near: _shared(path, free[near][0]), default=None)
+
+
+def _key(side: Described, item: Resource) -> _Place:
+    return "" if item.host == 0 else side.host_of(item), item.path.partition("?")[0]
+
+
+def _shared(one: str, other: str) -> int:
+    """How many characters two texts begin with alike."""
+    both = zip(one, other, strict=False)
+    return next((n for n, (a, b) in enumerate(both) if a != b), min(len(one), len(other)))
+
+
+def _changes(old: Resource, new: Resource) -> list[FieldChange]:
+    found = [
+        FieldChange(what, getattr(old, what), getattr(new, what))
+        for what in ("body_bytes", "kind", "chromium_priority", "incremental")
+        if getattr(old, what) != getattr(new, what)
+    ]
+    return found if old.flags == new.flags else [*found, FieldChange("flags", sorted(old.flags), sorted(new.flags))]
+
+
+class _Parents:
+    """Who found a resource, before and after."""
+
+    def __init__(self, before: Described, after: Described, matches: Mapping[int, int]) -> None:
+        self._before, self._after = before.page.by_id(), after.page.by_id()
+        self._after_of = {
+            before.page.resources[one].id: after.page.resources[other].id for one, other in matches.items()
+        }
+
+    def changes(self, old: Resource, new: Resource) -> list[FieldChange]:
+        if (self._after_of.get(old.found_by) if old.found_by is not None else None) == new.found_by:
+            return []
+        was = self._before[old.found_by].path if old.found_by is not None else None
+        return [FieldChange("parent", was, self._after[new.found_by].path if new.found_by is not None else None)]
+
+
+def _served_changes(before: Described, after: Described, old: Resource, new: Resource) -> list[FieldChange]:
+    """What only sites know."""
+    if before.site is None or after.site is None:
+        return []
+    sides = ((before.site, (old.host, old.path)), (after.site, (new.host, new.path)))
+    codings = [site.encodings.get(key) for site, key in sides]
+    statuses = [site.settings[key].status if key in site.settings else 200 for site, key in sides]
+    both = (("encoding", codings), ("status", statuses))
+    return [FieldChange(what, was, now) for what, (was, now) in both if was != now]
+
+
+def _longest_rising(order: Sequence[int]) -> set[int]:
+    """The values of a longest rising subsequence of distinct numbers: those that need not have moved."""
+    tails: list[int] = []  # the smallest last value of a rising run of each length
+    before: dict[int, int | None] = {}
+    for value in order:
+        place = bisect_left(tails, value)
+        before[value] = tails[place - 1] if place else None
+        tails[place : place + 1] = [value]
+    kept, current = set(), tails[-1] if tails else None
+    while current is not None:
+        kept.add(current)
+        current = before[current]
+    return kept
+
+
+def _spearman(order: Sequence[int]) -> float | None:
+    """Of a permutation of 0..n-1, which has no ties."""
+    n = len(order)
+    if n < 2:
+        return None
+    squares = sum((place - value) ** 2 for place, value in enumerate(order))
+    return 1 - 6 * squares / (n * (n * n - 1))

@@ -1,0 +1,102 @@
+"""Finds the pages that a person names for simulation: files, folders of them, sites, or standard input."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from mixedsched.errors import PageError, UsageError, nearest_hint
+from mixedsched.model.page import Page
+
+STANDARD_INPUT = "-"
+MANIFEST_NAME = "page.json"  # of a site folder
+INDEX_NAME = "index.html"
+FIX = "correct it; mixedsched/model/page.py describes the format"
+
+
+def read_pages(names: Iterable[str]) -> list[Page]:
+    """All pages that the names stand for, in that order, those of a folder by file name.
+
+    A name is a page file, "-" (standard input, once), a bundled site, a site's folder, or a folder of page files.
+    Raises PageError for anything that cannot be read or breaks a rule, SiteError for a site, UsageError.
+    """
+    names = list(names)
+    if names.count(STANDARD_INPUT) > 1:
+        raise UsageError("'-' is named twice", why="standard input can be read once", fix="name it once")
+    return [page for name in names for page in _pages_of(name)]
+
+
+def _pages_of(name: str) -> list[Page]:
+    if name == STANDARD_INPUT:
+        return [_parse(sys.stdin.buffer.read(), "standard input")]
+    path = Path(name)
+    try:
+        is_folder, exists = path.is_dir(), path.exists()
+    except (OSError, ValueError) as error:  # such as a name that is too long for one
+        raise PageError(f"cannot read page '{name[:80]}'", why=str(error)) from error
+    if exists and not is_folder:
+        return [_read(path)]
+    if ("/" not in name or not exists) and (site := _named_site(name)) is not None:
+        return [site]
+    if is_folder:
+        return _folder(path)
+    raise PageError(
+        f"there is no page '{name}'",
+        why="no file and no folder has this name, and no bundled or recorded site",
+        fix=f"name a page file, a folder of them, or a site; {_known_sites(name)}",
+    )
+
+
+def _folder(path: Path) -> list[Page]:
+    """A site's one page, else all page files of a folder."""
+    if (path / MANIFEST_NAME).is_file():
+        return [_read(path / MANIFEST_NAME)]
+    if (path / INDEX_NAME).is_file():
+        from mixedsched.sites.opening import (
+            open_site,
+        )  # here, because reading sites takes longer to import than pages to play
+
+        return [open_site(f"{path}/").page]
+    try:
+        files = sorted(path.glob("*.json"))
+    except OSError as error:
+        raise PageError(f"cannot read folder {path}", why=error.strerror or "") from error
+    if not files:
+        raise PageError(
+            f"folder {path} holds no page",
+            why=f"there is no *.json in it, and no {INDEX_NAME}",
+            fix="name a folder of page files, or a site's folder",
+        )
+    return [_read(file) for file in files]
+
+
+def _read(path: Path) -> Page:
+    try:
+        text = path.read_bytes()
+    except OSError as error:
+        raise PageError(f"cannot read page {path}", why=error.strerror or "", fix="name a file you may read") from error
+    return _parse(text, str(path))
+
+
+def _parse(text: bytes, origin: str) -> Page:
+    try:
+        return Page.from_json(text, origin)
+    except RecursionError as error:
+        raise PageError(f"{origin} is not a page description", why="it is nested too deeply", fix=FIX) from error
+    except PageError as error:
+        raise PageError(error.what, why=error.why, fix=error.fix or FIX) from error
+
+
+def _named_site(name: str) -> Page | None:
+    """The page of a bundled site or, unless a folder has this very name, of one that was recorded."""
+    from mixedsched.sites.opening import is_recorded, open_site, recipes  # here, as above
+
+    is_known = name in {recipe.name for recipe in recipes()} or (not Path(name).exists() and is_recorded(name))
+    return open_site(name).page if is_known else None
+
+
+def _known_sites(name: str) -> str:
+    from mixedsched.sites.opening import recipes  # here, as above
+
+    return nearest_hint(name, [recipe.name for recipe in recipes()])
