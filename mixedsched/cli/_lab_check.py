@@ -26,7 +26,7 @@ from mixedsched.world.emulator.backends import BackendName, open_backend
 
 if TYPE_CHECKING:  # statistics take a while to load; only `lab check` needs them, when it runs
     from mixedsched.world.emulator.probe.checking import LinkCheck
-    from mixedsched.world.emulator.probe.findings import Finding
+    from mixedsched.world.emulator.probe.findings import LinkFinding
 
 LOSSES_S = 20.0
 
@@ -106,7 +106,7 @@ def _print(found: LinkCheck) -> None:
     out.print("[bold]all as it should be[/]" if found.is_ok else "[bold red]some of it is off[/]")
 
 
-def _table(findings: Sequence[Finding]) -> Table:
+def _table(findings: Sequence[LinkFinding]) -> Table:
     table = Table(box=box.SIMPLE, pad_edge=False, padding=(0, 1, 0, 0))
     for title in ("", "", "nominal", "measured", "95 % interval", ""):
         table.add_column(title, justify="right" if title else "left", no_wrap=True)
@@ -125,7 +125,7 @@ def _table(findings: Sequence[Finding]) -> Table:
     return table
 
 
-def _shown_in(finding: Finding) -> tuple[str, float, int]:
+def _shown_in(finding: LinkFinding) -> tuple[str, float, int]:
     """The unit for people, what to multiply with, and how many decimals its tolerance needs."""
     match finding.unit:
         case "ratio":
@@ -143,7 +143,7 @@ def _number(value: float | None, factor: float, digits: int) -> str:
     return "–" if value is None else f"{value * factor:.{digits}f}"
 
 
-def _left_out(findings: Iterable[Finding]) -> list[tuple[str, list[str]]]:
+def _left_out(findings: Iterable[LinkFinding]) -> list[tuple[str, list[str]]]:
     """Why what does not apply, each reason once."""
     told: dict[str, dict[str, Any]] = {}
     for finding in findings:

@@ -15,7 +15,7 @@ from mixedsched.model.scheme import configure
 from mixedsched.world import catalog
 from mixedsched.world.emulator.backend import Address
 from mixedsched.world.emulator.backends import BackendName
-from mixedsched.world.emulator.netns.topology import SERVER_HOST
+from mixedsched.world.emulator.kernel.testbed import SERVER_HOST
 from mixedsched.world.system.programs import find_program, with_path
 
 _NEED_SERVER = ("{server}", "{port}")  # marks in a command that only a server fills in

@@ -22,11 +22,11 @@ from mixedsched.errors import MixedschedError, UsageError
 from mixedsched.model.profile_words import direction_text
 from mixedsched.world import catalog
 from mixedsched.world.emulator.backends import BackendName
-from mixedsched.world.emulator.child_talk import raise_told_error
 from mixedsched.world.emulator.keeper import forget_dead_lab, refuse_second_lab, standing_lab
 from mixedsched.world.emulator.kernel.namespaces import existing_namespaces, ownerships, sweep
 from mixedsched.world.emulator.kernel.privilege import require_privilege
 from mixedsched.world.emulator.kernel.shaping import shape
+from mixedsched.world.system.json_lines import raise_error_in
 
 _BackendOption = Annotated[
     BackendName,
@@ -208,7 +208,7 @@ def _start_keeper(settings: dict[str, Any]) -> dict[str, Any]:
     if not answer.strip():
         raise MixedschedError("the lab did not come up", why="the process that keeps it has stopped; see above")
     told: dict[str, Any] = json.loads(answer)
-    raise_told_error(told)
+    raise_error_in(told)
     facts: dict[str, Any] = told["standing"]
     return facts
 

@@ -140,7 +140,7 @@ class Lab:
                 loaded = await self._load(run, server, link_seed, own_waits=True)
             run = replace(loaded.run, cost_s=round(time.monotonic() - started, 3))
             if not server.process.is_alive:
-                raise MixedschedError(f"the server for {arm} has stopped", why=await server.process.last_words())
+                raise MixedschedError(f"the server for {arm} has stopped", why=await server.process.complaint())
             if loaded.load is None:
                 return run
             return self._judged(replace(run, page_load=loaded.load.to_dict()), loaded.load, loaded.seen)

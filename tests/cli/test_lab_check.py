@@ -12,9 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from mixedsched.world.emulator.probe.folder import ARRIVALS_FILE, probe_folder
 from tests.cli.test_commands import mixedsched
-from tests.world.emulator.privileged import eventually
 
 
 def test_a_check_tells_machines_what_was_sent_measured_and_judged() -> None:
@@ -54,27 +52,12 @@ def test_told_to_end_it_leaves_no_files(number: signal.Signals, tmp_path: Path) 
         assert "Traceback" not in process.stderr.read()
 
 
-def test_what_a_killed_check_leaves_goes_with_the_next(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    with checking(tmp_path) as process:
-        process.kill()
-        process.wait(30)
-    (left,) = tmp_path.glob("mixedsched-probe-*")
-    (left / ARRIVALS_FILE).touch()
-    strange = tmp_path / "mixedsched-probe-notes"
-    strange.mkdir()
-    (strange / "letter.txt").touch()
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with probe_folder() as one, probe_folder() as other:
-        assert not left.exists()
-        assert one.is_dir()  # held, so no sweep takes it
-        assert other.is_dir()
-    assert [path.name for path in tmp_path.iterdir()] == ["mixedsched-probe-notes"]
-
-
 def checking(folder: Path) -> subprocess.Popen[str]:
     """A check that runs, with its temporary files in this folder."""
     words = [sys.executable, "-m", "mixedsched", "lab", "check", "--link", "cdn", "--losses-s", "60"]
     environment = {**os.environ, "TMPDIR": str(folder)}
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment)
-    assert eventually(lambda: any(folder.glob("mixedsched-probe-*")))
+    assert process.stderr is not None
+    while "delay" not in process.stderr.readline():  # it has begun to send probes
+        assert process.poll() is None
     return process

@@ -11,8 +11,7 @@ from mixedsched.model.profile import Direction, Profile
 from mixedsched.world.emulator.kernel.privilege import Privilege, require_privilege
 from mixedsched.world.emulator.netns.backend import netns_backend
 from mixedsched.world.emulator.relay.backend import relay_backend
-from mixedsched.world.emulator.vm.machine import require_qemu
-from mixedsched.world.emulator.vm.ports import require_taps
+from mixedsched.world.emulator.vm.machine import require_qemu, require_taps
 
 _PROBES = 400
 _PROBE_GAP_S = 0.002

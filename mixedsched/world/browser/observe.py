@@ -12,13 +12,13 @@ from typing import Any, Self
 from pydantic import ValidationError
 
 from mixedsched.errors import InputError
-from mixedsched.world.browser._kept_worker import KeptWorker
 from mixedsched.world.browser._observed import observation_of
 from mixedsched.world.browser._observed._told import Told
 from mixedsched.world.browser.netlog import read_traffic
 from mixedsched.world.browser.observation import Observation, ObservationJob
 from mixedsched.world.browser.pageload import PageLoadFailed
 from mixedsched.world.browser.profiles import make_profile_dir, remove_profile_dir
+from mixedsched.world.browser.worker import WorkerOnDemand
 
 # Beyond the page's own time: starting the browser, asking the page, ending the browser, sending the answer.
 _GRACE_S = 75.0
@@ -37,19 +37,19 @@ class Observer:
         self, package_dir: Path | None = None, *, temp_dir: Path | None = None, prefix: Sequence[str] = ()
     ) -> None:
         self._temp_dir = temp_dir
-        self._kept = KeptWorker(package_dir, temp_dir, prefix)
+        self._worker = WorkerOnDemand(package_dir, temp_dir, prefix)
         self._lock = asyncio.Lock()
         self._is_asking = False
         self._is_stopped = False  # before the worker was asked
 
     async def __aenter__(self) -> Self:
-        self._kept.open()
+        self._worker.open()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._kept.close()
+        await self._worker.close()
 
     async def observe(self, job: ObservationJob) -> Observation:
         """Load a page once in a fresh browser and watch it.
@@ -76,23 +76,16 @@ class Observer:
         as "interrupted". If it has not begun, or nothing came, it raises PageLoadFailed navigation:INTERRUPTED.
         """
         self._is_stopped = True
-        if self._is_asking and self._kept.worker is not None:
-            self._kept.worker.tell({"op": "stop"})
+        if self._is_asking and self._worker.worker is not None:
+            self._worker.worker.tell({"op": "stop"})
 
     async def _ask(self, message: dict[str, Any], limit_s: float) -> dict[str, Any]:
-        worker = await self._kept.living()
+        await self._worker.living()
         if self._is_stopped:
             raise PageLoadFailed("navigation:INTERRUPTED", "it was interrupted before it began")
         self._is_asking = True
         try:
-            return await worker.ask(message, limit_s)
-        except PageLoadFailed as error:
-            if not error.reason.startswith("navigation:"):
-                await self._kept.discard()
-            raise
-        except BaseException:
-            await self._kept.discard()
-            raise
+            return await self._worker.ask(message, limit_s)
         finally:
             self._is_asking = False
 

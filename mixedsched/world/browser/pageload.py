@@ -32,6 +32,11 @@ class PageLoadFailed(MixedschedError):  # noqa: N818 -- it says what happened to
         """The page had no quiet period while we waited: with a fresh network and `own_waits` the same job may well succeed."""
         return self.reason == "needs_own_waits"
 
+    @property
+    def spares_worker(self) -> bool:
+        """Whether it was the page that failed, and the worker is as good as before."""
+        return self.needs_own_waits or self.reason.startswith("navigation:")
+
 
 @dataclass(frozen=True, slots=True)
 class PageLoadJob:

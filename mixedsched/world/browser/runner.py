@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from mixedsched.errors import InputError
-from mixedsched.world.browser._kept_worker import KeptWorker
 from mixedsched.world.browser.pageload import PageLoad, PageLoadFailed, PageLoadJob, Versions
 from mixedsched.world.browser.profiles import make_profile_dir, remove_profile_dir
+from mixedsched.world.browser.worker import WorkerOnDemand
 from mixedsched.world.system.precedence import Courtesy
 
 # Beyond the job's own limit: ending the browser, and sending the answer.
@@ -39,28 +39,28 @@ class LighthouseRunner:
         courtesy: Courtesy = Courtesy.NONE,
     ) -> None:
         self._temp_dir = temp_dir
-        self._kept = KeptWorker(package_dir, temp_dir, prefix, courtesy)
+        self._worker = WorkerOnDemand(package_dir, temp_dir, prefix, courtesy)
         self._lock = asyncio.Lock()
 
     async def __aenter__(self) -> Self:
-        self._kept.open()
-        await self._kept.living()
+        self._worker.open()
+        await self._worker.living()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._kept.close()
+        await self._worker.close()
 
     @property
     def worker_pid(self) -> int | None:
         """Process id of the present worker; None while there is none."""
-        return self._kept.worker.pid if self._kept.worker is not None else None
+        return self._worker.worker.pid if self._worker.worker is not None else None
 
     async def versions(self) -> Versions:
         """Of Lighthouse, Chromium and Node. Raises PageLoadFailed."""
         async with self._lock:
-            answer = await self._ask({"op": "versions"}, _VERSIONS_LIMIT_S)
+            answer = await self._worker.ask({"op": "versions"}, _VERSIONS_LIMIT_S)
         return Versions(**answer["versions"])
 
     async def run(self, job: PageLoadJob) -> PageLoad:
@@ -73,21 +73,10 @@ class LighthouseRunner:
                 job.netlog.parent.mkdir(parents=True, exist_ok=True)
             profile_dir = make_profile_dir(self._temp_dir)
             try:
-                answer = await self._ask(job.to_message(profile_dir), job.limit_s + _GRACE_S)
+                answer = await self._worker.ask(job.to_message(profile_dir), job.limit_s + _GRACE_S)
             finally:
                 await asyncio.to_thread(remove_profile_dir, profile_dir)
         try:
             return PageLoad.from_dict(answer)
         except InputError as error:
             raise PageLoadFailed("bad_answer", str(error)) from error
-
-    async def _ask(self, message: dict[str, Any], limit_s: float) -> dict[str, Any]:
-        worker = await self._kept.living()
-        try:
-            return await worker.ask(message, limit_s)
-        except BaseException as error:
-            # Failed or cancelled: failures are rare, a new worker costs a second, and nothing of this load reaches the next.
-            # A load that only lacked quiet went well, though: some pages always do.
-            if not (isinstance(error, PageLoadFailed) and error.needs_own_waits):
-                await self._kept.discard()
-            raise

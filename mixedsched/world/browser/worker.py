@@ -1,36 +1,30 @@
-"""The Node process behind the runner: starting it, one question and one answer at a time, ending it with its browser."""
+"""The lighthouse-runner: a Node process that answers one question at a time, and is replaced when it fails."""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import itertools
-import json
 import os
-from collections import deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
 from mixedsched.errors import MixedschedError
+from mixedsched.world.browser.find import find_chromium, find_node, find_package
 from mixedsched.world.browser.pageload import PageLoadFailed
+from mixedsched.world.browser.profiles import sweep_profile_dirs
 from mixedsched.world.browser.sandbox import no_sandbox
+from mixedsched.world.system.children import Child
 from mixedsched.world.system.precedence import Courtesy, words_before
 
-# One answer is one line, and holds up to 40 screenshots.
-_LINE_BYTES_MAX = 64 * 1024 * 1024
-_STDERR_LINES_KEPT = 20
-_LEAVE_LIMIT_S = 5.0
+_COMPLAINT_LINES = 20
 
 
 class Worker:
-    """A running lighthouse-runner. After a failed `ask` it is to be closed and replaced, unless it `needs_own_waits`."""
+    """A running lighthouse-runner. It leaves, with its browser, when its input ends."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: Child) -> None:
         self._process = process
         self._ids = itertools.count(1)
-        self._stderr_tail: deque[str] = deque(maxlen=_STDERR_LINES_KEPT)
-        self._stderr_reader = asyncio.create_task(self._read_stderr())
 
     @classmethod
     async def start(
@@ -41,21 +35,9 @@ class Worker:
         prefix: Sequence[str] = (),
         courtesy: Courtesy = Courtesy.NONE,
     ) -> Self:
-        process = await asyncio.create_subprocess_exec(
-            *prefix,
-            *words_before(courtesy),
-            node,
-            package_dir / "worker.mjs",
-            *words_before(),  # of the browser, which inherits the courtesy
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            limit=_LINE_BYTES_MAX,
-            env={**os.environ, "CHROME_PATH": str(chromium)},
-            # An interrupt from the terminal is for us; the worker follows when its input ends. No session: see precedence.
-            process_group=0,
-        )
-        return cls(process)
+        browser_words = words_before()  # the browser inherits the courtesy
+        command = (*prefix, *words_before(courtesy), node, package_dir / "worker.mjs", *browser_words)
+        return cls(await Child.start(*command, environment={**os.environ, "CHROME_PATH": str(chromium)}))
 
     @property
     def pid(self) -> int:
@@ -63,7 +45,7 @@ class Worker:
 
     @property
     def is_alive(self) -> bool:
-        return self._process.returncode is None
+        return self._process.is_alive
 
     async def ask(self, message: Mapping[str, Any], limit_s: float) -> dict[str, Any]:
         """Send a message, return the answer's fields.
@@ -71,57 +53,92 @@ class Worker:
         Raises PageLoadFailed: with the worker's own reason, or worker_died, or worker_silent after limit_s. Raises
         MissingPartError if Chromium needs a sandbox and cannot build one here: no further load would do better.
         """
-        assert self._process.stdin is not None
         number = next(self._ids)
-        try:
-            self._process.stdin.write(json.dumps({"id": number, **message}).encode() + b"\n")
-            await self._process.stdin.drain()
-            answer = await asyncio.wait_for(self._read_answer(number), limit_s)
-        except TimeoutError as error:
-            raise PageLoadFailed("worker_silent", f"the worker gave no answer within {limit_s:.0f} s") from error
-        except OSError as error:
-            raise PageLoadFailed("worker_died", self._last_words()) from error
-        if not answer.get("ok"):
-            raise _failure(str(answer.get("reason", "internal")), str(answer.get("detail", "")))
-        return answer
+        self._process.tell({"id": number, **message})
+        while (answer := await self._process.next_line(limit_s)) is not None:
+            if answer.get("id") != number:
+                continue
+            if not answer.get("ok"):
+                raise _failure(str(answer.get("reason", "internal")), str(answer.get("detail", "")))
+            return answer
+        if not self._process.has_ended:
+            raise PageLoadFailed("worker_silent", f"the worker gave no answer within {limit_s:.0f} s")
+        lines = (await self._process.complaint()).splitlines()[-_COMPLAINT_LINES:]
+        raise PageLoadFailed("worker_died", "the worker ended; it said: " + (" | ".join(lines) or "nothing"))
 
     def tell(self, message: Mapping[str, Any]) -> None:
         """Send a message whose answer nobody waits for, also while another one is being answered."""
-        assert self._process.stdin is not None
-        with contextlib.suppress(OSError):
-            self._process.stdin.write(json.dumps({"id": next(self._ids), **message}).encode() + b"\n")
-
-    async def _read_answer(self, number: int) -> dict[str, Any]:
-        assert self._process.stdout is not None
-        while line := await self._process.stdout.readline():
-            with contextlib.suppress(ValueError):
-                answer = json.loads(line)
-                if isinstance(answer, dict) and answer.get("id") == number:
-                    return answer
-        raise PageLoadFailed("worker_died", self._last_words())
-
-    async def _read_stderr(self) -> None:
-        assert self._process.stderr is not None
-        while line := await self._process.stderr.readline():
-            self._stderr_tail.append(line.decode(errors="replace").rstrip())
-
-    def _last_words(self) -> str:
-        return "the worker ended; it said: " + (" | ".join(self._stderr_tail) or "nothing")
+        self._process.tell({"id": next(self._ids), **message})
 
     async def close(self) -> None:
-        """End it, with its browser. It leaves as soon as its input ends; one that hangs is killed, and the kernel ends the
-        browser. Safe to call on a worker that is gone already.
+        """End it, with its browser; if it hangs it is killed, and the kernel ends the browser. May be called again."""
+        await self._process.stop()
+
+
+class WorkerOnDemand:
+    """Between open() and close() there is one worker at most, started when it is needed and replaced after a failure.
+
+    package_dir: the npm package (default: the one beside the Python package). temp_dir: where profiles go (default: the
+    system's). prefix: words before the worker's command, such as those that enter a network namespace. courtesy: how worker and
+    browser give way to other programs.
+    """
+
+    def __init__(
+        self,
+        package_dir: Path | None,
+        temp_dir: Path | None,
+        prefix: Sequence[str],
+        courtesy: Courtesy = Courtesy.NONE,
+    ) -> None:
+        self._package_dir = package_dir
+        self._temp_dir = temp_dir
+        self._prefix = tuple(prefix)
+        self._courtesy = courtesy
+        self._parts: tuple[Path, Path, Path] | None = None
+        self._worker: Worker | None = None
+
+    def open(self) -> None:
+        """Raises MissingPartError if Chromium, Node or the package is missing."""
+        self._parts = (find_node(), find_package(self._package_dir), find_chromium())
+        sweep_profile_dirs(self._temp_dir)
+
+    @property
+    def worker(self) -> Worker | None:
+        """The present one; None while none lives."""
+        return self._worker if self._worker is not None and self._worker.is_alive else None
+
+    async def living(self) -> Worker:
+        """The present one, or a new one."""
+        assert self._parts is not None, "it is used outside its `async with` block"
+        if self._worker is not None and not self._worker.is_alive:
+            await self._discard()
+        if self._worker is None:
+            self._worker = await Worker.start(*self._parts, self._prefix, self._courtesy)
+        return self._worker
+
+    async def ask(self, message: Mapping[str, Any], limit_s: float) -> dict[str, Any]:
+        """As Worker.ask. After a failure, or if it is cancelled, the next question goes to a new worker.
+
+        Failures are rare and a new worker costs a second, so nothing of a failed load reaches the next one. A page that did not
+        become quiet, or to which there was no way, says nothing against the worker, though.
         """
-        assert self._process.stdin is not None
-        with contextlib.suppress(OSError):
-            self._process.stdin.close()
+        worker = await self.living()
         try:
-            await asyncio.wait_for(self._process.wait(), _LEAVE_LIMIT_S)
-        except TimeoutError:
-            with contextlib.suppress(ProcessLookupError):
-                self._process.kill()
-            await self._process.wait()
-        await self._stderr_reader
+            return await worker.ask(message, limit_s)
+        except BaseException as error:
+            if not (isinstance(error, PageLoadFailed) and error.spares_worker):
+                await self._discard()
+            raise
+
+    async def close(self) -> None:
+        """End the present one for good."""
+        await self._discard()
+        self._parts = None
+
+    async def _discard(self) -> None:
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            await worker.close()
 
 
 def _failure(reason: str, detail: str) -> MixedschedError:

@@ -20,8 +20,8 @@ from typing import Any
 from mixedsched.errors import MixedschedError, UsageError
 from mixedsched.model.profile import Profile
 from mixedsched.world.emulator.backends import open_backend
-from mixedsched.world.emulator.child_talk import error_facts, say
 from mixedsched.world.emulator.kernel.registry import ProcessMark, own_mark, registry_folder, registry_lock
+from mixedsched.world.system.json_lines import say, say_error
 
 _STOP_LIMIT_S = 15.0
 
@@ -146,8 +146,7 @@ def main() -> int:
     try:
         asyncio.run(keep(json.loads(sys.stdin.readline())))
     except MixedschedError as error:
-        say(error_facts(error))
-        return error.exit_code
+        return say_error(error)
     return 0
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from mixedsched.errors import MixedschedError
 from mixedsched.world.server.facts import ServerFacts
 from mixedsched.world.server.settings import ServerSettings
 from mixedsched.world.server.site import ServedSite
@@ -52,8 +51,7 @@ async def running_server(given: ServerInput, name: str, *, prefix: Sequence[str]
     """
     async with child(
         "mixedsched.world.server",
-        (),
-        lambda why: MixedschedError(f"the server for {name} did not start", why=why),
+        failure=f"the server for {name} did not start",
         settings=INPUT.dump_python(given, mode="json"),
         prefix=prefix,
     ) as process:

@@ -1,4 +1,10 @@
-"""Child processes that never outlive us: they stop when their standard input ends, which even kill -9 of the parent does."""
+"""Child processes that talk JSON lines and never outlive us: they stop when their standard input ends, as it does even when
+we are killed by kill -9.
+
+Settings go in as the first line; the first line that comes out says that the child is ready. Lines may follow in both
+directions. json_lines.py is the child's side. Each child leads a process group of its own, as Ctrl-C in a terminal is for us
+alone and we stop our children in order; but it stays in our session (precedence.py says why).
+"""
 
 from __future__ import annotations
 
@@ -6,50 +12,63 @@ import asyncio
 import contextlib
 import json
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Self
 
 from mixedsched.errors import MixedschedError
+from mixedsched.world.system.json_lines import raise_error_in
 
 _START_LIMIT_S = 30.0
 _STOP_LIMIT_S = 5.0
-_LINE_LIMIT_BYTES = 1 << 20
+_LINE_BYTES_MAX = 64 * 1024 * 1024  # a page load is one line, and holds up to 40 screenshots
+_COMPLAINT_BYTES_KEPT = 4096
 
 
 class Child:
-    """A running Python module of ours that talks JSON lines on standard output. first: its first line."""
+    """A running child process."""
 
-    def __init__(
-        self, process: asyncio.subprocess.Process, first: dict[str, Any], complaints: asyncio.Task[str]
-    ) -> None:
-        self.first = first
+    first: dict[str, Any]
+    """Its first line, once `until_ready` has seen it; empty before."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.first = {}
         self._process = process
-        self._complaints = complaints
         self._lines: list[dict[str, Any]] = []
+        self._complaint = b""
         self._news = asyncio.Event()  # there is a line, or the end
         self._reader = asyncio.create_task(self._read())
+        self._reader.add_done_callback(lambda _: self._news.set())
+        self._complaint_reader = asyncio.create_task(self._read_complaint())
 
-    def take_lines(self) -> list[dict[str, Any]]:
-        """The lines that came since the last call."""
-        lines, self._lines = self._lines, []
-        return lines
+    @classmethod
+    async def start(cls, *words: Any, settings: Any = None, environment: Mapping[str, str] | None = None) -> Self:
+        """Run a command. settings: its first line of input, where not None. environment: None for ours.
 
-    async def tell(self, message: Any) -> None:
-        """Send it a line of JSON; to one that has ended, nothing, as its next line will show."""
-        assert self._process.stdin is not None
-        with contextlib.suppress(ConnectionError):
-            self._process.stdin.write(json.dumps(message).encode() + b"\n")
-            await self._process.stdin.drain()
+        Raises OSError if there is no such program.
+        """
+        process = await asyncio.create_subprocess_exec(
+            *words,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            limit=_LINE_BYTES_MAX,
+            env=environment,
+            process_group=0,
+        )
+        started = cls(process)
+        if settings is not None:
+            started.tell(settings)
+        return started
 
-    async def next_line(self, limit_s: float) -> dict[str, Any] | None:
-        """The next line that nobody has taken, waited for; None if it ends, or says nothing for limit_s seconds."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(limit_s):
-                while not self._lines and not self._reader.done():
-                    self._news.clear()
-                    await self._news.wait()
-        return self._lines.pop(0) if self._lines else None
+    async def until_ready(self, failure: str) -> None:
+        """Wait for its first line. Raises the error which that tells of; MixedschedError, saying `failure`, if none comes."""
+        first = await self.next_line(_START_LIMIT_S)
+        if first is None:
+            silence = f"it said nothing for {_START_LIMIT_S:.0f} s"
+            raise MixedschedError(failure, why=await self.complaint() if self.has_ended else silence)
+        self.first = first
+        raise_error_in(first)
 
     @property
     def pid(self) -> int:
@@ -59,94 +78,82 @@ class Child:
     def is_alive(self) -> bool:
         return self._process.returncode is None
 
-    async def last_words(self) -> str:
-        """What it wrote on standard error, once it has ended."""
-        return await self._complaints
+    @property
+    def has_ended(self) -> bool:
+        """Whether no more lines will come."""
+        return self._reader.done()
 
-    async def _read(self) -> None:
-        assert self._process.stdout is not None
-        try:
-            while line := await self._process.stdout.readline():
-                self._lines.append(json.loads(line))
-                self._news.set()
-        finally:
-            self._news.set()
+    def tell(self, message: Any) -> None:
+        """Send it a line of JSON. If it has ended, nothing happens, and its next line does not come."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(message).encode() + b"\n")
+
+    def take_lines(self) -> list[dict[str, Any]]:
+        """The lines that came since the last call."""
+        lines, self._lines = self._lines, []
+        return lines
+
+    async def next_line(self, limit_s: float) -> dict[str, Any] | None:
+        """Wait for the next line that was not taken yet; None if it ends first (`has_ended`), or says nothing for limit_s."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(limit_s):
+                while not self._lines and not self.has_ended:
+                    self._news.clear()
+                    await self._news.wait()
+        return self._lines.pop(0) if self._lines else None
+
+    async def complaint(self) -> str:
+        """The end of what it wrote on standard error, once it has ended."""
+        await self._complaint_reader
+        return self._complaint.decode(errors="replace").strip().removeprefix("error: ")
 
     async def stop(self) -> None:
-        """End its input and wait until it has stopped; kill it if it takes too long."""
+        """End its input and wait until it has stopped; kill it if it takes too long. May be called again."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         try:
             await asyncio.wait_for(self._process.wait(), _STOP_LIMIT_S)
         except TimeoutError:
-            self._process.kill()
+            self.kill()
             await self._process.wait()
         await self._reader
+        await self._complaint_reader
+
+    def kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()
+
+    async def _read(self) -> None:
+        """Collect lines; what is not an object of JSON is not for us."""
+        assert self._process.stdout is not None
+        while line := await self._process.stdout.readline():
+            with contextlib.suppress(ValueError):
+                message = json.loads(line)
+                if isinstance(message, dict):
+                    self._lines.append(message)
+                    self._news.set()
+
+    async def _read_complaint(self) -> None:
+        """Drain standard error, so that the child never blocks on it."""
+        assert self._process.stderr is not None
+        while piece := await self._process.stderr.read(4096):
+            self._complaint = (self._complaint + piece)[-_COMPLAINT_BYTES_KEPT:]
 
 
 @asynccontextmanager
 async def child(
-    module: str,
-    arguments: Sequence[str],
-    fail: Callable[[str], MixedschedError],
-    *,
-    settings: Any = None,
-    prefix: Sequence[str] = (),
+    module: str, *arguments: str, failure: str, settings: Any = None, prefix: Sequence[str] = ()
 ) -> AsyncIterator[Child]:
-    """Run `python -m module arguments`, wait for its first line, and stop it at the end.
+    """Run `python -m module arguments` until the end of the `async with`, which begins when the child is ready.
 
-    fail: makes the error for a child that does not start, from what it wrote on standard error. settings: told to it as its
-    first line of input, where that is not None. prefix: words before the command, such as those that enter a namespace.
+    failure: what to say of a child that does not start, such as "the relay did not start". prefix: words before the command,
+    such as those that enter a namespace.
     """
-    process = await asyncio.create_subprocess_exec(
-        *prefix,
-        sys.executable,
-        "-m",
-        module,
-        *arguments,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        limit=_LINE_LIMIT_BYTES,
-        process_group=0,  # Ctrl-C in a terminal is for us alone; we stop our children in order. No session: see precedence
-    )
-    running: Child | None = None
-    complaints = asyncio.create_task(_last_words(process))
+    running = await Child.start(*prefix, sys.executable, "-m", module, *arguments, settings=settings)
     try:
-        if settings is not None:
-            assert process.stdin is not None
-            with contextlib.suppress(ConnectionError):  # it has ended; what it said tells why
-                process.stdin.write(json.dumps(settings).encode() + b"\n")
-                await process.stdin.drain()
-        running = Child(process, await _first_line(process, complaints, fail), complaints)
+        await running.until_ready(failure)
         yield running
     finally:
-        if running is not None:
-            await asyncio.shield(running.stop())
-        elif process.returncode is None:
-            process.kill()
-            await process.wait()
-        await complaints
-
-
-async def _first_line(
-    process: asyncio.subprocess.Process, complaints: asyncio.Task[str], fail: Callable[[str], MixedschedError]
-) -> dict[str, Any]:
-    assert process.stdout is not None
-    try:
-        line = await asyncio.wait_for(process.stdout.readline(), _START_LIMIT_S)
-    except TimeoutError:
-        raise fail(f"it said nothing for {_START_LIMIT_S:.0f} s") from None
-    if not line:
-        raise fail(await complaints)
-    first: dict[str, Any] = json.loads(line)
-    return first
-
-
-async def _last_words(process: asyncio.subprocess.Process) -> str:
-    """Drain standard error, so that the child never blocks on it; returns its end."""
-    assert process.stderr is not None
-    kept = b""
-    while piece := await process.stderr.read(4096):
-        kept = (kept + piece)[-4096:]
-    return kept.decode(errors="replace").strip()
+        if not running.first:  # it may be busy starting, and has nothing to put in order
+            running.kill()
+        await asyncio.shield(running.stop())

@@ -6,7 +6,7 @@ Relay and server stand for other machines, and must not wait for a browser that 
    among the groups first: niceness and SCHED_IDLE of a process mean nothing to those of another group. Process groups, which
    Ctrl-C and kill go by, are as good within a session.
 2. The browser and its worker give way to relay and server, by niceness.
-3. The relay is a real-time process where it may be, and otherwise asks for short slices of time (emulator/slices.py).
+3. The relay is a real-time process where it may be, and otherwise asks for short slices of time (emulator/relay/promptness.py).
 4. What keeps processors awake gives way to all others, and says so often (emulator/awake.py).
 
 None of this needs a privilege. Linux from 6.6 to 6.11 lets a process that has begun its slice finish it, however nice it

@@ -15,8 +15,8 @@ import pytest
 
 from mixedsched.errors import MixedschedError
 from mixedsched.world.emulator.kernel import registry
-from mixedsched.world.emulator.kernel.commands import run
 from mixedsched.world.emulator.kernel.namespaces import claimed_namespaces, enter, existing_namespaces, sweep
+from mixedsched.world.emulator.kernel.network import run
 from mixedsched.world.emulator.kernel.registry import (
     Ownership,
     ProcessMark,

@@ -14,8 +14,8 @@ from mixedsched.errors import MixedschedError
 from mixedsched.model.profile import Direction, Profile, RandomLoss
 from mixedsched.world.emulator.probe.checking import check_link
 from mixedsched.world.emulator.probe.end import Sending
-from mixedsched.world.emulator.probe.findings import Verdict
-from mixedsched.world.emulator.probe.session import Exchange, probed
+from mixedsched.world.emulator.probe.findings import LinkVerdict
+from mixedsched.world.emulator.probe.session import ProbeExchange, probed
 from mixedsched.world.emulator.relay.backend import RelayBackend
 
 LOSSY = Profile(
@@ -24,8 +24,8 @@ LOSSY = Profile(
 QUICK = {"down": Sending(4, 20, 600, 500_000), "up": Sending(4, 300, 400, 700_000, trains=2, pause_ns=50_000_000)}
 
 
-def exchanged(profile: Profile, seed: int, sendings: Mapping[str, Sending]) -> Exchange:
-    async def exchange() -> Exchange:
+def exchanged(profile: Profile, seed: int, sendings: Mapping[str, Sending]) -> ProbeExchange:
+    async def exchange() -> ProbeExchange:
         async with probed(RelayBackend(profile)) as network:
             return await network.exchange(seed, sendings, settled_s=1.0, delay_s=0.05)
 
@@ -69,9 +69,9 @@ def test_a_network_that_does_not_do_what_its_profile_says_is_found_out() -> None
         found = await check_link(RelayBackend(LOSSY), claimed, 1, lambda step, _: steps.append(step), losses_s=1.0)
         verdicts = {(item.quantity, item.direction): item.verdict for item in found.findings}
         assert not found.is_ok
-        assert verdicts["one-way delay", "down"] is verdicts["loss", "down"] is Verdict.OFF
-        assert verdicts["loss", "up"] is verdicts["same seed", "up"] is Verdict.OK
-        assert verdicts["rate", "up"] is verdicts["queue", "down"] is Verdict.NOT_APPLICABLE
+        assert verdicts["one-way delay", "down"] is verdicts["loss", "down"] is LinkVerdict.OFF
+        assert verdicts["loss", "up"] is verdicts["same seed", "up"] is LinkVerdict.OK
+        assert verdicts["rate", "up"] is verdicts["queue", "down"] is LinkVerdict.NOT_APPLICABLE
         assert steps == ["delay", "losses", "the same seed again"]
         assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["ok"] is False
 

@@ -16,7 +16,7 @@ from mixedsched.world.emulator.probe import losses as probe_losses
 from mixedsched.world.emulator.probe import plan as probe_plan
 from mixedsched.world.emulator.probe import timing as probe_timing
 from mixedsched.world.emulator.probe.end import Sending
-from mixedsched.world.emulator.probe.findings import Arrivals, Verdict
+from mixedsched.world.emulator.probe.findings import Arrivals, LinkVerdict
 
 MBIT = 1_000_000
 STUDY = Direction(
@@ -53,7 +53,7 @@ def played(direction: Direction, sending: Sending | None, seed: int = 1) -> Arri
 @pytest.mark.parametrize("direction", [STUDY, PLAIN, replace(PLAIN, rate_bps=None, queue_bytes=None)])
 def test_the_delay_of_the_model_is_its_nominal_one(direction: Direction) -> None:
     found = probe_timing.delay_finding(played(direction, probe_plan.sparse(direction)), direction, "down")
-    assert found.verdict is Verdict.OK
+    assert found.verdict is LinkVerdict.OK
     assert found.measured == pytest.approx(found.nominal, abs=0.002)
 
 
@@ -66,15 +66,15 @@ def test_a_wire_takes_time_to_send_a_packet_and_a_bucket_lets_it_pass_at_once() 
 @pytest.mark.parametrize("extra_us", [-600, 600])
 def test_a_delay_that_is_more_than_half_a_millisecond_off_is_found_out(extra_us: int) -> None:
     other = replace(STUDY, delay_us=STUDY.delay_us + extra_us)
-    assert probe_timing.delay_finding(played(other, probe_plan.sparse(STUDY)), STUDY, "down").verdict is Verdict.OFF
+    assert probe_timing.delay_finding(played(other, probe_plan.sparse(STUDY)), STUDY, "down").verdict is LinkVerdict.OFF
 
 
 def test_a_saturated_link_shows_its_rate_and_its_queue() -> None:
     arrivals = played(PLAIN, probe_plan.saturated(PLAIN))
     rate = probe_timing.saturated_rate_finding(arrivals, PLAIN, "down")
-    assert (rate.verdict, rate.measured) == (Verdict.OK, pytest.approx(9 * MBIT, rel=1e-4))
+    assert (rate.verdict, rate.measured) == (LinkVerdict.OK, pytest.approx(9 * MBIT, rel=1e-4))
     queue = probe_timing.queue_finding(arrivals, PLAIN, "down")
-    assert (queue.verdict, queue.nominal) == (Verdict.OK, 191_250 // 1228)
+    assert (queue.verdict, queue.nominal) == (LinkVerdict.OK, 191_250 // 1228)
     assert queue.measured == pytest.approx(queue.nominal, abs=1)
 
 
@@ -87,7 +87,7 @@ def test_a_machine_too_busy_to_keep_the_queue_full_is_told() -> None:
 
 def test_where_packets_are_lost_trains_show_the_rate() -> None:
     rate = probe_timing.trains_rate_finding(played(STUDY, probe_plan.trains(STUDY)), STUDY, "down")
-    assert (rate.verdict, rate.measured) == (Verdict.OK, pytest.approx(2 * MBIT, rel=1e-3))
+    assert (rate.verdict, rate.measured) == (LinkVerdict.OK, pytest.approx(2 * MBIT, rel=1e-3))
 
 
 def test_trains_are_gone_before_codel_drops_any() -> None:
@@ -95,7 +95,7 @@ def test_trains_are_gone_before_codel_drops_any() -> None:
     arrivals = played(slow, probe_plan.trains(slow))
     assert not len(arrivals.missing)
     rate = probe_timing.trains_rate_finding(arrivals, slow, "down")
-    assert (rate.verdict, rate.measured) == (Verdict.OK, pytest.approx(MBIT, rel=1e-3))
+    assert (rate.verdict, rate.measured) == (LinkVerdict.OK, pytest.approx(MBIT, rel=1e-3))
 
 
 @pytest.mark.parametrize("share", [0.98, 1.02])
@@ -104,24 +104,24 @@ def test_a_rate_that_is_two_in_a_hundred_off_is_found_out(share: float) -> None:
         assert honest.rate_bps is not None
         other = replace(honest, rate_bps=int(honest.rate_bps * share))
         trains = played(other, probe_plan.trains(honest))
-        assert probe_timing.trains_rate_finding(trains, honest, "down").verdict is Verdict.OFF
+        assert probe_timing.trains_rate_finding(trains, honest, "down").verdict is LinkVerdict.OFF
     full = played(replace(PLAIN, rate_bps=int(9 * MBIT * share)), probe_plan.saturated(PLAIN))
-    assert probe_timing.saturated_rate_finding(full, PLAIN, "down").verdict is Verdict.OFF
+    assert probe_timing.saturated_rate_finding(full, PLAIN, "down").verdict is LinkVerdict.OFF
 
 
 def test_a_queue_of_another_length_is_found_out() -> None:
     other = replace(STUDY, queue_bytes=20_000)
     arrivals = played(other, probe_plan.saturated(STUDY))
-    assert probe_timing.queue_finding(arrivals, STUDY, "down").verdict is Verdict.OFF
+    assert probe_timing.queue_finding(arrivals, STUDY, "down").verdict is LinkVerdict.OFF
 
 
 def test_jitter_is_told_from_the_spread_of_delays() -> None:
     shaken = replace(PLAIN, jitter_us=8_000)
     found = probe_timing.jitter_finding(played(shaken, probe_plan.sparse(shaken)), shaken, "down")
-    assert (found.verdict, found.measured) == (Verdict.OK, pytest.approx(8, abs=0.6))
+    assert (found.verdict, found.measured) == (LinkVerdict.OK, pytest.approx(8, abs=0.6))
     still = played(replace(PLAIN, jitter_us=2_000), probe_plan.sparse(shaken))
-    assert probe_timing.jitter_finding(still, shaken, "down").verdict is Verdict.OFF
-    assert probe_timing.jitter_finding(still, PLAIN, "down").verdict is Verdict.NOT_APPLICABLE
+    assert probe_timing.jitter_finding(still, shaken, "down").verdict is LinkVerdict.OFF
+    assert probe_timing.jitter_finding(still, PLAIN, "down").verdict is LinkVerdict.NOT_APPLICABLE
 
 
 def test_a_whole_period_of_a_trace_carries_its_mean_rate_whenever_it_begins() -> None:
@@ -129,7 +129,7 @@ def test_a_whole_period_of_a_trace_carries_its_mean_rate_whenever_it_begins() ->
         arrivals = played(direction, probe_plan.saturated(direction))
         found = probe_timing.saturated_rate_finding(arrivals, direction, "down")
         assert found.nominal == direction.mean_rate_bps
-        assert (found.verdict, found.measured) == (Verdict.OK, pytest.approx(found.nominal, rel=0.003))
+        assert (found.verdict, found.measured) == (LinkVerdict.OK, pytest.approx(found.nominal, rel=0.003))
 
 
 @pytest.mark.parametrize("burst", [5, 10, 15])
@@ -139,14 +139,14 @@ def test_losses_in_bursts_have_their_share_and_their_lengths(burst: int) -> None
     arrivals = played(direction, probe_plan.numbers(direction, 60.0), seed=7)
     share = probe_losses.loss_finding(arrivals, direction, "down", overflowed=0)
     lengths = probe_losses.burst_finding(arrivals, direction, "down", overflowed=0)
-    assert (share.verdict, share.nominal) == (Verdict.OK, pytest.approx(0.02))
-    assert (lengths.verdict, lengths.nominal) == (Verdict.OK, burst)
+    assert (share.verdict, share.nominal) == (LinkVerdict.OK, pytest.approx(0.02))
+    assert (lengths.verdict, lengths.nominal) == (LinkVerdict.OK, burst)
     assert lengths.measured == pytest.approx(burst, rel=0.25)
 
 
 def test_single_losses_of_the_same_share_are_no_bursts() -> None:
     arrivals = played(replace(STUDY, loss=RandomLoss(0.02)), probe_plan.numbers(STUDY))
-    assert probe_losses.burst_finding(arrivals, STUDY, "down", overflowed=0).verdict is Verdict.OFF
+    assert probe_losses.burst_finding(arrivals, STUDY, "down", overflowed=0).verdict is LinkVerdict.OFF
 
 
 def test_lengths_that_are_not_geometric_are_found_out_though_their_mean_is_right() -> None:
@@ -154,43 +154,43 @@ def test_lengths_that_are_not_geometric_are_found_out_though_their_mean_is_right
     sending = Sending(probe_plan.NUMBERS, 20, 100_000, 1)
     came = np.setdiff1d(np.arange(100_000), missing)
     found = probe_losses.burst_finding(Arrivals(sending, came, came, came), STUDY, "down", overflowed=0)
-    assert (found.measured, found.verdict) == (5.0, Verdict.OFF)
+    assert (found.measured, found.verdict) == (5.0, LinkVerdict.OFF)
 
 
 def test_a_loss_of_three_in_a_hundred_is_no_loss_of_two() -> None:
     two, three = replace(PLAIN, loss=RandomLoss(0.02)), replace(PLAIN, loss=RandomLoss(0.03))
     arrivals = played(three, probe_plan.numbers(two))
-    assert probe_losses.loss_finding(arrivals, two, "down", overflowed=0).verdict is Verdict.OFF
-    assert probe_losses.loss_finding(arrivals, three, "down", overflowed=0).verdict is Verdict.OK
+    assert probe_losses.loss_finding(arrivals, two, "down", overflowed=0).verdict is LinkVerdict.OFF
+    assert probe_losses.loss_finding(arrivals, three, "down", overflowed=0).verdict is LinkVerdict.OK
 
 
 def test_a_single_packet_must_not_be_lost_where_none_is() -> None:
     sending = probe_plan.numbers(PLAIN)
     came = np.delete(np.arange(sending.total_packets), 7)
     found = probe_losses.loss_finding(Arrivals(sending, came, came, came), PLAIN, "down", overflowed=0)
-    assert found.verdict is Verdict.OFF
+    assert found.verdict is LinkVerdict.OFF
 
 
 def test_what_met_a_full_queue_is_not_called_lost() -> None:
     arrivals = played(PLAIN, probe_plan.numbers(PLAIN, 1.0))
     for judge in (probe_losses.loss_finding, probe_losses.burst_finding):
-        assert judge(arrivals, STUDY, "down", 3).verdict is Verdict.NOT_APPLICABLE
+        assert judge(arrivals, STUDY, "down", 3).verdict is LinkVerdict.NOT_APPLICABLE
 
 
 def test_overtaking_and_doubled_packets_are_counted() -> None:
     odd = replace(PLAIN, reorder_ratio=0.05, duplicate_ratio=0.03)
     arrivals = played(odd, probe_plan.numbers(odd))
     for judge in (probe_losses.overtaking_finding, probe_losses.duplicates_finding):
-        assert judge(arrivals, odd, "down").verdict is Verdict.OK
-        assert judge(arrivals, PLAIN, "down").verdict is Verdict.OFF
+        assert judge(arrivals, odd, "down").verdict is LinkVerdict.OK
+        assert judge(arrivals, PLAIN, "down").verdict is LinkVerdict.OFF
 
 
 def test_another_seed_is_told_from_the_same_one() -> None:
     first = played(STUDY, probe_plan.numbers(STUDY), seed=1)
     same, other = (played(STUDY, probe_plan.first_numbers(STUDY), seed=seed) for seed in (1, 2))
-    assert probe_losses.repeat_finding(first, same, "down", 0).verdict is Verdict.OK
-    assert probe_losses.repeat_finding(first, other, "down", 0).verdict is Verdict.OFF
-    assert probe_losses.repeat_finding(first, other, "down", 1).verdict is Verdict.NOT_APPLICABLE
+    assert probe_losses.repeat_finding(first, same, "down", 0).verdict is LinkVerdict.OK
+    assert probe_losses.repeat_finding(first, other, "down", 0).verdict is LinkVerdict.OFF
+    assert probe_losses.repeat_finding(first, other, "down", 1).verdict is LinkVerdict.NOT_APPLICABLE
 
 
 def test_a_link_that_lets_nothing_pass_is_off_and_no_error() -> None:
@@ -198,8 +198,8 @@ def test_a_link_that_lets_nothing_pass_is_off_and_no_error() -> None:
     sending = probe_plan.sparse(STUDY)
     silent = Arrivals(sending, nothing, nothing, nothing)
     for judge in (probe_timing.delay_finding, probe_timing.queue_finding, probe_timing.trains_rate_finding):
-        assert judge(silent, STUDY, "down").verdict is Verdict.OFF
-    assert probe_timing.saturated_rate_finding(silent, PLAIN, "down").verdict is Verdict.OFF
+        assert judge(silent, STUDY, "down").verdict is LinkVerdict.OFF
+    assert probe_timing.saturated_rate_finding(silent, PLAIN, "down").verdict is LinkVerdict.OFF
     assert probe_losses.loss_finding(silent, STUDY, "down", overflowed=0).measured == 1.0
 
 

@@ -128,10 +128,9 @@ def test_settings_may_be_megabytes_long() -> None:
 @pytest.mark.parametrize("sent", ["", "\n", "{]\n"])
 def test_without_settings_it_says_so(sent: str) -> None:
     with started(sent) as process:
-        said, error = process.communicate(timeout=20)
-    assert (process.returncode, said) == (2, "")
-    assert error.startswith("the relay got no settings")
-    assert "Traceback" not in error
+        said, complaint = process.communicate(timeout=20)
+    assert (process.returncode, complaint) == (2, "")
+    assert json.loads(said)["error"]["what"] == "the relay got no settings"
 
 
 def test_an_address_in_use_is_a_clear_error() -> None:
@@ -139,9 +138,9 @@ def test_an_address_in_use_is_a_clear_error() -> None:
         port = other.getsockname()[1]
         settings = {"profile": profile().facts(), "seed": 1, "server": [LOOPBACK, 9], "listen": [LOOPBACK, port]}
         with started(json.dumps(settings) + "\n") as process:
-            _, error = process.communicate(timeout=20)
+            said, _ = process.communicate(timeout=20)
     assert process.returncode == 1
-    assert error.startswith(f"the relay cannot listen at 127.0.0.1 port {port}: ")
+    assert json.loads(said)["error"]["what"] == f"the relay cannot listen at 127.0.0.1 port {port}"
 
 
 def test_a_server_that_is_gone_does_not_stop_it() -> None:

@@ -16,12 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.model.profile import Direction, Profile
-from mixedsched.world.emulator.notes import NOTES_BYTES, arrived_ns, ask_for_notes, missed_before
 from mixedsched.world.emulator.relay.clients import Client, Clients, source_towards
-from mixedsched.world.emulator.relay.clock import RelayClock
 from mixedsched.world.emulator.relay.core import Relay
 from mixedsched.world.emulator.relay.punctuality import LATE_US, Lateness, Stalls, punctuality
-from mixedsched.world.emulator.relay.waiting import PreciseSelector
+from mixedsched.world.emulator.relay.timing import PreciseSelector, RelayClock
+from mixedsched.world.emulator.timestamps import ANCILLARY_BYTES, arrived_ns, ask_for_timestamps, missed_before
 from tests.world.emulator.relaying import LOOPBACK, udp
 
 LATENESS = st.lists(st.integers(0, 20_000), min_size=1)
@@ -100,7 +99,7 @@ def clock_offset_ns() -> int:
     return time.time_ns() - time.monotonic_ns()
 
 
-class TestNotes:
+class TestTimestamps:
     def test_the_time_that_a_datagram_waits_in_its_socket_is_known(self) -> None:
         with noting() as receiver, udp() as sender:
             clock = RelayClock()
@@ -111,7 +110,7 @@ class TestNotes:
                 offset_ns = clock_offset_ns()
                 sender.sendto(b"hello", receiver.getsockname())
                 time.sleep(0.05)
-                _, notes, _, _ = receiver.recvmsg(100, NOTES_BYTES)
+                _, notes, _, _ = receiver.recvmsg(100, ANCILLARY_BYTES)
                 arrived, now = (arrived_ns(notes), clock.arrival_us(notes)), (time.monotonic_ns(), clock.now_us())
             # What the clock may have been set by meanwhile is allowed for.
             assert arrived[0] <= now[0] - 49_000_000
@@ -127,10 +126,10 @@ class TestNotes:
             received = 0
             with suppress(BlockingIOError):
                 while True:
-                    assert missed_before(receiver.recvmsg(2000, NOTES_BYTES)[1]) == 0
+                    assert missed_before(receiver.recvmsg(2000, ANCILLARY_BYTES)[1]) == 0
                     received += 1
             sender.sendto(b"next", receiver.getsockname())
-            assert missed_before(receiver.recvmsg(2000, NOTES_BYTES)[1]) == sent - received > 0
+            assert missed_before(receiver.recvmsg(2000, ANCILLARY_BYTES)[1]) == sent - received > 0
 
     def test_without_the_kernels_word_it_came_in_just_now_and_none_is_missed(self) -> None:
         before_ns = time.monotonic_ns()
@@ -143,7 +142,7 @@ class TestNotes:
         with noting() as receiver, udp() as sender:
             sender.sendto(b"hello", receiver.getsockname())
             sent_ns = time.monotonic_ns()
-            _, notes, _, _ = receiver.recvmsg(100, NOTES_BYTES)
+            _, notes, _, _ = receiver.recvmsg(100, ANCILLARY_BYTES)
             pauses = iter([0.03, 0.03, 0.0, 0.03])
             read_wall = time.time_ns
 
@@ -151,7 +150,7 @@ class TestNotes:
                 time.sleep(next(pauses))
                 return read_wall()
 
-            monkeypatch.setattr("mixedsched.world.emulator.notes.time.time_ns", held_up)
+            monkeypatch.setattr("mixedsched.world.emulator.timestamps.time.time_ns", held_up)
             assert arrived_ns(notes) >= sent_ns - 20_000_000
 
     def test_time_begins_anew_where_it_is_told_to(self) -> None:
@@ -164,9 +163,9 @@ class TestNotes:
 @contextmanager
 def noting() -> Iterator[socket.socket]:
     with udp() as sock, udp() as sender:
-        ask_for_notes(sock)
+        ask_for_timestamps(sock)
         sender.sendto(b"", sock.getsockname())
-        if not sock.recvmsg(10, NOTES_BYTES)[1]:
+        if not sock.recvmsg(10, ANCILLARY_BYTES)[1]:
             pytest.skip("this system notes nothing")
         yield sock
 

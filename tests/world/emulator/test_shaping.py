@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from mixedsched.errors import UsageError
 from mixedsched.model.profile import CoDel, Direction, GilbertElliott, Profile, RandomLoss, Trace
 from mixedsched.world import catalog
-from mixedsched.world.emulator.kernel import trials
-from mixedsched.world.emulator.kernel.counters import link_counters
+from mixedsched.world.emulator.kernel import qdiscs
+from mixedsched.world.emulator.kernel.qdiscs import link_counters
 from mixedsched.world.emulator.kernel.shaping import Hop, Shaping, shape
 
 STUDY = {"rate_bps": 2_000_000, "delay_us": 50_000, "queue_bytes": 26_215, "burst_bytes": 1514, "overhead_bytes": 42}
@@ -140,9 +140,9 @@ def test_only_modules_that_are_there_and_not_in_use_count_as_not_loaded(
 ) -> None:
     for name in ("sch_netem.ko.xz", "sch_tbf.ko", "sch_red.ko"):
         (tmp_path / name).touch()
-    monkeypatch.setattr(trials, "_modules_folder", lambda: tmp_path)
-    assert trials.unloaded_kinds(("tbf",)) == ("netem",)
-    assert trials.unloaded_kinds(()) == ("tbf", "netem")
+    monkeypatch.setattr(qdiscs, "_modules_folder", lambda: tmp_path)
+    assert qdiscs.unloaded_kinds(("tbf",)) == ("netem",)
+    assert qdiscs.unloaded_kinds(()) == ("tbf", "netem")
 
 
 def test_a_trace_is_refused_with_what_can_follow_it() -> None:

@@ -9,11 +9,11 @@ import sys
 
 import pytest
 
-from mixedsched.world.emulator import slices
-from mixedsched.world.emulator.slices import ask_for_short_slices
+from mixedsched.world.emulator.relay import promptness
+from mixedsched.world.emulator.relay.promptness import ask_for_short_slices
 from mixedsched.world.system.precedence import kernel_release
 
-_ASK = "from mixedsched.world.emulator.slices import ask_for_short_slices; print(ask_for_short_slices())"
+_ASK = "from mixedsched.world.emulator.relay.promptness import ask_for_short_slices; print(ask_for_short_slices())"
 
 KNOWS_SLICES = platform.machine() in {"x86_64", "aarch64"} and (kernel_release() or (0, 0)) >= (6, 12)
 
@@ -35,9 +35,9 @@ class _System:
         if self._refuses:
             return -1
         if isinstance(attributes, bytes):
-            self._runtime_ns = slices._ATTRIBUTES.unpack(attributes)[5] if self._keeps else 0
+            self._runtime_ns = promptness._ATTRIBUTES.unpack(attributes)[5] if self._keeps else 0
         else:
-            attributes.raw = slices._ATTRIBUTES.pack(48, 0, 0, 0, 0, self._runtime_ns, 0, 0)  # type: ignore[attr-defined]
+            attributes.raw = promptness._ATTRIBUTES.pack(48, 0, 0, 0, 0, self._runtime_ns, 0, 0)  # type: ignore[attr-defined]
         return 0
 
 

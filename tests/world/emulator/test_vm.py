@@ -20,13 +20,12 @@ import pytest
 from mixedsched.errors import MissingPartError, MixedschedError, UsageError
 from mixedsched.model.profile import Direction, GilbertElliott, Profile, RandomLoss
 from mixedsched.world.emulator.backends import open_backend
-from mixedsched.world.emulator.kernel.commands import run
 from mixedsched.world.emulator.kernel.namespaces import claimed_namespaces, enter, network_of, sweep
+from mixedsched.world.emulator.kernel.network import run
 from mixedsched.world.emulator.kernel.privilege import Privilege
 from mixedsched.world.emulator.kernel.registry import mark_of, read_ownerships
 from mixedsched.world.emulator.vm.image import init_script, ready_image
-from mixedsched.world.emulator.vm.machine import Machine, require_qemu, start_fastest
-from mixedsched.world.emulator.vm.ports import open_tap
+from mixedsched.world.emulator.vm.machine import Machine, open_tap, require_qemu, start_fastest
 from tests.world.emulator.privileged import (
     ask,
     eventually,

@@ -17,13 +17,10 @@ from hypothesis import strategies as st
 from mixedsched.errors import ExitCode, MissingPartError, MixedschedError, UsageError
 from mixedsched.model.profile import CoDel, Direction, GilbertElliott, Profile, Trace
 from mixedsched.world.emulator.kernel.shaping import shape
-from mixedsched.world.emulator.vm.accelerator import KVM_DEVICE, accelerators, remember
-from mixedsched.world.emulator.vm.archive import initramfs
 from mixedsched.world.emulator.vm.backend import vm_backend
-from mixedsched.world.emulator.vm.image import Image
-from mixedsched.world.emulator.vm.machine import qemu_words, require_qemu
-from mixedsched.world.emulator.vm.modules import ModuleTree, depends
-from mixedsched.world.emulator.vm.packages import kernel_packages, kernel_versions
+from mixedsched.world.emulator.vm.image import Image, kernel_packages, kernel_versions
+from mixedsched.world.emulator.vm.initramfs import ModuleTree, depends, initramfs
+from mixedsched.world.emulator.vm.machine import KVM_DEVICE, accelerators, qemu_words, remember, require_qemu
 from mixedsched.world.emulator.vm.router import device_of, join_commands, parse_stats, shape_command, stats_command
 from mixedsched.world.emulator.vm.transit import (
     MAX_CORRECTION_US,

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from mixedsched.world.emulator.kernel.commands import run
 from mixedsched.world.emulator.kernel.namespaces import claimed_namespaces, enter
-from mixedsched.world.emulator.kernel.trials import qdisc_kinds
+from mixedsched.world.emulator.kernel.network import run
+from mixedsched.world.emulator.kernel.qdiscs import qdisc_kinds
 from tests.world.emulator.privileged import needs_namespaces
 
 SCRIPTS = Path(__file__).resolve().parents[3] / "vm" / "two-machines"

@@ -16,8 +16,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-from mixedsched.world.emulator.kernel.commands import run
-from mixedsched.world.emulator.kernel.network import inside, new_network
+from mixedsched.world.emulator.kernel.network import inside, new_network, run
 from mixedsched.world.emulator.kernel.registry import ProcessMark, mark_of, owner_folder
 from mixedsched.world.system.programs import with_path
 

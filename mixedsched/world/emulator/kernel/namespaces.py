@@ -16,9 +16,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mixedsched.errors import MixedschedError
-from mixedsched.world.emulator.kernel.commands import run
 from mixedsched.world.emulator.kernel.holding import entering_words, held_namespaces, processes_held
-from mixedsched.world.emulator.kernel.network import inside
+from mixedsched.world.emulator.kernel.network import inside, run
 from mixedsched.world.emulator.kernel.privilege import NAMES_FOLDER, Privilege, may_name_namespaces
 from mixedsched.world.emulator.kernel.registry import (
     Ownership,
@@ -110,7 +109,7 @@ def network_path(namespace: str) -> Path:
     return _link_of_owner(namespace) or NAMES_FOLDER / namespace
 
 
-def run_in(namespace: str, *words: str, told: str | None = None) -> str:
+def run_in(namespace: str, *words: str, told: str = "") -> str:
     """As `run`, inside a namespace. For its owner."""
     with network_of(namespace):
         return run(*words, told=told)

@@ -1,4 +1,4 @@
-"""Network namespaces by the kernel's own calls: a new one, and being in one for a while.
+"""Network namespaces by the kernel's own calls: a new one, being in one for a while, and the commands that are run there.
 
 A thread is in one network at a time. Programs that it starts are where it is, and a socket or device belongs for good to the
 network in which it was opened. (Python has these calls from 3.12 on.)
@@ -9,13 +9,16 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from mixedsched.errors import MixedschedError
+from mixedsched.errors import MissingPartError, MixedschedError
+from mixedsched.world.system.programs import with_path
 
 _OWN_NETWORK = "/proc/thread-self/ns/net"
 _CLONE_NEWNET = 0x40000000  # <linux/sched.h>
+_COMMAND_LIMIT_S = 30.0
 
 
 @contextlib.contextmanager
@@ -46,3 +49,21 @@ def _call(name: str, *arguments: int) -> None:
     if getattr(ctypes.CDLL(None, use_errno=True), name)(*arguments):
         why = os.strerror(ctypes.get_errno())
         raise MixedschedError("a network namespace cannot be made or entered", why=f"{name}: {why}")
+
+
+def run(*words: str, told: str = "") -> str:
+    """Run a command to its end and return what it printed. told: its standard input.
+
+    Raises MixedschedError with what it said on standard error if it fails.
+    """
+    try:
+        done = subprocess.run(
+            with_path(words), input=told, capture_output=True, text=True, check=False, timeout=_COMMAND_LIMIT_S
+        )
+    except FileNotFoundError as error:
+        raise MissingPartError(f"there is no {words[0]} here", fix="install iproute2") from error
+    except subprocess.TimeoutExpired as error:
+        raise MixedschedError(f"{' '.join(words)} does not come to an end") from error
+    if done.returncode:
+        raise MixedschedError(f"{' '.join(words)} failed", why=done.stderr.strip() or f"exit code {done.returncode}")
+    return done.stdout

@@ -11,11 +11,11 @@ from mixedsched.errors import MixedschedError, UsageError
 from mixedsched.model.profile import Profile
 from mixedsched.world.emulator.awake import kept_awake
 from mixedsched.world.emulator.backend import Address, LinkInUse
-from mixedsched.world.emulator.child_talk import raise_told_error
 from mixedsched.world.emulator.kernel.namespaces import enter, sweep
 from mixedsched.world.emulator.kernel.privilege import Privilege, require_privilege
 from mixedsched.world.emulator.kernel.shaping import shape
 from mixedsched.world.system.children import Child, child
+from mixedsched.world.system.json_lines import raise_error_in
 from mixedsched.world.system.precedence import Promptness
 
 _ANSWER_LIMIT_S = 20.0
@@ -55,30 +55,28 @@ class NetnsBackend:
 
     async def _ask(self, order: dict[str, Any]) -> dict[str, Any]:
         self._process.take_lines()  # an answer that nobody waited for
-        await self._process.tell(order)
+        self._process.tell(order)
         answer = await self._process.next_line(_ANSWER_LIMIT_S)
         if answer is None:
             raise MixedschedError("the process that owns the namespaces has stopped")
-        raise_told_error(answer)
+        raise_error_in(answer)
         return answer
 
 
 @asynccontextmanager
-async def owned_testbed(name: str, profile: Profile, privilege: Privilege, failed: str) -> AsyncIterator[NetnsBackend]:
+async def owned_testbed(name: str, profile: Profile, privilege: Privilege, failure: str) -> AsyncIterator[NetnsBackend]:
     """The testbed of the child process `mixedsched.world.emulator.NAME`; it goes with the `async with`, and if we are killed.
 
-    failed: what is said of a child that does not start.
+    failure: what is said of a child that does not start.
     """
     settings = {"profile": profile.facts(), "name": profile.name, "privilege": privilege}
     try:
         async with child(
             f"mixedsched.world.emulator.{name}",
-            [],
-            lambda why: MixedschedError(failed, why=why),
+            failure=failure,
             settings=settings,
             prefix=privilege.owner_prefix,
         ) as process:
-            raise_told_error(process.first)
             yield NetnsBackend(name, privilege, process, process.first["ready"])
     finally:
         sweep()  # after a child that had to be killed, as when we are interrupted while it starts

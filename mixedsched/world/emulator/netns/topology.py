@@ -19,10 +19,9 @@ from typing import Any, Literal
 from mixedsched.errors import MixedschedError
 from mixedsched.world.emulator.kernel.namespaces import network_of, network_path, run_in
 from mixedsched.world.emulator.kernel.shaping import Hop
+from mixedsched.world.emulator.kernel.testbed import CLIENT_HOST, SERVER_HOST
 from mixedsched.world.system.programs import find_program
 
-SERVER_HOST = "198.18.0.1"  # from the addresses for benchmarks, RFC 2544: never those of anything real
-CLIENT_HOST = "198.18.0.2"
 HOP_ROLES = ("tbf-down", "netem-down", "netem-up", "tbf-up")  # from the server to the client
 ROLES = ("server", *HOP_ROLES, "client")
 _PREFIX_LENGTH = 24

@@ -1,6 +1,6 @@
 """Proof that an emulated network does what its profile says: probes are sent over it, and what arrives is judged.
 
-What is sent: probe_plan. How it is judged: probe_timing, probe_losses. Nothing of the emulator's own figures is used, except
+What is sent: plan.py. How it is judged: timing.py, losses.py. Nothing of the emulator's own figures is used, except
 that its counter of overflows tells whether missing packets may be called lost.
 """
 
@@ -12,12 +12,10 @@ from typing import Any
 
 from mixedsched.model.profile import Direction, Profile
 from mixedsched.world.emulator.backend import Backend
-from mixedsched.world.emulator.probe import losses as probe_losses
-from mixedsched.world.emulator.probe import plan as probe_plan
-from mixedsched.world.emulator.probe import timing as probe_timing
+from mixedsched.world.emulator.probe import losses, plan, timing
 from mixedsched.world.emulator.probe.end import Sending
-from mixedsched.world.emulator.probe.findings import Finding, Verdict, not_applicable
-from mixedsched.world.emulator.probe.session import Exchange, ProbedNetwork, probed
+from mixedsched.world.emulator.probe.findings import LinkFinding, LinkVerdict, Quantity
+from mixedsched.world.emulator.probe.session import ProbedNetwork, ProbeExchange, probed
 
 SIDES = ("down", "up")
 
@@ -32,11 +30,11 @@ class LinkCheck:
     backend: str
     seed: int
     notes: tuple[str, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[LinkFinding, ...]
 
     @property
     def is_ok(self) -> bool:
-        return all(finding.verdict is not Verdict.OFF for finding in self.findings)
+        return all(finding.verdict is not LinkVerdict.OFF for finding in self.findings)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -50,7 +48,7 @@ class LinkCheck:
 
 
 async def check_link(
-    backend: Backend, profile: Profile, seed: int, progress: Progress, *, losses_s: float = probe_plan.NUMBERS_S
+    backend: Backend, profile: Profile, seed: int, progress: Progress, *, losses_s: float = plan.NUMBERS_S
 ) -> LinkCheck:
     """Measure a network that is up; takes about a minute.
 
@@ -58,7 +56,7 @@ async def check_link(
     long. What the back end cannot do here is not judged.
     """
     lacks = _lacking(backend.notes)
-    directions = {side: probe_plan.as_emulated(getattr(profile, side), backend.name, lacks) for side in SIDES}
+    directions = {side: plan.as_emulated(getattr(profile, side), backend.name, lacks) for side in SIDES}
     async with probed(backend) as network:
         run = _Check(network, directions, profile.rtt_ms / 1000, seed, progress, lacks)
         findings = [
@@ -99,26 +97,30 @@ class _Check:
         self._progress = progress
         self._without = without
 
-    async def delay(self) -> list[Finding]:
+    async def delay(self) -> list[LinkFinding]:
         if why := self._without.get("netem"):
             return [
-                not_applicable(quantity, side, "ms", why) for quantity in ("one-way delay", "jitter") for side in SIDES
+                Quantity(quantity, side, "ms").not_applicable(why)
+                for quantity in ("one-way delay", "jitter")
+                for side in SIDES
             ]
-        exchange = await self._exchange("delay", probe_plan.sparse)
+        exchange = await self._exchange("delay", plan.sparse)
         return [
             judge(exchange.arrivals[side], direction, side)
-            for judge in (probe_timing.delay_finding, probe_timing.jitter_finding)
+            for judge in (timing.delay_finding, timing.jitter_finding)
             for side, direction in self._directions.items()
         ]
 
-    async def rate_and_queue(self) -> list[Finding]:
+    async def rate_and_queue(self) -> list[LinkFinding]:
         """Rates come from the saturated link where no packet is lost, and from trains where some are."""
         if why := self._without.get("tbf"):
-            return [not_applicable(quantity, side, "", why) for quantity in ("rate", "queue") for side in SIDES]
-        full = await self._exchange("a full queue", probe_plan.saturated)
+            return [
+                Quantity(quantity, side, "").not_applicable(why) for quantity in ("rate", "queue") for side in SIDES
+            ]
+        full = await self._exchange("a full queue", plan.saturated)
         trains = await self._exchange(
             "trains of packets",
-            lambda direction: probe_plan.trains(direction) if not self._counts_when_full(direction) else None,
+            lambda direction: plan.trains(direction) if not self._counts_when_full(direction) else None,
         )
         findings = []
         for side, direction in self._directions.items():
@@ -126,22 +128,22 @@ class _Check:
             findings.append(self._queue(side, direction, full))
         return findings
 
-    async def losses(self, duration_s: float, *, repeats: bool) -> list[Finding]:
+    async def losses(self, duration_s: float, *, repeats: bool) -> list[LinkFinding]:
         quantities = ("loss", "burst length", "overtaking", "duplicates")
         if why := self._without.get("netem"):
-            return [not_applicable(quantity, side, "", why) for quantity in quantities for side in SIDES]
-        exchange = await self._exchange("losses", lambda direction: probe_plan.numbers(direction, duration_s))
+            return [Quantity(quantity, side, "").not_applicable(why) for quantity in quantities for side in SIDES]
+        exchange = await self._exchange("losses", lambda direction: plan.numbers(direction, duration_s))
         findings = []
         for side, direction in self._directions.items():
             arrivals, overflowed = exchange.arrivals[side], exchange.overflowed(side)
-            findings.append(probe_losses.loss_finding(arrivals, direction, side, overflowed))
-            findings.append(probe_losses.burst_finding(arrivals, direction, side, overflowed))
-            findings.append(probe_losses.overtaking_finding(arrivals, direction, side))
-            findings.append(probe_losses.duplicates_finding(arrivals, direction, side))
+            findings.append(losses.loss_finding(arrivals, direction, side, overflowed))
+            findings.append(losses.burst_finding(arrivals, direction, side, overflowed))
+            findings.append(losses.overtaking_finding(arrivals, direction, side))
+            findings.append(losses.duplicates_finding(arrivals, direction, side))
         if repeats:
-            again = await self._exchange("the same seed again", probe_plan.first_numbers)
+            again = await self._exchange("the same seed again", plan.first_numbers)
             findings += [
-                probe_losses.repeat_finding(
+                losses.repeat_finding(
                     exchange.arrivals[side],
                     again.arrivals[side],
                     side,
@@ -158,16 +160,18 @@ class _Check:
             is_whole and direction.codel is None and direction.queue_bytes is not None
         )
 
-    def _rate(self, side: str, direction: Direction, full: Exchange, trains: Exchange) -> Finding:
+    def _rate(self, side: str, direction: Direction, full: ProbeExchange, trains: ProbeExchange) -> LinkFinding:
         if direction.mean_rate_bps is None:
-            return not_applicable("rate", side, "bit/s", "the profile has no limit")
+            return Quantity("rate", side, "bit/s").not_applicable("the profile has no limit")
         if side in trains.arrivals:
             if dropped := trains.overflowed(side):
-                return not_applicable("rate", side, "bit/s", f"{dropped} packets of the trains met a full queue")
-            return probe_timing.trains_rate_finding(trains.arrivals[side], direction, side)
-        return probe_timing.saturated_rate_finding(full.arrivals[side], direction, side)
+                return Quantity("rate", side, "bit/s").not_applicable(
+                    f"{dropped} packets of the trains met a full queue"
+                )
+            return timing.trains_rate_finding(trains.arrivals[side], direction, side)
+        return timing.saturated_rate_finding(full.arrivals[side], direction, side)
 
-    def _queue(self, side: str, direction: Direction, full: Exchange) -> Finding:
+    def _queue(self, side: str, direction: Direction, full: ProbeExchange) -> LinkFinding:
         whys = {
             "the profile has no limit": side not in full.arrivals,
             "CoDel drops before it is full": direction.codel is not None,
@@ -175,16 +179,16 @@ class _Check:
         }
         for why, applies in whys.items():
             if applies:
-                return not_applicable("queue", side, "packets", why)
-        return probe_timing.queue_finding(full.arrivals[side], direction, side)
+                return Quantity("queue", side, "packets").not_applicable(why)
+        return timing.queue_finding(full.arrivals[side], direction, side)
 
-    async def _exchange(self, step: str, plan: Callable[[Direction], Sending | None]) -> Exchange:
-        """Of the directions that the plan has something for; nothing is started if it has for none."""
+    async def _exchange(self, step: str, planned: Callable[[Direction], Sending | None]) -> ProbeExchange:
+        """Send what is planned for each direction; nothing is started if that is nothing."""
         sendings = {
-            side: sending for side, direction in self._directions.items() if (sending := plan(direction)) is not None
+            side: sending for side, direction in self._directions.items() if (sending := planned(direction)) is not None
         }
         if not sendings:
-            return Exchange({}, {})
-        settled_s = max(probe_plan.settled_s(self._directions[side]) for side in sendings)
+            return ProbeExchange({}, {})
+        settled_s = max(plan.settled_s(self._directions[side]) for side in sendings)
         self._progress(step, settled_s + max(sending.duration_ns for sending in sendings.values()) / 1e9)
         return await self._network.exchange(self._seed, sendings, settled_s, self._rtt_s)

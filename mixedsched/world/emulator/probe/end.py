@@ -1,34 +1,31 @@
-"""One end of a probed link, a process of its own: sends numbered and stamped datagrams, and notes when others arrive.
+"""One end of a probed link, a process of its own: sends numbered and stamped datagrams, and records when others arrive.
 
 `python -m mixedsched.world.emulator.probe.end` reads JSON lines: first its settings, {"host": address to bind}, then
 - {"op": "peer", "address": [host, port]}: where to send; without it, to whoever said hello last
 - {"op": "hello", "token": n}: say hello to the peer
 - {"op": "send", ...}: the fields of Sending
-- {"op": "save", "file": path}: write what arrived since the last time, as int64 rows of ROW, and forget it
-It prints {"listening": [host, port]}, {"heard": token} for every hello, {"sent": packets} and {"saved": packets}, and ends with
-its standard input. Both ends must run on one machine: what a datagram is stamped with is its CLOCK_MONOTONIC.
+- {"op": "arrivals"}: tell what arrived since the last time, and forget it
+It prints {"listening": [host, port]}, {"heard": token} for every hello, {"sent": packets}; and of arrivals {"rows": int64 rows
+of ROW, in base64} as often as needed, then {"arrived": packets}. It ends with its standard input. Both ends must run on one
+machine: datagrams are stamped with its CLOCK_MONOTONIC.
 
 One thread does all: with two of them the interpreter's lock would delay packets by whole milliseconds.
 """
 
 from __future__ import annotations
 
-import contextlib
-import json
-import os
+import base64
 import select
-import signal
 import socket
 import struct
-import sys
 import time
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from mixedsched.world.emulator.notes import NOTES_BYTES, arrived_ns, ask_for_notes
+from mixedsched.world.emulator.timestamps import ANCILLARY_BYTES, arrived_ns, ask_for_timestamps
+from mixedsched.world.system.json_lines import Orders, say
 from mixedsched.world.system.udp import open_udp_socket
 
 Address = tuple[str, int]
@@ -39,6 +36,7 @@ _HEADER = struct.Struct("!4sIIq")
 _MAGIC = b"mxp1"
 _HELLO_STREAM = 0
 
+_ROWS_A_LINE = 50_000
 _BATCH = 64
 _IDLE_S = 0.1
 
@@ -79,9 +77,9 @@ class Sending:
 class ProbeEnd:
     """A socket, what it is sending, and what has arrived at it."""
 
-    def __init__(self, host: str) -> None:
+    def __init__(self, host: str, orders: Orders) -> None:
         self._socket = open_udp_socket(host)
-        ask_for_notes(self._socket)  # when the kernel got a packet, so that our own waking up is not counted
+        ask_for_timestamps(self._socket)  # when the kernel got a packet, so that our own waking up is not counted
         self._peer: Address | None = None
         self._arrivals = array("q")
         self._sending: Sending | None = None
@@ -89,13 +87,13 @@ class ProbeEnd:
         self._next_due_ns: int | None = None
         self._started_ns = 0
         self._number = 0
-        self._orders = _Lines(sys.stdin.fileno())
+        self._orders = orders
 
-    def run(self, stopped: list[bool]) -> None:
-        """Until standard input ends, or `stopped` holds True."""
+    def run(self) -> None:
+        """Until there are no more orders."""
         host, port = self._socket.getsockname()[:2]
-        _say({"listening": [host, port]})
-        while not stopped[0] and not self._orders.ended:
+        say({"listening": [host, port]})
+        while not self._orders.has_ended:
             sources: list[socket.socket | int] = [self._socket, self._orders.fd]
             ready, _, _ = select.select(sources, [], [], self._wait_s())
             self._send_due()
@@ -123,9 +121,11 @@ class ProbeEnd:
             self._due, self._number = self._sending.offsets_ns(), 0
             self._started_ns = time.monotonic_ns()
             self._next_due_ns = self._started_ns + next(self._due)
-        elif operation == "save":
-            Path(order["file"]).write_bytes(self._arrivals.tobytes())
-            _say({"saved": len(self._arrivals) // len(ROW)})
+        elif operation == "arrivals":
+            step = _ROWS_A_LINE * len(ROW)
+            for start in range(0, len(self._arrivals), step):
+                say({"rows": base64.b64encode(self._arrivals[start : start + step].tobytes()).decode()})
+            say({"arrived": len(self._arrivals) // len(ROW)})
             self._arrivals = array("q")
 
     def _send_due(self) -> None:
@@ -139,7 +139,7 @@ class ProbeEnd:
             offset_ns = next(self._due, None)
             self._next_due_ns = None if offset_ns is None else self._started_ns + offset_ns
             if offset_ns is None:
-                _say({"sent": self._number})
+                say({"sent": self._number})
 
     def _send(self, stream: int, number: int, size_bytes: int) -> bool:
         """False if it must be tried again."""
@@ -157,7 +157,7 @@ class ProbeEnd:
     def _receive(self) -> None:
         for _ in range(_BATCH):
             try:
-                data, notes, _, sender = self._socket.recvmsg(2048, NOTES_BYTES)
+                data, ancillary, _, sender = self._socket.recvmsg(2048, ANCILLARY_BYTES)
             except BlockingIOError:
                 return
             except OSError:  # an earlier packet of ours was refused
@@ -169,51 +169,17 @@ class ProbeEnd:
                 continue
             if stream == _HELLO_STREAM:
                 self._peer = sender[0], sender[1]
-                _say({"heard": number})
+                say({"heard": number})
                 continue
-            self._arrivals.extend((stream, number, sent_ns, arrived_ns(notes)))
-
-
-class _Lines:
-    """JSON lines from a file descriptor, unbuffered, so that select() sees all that is left."""
-
-    def __init__(self, fd: int) -> None:
-        self.fd = fd
-        self.ended = False
-        self._rest = b""
-
-    def read(self) -> list[dict[str, Any]]:
-        """What has come in whole lines; waits if nothing has."""
-        data = os.read(self.fd, 65536)
-        self.ended = not data
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        return [json.loads(line) for line in lines]
-
-    def first(self) -> dict[str, Any]:
-        """The first line, waited for. Nothing may follow it before it is answered."""
-        while not self.ended:
-            for line in self.read():
-                return line
-        raise SystemExit("no settings on standard input")
-
-
-def _say(message: dict[str, Any]) -> None:
-    with contextlib.suppress(BrokenPipeError):  # the parent is gone; the end of our input will tell
-        sys.stdout.write(json.dumps(message) + "\n")
-        sys.stdout.flush()
+            self._arrivals.extend((stream, number, sent_ns, arrived_ns(ancillary)))
 
 
 def main() -> None:
     """Entry point of the process."""
-    stopped = [False]
-
-    def stop(*_: object) -> None:
-        stopped[0] = True
-
-    signal.signal(signal.SIGTERM, stop)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then ends our standard input
-    settings = _Lines(sys.stdin.fileno()).first()
-    ProbeEnd(settings["host"]).run(stopped)
+    orders = Orders()
+    settings = next(orders, None)
+    if settings is not None:
+        ProbeEnd(settings["host"], orders).run()
 
 
 if __name__ == "__main__":

@@ -1,13 +1,13 @@
 """What is said of each quantity of a probed link: a finding with its nominal value, what was measured, and a verdict. Pure.
 
-A quantity that chance has a part in (a share of losses, say) is `off` if the 99.9 % interval of what was measured does not hold
-its nominal value: of a thousand right values one is called off. Any other is `off` if it misses its nominal value by more than
+A quantity that chance has a part in (a share of losses, say) is `off` if its 99.9 % interval does not contain the nominal
+value: one of a thousand right values is called off. Any other is `off` if it misses its nominal value by more than
 its tolerance. The interval that is shown is the usual one of 95 %.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -22,7 +22,7 @@ CERTAIN = 0.999
 Integers = NDArray[np.int64]
 
 
-class Verdict(StrEnum):
+class LinkVerdict(StrEnum):
     """What is said of one quantity."""
 
     OK = "ok"
@@ -31,25 +31,67 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """One quantity of one direction. low, high: 95 % interval of what was measured; None where there is none.
-
-    note: why it does not apply, or what must be known to read it. details: more figures, for machines and pictures.
-    """
+class LinkFinding:
+    """One quantity of one direction."""
 
     quantity: str
     direction: str
     unit: str
-    verdict: Verdict
+    verdict: LinkVerdict
     nominal: float | None = None
     measured: float | None = None
     low: float | None = None
+    """Of the 95 % interval of what was measured; None where there is none."""
     high: float | None = None
     note: str = ""
+    """Why it does not apply, or what must be known to read it."""
     details: dict[str, Any] = field(default_factory=dict)
+    """More figures, for machines and pictures."""
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """What is measured of a direction, before it is known."""
+
+    name: str
+    direction: str
+    unit: str
+
+    def not_applicable(self, why: str) -> LinkFinding:
+        return LinkFinding(self.name, self.direction, self.unit, LinkVerdict.NOT_APPLICABLE, note=why)
+
+    def nothing_came(self) -> LinkFinding:
+        note = "too few probes arrived to tell"
+        return LinkFinding(self.name, self.direction, self.unit, LinkVerdict.OFF, note=note)
+
+    def judged(
+        self,
+        nominal: float,
+        measured: tuple[float, Interval, Interval],
+        note: str = "",
+        *,
+        tolerance: float = 0.0,
+        by_chance: bool = False,
+        **details: Any,
+    ) -> LinkFinding:
+        """The finding with its verdict. measured: value, 95 % interval, interval at CERTAIN. by_chance: see above."""
+        value, shown, certain = measured
+        is_within = by_chance and certain.low <= nominal <= certain.high
+        return LinkFinding(
+            self.name,
+            self.direction,
+            self.unit,
+            LinkVerdict.OK if is_within or abs(value - nominal) <= tolerance else LinkVerdict.OFF,
+            nominal,
+            value,
+            shown.low,
+            shown.high,
+            note,
+            {**details, **({"tolerance": tolerance} if tolerance else {})},
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,36 +113,3 @@ class Arrivals:
         came = np.zeros(self.sending.total_packets, dtype=bool)
         came[self.numbers] = True
         return np.flatnonzero(~came)
-
-
-def not_applicable(quantity: str, direction: str, unit: str, why: str) -> Finding:
-    return Finding(quantity, direction, unit, Verdict.NOT_APPLICABLE, note=why)
-
-
-def nothing_came(quantity: str, name: str, unit: str) -> Finding:
-    return Finding(quantity, name, unit, Verdict.OFF, note="too few probes arrived to tell")
-
-
-def judged(
-    finding: Finding, found: tuple[float, Interval, Interval], *, tolerance: float = 0.0, by_chance: bool = False
-) -> Finding:
-    """A finding with its verdict. found: value, its 95 % interval, its interval at CERTAIN. by_chance: see above."""
-    measured, shown, certain = found
-    assert finding.nominal is not None
-    holds = abs(measured - finding.nominal) <= tolerance or (
-        by_chance and certain.low <= finding.nominal <= certain.high
-    )
-    verdict = Verdict.OK if holds else Verdict.OFF
-    return replace(
-        finding,
-        verdict=verdict,
-        measured=measured,
-        low=shown.low,
-        high=shown.high,
-        details={**finding.details, **({"tolerance": tolerance} if tolerance else {})},
-    )
-
-
-def wanted(quantity: str, direction: str, unit: str, nominal: float, note: str = "", **details: Any) -> Finding:
-    """A finding that is to be judged."""
-    return Finding(quantity, direction, unit, Verdict.OFF, nominal=nominal, note=note, details=details)

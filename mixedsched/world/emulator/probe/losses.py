@@ -10,99 +10,87 @@ import numpy as np
 
 from mixedsched.core.stats import Interval, share_interval
 from mixedsched.model.profile import Direction, GilbertElliott
-from mixedsched.world.emulator.probe.findings import (
-    CERTAIN,
-    Arrivals,
-    Finding,
-    Integers,
-    Verdict,
-    judged,
-    not_applicable,
-    nothing_came,
-    wanted,
-)
+from mixedsched.world.emulator.probe.findings import CERTAIN, Arrivals, Integers, LinkFinding, LinkVerdict, Quantity
 
 _LEAST_EXPECTED = 5.0  # per cell of a chi-square test
 
 
-def loss_finding(arrivals: Arrivals, direction: Direction, name: str, overflowed: int) -> Finding:
+def loss_finding(arrivals: Arrivals, direction: Direction, side: str, overflowed: int) -> LinkFinding:
     """The share of packets that never came. Losses in bursts hang together and count as fewer trials."""
+    quantity = Quantity("loss", side, "ratio")
     if overflowed:
-        return not_applicable("loss", name, "ratio", f"{overflowed} packets met a full queue")
+        return quantity.not_applicable(f"{overflowed} packets met a full queue")
     sent, lost = arrivals.sending.total_packets, len(arrivals.missing)
     nominal = direction.loss.mean_ratio * (1 - direction.duplicate_ratio)  # a second copy makes up for the first
     inflation = _inflation(direction)
     interval, certain = (share_interval(lost / inflation, sent / inflation, level) for level in (0.95, CERTAIN))
     note = "" if inflation == 1 else f"as sure as {sent / inflation:.0f} packets that are lost independently"
-    finding = wanted("loss", name, "ratio", nominal, note, sent=sent, lost=lost, inflation=round(inflation, 3))
-    return judged(finding, (lost / sent, interval, certain), by_chance=True)
+    found = lost / sent, interval, certain
+    return quantity.judged(nominal, found, note, by_chance=True, sent=sent, lost=lost, inflation=round(inflation, 3))
 
 
-def burst_finding(arrivals: Arrivals, direction: Direction, name: str, overflowed: int) -> Finding:
+def burst_finding(arrivals: Arrivals, direction: Direction, side: str, overflowed: int) -> LinkFinding:
     """How many packets are lost in a row, on average, and whether the lengths are geometric as the model says."""
     from scipy.stats import chi2  # takes a while to load, and few links need it
 
-    loss = direction.loss
+    quantity, loss = Quantity("burst length", side, "packets"), direction.loss
     if not isinstance(loss, GilbertElliott) or (loss.bad_loss_ratio, loss.good_loss_ratio) != (1.0, 0.0):
-        return not_applicable("burst length", name, "packets", "losses do not come in whole bursts")
+        return quantity.not_applicable("losses do not come in whole bursts")
     if overflowed or direction.duplicate_ratio:
-        return not_applicable("burst length", name, "packets", "other packets are missing or doubled too")
+        return quantity.not_applicable("other packets are missing or doubled too")
     lengths = burst_lengths(arrivals.missing)
     if not lengths:
-        return nothing_came("burst length", name, "packets")
+        return quantity.nothing_came()
     bursts, lost = len(lengths), sum(lengths)
     intervals = mean_length_interval(bursts, lost, 0.95), mean_length_interval(bursts, lost, CERTAIN)
     statistic, freedom = geometric_misfit(lengths, loss.r)
     chance = float(chi2.sf(statistic, freedom)) if freedom else 1.0
-    mean = lost / bursts
-    finding = wanted(
-        "burst length",
-        name,
-        "packets",
+    found = quantity.judged(
         1 / loss.r,
+        (lost / bursts, *intervals),
         f"{bursts} bursts; geometric: p = {chance:.3f}",
+        by_chance=True,
         bursts=bursts,
         lengths={str(length): count for length, count in sorted(Counter(lengths).items())},
         chi_square=round(statistic, 3),
         degrees_of_freedom=freedom,
         p=round(chance, 5),
     )
-    found = judged(finding, (mean, *intervals), by_chance=True)
-    return found if chance >= 1 - CERTAIN else replace(found, verdict=Verdict.OFF)
+    return found if chance >= 1 - CERTAIN else replace(found, verdict=LinkVerdict.OFF)
 
 
-def overtaking_finding(arrivals: Arrivals, direction: Direction, name: str) -> Finding:
+def overtaking_finding(arrivals: Arrivals, direction: Direction, side: str) -> LinkFinding:
     """The share of arrivals that were not delayed, and so overtook others; without such a setting, the share out of order."""
+    quantity = Quantity("overtaking", side, "ratio")
     if direction.jitter_us and not direction.keeps_order:
-        return not_applicable("overtaking", name, "ratio", "the jitter reorders too")
-    came = len(arrivals.numbers)
+        return quantity.not_applicable("the jitter reorders too")
     if direction.reorder_ratio:
         early = int((arrivals.delays_ms < (direction.delay_us - direction.jitter_us) / 2000).sum())
     else:
         early = int((np.diff(arrivals.numbers) < 0).sum())
-    return _share_judged("overtaking", name, direction.reorder_ratio, early, came)
+    return _share_judged(quantity, direction.reorder_ratio, early, len(arrivals.numbers))
 
 
-def duplicates_finding(arrivals: Arrivals, direction: Direction, name: str) -> Finding:
+def duplicates_finding(arrivals: Arrivals, direction: Direction, side: str) -> LinkFinding:
     """The share of packets that came twice. One that is lost and doubled comes once."""
-    sent = arrivals.sending.total_packets
     twice = len(arrivals.numbers) - len(np.unique(arrivals.numbers))
     nominal = direction.duplicate_ratio * (1 - direction.loss.mean_ratio)
-    return _share_judged("duplicates", name, nominal, twice, sent)
+    return _share_judged(Quantity("duplicates", side, "ratio"), nominal, twice, arrivals.sending.total_packets)
 
 
-def repeat_finding(first: Arrivals, again: Arrivals, name: str, overflowed: int) -> Finding:
-    """How many packets met another fate when the same seed was used again: none shall."""
+def repeat_finding(first: Arrivals, again: Arrivals, side: str, overflowed: int) -> LinkFinding:
+    """How many packets met another fate when the same seed was used again: none should."""
+    quantity = Quantity("same seed", side, "other fates")
     if overflowed:
-        return not_applicable("same seed", name, "other fates", f"{overflowed} packets met a full queue")
+        return quantity.not_applicable(f"{overflowed} packets met a full queue")
     packets = min(first.sending.total_packets, again.sending.total_packets)
     fates = [set(item.missing[item.missing < packets].tolist()) for item in (first, again)]
     differing = len(fates[0] ^ fates[1])
-    return Finding(
-        "same seed",
-        name,
-        "other fates",
-        Verdict.OFF if differing else Verdict.OK,
+    return LinkFinding(
+        quantity.name,
+        side,
+        quantity.unit,
+        LinkVerdict.OFF if differing else LinkVerdict.OK,
         nominal=0.0,
         measured=float(differing),
         note=f"of {packets} packets, {len(fates[0])} lost",
@@ -158,9 +146,8 @@ def mean_length_interval(bursts: int, lost: int, level: float) -> Interval:
     return Interval(1 / ends.high, 1 / ends.low, level)
 
 
-def _share_judged(quantity: str, name: str, nominal: float, hits: int, trials: int) -> Finding:
+def _share_judged(quantity: Quantity, nominal: float, hits: int, trials: int) -> LinkFinding:
     if not trials:
-        return nothing_came(quantity, name, "ratio")
-    intervals = share_interval(hits, trials), share_interval(hits, trials, CERTAIN)
-    finding = wanted(quantity, name, "ratio", nominal, packets=trials, counted=hits)
-    return judged(finding, (hits / trials, *intervals), by_chance=True)
+        return quantity.nothing_came()
+    found = hits / trials, share_interval(hits, trials), share_interval(hits, trials, CERTAIN)
+    return quantity.judged(nominal, found, by_chance=True, packets=trials, counted=hits)

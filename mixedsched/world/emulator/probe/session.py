@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+import base64
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,6 @@ from mixedsched.errors import MixedschedError
 from mixedsched.world.emulator.backend import Address, Backend
 from mixedsched.world.emulator.probe.end import ROW, Sending
 from mixedsched.world.emulator.probe.findings import Arrivals
-from mixedsched.world.emulator.probe.folder import ARRIVALS_FILE, probe_folder
 from mixedsched.world.system.children import Child, child
 
 _ANSWER_S = 30.0
@@ -24,7 +23,7 @@ _HELLO_WAIT_S = 1.5  # beyond the round trip; a machine must be slow to miss tha
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class ProbeExchange:
     """What arrived over one link, by direction ("down", "up"), and the counters of the back end."""
 
     arrivals: Mapping[str, Arrivals]
@@ -39,15 +38,14 @@ class Exchange:
 class ProbedNetwork:
     """A back end with an end where the server is and one where the client is."""
 
-    def __init__(self, backend: Backend, server: Child, client: Child, folder: Path) -> None:
+    def __init__(self, backend: Backend, server: Child, client: Child) -> None:
         self._backend = backend
         self._server, self._client = server, client
-        self._folder = folder
         self._token = 0
 
     async def exchange(
         self, seed: int, sendings: Mapping[str, Sending], settled_s: float, delay_s: float = 0.0
-    ) -> Exchange:
+    ) -> ProbeExchange:
         """Send over a fresh link with this seed, both directions at once, and wait until all have arrived that ever will.
 
         sendings: by direction. settled_s: how long after the last packet that is. delay_s: of a round trip.
@@ -57,21 +55,21 @@ class ProbedNetwork:
         server: Address = host, port
         ends = {"down": (self._server, self._client), "up": (self._client, self._server)}
         async with self._backend.link(server, seed) as link:
-            await self._client.tell({"op": "peer", "address": list(link.address)})
+            self._client.tell({"op": "peer", "address": list(link.address)})
             await self._greet(delay_s)
             for side, sending in sendings.items():
-                await ends[side][0].tell({"op": "send", **_fields(sending)})
+                ends[side][0].tell({"op": "send", **asdict(sending)})
             for side, sending in sendings.items():
-                await _answer(ends[side][0], "sent", 2 * sending.duration_ns / 1e9 + _ANSWER_S)
+                await _answer(ends[side][0], ["sent"], 2 * sending.duration_ns / 1e9 + _ANSWER_S)
             await asyncio.sleep(settled_s)
-            arrivals = {side: await self._saved(ends[side][1], sending) for side, sending in sendings.items()}
-        return Exchange(arrivals, link.counters)
+            arrivals = {side: await _arrivals(ends[side][1], sending) for side, sending in sendings.items()}
+        return ProbeExchange(arrivals, link.counters)
 
     async def _greet(self, delay_s: float) -> None:
         """The server learns where the client is: back ends may give it another address than its own."""
         for _ in range(_HELLOS):
             self._token += 1
-            await self._client.tell({"op": "hello", "token": self._token})
+            self._client.tell({"op": "hello", "token": self._token})
             heard = await self._server.next_line(delay_s + _HELLO_WAIT_S)
             while heard is not None and heard.get("heard") != self._token:
                 heard = await self._server.next_line(delay_s + _HELLO_WAIT_S)  # an earlier one, doubled or late
@@ -79,42 +77,37 @@ class ProbedNetwork:
                 return
         raise MixedschedError("nothing passes the link", why=f"of {_HELLOS} packets from client to server none arrived")
 
-    async def _saved(self, receiver: Child, sending: Sending) -> Arrivals:
-        file = self._folder / ARRIVALS_FILE
-        await receiver.tell({"op": "save", "file": str(file)})
-        await _answer(receiver, "saved", _ANSWER_S)
-        rows = np.fromfile(file, dtype=np.int64).reshape(-1, len(ROW))
-        rows = rows[rows[:, ROW.index("stream")] == sending.stream]
-        _, numbers, sent_ns, received_ns = rows.T
-        return Arrivals(sending, numbers, sent_ns, received_ns)
-
 
 @asynccontextmanager
 async def probed(backend: Backend) -> AsyncIterator[ProbedNetwork]:
     """Start an end at either side; they stop with the `async with`."""
     async with AsyncExitStack() as stack:
-        folder = stack.enter_context(probe_folder())
-
-        def failed(why: str) -> MixedschedError:
-            return MixedschedError("a probe did not start", why=why)
 
         async def end(host: str, prefix: tuple[str, ...]) -> Child:
             module = "mixedsched.world.emulator.probe.end"
-            return await stack.enter_async_context(child(module, [], failed, settings={"host": host}, prefix=prefix))
+            running = child(module, failure="a probe did not start", settings={"host": host}, prefix=prefix)
+            return await stack.enter_async_context(running)
 
         server = await end(backend.server_host, backend.server_prefix)
         anywhere = "::" if ":" in backend.server_host else "0.0.0.0"  # noqa: S104 - whichever leads to the link
         client = await end(anywhere, backend.client_prefix)
-        yield ProbedNetwork(backend, server, client, folder)
+        yield ProbedNetwork(backend, server, client)
 
 
-def _fields(sending: Sending) -> dict[str, int]:
-    return {name: getattr(sending, name) for name in sending.__slots__}
+async def _arrivals(receiver: Child, sending: Sending) -> Arrivals:
+    receiver.tell({"op": "arrivals"})
+    data = b""
+    while "arrived" not in (line := await _answer(receiver, ("rows", "arrived"), _ANSWER_S)):
+        data += base64.b64decode(line["rows"])
+    rows = np.frombuffer(data, dtype=np.int64).reshape(-1, len(ROW))
+    rows = rows[rows[:, ROW.index("stream")] == sending.stream]
+    _, numbers, sent_ns, received_ns = rows.T
+    return Arrivals(sending, numbers, sent_ns, received_ns)
 
 
-async def _answer(end: Child, key: str, limit_s: float) -> dict[str, Any]:
-    """The next line with this key; others (a doubled hello) are passed over. Raises MixedschedError if it does not come."""
+async def _answer(end: Child, keys: Collection[str], limit_s: float) -> dict[str, Any]:
+    """The next line with one of these keys; others (a doubled hello) are passed over. Raises MixedschedError if none comes."""
     while (line := await end.next_line(limit_s)) is not None:
-        if key in line:
+        if not line.keys().isdisjoint(keys):
             return line
-    raise MixedschedError("a probe gave no answer", why=f"'{key}' was awaited for {limit_s:.0f} s")
+    raise MixedschedError("a probe gave no answer", why=f"waited {limit_s:.0f} s for '{' or '.join(keys)}'")

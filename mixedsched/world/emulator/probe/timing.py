@@ -10,50 +10,48 @@ from numpy.typing import NDArray
 
 from mixedsched.core.stats import Interval, mean_interval, median_interval
 from mixedsched.model.profile import Direction
-from mixedsched.world.emulator.probe.findings import (
-    CERTAIN,
-    Arrivals,
-    Finding,
-    Integers,
-    judged,
-    not_applicable,
-    nothing_came,
-    wanted,
-)
+from mixedsched.world.emulator.probe.findings import CERTAIN, Arrivals, Integers, LinkFinding, Quantity
 from mixedsched.world.emulator.probe.plan import nominal_delay_us, packets_in_queue, size_on_link, transmit_us
 
 DELAY_TOLERANCE_MS = 0.5
 RATE_TOLERANCE = 0.01
 QUEUE_TOLERANCE_PACKETS = 1.0
 _SEGMENTS = 10
+_TRACE_WHY = "under a trace each packet waits for a chance to leave"
 
 
-def delay_finding(arrivals: Arrivals, direction: Direction, name: str) -> Finding:
+def delay_finding(arrivals: Arrivals, direction: Direction, side: str) -> LinkFinding:
     """The one-way delay of packets on an idle link, in ms: median and its interval."""
+    quantity = Quantity("one-way delay", side, "ms")
     if direction.trace is not None:
-        return not_applicable("one-way delay", name, "ms", "under a trace each packet waits for a chance to leave")
+        return quantity.not_applicable(_TRACE_WHY)
     if len(arrivals.numbers) < 2:
-        return nothing_came("one-way delay", name, "ms")
+        return quantity.nothing_came()
     delays_ms = arrivals.delays_ms
     nominal_ms = nominal_delay_us(direction, size_on_link(direction, arrivals.sending)) / 1000
     middle, interval = float(np.median(delays_ms)), median_interval(delays_ms.tolist())
     certain = median_interval(delays_ms.tolist(), CERTAIN)
     quantiles = {f"p{share}": round(float(np.percentile(delays_ms, share)), 4) for share in (1, 5, 25, 75, 95, 99)}
-    finding = wanted("one-way delay", name, "ms", nominal_ms, packets=len(delays_ms), quantiles=quantiles)
-    return judged(
-        finding, (middle, interval, certain), tolerance=DELAY_TOLERANCE_MS, by_chance=bool(direction.jitter_us)
+    return quantity.judged(
+        nominal_ms,
+        (middle, interval, certain),
+        tolerance=DELAY_TOLERANCE_MS,
+        by_chance=bool(direction.jitter_us),
+        packets=len(delays_ms),
+        quantiles=quantiles,
     )
 
 
-def jitter_finding(arrivals: Arrivals, direction: Direction, name: str) -> Finding:
+def jitter_finding(arrivals: Arrivals, direction: Direction, side: str) -> LinkFinding:
     """Half the width of an even spread of delays, in ms, from the 5th and the 95th percentile, which hold nine tenths of it."""
+    quantity = Quantity("jitter", side, "ms")
     if not direction.jitter_us:
-        return not_applicable("jitter", name, "ms", "the profile has none")
+        return quantity.not_applicable("the profile has none")
     if direction.trace is not None:
-        return not_applicable("jitter", name, "ms", "under a trace each packet waits for a chance to leave")
+        return quantity.not_applicable(_TRACE_WHY)
     delays_ms = arrivals.delays_ms
     if len(delays_ms) < 20:
-        return nothing_came("jitter", name, "ms")
+        return quantity.nothing_came()
 
     def half_width(sample: NDArray[np.float64]) -> float:
         low, high = np.percentile(sample, (5, 95))
@@ -62,9 +60,17 @@ def jitter_finding(arrivals: Arrivals, direction: Direction, name: str) -> Findi
     rng = np.random.default_rng(0)
     again = [half_width(rng.choice(delays_ms, len(delays_ms))) for _ in range(400)]
     found = half_width(delays_ms)
-    intervals = [_middle(again, level) for level in (0.95, CERTAIN)]
-    finding = wanted("jitter", name, "ms", direction.jitter_us / 1000, "half the width of the spread")
-    return judged(finding, (found, intervals[0], intervals[1]), tolerance=DELAY_TOLERANCE_MS, by_chance=True)
+    return quantity.judged(
+        direction.jitter_us / 1000,
+        (found, _middle(again, 0.95), _middle(again, CERTAIN)),
+        "half the width of the spread",
+        tolerance=DELAY_TOLERANCE_MS,
+        by_chance=True,
+    )
+
+
+def _rate_of(side: str) -> Quantity:
+    return Quantity("rate", side, "bit/s")
 
 
 def _middle(values: Sequence[float], level: float) -> Interval:
@@ -73,23 +79,23 @@ def _middle(values: Sequence[float], level: float) -> Interval:
     return Interval(float(low), float(high), level)
 
 
-def saturated_rate_finding(arrivals: Arrivals, direction: Direction, name: str) -> Finding:
+def saturated_rate_finding(arrivals: Arrivals, direction: Direction, side: str) -> LinkFinding:
     """The rate at which a link without loss hands over, in bit/s on the link, from the slopes of ten stretches."""
     times_ns = np.sort(arrivals.received_ns)
     times_ns = times_ns[len(times_ns) // 10 :]  # the queue has filled by then
     size_bytes = size_on_link(direction, arrivals.sending)
     if direction.trace is not None:
-        return _trace_rate(times_ns, size_bytes, direction, name, _starved_text(arrivals, direction))
+        return _trace_rate(times_ns, size_bytes, direction, side, _starved_text(arrivals, direction))
     if len(times_ns) < 5 * _SEGMENTS:
-        return nothing_came("rate", name, "bit/s")
+        return _rate_of(side).nothing_came()
     stretches = np.array_split(times_ns, _SEGMENTS)
     slopes_ns = [_slope_ns(np.arange(len(part)), part) for part in stretches]
     note = f"{(times_ns[-1] - times_ns[0]) / 1e9:.1f} s of a full queue{_starved_text(arrivals, direction)}"
     found_ns = float(np.mean(slopes_ns)), mean_interval(slopes_ns), mean_interval(slopes_ns, CERTAIN)
-    return _rate_judged(direction, name, size_bytes, found_ns, note)
+    return _rate_judged(direction, side, size_bytes, found_ns, note)
 
 
-def trains_rate_finding(arrivals: Arrivals, direction: Direction, name: str) -> Finding:
+def trains_rate_finding(arrivals: Arrivals, direction: Direction, side: str) -> LinkFinding:
     """The same where packets are lost: the slope of arrival times over packet numbers within each train.
 
     The median of the trains, because a moment in which this machine does something else spoils a whole train. Packets
@@ -101,9 +107,7 @@ def trains_rate_finding(arrivals: Arrivals, direction: Direction, name: str) -> 
         # Who may not overtake waits for those before it: only behind as many as that lasts is this the same for all.
         skipped += math.ceil(2 * direction.jitter_us / transmit_us(direction, size_bytes))
     if skipped > per_train // 2:
-        return not_applicable(
-            "rate", name, "bit/s", "the queue holds too few packets to tell a rate from, in spite of jitter"
-        )
+        return _rate_of(side).not_applicable("the queue holds too few packets to tell a rate from, in spite of jitter")
     on_time = arrivals.delays_ms >= (direction.delay_us - direction.jitter_us) / 2000
     slopes_ns = []
     for train in range(arrivals.sending.trains):
@@ -114,41 +118,38 @@ def trains_rate_finding(arrivals: Arrivals, direction: Direction, name: str) -> 
         if len(numbers) >= 4 and numbers.max() - numbers.min() >= (per_train - skipped) // 2:
             slopes_ns.append(_slope_ns(numbers, times_ns))
     if len(slopes_ns) < 3:
-        return nothing_came("rate", name, "bit/s")
+        return _rate_of(side).nothing_came()
     found_ns = float(np.median(slopes_ns)), median_interval(slopes_ns), median_interval(slopes_ns, CERTAIN)
-    return _rate_judged(direction, name, size_bytes, found_ns, f"{len(slopes_ns)} trains of {per_train} packets")
+    return _rate_judged(direction, side, size_bytes, found_ns, f"{len(slopes_ns)} trains of {per_train} packets")
 
 
-def queue_finding(arrivals: Arrivals, direction: Direction, name: str) -> Finding:
+def queue_finding(arrivals: Arrivals, direction: Direction, side: str) -> LinkFinding:
     """How many packets a full queue holds, from the longest waits on a saturated link."""
     size_bytes = size_on_link(direction, arrivals.sending)
     fits, each_ms = packets_in_queue(direction, size_bytes), transmit_us(direction, size_bytes) / 1000
-    unit = f"packets of {size_bytes} B"
     if fits is None:
-        return not_applicable("queue", name, "packets", "its length has no limit")
+        return Quantity("queue", side, "packets").not_applicable("its length has no limit")
+    quantity = Quantity("queue", side, f"packets of {size_bytes} B")
     if direction.jitter_us / 1000 > each_ms:
-        return not_applicable("queue", name, unit, "jitter hides how long packets wait in it")
+        return quantity.not_applicable("jitter hides how long packets wait in it")
     if len(arrivals.numbers) < 5 * _SEGMENTS:
-        return nothing_came("queue", name, unit)
+        return quantity.nothing_came()
     by_number = np.argsort(arrivals.numbers, kind="stable")
     waits_ms = arrivals.delays_ms[by_number] - direction.delay_us / 1000
     waits_ms = waits_ms[len(waits_ms) // 4 :]
     longest = [float(np.percentile(part, 95)) / each_ms for part in np.array_split(waits_ms, _SEGMENTS)]
-    measured = float(np.median(longest))
     tolerance = QUEUE_TOLERANCE_PACKETS + (DELAY_TOLERANCE_MS + direction.jitter_us / 1000) / each_ms
     arrived, sent = len(np.unique(arrivals.numbers)), arrivals.sending.total_packets
-    finding = wanted(
-        "queue",
-        name,
-        unit,
+    return quantity.judged(
         float(fits),
+        (float(np.median(longest)), mean_interval(longest), mean_interval(longest, CERTAIN)),
+        tolerance=tolerance,
         limit_bytes=direction.queue_bytes,
         packet_bytes=size_bytes,
         sent=sent,
         arrived=arrived,
         offered_over_rate=round(each_ms * 1e6 / arrivals.sending.gap_ns, 4),
     )
-    return judged(finding, (measured, mean_interval(longest), mean_interval(longest, CERTAIN)), tolerance=tolerance)
 
 
 def _slope_ns(numbers: Integers, times_ns: Integers) -> float:
@@ -165,26 +166,24 @@ def _starved_text(arrivals: Arrivals, direction: Direction) -> str:
     return f"; probes were sent up to {late_ns / 1e6:.0f} ms late, the queue may have run empty"
 
 
-def _trace_rate(times_ns: Integers, size_bytes: int, direction: Direction, name: str, warning: str) -> Finding:
+def _trace_rate(times_ns: Integers, size_bytes: int, direction: Direction, side: str, warning: str) -> LinkFinding:
     """Whatever the moment it begins, a whole period of a trace carries the same."""
     assert direction.trace is not None
     period_ns = direction.trace.period_ms * 1_000_000
     ends = np.searchsorted(times_ns, times_ns + period_ns)
     whole = ends[ends < len(times_ns)] - np.flatnonzero(ends < len(times_ns))
     if not len(whole):
-        return not_applicable("rate", name, "bit/s", "no whole period of the trace was seen")
+        return _rate_of(side).not_applicable("no whole period of the trace was seen")
     rates = whole * size_bytes * 8e9 / period_ns
     middle, spread = float(np.median(rates)), _middle(rates.tolist(), 0.95)
     nominal = float(direction.trace.mean_rate_bps)
     note = f"mean over a period of {period_ns / 1e9:.0f} s of the trace{warning}"
-    return judged(
-        wanted("rate", name, "bit/s", nominal, note), (middle, spread, spread), tolerance=RATE_TOLERANCE * nominal
-    )
+    return _rate_of(side).judged(nominal, (middle, spread, spread), note, tolerance=RATE_TOLERANCE * nominal)
 
 
 def _rate_judged(
-    direction: Direction, name: str, size_bytes: int, slopes_ns: tuple[float, Interval, Interval], note: str
-) -> Finding:
+    direction: Direction, side: str, size_bytes: int, slopes_ns: tuple[float, Interval, Interval], note: str
+) -> LinkFinding:
     """slopes_ns: time per packet, with its two intervals. Averages are of times, as those of their reciprocals are too high."""
     assert direction.rate_bps is not None
     nominal = float(direction.rate_bps)
@@ -194,11 +193,11 @@ def _rate_judged(
 
     found = rate_bps(slopes_ns[0])
     shown, certain = (Interval(rate_bps(item.high), rate_bps(item.low), item.confidence) for item in slopes_ns[1:])
-    return judged(
-        wanted(
-            "rate", name, "bit/s", nominal, f"{100 * (found / nominal - 1):+.2f} %; {note}", packet_bytes=size_bytes
-        ),
+    return _rate_of(side).judged(
+        nominal,
         (found, shown, certain),
+        f"{100 * (found / nominal - 1):+.2f} %; {note}",
         tolerance=RATE_TOLERANCE * nominal,
         by_chance=bool(direction.jitter_us),
+        packet_bytes=size_bytes,
     )

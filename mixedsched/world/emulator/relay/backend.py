@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from mixedsched.errors import MixedschedError
 from mixedsched.model.profile import Direction, Profile
 from mixedsched.world.emulator.awake import kept_awake
 from mixedsched.world.emulator.backend import Address, Backend, LinkInUse
@@ -15,6 +14,8 @@ from mixedsched.world.system.children import child
 from mixedsched.world.system.precedence import Promptness
 
 LOOPBACK = "127.0.0.1"
+_MODULE = "mixedsched.world.emulator.relay"
+_FAILURE = "the relay did not start"
 
 
 class RelayBackend:
@@ -41,7 +42,7 @@ class RelayBackend:
             "packet_log": None if packet_log is None else str(packet_log.absolute()),
         }
         with kept_awake():
-            async with child("mixedsched.world.emulator.relay", [], _failed, settings=settings) as relay:
+            async with child(_MODULE, failure=_FAILURE, settings=settings) as relay:
                 host, port = relay.first["listening"]
                 link = LinkInUse((host, port))
                 yield link
@@ -58,9 +59,5 @@ async def _promptness_here() -> Promptness:
     """What relays get on this machine, as one tells that has nothing to do."""
     nowhere = {"profile": Profile("none", "", "", Direction(), Direction()).facts(), "seed": 0, "packet_log": None}
     settings = {**nowhere, "server": (LOOPBACK, 9), "listen": (LOOPBACK, 0)}
-    async with child("mixedsched.world.emulator.relay", [], _failed, settings=settings) as relay:
+    async with child(_MODULE, failure=_FAILURE, settings=settings) as relay:
         return Promptness(relay.first["promptness"])
-
-
-def _failed(why: str) -> MixedschedError:
-    return MixedschedError("the relay did not start", why=why)

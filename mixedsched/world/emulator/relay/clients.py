@@ -8,7 +8,7 @@ import socket
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from mixedsched.world.emulator.notes import ask_for_notes
+from mixedsched.world.emulator.timestamps import ask_for_timestamps
 from mixedsched.world.system.udp import open_udp_socket
 
 Address = tuple[Any, ...]  # (host, port), and for IPv6 two more numbers
@@ -103,7 +103,7 @@ class Clients:
         except OSError:
             upstream.close()
             return None
-        ask_for_notes(upstream)
+        ask_for_timestamps(upstream)
         return upstream
 
     def _make_room(self, now_us: int) -> bool:

@@ -8,12 +8,11 @@ from typing import Any
 
 from mixedsched.core.link import Link, direction_rng
 from mixedsched.model.profile import Direction, Profile
-from mixedsched.world.emulator.notes import NOTES_BYTES, ask_for_notes, missed_before
 from mixedsched.world.emulator.relay.clients import MAX_CLIENTS, Address, Client, Clients
-from mixedsched.world.emulator.relay.clock import RelayClock
 from mixedsched.world.emulator.relay.log import PacketLog
 from mixedsched.world.emulator.relay.punctuality import LATE_US, Lateness, Stalls, punctuality
-from mixedsched.world.emulator.relay.waiting import PreciseSelector
+from mixedsched.world.emulator.relay.timing import PreciseSelector, RelayClock
+from mixedsched.world.emulator.timestamps import ANCILLARY_BYTES, ask_for_timestamps, missed_before
 from mixedsched.world.system.udp import open_udp_socket
 
 _RECEIVE_BYTES = 65_536  # no datagram is larger
@@ -47,7 +46,7 @@ class Relay:
             limit=max_clients,
         )
         self._front = open_udp_socket(*listen)
-        ask_for_notes(self._front)
+        ask_for_timestamps(self._front)
         self.selector.add(self._front.fileno(), self._take_from_clients)
         self._down = _Way("down", profile.down, seed, log, self._stalls, self._send_to_client)
         self._up = _Way("up", profile.up, seed, log, self._stalls, _send_to_server)
@@ -112,12 +111,12 @@ class Relay:
     def _take_from_clients(self) -> None:
         for _ in range(_BATCH):
             try:
-                data, notes, _, address = self._front.recvmsg(_RECEIVE_BYTES, NOTES_BYTES)
+                data, ancillary, _, address = self._front.recvmsg(_RECEIVE_BYTES, ANCILLARY_BYTES)
             except OSError:  # nothing left
                 return
-            at_us = self._clock.arrival_us(notes)
-            if len(notes) > 1:
-                self._up.missed = missed_before(notes)
+            at_us = self._clock.arrival_us(ancillary)
+            if len(ancillary) > 1:
+                self._up.missed = missed_before(ancillary)
             if not self._has_begun:
                 self._has_begun = True
                 self._clock.begin_at(at_us)
@@ -129,15 +128,15 @@ class Relay:
     def _take_from_server(self, client: Client) -> None:
         for _ in range(_BATCH):
             try:
-                data, notes, _, _ = client.upstream.recvmsg(_RECEIVE_BYTES, NOTES_BYTES)
+                data, ancillary, _, _ = client.upstream.recvmsg(_RECEIVE_BYTES, ANCILLARY_BYTES)
             except ConnectionRefusedError:  # about an earlier packet of ours; what waits behind this word still counts
                 continue
             except OSError:
                 return
-            at_us = self._clock.arrival_us(notes)
+            at_us = self._clock.arrival_us(ancillary)
             client.seen_us = at_us
-            if len(notes) > 1:
-                missed = missed_before(notes)
+            if len(ancillary) > 1:
+                missed = missed_before(ancillary)
                 self._down.missed += missed - client.missed
                 client.missed = missed
             self._down.push(client, data, at_us)

@@ -1,4 +1,10 @@
-"""The relay's log of each packet's fate. Records go through a pipe to a process that writes, so no disk delays a packet."""
+"""The relay's log of each packet's fate. Records go through a pipe to a process that writes, so no disk delays a packet.
+
+That process is `python -m mixedsched.world.emulator.relay.log DOWN UP`, both numbers of open files. It reads records from
+standard input until that ends, which also a killed relay brings about, and then says what it has written as a line of JSON. A
+full disk does not stop it reading, or the relay would have to wait. (It is no child of the common kind, children.py: records
+are binary, and the relay, which has no event loop, must never wait for it.)
+"""
 
 from __future__ import annotations
 
@@ -6,16 +12,18 @@ import contextlib
 import fcntl
 import json
 import os
+import signal
 import struct
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from mixedsched.core.link import Fate, PacketRecord
 from mixedsched.errors import MixedschedError
+from mixedsched.world.system.json_lines import say
 
 SIDES = ("down", "up")
 FATES = tuple(Fate)
@@ -26,6 +34,8 @@ _SET_PIPE_SIZE = 1031  # fcntl's F_SETPIPE_SZ, which other systems than Linux la
 _PIPE_BYTES = 1 << 20
 _PIECE_BYTES = 1 << 15  # handed to the pipe at a time, which takes some ten microseconds
 _MOST_HELD_BYTES = 1 << 26  # two million packets: the writer has stood still for minutes
+_READ_BYTES = RECORD.size * 4096
+_WRITER_NICENESS = 10
 _END_LIMIT_S = 3.0  # for the writer to finish; whoever started the relay waits a little longer than that
 
 
@@ -108,7 +118,7 @@ def _start_writer(folder: Path) -> subprocess.Popen[bytes]:
         with contextlib.ExitStack() as files:
             opened = [files.enter_context((folder / f"{side}.jsonl").open("wb")).fileno() for side in SIDES]
             return subprocess.Popen(
-                [sys.executable, "-m", "mixedsched.world.emulator.relay.log_writer", *map(str, opened)],
+                [sys.executable, "-m", "mixedsched.world.emulator.relay.log", *map(str, opened)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 pass_fds=opened,
@@ -117,3 +127,63 @@ def _start_writer(folder: Path) -> subprocess.Popen[bytes]:
         raise MixedschedError(
             "the packet log cannot be written", why=str(error), fix="name a folder that this account may write to"
         ) from error
+
+
+class LogFiles:
+    """The two files. written: lines that are in them. error: why there are no more; empty if all went well."""
+
+    def __init__(self, files: list[BinaryIO]) -> None:
+        self.written = 0
+        self.error = ""
+        self._files = files
+
+    def write(self, records: bytes) -> None:
+        """Whole records, as RECORD packs them. After an error nothing more is written: a log with a gap would mislead."""
+        if self.error:
+            return
+        lines: list[list[str]] = [[] for _ in SIDES]
+        for side, fate, size_bytes, number, in_us, out_us in RECORD.iter_unpack(records):
+            lines[side].append(_line(number, size_bytes, in_us, None if out_us == NEVER else out_us, FATES[fate]))
+        try:
+            for file, some in zip(self._files, lines, strict=True):
+                _write_all(file, "".join(some).encode())
+                self.written += len(some)
+        except OSError as error:
+            self.error = error.strerror or str(error)
+
+
+def _line(number: int, size_bytes: int, in_us: int, out_us: int | None, fate: str) -> str:
+    out = "null" if out_us is None else out_us
+    return f'{{"packet": {number}, "size_bytes": {size_bytes}, "in_us": {in_us}, "out_us": {out}, "fate": "{fate}"}}\n'
+
+
+def _write_all(file: BinaryIO, data: bytes) -> None:
+    """All of it; a file without a buffer may take a part at a time."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[file.write(rest) :]
+
+
+def copy(source: BinaryIO, files: LogFiles) -> None:
+    """Write all records that come."""
+    part = b""
+    while piece := source.read(_READ_BYTES):
+        part += piece
+        whole = len(part) - len(part) % RECORD.size
+        files.write(part[:whole])
+        part = part[whole:]
+
+
+def main(numbers: list[str]) -> None:
+    """Entry point of the writer's process."""
+    for meant_for_relay in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(meant_for_relay, signal.SIG_IGN)
+    with contextlib.suppress(OSError):
+        os.nice(_WRITER_NICENESS)
+    files = LogFiles([os.fdopen(int(number), "wb", buffering=0) for number in numbers])
+    copy(os.fdopen(0, "rb", buffering=0), files)
+    say({"written": files.written, "error": files.error})
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

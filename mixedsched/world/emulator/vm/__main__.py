@@ -1,8 +1,8 @@
 """The process of the vm back end, `python -m mixedsched.world.emulator.vm`: it owns two namespaces and the router between them.
 
-It talks as `mixedsched.world.emulator.netns` does, and says in "ready" also which "accelerator" the machine got, its "kernel",
-how long it took to get ready ("ready_s"), and how long it takes by itself to pass a packet on ("transit_us"). The machine ends
-with this process, even if that is killed; the namespaces then go with the next start.
+What it reads and says: kernel/testbed.py; in "ready" also which "accelerator" the machine got, its "kernel", how long it took
+to get ready ("ready_s"), and how long it takes by itself to pass a packet on ("transit_us"). The machine ends with this
+process, even if that is killed; the namespaces then go with the next start.
 """
 
 from __future__ import annotations
@@ -15,18 +15,15 @@ from contextlib import ExitStack
 from dataclasses import asdict
 from typing import Any, Literal
 
-from mixedsched.errors import ExitCode, MixedschedError
+from mixedsched.errors import MixedschedError
 from mixedsched.model.profile import Profile
-from mixedsched.world.emulator.child_talk import Orders, error_facts, obey, say
-from mixedsched.world.emulator.kernel.counters import link_counters
-from mixedsched.world.emulator.kernel.namespaces import Claim, claimed_namespaces, network_of, run_in
-from mixedsched.world.emulator.kernel.privilege import Privilege
+from mixedsched.world.emulator.kernel.namespaces import Claim, network_of, run_in
+from mixedsched.world.emulator.kernel.qdiscs import link_counters
 from mixedsched.world.emulator.kernel.shaping import Shaping, shape
-from mixedsched.world.emulator.netns.topology import CLIENT_HOST, SERVER_HOST, set_up_end
-from mixedsched.world.emulator.vm.accelerator import accelerators, remember
+from mixedsched.world.emulator.kernel.testbed import CLIENT_HOST, FIRST_SEED, SERVER_HOST, own_testbed
+from mixedsched.world.emulator.netns.topology import set_up_end
 from mixedsched.world.emulator.vm.image import Image, image_folder, ready_image
-from mixedsched.world.emulator.vm.machine import Machine, start_fastest
-from mixedsched.world.emulator.vm.ports import open_tap, udp_socket
+from mixedsched.world.emulator.vm.machine import Machine, accelerators, open_tap, remember, start_fastest
 from mixedsched.world.emulator.vm.router import join_commands, parse_stats, seed_command, shape_command, stats_command
 from mixedsched.world.emulator.vm.transit import (
     Transit,
@@ -35,38 +32,45 @@ from mixedsched.world.emulator.vm.transit import (
     probe_profile,
     require_true_clock,
     transit_notes,
+    udp_socket,
 )
 
-_FIRST_SEED = 0
 _ROLES: tuple[Literal["server", "client"], ...] = ("server", "client")
 _DEVICE = "toward-router"
 _TAP_QUEUE_PACKETS = 20_000  # so that a burst waits for the router instead of being lost before it
 
 
-class Testbed:
+class RouterTestbed:
     """Two namespaces, joined by a router that shapes."""
 
-    def __init__(self, profile: Profile, claim: Claim, machine: Machine) -> None:
+    def __init__(self, profile: Profile, claim: Claim, stack: ExitStack) -> None:
+        image = ready_image(lambda _: None)
+        began_s = time.monotonic()
         self._namespaces = claim.namespaces
-        self._machine = machine
+        self._machine = _start(image, claim, stack)
         for command in join_commands():
-            machine.run(command)
+            self._machine.run(command)
         self._takes_seeds = self._succeeds(seed_command())
         self._dropped_before: dict[str, int] = {}
         self._profile = probe_profile()
-        self.renew(_FIRST_SEED)
-        self.transits = self._measure_transits()
-        require_true_clock(self.transits)
-        self._transit_notes = transit_notes(profile, self.transits)
-        self._profile = corrected(profile, self.transits["down"], self.transits["up"])
-        self._shaping = self.renew(_FIRST_SEED)
+        self.renew(FIRST_SEED)
+        transits = self._measure_transits()
+        require_true_clock(transits)
+        self._transit_notes = transit_notes(profile, transits)
+        self._profile = corrected(profile, transits["down"], transits["up"])
+        self._shaping = self.renew(FIRST_SEED)
+        self.facts: dict[str, Any] = {
+            "accelerator": self._machine.accelerator,
+            "kernel": image.version,
+            "ready_s": round(time.monotonic() - began_s, 3),
+            "transit_us": {side: asdict(transit) for side, transit in transits.items()},
+        }
 
     @property
     def notes(self) -> tuple[str, ...]:
         return (*self._shaping.notes, *self._transit_notes)
 
     def renew(self, seed: int) -> Shaping:
-        """Empty queues, counters at zero, and netem's randomness from the seed where it takes one."""
         shaping = shape(self._profile, seed=seed if self._takes_seeds else None)
         self._machine.run(shape_command(shaping.hops))
         self._dropped_before = self._dropped_at_ports()
@@ -74,7 +78,7 @@ class Testbed:
         return shaping
 
     def counters(self) -> dict[str, dict[str, int]]:
-        """Since the link was made fresh. dropped_at_port: packets for which the router was too slow, beside the model."""
+        """As Testbed.counters; dropped_at_port: packets for which the router was too slow, which the model knows nothing of."""
         hops = self._shaping.hops
         counters = link_counters(parse_stats(hops, self._machine.run(stats_command(hops))))
         for side, dropped in self._dropped_at_ports().items():
@@ -95,8 +99,8 @@ class Testbed:
             }
 
     def _dropped_at_ports(self) -> dict[str, int]:
-        """What did not find room in the tap devices' queues: "down" at the server's, "up" at the client's."""
-        return {side: _sent_in_vain(self._namespaces[role]) for side, role in (("down", "server"), ("up", "client"))}
+        """Packets that found no room in the tap devices' queues: "down" at the server's, "up" at the client's."""
+        return {side: _tx_dropped(self._namespaces[role]) for side, role in (("down", "server"), ("up", "client"))}
 
     def _succeeds(self, command: str) -> bool:
         try:
@@ -106,11 +110,28 @@ class Testbed:
         return True
 
 
-def _sent_in_vain(namespace: str) -> int:
-    """Packets for which the port of this namespace had no room."""
+def _tx_dropped(namespace: str) -> int:
     (told,) = json.loads(run_in(namespace, "ip", "-json", "-statistics", "link", "show", "dev", _DEVICE))
     dropped: int = told["stats64"]["tx"]["dropped"]
     return dropped
+
+
+def _start(image: Image, claim: Claim, stack: ExitStack) -> Machine:
+    """The machine with its ports, ready for commands."""
+
+    def start(accelerator: str) -> Machine:
+        machine = Machine.start(image, accelerator, taps, claim.folder)
+        claim.note_helper(machine.pid)
+        return machine
+
+    note = image_folder() / "accelerator.json"
+    tried = accelerators(note)
+    with ExitStack() as ports:  # once it has started, the machine holds them, and they go with it
+        taps = _plug_in(claim, ports)
+        machine = start_fastest(start, tried)
+    stack.callback(machine.stop)
+    remember(note, tried, machine.accelerator)
+    return machine
 
 
 def _plug_in(claim: Claim, ports: ExitStack) -> list[int]:
@@ -126,60 +147,5 @@ def _plug_in(claim: Claim, ports: ExitStack) -> list[int]:
     return taps
 
 
-def _start(image: Image, claim: Claim, stack: ExitStack) -> Machine:
-    """The machine with its ports, ready for commands."""
-
-    def start(accelerator: str) -> Machine:
-        machine = Machine.start(image, accelerator, taps, claim.folder)
-        claim.note_helper(machine.pid)
-        return machine
-
-    note = image_folder() / "accelerator.json"
-    tried = accelerators(note)
-    with ExitStack() as ports:  # the machine has them then, and with it they go
-        taps = _plug_in(claim, ports)
-        machine = start_fastest(start, tried)
-    stack.callback(machine.stop)
-    remember(note, tried, machine.accelerator)
-    return machine
-
-
-def main() -> int:
-    """Entry point of the process; returns its exit code."""
-    orders = Orders()
-    settings = next(orders, None)
-    if settings is None:
-        return ExitCode.DONE
-    name = str(settings.get("name", ""))
-    try:
-        profile = Profile.from_facts(name, settings["profile"])
-        image = ready_image(lambda _: None)
-        privilege = Privilege(settings.get("privilege", Privilege.ROOT))
-        with claimed_namespaces(_ROLES, f"vm {name}".strip(), privilege) as claim, ExitStack() as stack:
-            began_s = time.monotonic()
-            machine = _start(image, claim, stack)
-            testbed = Testbed(profile, claim, machine)
-            ready_s = round(time.monotonic() - began_s, 3)
-            say({"ready": _ready_facts(claim, testbed, image, machine.accelerator, ready_s)})
-            obey(orders, testbed)
-    except MixedschedError as error:
-        say(error_facts(error))
-        return error.exit_code
-    return ExitCode.DONE
-
-
-def _ready_facts(claim: Claim, testbed: Testbed, image: Image, accelerator: str, ready_s: float) -> dict[str, Any]:
-    return {
-        "namespaces": dict(claim.namespaces),
-        "server_host": SERVER_HOST,
-        "client_host": CLIENT_HOST,
-        "notes": list(testbed.notes),
-        "accelerator": accelerator,
-        "kernel": image.version,
-        "ready_s": ready_s,
-        "transit_us": {side: asdict(transit) for side, transit in testbed.transits.items()},
-    }
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(own_testbed("vm", _ROLES, RouterTestbed))

@@ -12,8 +12,7 @@ from mixedsched.world.emulator.kernel.privilege import require_privilege
 from mixedsched.world.emulator.kernel.shaping import shape
 from mixedsched.world.emulator.netns.backend import NetnsBackend, owned_testbed
 from mixedsched.world.emulator.vm.image import ready_image
-from mixedsched.world.emulator.vm.machine import require_qemu
-from mixedsched.world.emulator.vm.ports import require_taps
+from mixedsched.world.emulator.vm.machine import require_qemu, require_taps
 
 
 @asynccontextmanager

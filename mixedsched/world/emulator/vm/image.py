@@ -6,25 +6,24 @@ It is built again when something that goes into it changes; --fresh looks for a 
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
+import os
+import platform
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from mixedsched.errors import MissingPartError, MixedschedError
 from mixedsched.world import places
-from mixedsched.world.emulator.vm.archive import initramfs
-from mixedsched.world.emulator.vm.modules import ModuleTree
-from mixedsched.world.emulator.vm.packages import SHELL_PACKAGE, fetch, kernel_packages, unpack
-from mixedsched.world.system.programs import find_program
+from mixedsched.world.emulator.vm.initramfs import ModuleTree, initramfs
+from mixedsched.world.system.folder_lock import locked
+from mixedsched.world.system.programs import find_program, with_path
 
 MODULES = (
     *("virtio_mmio", "virtio_pci", "virtio_net", "virtio_console"),
@@ -33,6 +32,11 @@ MODULES = (
 _TOOLS = ("ip", "tc")  # this machine's own: the same tc speaks in the router and in namespaces
 _LIBRARY = re.compile(r"(/\S+) \(0x[0-9a-f]+\)")
 _STAMP_FORMAT = 1
+KERNEL_CHOICES = ("linux-image-cloud-amd64", "linux-image-virtual")  # of Debian; of Ubuntu
+SHELL_PACKAGE = "busybox-static"
+_REAL_KERNEL = re.compile(r"^\s*Depends: linux-image-(\d\S+)$", re.MULTILINE)
+_DOWNLOAD_LIMIT_S = 600.0
+_INSTEAD = "or use --backend relay, which needs none of this"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +66,7 @@ def ready_image(tell: Callable[[str], None], *, fresh: bool = False, folder: Pat
     """
     folder = folder or image_folder()
     folder.mkdir(parents=True, exist_ok=True)
-    with _lock(folder):
+    with locked(folder):
         inputs = _inputs()
         image = None if fresh else _built(folder, inputs)
         if image is None:
@@ -144,7 +148,7 @@ def _libraries(file: Path) -> list[Path]:
 def _inputs() -> str:
     """A digest of all that goes in, except the packages."""
     digest = hashlib.sha256(json.dumps(MODULES).encode())
-    makers = (Path(__file__).with_name(f"{name}.py") for name in ("archive", "image", "modules"))
+    makers = (Path(__file__).with_name(f"{name}.py") for name in ("image", "initramfs"))
     for file in (init_script(), *(_tool(tool) for tool in _TOOLS), *makers):
         digest.update(file.read_bytes())
     return digest.hexdigest()
@@ -161,12 +165,73 @@ def _only(found: Iterator[Path], what: str) -> Path:
     return path
 
 
-@contextmanager
-def _lock(folder: Path) -> Iterator[None]:
-    """One builds, others wait."""
-    with (folder / "lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+def kernel_packages() -> list[str]:
+    """The packages that hold the newest small kernel that the distribution offers, and its modules.
+
+    Raises MissingPartError where there is none.
+    """
+    if platform.machine() != "x86_64":
+        raise MissingPartError(
+            "the router VM is made for x86-64", why=f"this is {platform.machine()}", fix="use --backend relay"
+        )
+    if find_program("apt-get") is None or find_program("dpkg-deb") is None:
+        raise MissingPartError(
+            "the router VM is built from Debian or Ubuntu packages",
+            why="there is no apt-get or no dpkg-deb here",
+            fix=f"build it on Debian or Ubuntu and copy build/router/ from there to {places.writable_cache()}, {_INSTEAD}",
+        )
+    for choice in KERNEL_CHOICES:
+        versions = kernel_versions(_run("apt-cache", "depends", choice, may_fail=True))
+        if versions:
+            names = [f"{part}-{versions[0]}" for part in ("linux-image", "linux-modules", "linux-modules-extra")]
+            return [name for name in names if _run("apt-cache", "show", name, may_fail=True)]
+    raise MissingPartError(
+        f"apt knows no kernel for the router VM ({' or '.join(KERNEL_CHOICES)})",
+        fix=f"run: sudo apt-get update, {_INSTEAD}",
+    )
+
+
+def kernel_versions(depends_text: str) -> list[str]:
+    """From what `apt-cache depends` says of a package that stands for the newest kernel, such as 6.1.0-56-cloud-amd64."""
+    return _REAL_KERNEL.findall(depends_text)
+
+
+def fetch(names: Sequence[str], folder: Path) -> list[Path]:
+    """Download packages into a folder; returns their files. Raises MissingPartError if that fails."""
+    folder.mkdir(parents=True, exist_ok=True)
+    # Without this, root is warned of folders that are not apt's own.
+    as_root = ["-o", "APT::Sandbox::User=root"] if os.geteuid() == 0 else []
+    _run("apt-get", *as_root, "--quiet", "download", *names, folder=folder)
+    return sorted(file for file in folder.glob("*.deb") if file.name.split("_")[0] in names)
+
+
+def unpack(packages: Sequence[Path], folder: Path) -> None:
+    """Unpack the packages' files below a folder."""
+    for package in packages:
+        _run("dpkg-deb", "--extract", str(package), str(folder))
+
+
+def _run(*words: str, folder: Path | None = None, may_fail: bool = False) -> str:
+    environment = {**os.environ, "LC_ALL": "C"}
+    try:
+        done = subprocess.run(
+            with_path(words),
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_DOWNLOAD_LIMIT_S,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise MissingPartError(f"{words[0]} does not come to an end", fix=f"look at the network, {_INSTEAD}") from error
+    if done.returncode and not may_fail:
+        raise MissingPartError(
+            f"the router VM cannot be built: {words[0]} failed",
+            why=" ".join(done.stderr.split())[-500:] or f"exit code {done.returncode}",
+            fix=f"it needs the distribution's packages; run: sudo apt-get update, {_INSTEAD}",
+        )
+    return done.stdout if done.returncode == 0 else ""
 
 
 def main() -> int:

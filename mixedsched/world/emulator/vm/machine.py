@@ -1,11 +1,15 @@
-"""The virtual machine: QEMU with the router's kernel, two network ports, and a line to its shell."""
+"""The virtual machine: QEMU with the router's kernel, two network ports (tap devices), and a line to its shell."""
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import json
 import os
+import platform
 import signal
 import socket
+import struct
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +22,13 @@ from mixedsched.world.emulator.vm.image import Image
 from mixedsched.world.system.programs import find_program, with_path
 
 QEMU = "qemu-system-x86_64"
+KVM_DEVICE = Path("/dev/kvm")
+KVM_LIMIT_S = 3.0  # with KVM the kernel is up within a second
+TCG_LIMITS_S = (12.0, 10.0)  # without, in two to four, or eight where others use the processor; and once more
+_TUN_DEVICE = Path("/dev/net/tun")
+_TUNSETIFF = 0x400454CA  # <linux/if_tun.h>
+_IFF_TAP, _IFF_NO_PI = 0x0002, 0x1000
+_NAME_BYTES, _IFREQ_BYTES = 16, 40
 _LOG, _CONSOLE = MACHINE_FILES
 SERVER_PORT_MAC, CLIENT_PORT_MAC = "02:00:00:00:01:01", "02:00:00:00:01:02"  # locally administered
 _MEMORY_MB = 192
@@ -185,3 +196,60 @@ def start_fastest(start: Callable[[str], Machine], accelerators: Sequence[tuple[
             return machine
     assert failure is not None
     raise failure
+
+
+def accelerators(note: Path) -> list[tuple[str, float]]:
+    """What to try, best first, each with the seconds that it has to get ready. note: a file that keeps what was found."""
+    slow = [("tcg", limit_s) for limit_s in TCG_LIMITS_S]
+    if not os.access(KVM_DEVICE, os.R_OK | os.W_OK) or _read(note) == "tcg":
+        return slow
+    return [("kvm", KVM_LIMIT_S), *slow]
+
+
+def remember(note: Path, tried: Sequence[tuple[str, float]], accelerator: str) -> None:
+    """Note what worked, if there was a choice."""
+    if tried[0][0] != "tcg":
+        with contextlib.suppress(OSError):
+            note.write_text(json.dumps({"host": _host(), "accelerator": accelerator}), encoding="utf-8")
+
+
+def _read(note: Path) -> str | None:
+    try:
+        facts = json.loads(note.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return facts.get("accelerator") if facts.get("host") == _host() else None
+
+
+def _host() -> str:
+    """Another kernel, or another machine, may be another case."""
+    return f"{platform.node()} {platform.release()}"
+
+
+def require_taps() -> None:
+    """Raises MissingPartError where this user may have no tap devices."""
+    if not os.access(_TUN_DEVICE, os.R_OK | os.W_OK):
+        raise _no_taps("not allowed" if _TUN_DEVICE.exists() else "there is none")
+
+
+def open_tap(name: str) -> int:
+    """Make a tap device; returns the descriptor of its other end. The device is gone once nobody has that open.
+
+    Frames pass as they are: without the header by which a kernel would hand over bundles of packets. Raises MissingPartError
+    where the system has no such devices, or does not let us.
+    """
+    try:
+        descriptor = os.open(_TUN_DEVICE, os.O_RDWR | os.O_CLOEXEC)
+        request = struct.pack(f"{_NAME_BYTES}sH", name.encode(), _IFF_TAP | _IFF_NO_PI).ljust(_IFREQ_BYTES, b"\0")
+        fcntl.ioctl(descriptor, _TUNSETIFF, request)
+    except OSError as error:
+        raise _no_taps(error.strerror or str(error)) from error
+    return descriptor
+
+
+def _no_taps(why: str) -> MissingPartError:
+    return MissingPartError(
+        "the router VM needs tap devices",
+        why=f"{_TUN_DEVICE}: {why}",
+        fix="run as root, load the kernel module tun, or use --backend relay",
+    )

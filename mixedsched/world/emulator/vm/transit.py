@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 from mixedsched.errors import MixedschedError
 from mixedsched.model.profile import Direction, Profile
+from mixedsched.world.emulator.kernel.namespaces import network_of
 
 MAX_CORRECTION_US = 600  # more than that is a busy machine, not the router
 BUSY_US = 2000  # a router that takes so long has to wait for the processor
@@ -40,6 +41,14 @@ class Transit:
         On most links packets are a millisecond or more apart, and rare in this sense.
         """
         return max(0, min(MAX_CORRECTION_US, (3 * self.rare_us + self.dense_us) // 4))
+
+
+def udp_socket(namespace: str, host: str) -> socket.socket:
+    """A UDP socket inside a namespace, bound to a free port."""
+    with network_of(namespace):
+        end = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    end.bind((host, 0))
+    return end
 
 
 def require_true_clock(transits: Mapping[str, Transit]) -> None:

@@ -1,15 +1,18 @@
-"""What this kernel and this tc can do, found by trying in a namespace of ours."""
+"""The kernel's queueing disciplines: which kinds it has, found by trying in a namespace of ours, and what they have counted."""
 
 from __future__ import annotations
 
 import platform
 import subprocess
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from mixedsched.errors import MixedschedError
 from mixedsched.world.emulator.kernel.namespaces import run_in
 from mixedsched.world.system.programs import with_path
+
+QdiscStats = Sequence[Mapping[str, Any]]
 
 _SEEDED = "netem loss random 1% seed 7"
 _TRIALS = {
@@ -57,3 +60,37 @@ def _takes(namespace: str, words: str) -> bool:
     except MixedschedError:
         return False
     return True
+
+
+def link_counters(stats: Mapping[str, QdiscStats]) -> dict[str, dict[str, int]]:
+    """Counters per direction.
+
+    stats: by the name of the hop ("tbf-down", "netem-down" ...), what `tc -s -j qdisc show dev DEVICE` told of its device.
+    Sizes count as the profile counts them. duplicated may be off by what was under way when the counters were read.
+    """
+    return {side: _direction(stats[f"tbf-{side}"], stats[f"netem-{side}"]) for side in ("down", "up")}
+
+
+def _direction(queue_stats: QdiscStats, path_stats: QdiscStats) -> dict[str, int]:
+    queue, path = _root(queue_stats), _root(path_stats)
+    codel = next((item for item in queue_stats if item["kind"] == "codel"), None)
+    by_codel = 0 if codel is None else codel["drops"] - codel.get("drop_overlimit", 0)
+    counters = {
+        "packets": queue["packets"] + queue["qlen"] + by_codel,
+        "size_bytes": queue["bytes"] + queue["backlog"],
+        "overflowed": queue["drops"] - by_codel,
+        "lost": 0,
+        "dropped_by_aqm": by_codel,
+        "duplicated": 0,
+        "reordered": 0,
+    }
+    if path["kind"] == "netem":
+        counters["lost"] = path["drops"]
+        if path["options"].get("duplicate"):
+            counters["duplicated"] = max(0, path["packets"] + path["qlen"] + path["drops"] - queue["packets"])
+        counters["reordered"] = path.get("requeues", 0)  # netem counts there what it put ahead of all others
+    return counters
+
+
+def _root(stats: QdiscStats) -> Mapping[str, Any]:
+    return next(item for item in stats if item.get("root"))

@@ -1,19 +1,52 @@
-"""Kernel modules out of a package: which ones are needed, in what order, without depmod or the running kernel."""
+"""The router's first file system: an archive that a kernel unpacks, and the kernel modules in it, dependencies first.
+
+Archives are cpio in the "newc" form, compressed (Documentation/driver-api/early-userspace/buffer-format.rst in Linux's
+sources). They are written here because that is a header of fourteen numbers, and so neither cpio nor root (for files that
+belong to root) is needed. The same files give the same bytes. Modules come out of a package, without depmod or the running
+kernel.
+"""
 
 from __future__ import annotations
 
 import gzip
 import lzma
 import re
+import stat
 import subprocess
-from collections.abc import Iterable
-from pathlib import Path
+from collections.abc import Iterable, Mapping
+from pathlib import Path, PurePosixPath
 
 from mixedsched.errors import MissingPartError, MixedschedError
 from mixedsched.world.system.programs import find_program
 
+_MAGIC = "070701"
+_END = "TRAILER!!!"
 _MODULE_FILE = re.compile(r"(?P<stem>.+)\.ko(?P<packing>\.xz|\.gz|\.zst)?")
 _DEPENDS = re.compile(rb"\0depends=([^\0]*)\0")  # modinfo, which every module carries
+
+
+def initramfs(files: Mapping[str, tuple[bytes, int]]) -> bytes:
+    """files: path without a leading slash -> (content, permissions such as 0o755). Folders are made as needed."""
+    entries = dict.fromkeys(_folders(files), (b"", stat.S_IFDIR | 0o755))
+    entries |= {path: (content, stat.S_IFREG | mode) for path, (content, mode) in files.items()}
+    packed = [_entry(number, path, *entries[path]) for number, path in enumerate(sorted(entries), start=1)]
+    return gzip.compress(b"".join([*packed, _entry(0, _END, b"", 0)]), compresslevel=6, mtime=0)
+
+
+def _folders(paths: Mapping[str, object]) -> set[str]:
+    return {str(folder) for path in paths for folder in PurePosixPath(path).parents if str(folder) != "."}
+
+
+def _entry(number: int, path: str, content: bytes, mode: int) -> bytes:
+    name = path.encode() + b"\0"
+    links = 2 if stat.S_ISDIR(mode) else 1
+    numbers = (number, mode, 0, 0, links, 0, len(content), 0, 0, 0, 0, len(name), 0)
+    header = (_MAGIC + "".join(f"{value:08x}" for value in numbers)).encode()
+    return _padded(header + name) + _padded(content)
+
+
+def _padded(data: bytes) -> bytes:
+    return data + b"\0" * (-len(data) % 4)
 
 
 class ModuleTree:

@@ -1,4 +1,4 @@
-"""What the kernel notes beside each datagram: when it came in, and how many found no room in the socket before it."""
+"""What the kernel says beside each datagram: when it came in, and how many found no room in the socket before it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import sys
 import time
 from collections.abc import Sequence
 
-Note = tuple[int, int, bytes]  # level, kind, what it says: as recvmsg() gives them
+Ancillary = Sequence[tuple[int, int, bytes]]  # level, kind, data: as recvmsg() gives them
 
-NOTES_BYTES = 128  # room for all of them
+ANCILLARY_BYTES = 128  # room for all of it
 
 # The socket module has no names for them; values of Linux.
 _SO_TIMESTAMPNS = 35
@@ -24,18 +24,18 @@ _PAUSE_NS = 20_000
 _READINGS = 4
 
 
-def ask_for_notes(sock: socket.socket) -> None:
-    """Have the kernel make its notes, where it can."""
+def ask_for_timestamps(sock: socket.socket) -> None:
+    """Have the kernel say both with each datagram, where it can."""
     for option in _OPTIONS:
         with contextlib.suppress(OSError):
             sock.setsockopt(socket.SOL_SOCKET, option, 1)
 
 
-def arrived_ns(notes: Sequence[Note]) -> int:
+def arrived_ns(ancillary: Ancillary) -> int:
     """When the kernel got a datagram that was read just now, by time.monotonic_ns(); now, where the kernel does not say."""
-    for level, kind, note in notes:
+    for level, kind, data in ancillary:
         if kind == _SO_TIMESTAMPNS and level == socket.SOL_SOCKET:
-            seconds, nanoseconds = _TIMESPEC.unpack(note)
+            seconds, nanoseconds = _TIMESPEC.unpack(data)
             now_ns, wall_ns = _both_clocks()
             waited_ns: int = wall_ns - seconds * 1_000_000_000 - nanoseconds
             return now_ns - min(max(0, waited_ns), _MAX_AGE_NS)
@@ -55,10 +55,10 @@ def _both_clocks() -> tuple[int, int]:
     return after_ns, wall_ns
 
 
-def missed_before(notes: Sequence[Note]) -> int:
-    """How many datagrams found no room in this socket before this one, since it was opened; the kernel notes no 0."""
-    for level, kind, note in notes:
+def missed_before(ancillary: Ancillary) -> int:
+    """How many datagrams found no room in this socket before this one, since it was opened; the kernel does not say 0."""
+    for level, kind, data in ancillary:
         if kind == _SO_RXQ_OVFL and level == socket.SOL_SOCKET:
-            missed: int = _COUNT.unpack(note)[0]
+            missed: int = _COUNT.unpack(data)[0]
             return missed
     return 0

@@ -15,21 +15,21 @@ from typing import Any
 
 import pytest
 
-from mixedsched.world.emulator import realtime
-from mixedsched.world.emulator.realtime import RealTime
+from mixedsched.world.emulator.relay import promptness
+from mixedsched.world.emulator.relay.promptness import RealTime
 from tests.world.emulator.relaying import profile
 
 # Tells how it got on, and what the kernel says of that.
 ASKER = """
 import json, os, resource
-from mixedsched.world.emulator.realtime import ask_for_real_time
+from mixedsched.world.emulator.relay.promptness import ask_for_real_time
 how, limits = ask_for_real_time(), resource.getrlimit(resource.RLIMIT_RTTIME)
 print(json.dumps({"how": how, "pid": os.getpid(), "policy": os.sched_getscheduler(0), "rttime": limits}))
 """
 # Never sleeps until it has its priority no more. The kernel kills it at the hard limit if it keeps that.
 RUNAWAY = """
 import os
-from mixedsched.world.emulator.realtime import ask_for_real_time
+from mixedsched.world.emulator.relay.promptness import ask_for_real_time
 print(ask_for_real_time())
 while os.sched_getscheduler(0) & ~os.SCHED_RESET_ON_FORK == os.SCHED_RR:
     pass
@@ -140,12 +140,12 @@ def test_of_a_limit_no_more_is_taken_than_is_needed(
             raise PermissionError
         given.append(policy)
 
-    monkeypatch.setattr(realtime.resource, "getrlimit", lambda _: tuple(limits))
-    monkeypatch.setattr(realtime.resource, "setrlimit", set_limit)
-    monkeypatch.setattr(realtime.os, "sched_setscheduler", schedule)
-    monkeypatch.setattr(realtime.signal, "signal", lambda *_: None)
+    monkeypatch.setattr(promptness.resource, "getrlimit", lambda _: tuple(limits))
+    monkeypatch.setattr(promptness.resource, "setrlimit", set_limit)
+    monkeypatch.setattr(promptness.os, "sched_setscheduler", schedule)
+    monkeypatch.setattr(promptness.signal, "signal", lambda *_: None)
     monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nonexistent")
-    assert realtime.ask_for_real_time() == how
+    assert promptness.ask_for_real_time() == how
     assert given == ([os.SCHED_RR] if how == "granted" else [])
 
 

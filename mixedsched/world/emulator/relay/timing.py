@@ -1,15 +1,39 @@
-"""Waiting for many sockets with time-outs that a packet can rely on."""
+"""The relay's time, and waiting for many sockets with time-outs that a packet can rely on."""
 
 from __future__ import annotations
 
 import select
 import selectors
+import time
 from collections.abc import Callable
-from pathlib import Path
+
+from mixedsched.world.emulator.timestamps import Ancillary, arrived_ns
 
 Ready = Callable[[], None]
 
-_TIMER_SLACK = Path("/proc/self/timerslack_ns")  # Linux lets timers of ordinary programs fire 50 us late, to save power
+_NANOSECONDS_PER_MICROSECOND = 1000
+
+
+class RelayClock:
+    """Microseconds since begin_at(), or since it was made before that.
+
+    A link begins with its first packet, not with the process: a browser takes its time to start, and the phases of a rate
+    that varies must not depend on that.
+    """
+
+    def __init__(self) -> None:
+        self._zero_ns = time.monotonic_ns()
+
+    def now_us(self) -> int:
+        return (time.monotonic_ns() - self._zero_ns) // _NANOSECONDS_PER_MICROSECOND
+
+    def begin_at(self, at_us: int) -> None:
+        """Let what was at_us be 0 from now on."""
+        self._zero_ns += at_us * _NANOSECONDS_PER_MICROSECOND
+
+    def arrival_us(self, ancillary: Ancillary) -> int:
+        """When a datagram that was read just now came in: the time it waited for us does not count as the link's."""
+        return (arrived_ns(ancillary) - self._zero_ns) // _NANOSECONDS_PER_MICROSECOND
 
 
 class PreciseSelector:
@@ -37,11 +61,3 @@ class PreciseSelector:
 
     def close(self) -> None:
         self._selector.close()
-
-
-def ask_for_exact_timers() -> None:
-    """Have this process' time-outs end when they should, where the system lets us."""
-    try:
-        _TIMER_SLACK.write_text("1", encoding="ascii")
-    except OSError:  # not Linux, or /proc is not there
-        return

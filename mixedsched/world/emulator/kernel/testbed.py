@@ -1,0 +1,96 @@
+"""The process that owns the network of a kernel back end (netns, vm), and what it says to its parent.
+
+It reads lines of JSON and answers each with one. First the settings, {"profile": facts, "name": "4g", "privilege": "root"}
+(kernel/privilege.py; it was started with the prefix of that), answered by {"ready": {"namespaces": {role: name}, "server_host":
+..., "client_host": ..., "notes": [...]}}; then {"op": "link", "seed": n}, which makes the link fresh and is answered by
+{"link": {}}; and {"op": "counters"}, answered by {"counters": {"down": ..., "up": ...}}. What cannot be done is answered by
+{"error": {"what", "why", "fix", "exit_code"}}.
+
+It takes everything down when its standard input ends, however its parent ended, and on SIGTERM. If it is killed itself, the
+next start sweeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from typing import Any, Protocol
+
+from mixedsched.errors import ExitCode, MixedschedError, UsageError
+from mixedsched.model.profile import Profile
+from mixedsched.world.emulator.kernel.namespaces import Claim, claimed_namespaces
+from mixedsched.world.emulator.kernel.privilege import Privilege
+from mixedsched.world.system.json_lines import Orders, say, say_error
+
+SERVER_HOST = "198.18.0.1"  # from the addresses for benchmarks, RFC 2544: never those of anything real
+CLIENT_HOST = "198.18.0.2"
+FIRST_SEED = 0  # of the link before any run
+
+
+class Testbed(Protocol):
+    """A network that is up."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What differs from the profile, in words for a report."""
+        ...
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """What else to say of it when it is ready."""
+        ...
+
+    def renew(self, seed: int) -> object:
+        """Empty queues, counters at zero, and netem's randomness from the seed where it takes one."""
+        ...
+
+    def counters(self) -> Mapping[str, Any]:
+        """What the link has counted since the last renew(), by direction."""
+        ...
+
+
+def own_testbed(kind: str, roles: Sequence[str], set_up: Callable[[Profile, Claim, ExitStack], Testbed]) -> int:
+    """Be that process; returns its exit code. roles: of the namespaces to make.
+
+    set_up: makes the network between them. What it puts on the stack goes before the namespaces do.
+    """
+    orders = Orders()
+    settings = next(orders, None)
+    if settings is None:
+        return ExitCode.DONE
+    name = str(settings.get("name", ""))
+    try:
+        profile = Profile.from_facts(name, settings["profile"])
+        privilege = Privilege(settings.get("privilege", Privilege.ROOT))
+        with claimed_namespaces(roles, f"{kind} {name}".strip(), privilege) as claim, ExitStack() as stack:
+            testbed = set_up(profile, claim, stack)
+            say({"ready": _ready_facts(claim, testbed)})
+            for order in orders:
+                try:
+                    say(_answer(order, testbed))
+                except MixedschedError as error:
+                    say_error(error)
+    except MixedschedError as error:
+        return say_error(error)
+    return ExitCode.DONE
+
+
+def _ready_facts(claim: Claim, testbed: Testbed) -> dict[str, Any]:
+    return {
+        "namespaces": dict(claim.namespaces),
+        "server_host": SERVER_HOST,
+        "client_host": CLIENT_HOST,
+        "notes": list(testbed.notes),
+        **testbed.facts,
+    }
+
+
+def _answer(order: Mapping[str, Any], testbed: Testbed) -> dict[str, Any]:
+    match order.get("op"):
+        case "link":
+            testbed.renew(int(order.get("seed", FIRST_SEED)))
+            return {"link": {}}
+        case "counters":
+            return {"counters": testbed.counters()}
+        case unknown:
+            raise UsageError(f"there is no op '{unknown}'", fix="known: link, counters")
