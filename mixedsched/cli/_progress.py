@@ -113,6 +113,11 @@ class Progress:
         return f"  ({text})" if brackets else text
 
 
+def watch_loads(total: int) -> Progress:
+    """Shows simulated loads being played."""
+    return Progress("playing pages", total, unit="loads")
+
+
 class RunProgress(Progress):
     """Shows the runs of an experiment, with a line for each (an Observer of the engine).
 

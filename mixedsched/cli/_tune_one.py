@@ -13,13 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from mixedsched.advice.tuner.budget import least_budget_s
-from mixedsched.advice.tuner.candidate import Candidate
 from mixedsched.advice.tuner.decisions import DECISIONS_NAME
 from mixedsched.advice.tuner.job import BROWSER, Job, Surroundings
 from mixedsched.advice.tuner.objective import Objective
-from mixedsched.advice.tuner.play import Player, Task
 from mixedsched.advice.tuner.result import Outcome, Role, Tuning
-from mixedsched.advice.tuner.scene import SEEDS, Scene
 from mixedsched.advice.tuner.scoring import BASELINES
 from mixedsched.advice.tuner.session import Session
 from mixedsched.advice.tuner.ship.files import MAPPING_NAME, Shipment, write_ship
@@ -29,9 +26,11 @@ from mixedsched.cli._output import say_json
 from mixedsched.cli._progress import RunProgress, SearchProgress
 from mixedsched.cli._runs import folder_of, own_versions, owned
 from mixedsched.cli._tune_page import Subject, as_site, subject_of
-from mixedsched.cli._tune_workers import tune_workers
 from mixedsched.errors import ExitCode, MixedschedError, UsageError
-from mixedsched.lab.machine import machine_facts, processors
+from mixedsched.lab.machine import machine_facts
+from mixedsched.lab.play.pool import Pool, playing_costs
+from mixedsched.lab.play.scenario import SEEDS, Scenario
+from mixedsched.lab.play.task import NamedScheme, PaintReader
 from mixedsched.model.browser_model import BrowserModel
 from mixedsched.model.profile import Profile
 from mixedsched.report.tune import render_tuning, write_tuning
@@ -119,14 +118,12 @@ def _refuse_small_budget(request: Request, subject: Subject) -> None:
 
     Raises PageLoadError where a network never lets one end.
     """
-    load_s, screening_s = {}, 0.0
-    for network in request.networks:
-        began_s = time.monotonic()
-        scene = Scene(subject.page, network, is_varied=request.rung == BROWSER)
-        player = Player([scene])
-        load_s[network.name] = player.load(Task(0, Candidate("eps"), "stack", request.seed)).finished_ms / 1000
-        seeds = len(scene.seeds_of(range(SEEDS)))
-        screening_s += (time.monotonic() - began_s) * seeds * PLAYED_LEAST / processors()
+    load_s, screening_s = playing_costs(
+        [Scenario(subject.page, network, is_varied=request.rung == BROWSER) for network in request.networks],
+        NamedScheme("eps"),
+        request.seed,
+        lambda scenario: PLAYED_LEAST * len(scenario.seeds_of(range(SEEDS))),
+    )
     least_s = (
         least_budget_s(load_s, LOAD_OVERHEAD_S, screening_s)
         if request.rung == BROWSER
@@ -158,7 +155,7 @@ def _refuse_foreign(folder: Path) -> None:
 
 def _carried_out(job: Job, began_s: float) -> tuple[Tuning, Session]:
     """The session to its end, or as far as it was let. Raises KeyboardInterrupt if nothing is known by then."""
-    with tune_workers() as workers, SearchProgress() as progress:
+    with Pool(PaintReader) as workers, SearchProgress() as progress:
 
         def say(text: str) -> None:
             progress.end_rung()

@@ -15,6 +15,7 @@ from mixedsched.cli._interrupts import end_in_order
 from mixedsched.cli._networks import networks_named
 from mixedsched.cli._options import BudgetOption, FormFactorOption, OriginsOption, ResultsOption, Screen
 from mixedsched.cli._output import Json
+from mixedsched.core.sim.load import Rung
 from mixedsched.errors import ExitCode, UsageError
 from mixedsched.model.browser_model import BrowserModel
 from mixedsched.model.profile import Profile
@@ -147,7 +148,9 @@ def _find(
     *,
     as_json: bool,
 ) -> ExitCode:
-    from mixedsched.cli._tune_finder import FinderOptions, find_schemes  # here, as above
+    # Here, as above.
+    from mixedsched.advice.finder.job import FinderJob
+    from mixedsched.cli._tune_finder import FinderOptions, find_schemes, named_pages
 
     if rung == BROWSER:
         raise UsageError(
@@ -155,12 +158,6 @@ def _find(
             why="to load every site under every scheme in a browser takes days",
             fix="leave --rung out, and have `compare` prove what it says for the sites that matter",
         )
-    options = FinderOptions(
-        budget_s=budget_s,
-        folder=folder,
-        rung="pipe" if rung == PIPE else "stack",
-        seed=seed,
-        model=model,
-        as_json=as_json,
-    )
-    return find_schemes(sites, networks, schemes, objective.weights, options)
+    played_on: Rung = "pipe" if rung == PIPE else "stack"
+    job = FinderJob(named_pages(sites), networks, schemes, played_on, first_seed=seed, model=model)
+    return find_schemes(job, objective.weights, FinderOptions(budget_s, folder, as_json))

@@ -8,17 +8,18 @@ from html.parser import HTMLParser
 
 from rich.console import Console
 
-from mixedsched.advice.tuner.finder import Finding, find
-from mixedsched.advice.tuner.result import Estimates
+from mixedsched.advice.finder.regret import find
+from mixedsched.advice.finder.result import FinderResult
+from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.report.finder import render_finding
 from mixedsched.report.finder._document import render_html
 from mixedsched.report.finder._words import headlines
 
 
-def made_up(**lcp_ms: dict[str, float | None]) -> Finding:
+def made_up(**lcp_ms: dict[str, float | None]) -> FinderResult:
     """By site: the LCP of each scheme, on a network called dsl where nothing is random."""
     loads = {
-        (site, "dsl", scheme): [Estimates(value / 2, value, value) if value is not None else None]
+        (site, "dsl", scheme): [PaintEstimate(value / 2, value, value) if value is not None else None]
         for site, by_scheme in lcp_ms.items()
         for scheme, value in by_scheme.items()
     }
@@ -33,7 +34,7 @@ SPLIT = made_up(
 )
 
 
-def terminal(finding: Finding, notes: tuple[str, ...] = (), width: int = 100) -> str:
+def terminal(finding: FinderResult, notes: tuple[str, ...] = (), width: int = 100) -> str:
     console = Console(width=width, force_terminal=False)
     with console.capture() as captured:
         console.print(render_finding(finding, notes))

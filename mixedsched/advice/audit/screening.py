@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from mixedsched.advice.changes.change import Change
+from mixedsched.lab.play.scenario import LEAST_GAIN
 
-LEAST_GAIN = 0.005  # of the score, for which a change may join a set
 COST_OF_A_CHANGE = 0.002
 FCP_WEIGHT = 0.25  # of a gain in first paint beside one in largest paint; a loss counts in full
 

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mixedsched.advice.tuner.candidate import Candidate
-from mixedsched.advice.tuner.play import Task, Workers
 from mixedsched.advice.tuner.result import Estimates
-from mixedsched.advice.tuner.scene import Scene
 from mixedsched.advice.tuner.scoring import typical
 from mixedsched.advice.tuner.targets import literal
 from mixedsched.core.metrics.paint import PaintNeeds
+from mixedsched.lab.play.scenario import Scenario
+from mixedsched.lab.play.task import Simulator, Task
 from mixedsched.model.mapping import Override
 from mixedsched.model.page import PAGE_FORMAT, Page
 from mixedsched.model.priority import Priority
@@ -30,26 +30,28 @@ class _Play:
     """place: of the scene that is bound. scene: what is played for it. metrics: for which it counts."""
 
     place: int
-    scene: Scene
+    scene: Scenario
     ways: tuple[Candidate, ...]
     metrics: tuple[str, ...]
 
 
 def bounds(
-    scenes: Sequence[Scene], names: Sequence[str], seeds: Callable[[Scene], Sequence[int]], workers: Workers
+    scenes: Sequence[Scenario],
+    names: Sequence[str],
+    seeds: Callable[[Scenario], Sequence[int]],
+    workers: Simulator[Estimates | None],
 ) -> dict[str, Estimates]:
     """By name of the scene; medians over seeds of the earliest of each paint, 0 where no load ever ends."""
     plays = [play for place, scene in enumerate(scenes) for play in _plays(place, scene)]
     tasks = [
-        Task(number, candidate, "stack", seed)
-        for number, play in enumerate(plays)
+        (play, Task(play.scene, candidate, seed))
+        for play in plays
         for candidate in play.ways
         for seed in seeds(play.scene)
     ]
-    results = workers.play([play.scene for play in plays], tasks)
+    results = workers.play([task for _, task in tasks])
     found: dict[tuple[int, str, int], list[float]] = {}
-    for task, estimates in zip(tasks, results, strict=True):
-        play = plays[task.scene]
+    for (play, task), estimates in zip(tasks, results, strict=True):
         for metric in play.metrics if estimates is not None else ():
             found.setdefault((play.place, metric, task.seed), []).append(getattr(estimates, metric))
     return {
@@ -72,7 +74,7 @@ def _earliest(found: Mapping[tuple[int, str, int], Sequence[float]], place: int,
     return Estimates(*(min(found.get((place, metric, seed), ()), default=0.0) for metric in _METRICS))
 
 
-def _plays(place: int, scene: Scene) -> list[_Play]:
+def _plays(place: int, scene: Scenario) -> list[_Play]:
     """What is played for one scene. What paints of one kind need, those behind it need too."""
     page, needs = scene.page, PaintNeeds.of(scene.page)
     first = [needs.main, *needs.blocking]
@@ -99,7 +101,7 @@ def _with_finders(page: Page, names: Iterable[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _bare(scene: Scene, needed: frozenset[str]) -> Scene:
+def _bare(scene: Scenario, needed: frozenset[str]) -> Scenario:
     """The scene without what is not needed."""
     resources = tuple(item for item in scene.page.resources if item.id in needed)
     needs = tuple(name for name in scene.hero_needs if name in needed)

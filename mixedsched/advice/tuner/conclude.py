@@ -12,7 +12,6 @@ from mixedsched.advice.tuner.contest import Raced
 from mixedsched.advice.tuner.entrants import SEQUENTIAL, TUNED, all_contenders, label_of
 from mixedsched.advice.tuner.job import BROWSER, Job
 from mixedsched.advice.tuner.looks import View, hero_note
-from mixedsched.advice.tuner.play import Player, Task
 from mixedsched.advice.tuner.proof import Judgement, judge
 from mixedsched.advice.tuner.reasons import (
     at_bound,
@@ -34,6 +33,7 @@ from mixedsched.errors import PageLoadError
 from mixedsched.lab.analysis import analyse
 from mixedsched.lab.comparison import Comparison, Effect, Verdict
 from mixedsched.lab.model import Plan, Run
+from mixedsched.lab.play.task import Task, play_whole
 from mixedsched.lab.progress import missing_blocks
 from mixedsched.model.page import Page
 from mixedsched.model.profile import Profile
@@ -166,13 +166,10 @@ def _simulated(known: Known, name: str) -> tuple[PageLoad, ...]:
     """One load under the best baseline, one under the winner; nothing where there is no winner or one of them never ends."""
     if known.view is None or known.search is None or known.winner is None:
         return ()
-    place = next(index for index, scene in enumerate(known.view.scenes) if scene.name == name)
-    player = Player(known.view.scenes)
+    scene = next(scene for scene in known.view.scenes if scene.name == name)
     baseline = known.search.baselines[known.best_baseline].candidate
     try:
-        return tuple(
-            player.load(Task(place, item, "stack", known.job.seed)) for item in (baseline, known.winner.candidate)
-        )
+        return tuple(play_whole(Task(scene, item, known.job.seed)) for item in (baseline, known.winner.candidate))
     except PageLoadError:
         return ()
 

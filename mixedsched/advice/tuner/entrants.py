@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from mixedsched.advice.tuner.budget import FINALISTS
 from mixedsched.advice.tuner.result import Contender, Role, Scored
-from mixedsched.advice.tuner.scoring import LEAST_GAIN
 from mixedsched.advice.tuner.search import SearchResult
+from mixedsched.lab.play.scenario import LEAST_GAIN
 
 TUNED = "tuned"
 SEQUENTIAL = "sequential"

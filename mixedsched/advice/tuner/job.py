@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mixedsched.advice.tuner.objective import Objective
-from mixedsched.advice.tuner.play import Workers
+from mixedsched.advice.tuner.result import Estimates
 from mixedsched.advice.tuner.search import Watch
 from mixedsched.lab.engine import RunObserver
+from mixedsched.lab.play.task import Simulator
 from mixedsched.model.browser_model import BrowserModel
 from mixedsched.model.page import Page
 from mixedsched.model.profile import Profile
@@ -74,4 +75,4 @@ class Surroundings:
     say: Callable[[str], None]
     observe: Callable[[int], AbstractContextManager[RunObserver]]
     watch: Watch
-    workers: Workers
+    workers: Simulator[Estimates | None]

@@ -15,11 +15,11 @@ from mixedsched.advice.changes.page_change import PageModel, with_resources
 from mixedsched.advice.tuner.job import Job, Surroundings
 from mixedsched.advice.tuner.measure import Bench, only_good_run, plain_eps
 from mixedsched.advice.tuner.result import Role
-from mixedsched.advice.tuner.scene import Scene
 from mixedsched.advice.tuner.ship.html import changes_from_looks, changes_from_page
 from mixedsched.advice.tuner.space import Space
 from mixedsched.core.metrics.paint import PaintNeeds
 from mixedsched.lab.model import Run
+from mixedsched.lab.play.scenario import Scenario
 from mixedsched.model.browser_model import BrowserModel
 from mixedsched.model.page import Page
 from mixedsched.model.request import Flag, Kind
@@ -31,7 +31,7 @@ class View:
     """The page as each network shows it. costs_s: of its load there; empty where none was made. changes: to the document,
     worth a try. document: the page's own, if there is a site."""
 
-    scenes: tuple[Scene, ...]
+    scenes: tuple[Scenario, ...]
     models: tuple[PageModel, ...]
     costs_s: dict[str, float]
     changes: tuple[Change, ...]
@@ -47,7 +47,7 @@ def view_of_manifest(job: Job) -> View:
     """Without a browser: as `simulate` plays it. Its hero is the image that is flagged so, or there is none."""
     model = PageModel(job.page, {})
     document = document_of(job.site) if job.site is not None else None
-    scenes = tuple(Scene(model.played(), network, model.hero_needs, job.model) for network in job.networks)
+    scenes = tuple(Scenario(model.played(), network, model.hero_needs, job.model) for network in job.networks)
     changes = changes_from_page(job.page, document)
     return View(scenes, (model,) * len(scenes), {}, changes, document)
 
@@ -69,7 +69,7 @@ async def look(job: Job, world: Surroundings, store: Store) -> View:
     findings = [item for network in job.networks for item in findings_of(looks[network.name], network.down.rate_bps)]
     models = tuple(page_model(found, job.site.page, job.site.hosts, job.model) for found in looks.values())
     scenes = tuple(
-        Scene(model.played(), network, model.hero_needs, job.model, is_varied=True)
+        Scenario(model.played(), network, model.hero_needs, job.model, is_varied=True)
         for model, network in zip(models, job.networks, strict=True)
     )
     changes = changes_from_looks(list(looks.values()), findings, document)

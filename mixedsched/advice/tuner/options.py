@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from mixedsched.advice.tuner.complexity import PENALTY
 from mixedsched.advice.tuner.result import Scored
-from mixedsched.advice.tuner.scene import SEEDS
+from mixedsched.lab.play.scenario import SEEDS
 
 HELD_OUT_SEEDS = 8
 SEED_SPACE = 2_000_000  # apart from the seeds of audits, and of measured links, which are drawn from 48 bits

@@ -8,10 +8,10 @@ from mixedsched.advice.tuner.budget import deciding_blocks
 from mixedsched.advice.tuner.objective import Objective
 from mixedsched.advice.tuner.proof import Judgement
 from mixedsched.advice.tuner.result import Dropped, Estimates, Scored
-from mixedsched.advice.tuner.scoring import LEAST_GAIN
 from mixedsched.advice.tuner.search import SearchResult
 from mixedsched.core.metrics import metric_named
 from mixedsched.lab.comparison import Comparison, Effect, Verdict
+from mixedsched.lab.play.scenario import LEAST_GAIN
 from mixedsched.units import format_ms
 
 NEAR_PCT = 5.0  # of the bound, within which there is hardly anything left to gain

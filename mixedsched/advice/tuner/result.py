@@ -10,6 +10,7 @@ from typing import Any
 from mixedsched.advice.changes.change import Change
 from mixedsched.advice.tuner.candidate import Candidate
 from mixedsched.advice.tuner.ship.lines import HeaderRule, HtmlLine
+from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.core.sim.load import PageLoad
 from mixedsched.lab.comparison import Comparison, Effect
 from mixedsched.lab.model import Run
@@ -30,16 +31,7 @@ class Outcome(StrEnum):
     INTERRUPTED = "interrupted"
 
 
-@dataclass(frozen=True, slots=True)
-class Estimates:
-    """Paints of one simulated load, or medians over several; in ms."""
-
-    fcp_ms: float
-    lcp_ms: float
-    si_ms: float
-
-    def to_dict(self) -> dict[str, float]:
-        return {"fcp_ms": self.fcp_ms, "lcp_ms": self.lcp_ms, "si_ms": self.si_ms}
+Estimates = PaintEstimate  # of one simulated load, or medians over several
 
 
 @dataclass(frozen=True, slots=True)

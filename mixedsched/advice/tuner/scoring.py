@@ -26,7 +26,6 @@ BASELINES: Mapping[str, Candidate] = MappingProxyType(
 )
 """What a tuned result has to beat, by label: what servers do today, and the published table."""
 
-LEAST_GAIN = 0.005  # of the score, below which a candidate is not worth a load
 
 UNSAFE = "sequential"  # the baseline than which nothing may be worse, in first paint neither
 

@@ -16,13 +16,13 @@ from mixedsched.advice.tuner.objective import Objective
 from mixedsched.advice.tuner.options import Limit, Options, Progress, Watch
 from mixedsched.advice.tuner.pipe_rung import PIPE, recall_part, run_pipe
 from mixedsched.advice.tuner.pipe_search import distinct
-from mixedsched.advice.tuner.play import Alone, Task, Workers
 from mixedsched.advice.tuner.result import Estimates, RungResult, Scored
-from mixedsched.advice.tuner.scene import Scene
 from mixedsched.advice.tuner.scoring import BASELINES
 from mixedsched.advice.tuner.space import Space
 from mixedsched.advice.tuner.stack_rung import STACK, StackRung, has_room, run_held_out
 from mixedsched.advice.tuner.trials import Findings, Trials
+from mixedsched.lab.play.scenario import Scenario
+from mixedsched.lab.play.task import PaintReader, Player, Simulator, Task
 
 HANDFUL = 5
 
@@ -56,9 +56,9 @@ class SearchResult:
 
 def run_search(
     space: Space,
-    scenes: Sequence[Scene],
+    scenes: Sequence[Scenario],
     objective: Objective,
-    workers: Workers,
+    workers: Simulator[Estimates | None],
     options: Options,
     *,
     clock_s: Callable[[], float],
@@ -82,7 +82,7 @@ def run_search(
 
 def best_so_far(
     space: Space,
-    scenes: Sequence[Scene],
+    scenes: Sequence[Scenario],
     objective: Objective,
     options: Options,
     *,
@@ -129,14 +129,12 @@ class _NothingStored(Exception):  # noqa: N818 - an end, no error
 
 
 class _StoredOnly:
-    """Workers that play what takes milliseconds, and know nothing of rung stack but what is stored."""
+    """Plays what takes milliseconds, and knows nothing of rung stack but what is stored."""
 
     def __init__(self) -> None:
-        self._alone = Alone()
+        self._player = Player(PaintReader)
 
-    def play(
-        self, scenes: Sequence[Scene], tasks: Sequence[Task], on_result: Callable[[], None] = lambda: None
-    ) -> list[Estimates | None]:
-        if any(task.rung == "stack" for task in tasks):
+    def play(self, tasks: Sequence[Task]) -> list[Estimates | None]:
+        if any(task.scenario.rung == "stack" for task in tasks):
             raise _NothingStored
-        return self._alone.play(scenes, tasks, on_result)
+        return [self._player.play(task) for task in tasks]

@@ -20,8 +20,9 @@ from mixedsched.advice.tuner.result import Contender, Role, Tuning
 from mixedsched.advice.tuner.scoring import BASELINES
 from mixedsched.advice.tuner.search import Limit, Options, SearchResult, best_so_far, run_search
 from mixedsched.advice.tuner.ship.headers import as_changes
-from mixedsched.advice.tuner.ship.screening import SEEDS, Ground, screened
+from mixedsched.advice.tuner.ship.screening import Ground, screened
 from mixedsched.lab.engine import stored_runs
+from mixedsched.lab.play.scenario import SEEDS
 from mixedsched.world.store import Store
 
 DATABASE_NAME = "results.sqlite"

@@ -11,10 +11,11 @@ from mixedsched.advice.tuner.memory import Memory, StoredTrial
 from mixedsched.advice.tuner.options import Progress
 from mixedsched.advice.tuner.pipe_search import distinct
 from mixedsched.advice.tuner.result import RungResult, Scored
-from mixedsched.advice.tuner.scoring import LEAST_GAIN, Judge, Paints, is_better
+from mixedsched.advice.tuner.scoring import Judge, Paints, is_better
 from mixedsched.advice.tuner.space import Genome, Space
 from mixedsched.advice.tuner.stack_search import BATCH, Known, Params, propose
 from mixedsched.advice.tuner.trials import Findings, Trials, note_step, paints_from_json, paints_to_json, ranked
+from mixedsched.lab.play.scenario import LEAST_GAIN
 
 STACK, HELD_OUT = "stack", "held out"
 FINALISTS, FINALISTS_LEAST = 12, 3  # that are played over new seeds

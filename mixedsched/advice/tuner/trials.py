@@ -11,11 +11,12 @@ from typing import Any
 from mixedsched.advice.tuner.candidate import Candidate
 from mixedsched.advice.tuner.objective import Objective
 from mixedsched.advice.tuner.options import Options, Watch
-from mixedsched.advice.tuner.play import Rung, Task, Workers
 from mixedsched.advice.tuner.result import Estimates, RungResult, Scored
-from mixedsched.advice.tuner.scene import Scene, is_random, names_of
 from mixedsched.advice.tuner.scoring import Judge, Paints, is_better
 from mixedsched.advice.tuner.space import Genome, Space
+from mixedsched.core.sim.load import Rung
+from mixedsched.lab.play.scenario import Scenario
+from mixedsched.lab.play.task import Simulator, Task
 
 Ranking = list[tuple[Genome, Scored]]
 """Candidates whose loads all ended, best first."""
@@ -27,9 +28,9 @@ class Trials:
     scene; empty where they are not known."""
 
     space: Space
-    scenes: tuple[Scene, ...]
+    scenes: tuple[Scenario, ...]
     objective: Objective
-    workers: Workers
+    workers: Simulator[Estimates | None]
     options: Options
     clock_s: Callable[[], float]
     watch: Watch
@@ -52,7 +53,7 @@ class Trials:
     @property
     def are_random(self) -> bool:
         """Whether losses on any network differ by seed."""
-        return any(is_random(scene.network) for scene in self.scenes)
+        return any(scene.network.is_random for scene in self.scenes)
 
     @property
     def have_seeds(self) -> bool:
@@ -63,12 +64,12 @@ class Trials:
         """All candidates on all scenes; each seed that differs there, else the first alone."""
         seeds_of = [_seeds_on(scene, rung, seeds) for scene in self.scenes]
         tasks = [
-            Task(place, candidate, rung, seed)
+            Task(scene if rung == "stack" else scene.on_pipe, candidate, seed)
             for candidate in candidates
-            for place, of_scene in enumerate(seeds_of)
+            for scene, of_scene in zip(self.scenes, seeds_of, strict=True)
             for seed in of_scene
         ]
-        results = iter(self.workers.play(self.scenes, tasks, lambda: None))
+        results = iter(self.workers.play(tasks))
         return [tuple(tuple(next(results) for _ in of_scene) for of_scene in seeds_of) for _ in candidates]
 
     def floor(self, judge: Judge) -> float:
@@ -88,6 +89,12 @@ class Trials:
         judge = Judge.of(self.objective, self.space.pages, self.options.penalty, names_of(self.scenes), by_label)
         scored = {label: judge.scored(self.baselines[label], item) for label, item in by_label.items()}
         return judge, {label: item for label, item in scored.items() if item is not None}
+
+
+def names_of(scenes: tuple[Scenario, ...]) -> tuple[str, ...]:
+    """What results call the scenes: by network, and by page too where there are several pages."""
+    pages = dict.fromkeys(scene.page.name for scene in scenes)
+    return tuple(scene.name if len(pages) == 1 else f"{scene.page.name}, {scene.name}" for scene in scenes)
 
 
 @dataclass(slots=True)
@@ -133,5 +140,5 @@ def paints_from_json(value: Any) -> Paints:
     return tuple(tuple(None if item is None else Estimates(*item) for item in of_scene) for of_scene in value)
 
 
-def _seeds_on(scene: Scene, rung: Rung, seeds: Sequence[int]) -> Sequence[int]:
+def _seeds_on(scene: Scenario, rung: Rung, seeds: Sequence[int]) -> Sequence[int]:
     return scene.seeds_of(seeds) if rung == "stack" else seeds[:1]

@@ -45,6 +45,9 @@ class PaintEstimate:
     lcp_ms: float
     si_ms: float
 
+    def to_dict(self) -> dict[str, float]:
+        return {"fcp_ms": self.fcp_ms, "lcp_ms": self.lcp_ms, "si_ms": self.si_ms}
+
 
 @dataclass(frozen=True, slots=True)
 class PaintNeeds:

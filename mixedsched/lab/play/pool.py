@@ -13,6 +13,7 @@ import os
 import pickle
 import signal
 import threading
+import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
@@ -24,7 +25,7 @@ from typing import Any, Generic, Protocol, Self
 from mixedsched.errors import MixedschedError
 from mixedsched.lab.machine import processors
 from mixedsched.lab.play.scenario import Scenario
-from mixedsched.lab.play.task import MakeReader, Player, Result, Task
+from mixedsched.lab.play.task import MakeReader, Player, Result, SchemeChoice, Task, play_whole
 
 IN_HAND = 2  # lots that a process has at a time, so that it need not wait for the next
 AHEAD = 16  # lots per process that may be done before the one that is waited for
@@ -160,6 +161,24 @@ def lot_for(tasks: Sequence[Task], jobs: int) -> int:
     if not tasks or tasks[0].scenario.rung == "stack":
         return 1
     return min(LOT_MOST, -(-len(tasks) // (LOTS * jobs)))
+
+
+def playing_costs(
+    scenarios: Sequence[Scenario], scheme: SchemeChoice, seed: int, loads: Callable[[Scenario], int]
+) -> tuple[dict[str, float], float]:
+    """What loads will cost, from one that is played of each scenario.
+
+    Gives how long it takes there, in simulated seconds by name of the network; and how long this machine needs, in real
+    seconds, to play so many `loads` of each scenario on all processors.
+
+    Raises PageLoadError where a network never lets a load end.
+    """
+    load_s, playing_s = {}, 0.0
+    for scenario in scenarios:
+        began_s = time.monotonic()
+        load_s[scenario.name] = play_whole(Task(scenario, scheme, seed)).finished_ms / 1000
+        playing_s += (time.monotonic() - began_s) * loads(scenario)
+    return load_s, playing_s / processors()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mixedsched.advice.tuner.finder import Finding, Place, Regret, Standing
+from mixedsched.advice.finder.result import FinderResult, Place, Regret, Standing
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.report._facts import fact_rows
 from mixedsched.report._templates import template
@@ -50,7 +50,7 @@ class RegretRow:
     needs: str
 
 
-def render_html(finding: Finding, notes: Sequence[str], facts: Mapping[str, Any]) -> str:
+def render_html(finding: FinderResult, notes: Sequence[str], facts: Mapping[str, Any]) -> str:
     """The report as text. The same finding gives the same text."""
     return template("finder.html.j2").render(
         finding=finding,
@@ -70,7 +70,7 @@ def render_html(finding: Finding, notes: Sequence[str], facts: Mapping[str, Any]
     )
 
 
-def _places(finding: Finding, site: str) -> list[Place | None]:
+def _places(finding: FinderResult, site: str) -> list[Place | None]:
     return [finding.place(site, network) for network in finding.networks]
 
 
@@ -78,7 +78,7 @@ def _tied(place: Place | None) -> str:
     return f"ties: {', '.join(place.tied)}" if place is not None and place.tied else ""
 
 
-def _regret_rows(finding: Finding) -> list[RegretRow]:
+def _regret_rows(finding: FinderResult) -> list[RegretRow]:
     most = max((item.mean_pct for item in finding.regrets if item.mean_pct is not None), default=0.0) or 1.0
     by_network = [{item.scheme: item for item in regrets} for regrets in finding.by_network.values()]
     return [
@@ -95,7 +95,7 @@ def _regret_rows(finding: Finding) -> list[RegretRow]:
     ]
 
 
-def _heat_map(finding: Finding, network: str) -> HeatMap:
+def _heat_map(finding: FinderResult, network: str) -> HeatMap:
     regrets = finding.by_network[network]
     schemes = [item.scheme for item in regrets]
     rows = []

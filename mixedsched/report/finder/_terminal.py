@@ -9,11 +9,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from mixedsched.advice.tuner.finder import Finding
+from mixedsched.advice.finder.result import FinderResult
 from mixedsched.report.finder import _words
 
 
-def render_finding(finding: Finding, notes: Sequence[str] = ()) -> RenderableType:
+def render_finding(finding: FinderResult, notes: Sequence[str] = ()) -> RenderableType:
     """For rich's Console.print. What comes from page files cannot do anything to the terminal."""
     parts: list[RenderableType] = [_line(text, "bold cyan") for text in _words.headlines(finding)]
     parts += [_line(text, "yellow") for text in (*_words.failed_words(finding), *notes)]
@@ -25,7 +25,7 @@ def _line(words: str, style: str = "") -> Text:
     return Text("".join(sign if sign.isprintable() else f"\\x{ord(sign):02x}" for sign in words), style=style)
 
 
-def _matrix(finding: Finding) -> RenderableType:
+def _matrix(finding: FinderResult) -> RenderableType:
     title = f"Best scheme for each place, by {_words.objective_words(finding.objective)}"
     table = Table(title=_line(title), title_justify="left", box=box.SIMPLE, pad_edge=False)
     table.add_column("site", overflow="fold")
@@ -37,7 +37,7 @@ def _matrix(finding: Finding) -> RenderableType:
     return table
 
 
-def _regrets(finding: Finding) -> RenderableType:
+def _regrets(finding: FinderResult) -> RenderableType:
     networks = list(finding.by_network) if len(finding.by_network) > 1 else []
     table = Table(
         title=_line("Regret of one scheme everywhere, over the best of each place"),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mixedsched.advice.tuner.finder import Choice, Finding, Place, Regret
+from mixedsched.advice.finder.result import Choice, FinderResult, Place, Regret
 from mixedsched.core.metrics import metric_named
 
 WINNER, TIE, FAILED = "★", "=", "✗"
 
 
-def headlines(finding: Finding) -> list[str]:
+def headlines(finding: FinderResult) -> list[str]:
     """The best single scheme, by mean and by worst case; and that there is none, if so."""
     mean, worst = finding.best_mean, finding.best_worst
     if mean is None or worst is None:
@@ -73,7 +73,7 @@ def winner_words(place: Place | None) -> str:
     return f"{place.winner}{tied}{'' if place.is_sure else ' ?'}"
 
 
-def failed_words(finding: Finding) -> list[str]:
+def failed_words(finding: FinderResult) -> list[str]:
     """Schemes whose loads did not all end, a sentence each."""
     return [
         f"{item.scheme}: {item.failed_loads} load{'s' if item.failed_loads > 1 else ''} never ended, at "

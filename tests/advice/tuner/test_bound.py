@@ -9,9 +9,10 @@ import pytest
 
 from mixedsched.advice.tuner.bound import bounds, lowered
 from mixedsched.advice.tuner.candidate import Candidate
-from mixedsched.advice.tuner.play import Alone, Task, play_task
 from mixedsched.advice.tuner.result import Estimates
-from mixedsched.advice.tuner.scene import Scene
+from mixedsched.lab.play.pool import Pool
+from mixedsched.lab.play.scenario import Scenario
+from mixedsched.lab.play.task import PaintReader, Player, Task
 from mixedsched.model.page import PAGE_FORMAT, Page
 from mixedsched.world import catalog
 
@@ -33,19 +34,19 @@ PAGE = Page.from_dict(
     },
     "test",
 )  # fmt: skip
-SCENE = Scene(PAGE, catalog.load_profile("slow-4g"))
+SCENE = Scenario(PAGE, catalog.load_profile("slow-4g"))
 SCHEMES = ("sequential", "stock", "eps", "mixed")
 
 
 @cache
-def bound_of(scene: Scene) -> Estimates:
-    return bounds([scene], ["here"], lambda _: [1], Alone())["here"]
+def bound_of(scene: Scenario) -> Estimates:
+    return bounds([scene], ["here"], lambda _: [1], Pool(PaintReader, 1))["here"]
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_no_scheme_is_earlier_than_the_bound(scheme: str) -> None:
     bound = bound_of(SCENE)
-    found = play_task([SCENE], Task(0, Candidate(scheme), "stack", 1))
+    found = Player(PaintReader).play(Task(SCENE, Candidate(scheme), 1))
     assert found is not None
     assert bound.fcp_ms <= found.fcp_ms
     assert bound.lcp_ms < found.lcp_ms  # all of them send something else before the hero is complete
@@ -55,7 +56,7 @@ def test_no_scheme_is_earlier_than_the_bound(scheme: str) -> None:
 def test_a_page_of_nothing_but_what_is_needed_is_at_its_bound() -> None:
     needed = [item for item in PAGE.resources if item.id in {"html", "css", "hero"}]
     page = Page(format=PAGE_FORMAT, name="bare", resources=tuple(needed))
-    found = play_task([replace(SCENE, page=page)], Task(0, Candidate("sequential"), "stack", 1))
+    found = Player(PaintReader).play(Task(replace(SCENE, page=page), Candidate("sequential"), 1))
     assert found is not None
     assert bound_of(replace(SCENE, page=page)).lcp_ms == pytest.approx(found.lcp_ms, rel=0.05)
 
@@ -66,7 +67,7 @@ def test_what_puts_the_hero_into_the_page_belongs_to_the_bound() -> None:
 
 def test_a_page_of_one_resource_has_a_bound() -> None:
     page = Page(format=PAGE_FORMAT, name="alone", resources=(PAGE.main,))
-    bound = bound_of(Scene(page, SCENE.network))
+    bound = bound_of(Scenario(page, SCENE.network))
     assert 0 < bound.fcp_ms <= bound.lcp_ms
 
 

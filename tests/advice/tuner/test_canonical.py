@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from mixedsched.advice.tuner.canonical import canonical, enumerated, from_units
 from mixedsched.advice.tuner.complexity import departures
-from mixedsched.advice.tuner.play import Player, Task
-from mixedsched.advice.tuner.scene import Scene
 from mixedsched.advice.tuner.space import CODES, OFF, Genome, Space
+from mixedsched.lab.play.scenario import Scenario
+from mixedsched.lab.play.task import Task, play_whole
 from mixedsched.model.profile import Direction, Profile, RandomLoss
 from tests.advice.tuner.pages import made_up_page, shop
 
@@ -40,9 +40,9 @@ def test_the_canonical_form_of_a_candidate_is_played_exactly_like_it(seed: int) 
     page = made_up_page(seed, resources=7)
     space = Space.of([page], TABLES)
     genome = anything(space, random.Random(seed))
-    player = Player((Scene(page, NETWORK),))
-    ours = player.load(Task(0, space.candidate(genome), "pipe"))
-    theirs = player.load(Task(0, space.candidate(canonical(space, genome)), "pipe"))
+    scenario = Scenario(page, NETWORK)
+    ours = play_whole(Task(scenario.on_pipe, space.candidate(genome)))
+    theirs = play_whole(Task(scenario.on_pipe, space.candidate(canonical(space, genome))))
     assert ours.order == theirs.order
     assert ours.resources == theirs.resources
 
@@ -52,9 +52,9 @@ def test_on_rung_stack_with_losses_too(scheme: str) -> None:
     page = shop()
     space = Space.of([page], (scheme,))
     genome = anything(space, random.Random(f"stack {scheme}"))
-    player = Player((Scene(page, NETWORK),))
-    ours = player.load(Task(0, space.candidate(genome), "stack", 3))
-    theirs = player.load(Task(0, space.candidate(canonical(space, genome)), "stack", 3))
+    scenario = Scenario(page, NETWORK)
+    ours = play_whole(Task(scenario, space.candidate(genome), 3))
+    theirs = play_whole(Task(scenario, space.candidate(canonical(space, genome)), 3))
     assert ours.order == theirs.order
     assert ours.resources == theirs.resources
 

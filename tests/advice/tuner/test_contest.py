@@ -14,10 +14,11 @@ from mixedsched.advice.tuner.contest import Raced, run_proof, run_race
 from mixedsched.advice.tuner.job import Job, Surroundings
 from mixedsched.advice.tuner.measure import Bench, arm_of
 from mixedsched.advice.tuner.objective import parse_objective
-from mixedsched.advice.tuner.play import Alone
 from mixedsched.advice.tuner.result import Contender
 from mixedsched.lab.engine import Laboratory
 from mixedsched.lab.model import Plan, Run, RunStatus
+from mixedsched.lab.play.pool import Pool
+from mixedsched.lab.play.task import PaintReader
 from mixedsched.model.browser_model import IDEAL
 from mixedsched.model.profile import Profile
 from mixedsched.sites.opening import load_site
@@ -88,7 +89,7 @@ def bench_of(
     arms: tuple[Contender, ...],
     failing: Callable[[str, int, int], bool] = lambda *_: False,
 ) -> MadeUpBench:
-    world = Surroundings(lambda: 0.0, 0.0, lambda _: None, observe, lambda _: None, Alone())
+    world = Surroundings(lambda: 0.0, 0.0, lambda _: None, observe, lambda _: None, Pool(PaintReader, 1))
     bench = MadeUpBench(job, world, store, phase, arms, patient=True)
     bench.lab = Lab(failing)
     return bench

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -19,14 +17,14 @@ import pytest
 from mixedsched.advice.tuner.canonical import enumerated, everything
 from mixedsched.advice.tuner.objective import Objective, parse_objective
 from mixedsched.advice.tuner.options import Limit, Options, Progress
-from mixedsched.advice.tuner.play import Alone, Task
 from mixedsched.advice.tuner.result import Estimates
-from mixedsched.advice.tuner.scene import Scene
 from mixedsched.advice.tuner.scoring import BASELINES, Judge
 from mixedsched.advice.tuner.search import SearchResult, best_so_far, run_search
 from mixedsched.advice.tuner.space import DEFAULT_SCHEMES, Space
-from mixedsched.cli._tune_workers import tune_workers
 from mixedsched.errors import MixedschedError
+from mixedsched.lab.play.pool import Pool
+from mixedsched.lab.play.scenario import Scenario
+from mixedsched.lab.play.task import PaintReader, Task
 from mixedsched.model.page import PAGE_FORMAT, Page
 from mixedsched.model.profile import Direction, Profile, RandomLoss
 from tests.advice.tuner.pages import made_up_page, shop
@@ -46,28 +44,28 @@ def search(
     options: Options,
     network: Profile = CLEAN,
     schemes: Sequence[str] = ("eps", "batched-rr"),
-    workers: Alone | None = None,
+    workers: Pool[Estimates | None] | None = None,
     watch: Callable[[Progress], None] = lambda _: None,
     bounds: Mapping[str, Estimates] = MappingProxyType({}),
 ) -> SearchResult:
-    space, scenes = Space.of([page], schemes), (Scene(page, network),)
-    return run_search(space, scenes, LCP, workers or Alone(), options, clock_s=lambda: 0.0, watch=watch, bounds=bounds)
+    space, scenes = Space.of([page], schemes), (Scenario(page, network),)
+    return run_search(
+        space, scenes, LCP, workers or Pool(PaintReader, 1), options, clock_s=lambda: 0.0, watch=watch, bounds=bounds
+    )
 
 
-class Interrupted(Alone):
+class Interrupted(Pool[Estimates | None]):
     """Workers that are interrupted when so many loads of rung stack have been played."""
 
     def __init__(self, after: int) -> None:
-        super().__init__()
+        super().__init__(PaintReader, 1)
         self.left = after
 
-    def play(
-        self, scenes: Sequence[Scene], tasks: Sequence[Task], on_result: Callable[[], None] = lambda: None
-    ) -> list[Estimates | None]:
-        self.left -= sum(task.rung == "stack" for task in tasks)
+    def play(self, tasks: Sequence[Task]) -> list[Estimates | None]:
+        self.left -= sum(task.scenario.rung == "stack" for task in tasks)
         if self.left < 0:
             raise KeyboardInterrupt
-        return super().play(scenes, tasks, on_result)
+        return super().play(tasks)
 
 
 def url(folder: Path) -> str:
@@ -75,7 +73,7 @@ def url(folder: Path) -> str:
 
 
 def test_it_finds_the_best_of_all_tables_of_a_small_page() -> None:
-    space, scene = Space.of([PAGE], ("eps",)), (Scene(PAGE, CLEAN),)
+    space, scene = Space.of([PAGE], ("eps",)), (Scenario(PAGE, CLEAN),)
     found = search(PAGE, Options(pipe=Limit(200), stack=Limit(32)), schemes=("eps",))
     genomes = enumerated(space, 0, 50_000)
     assert genomes is not None
@@ -83,12 +81,14 @@ def test_it_finds_the_best_of_all_tables_of_a_small_page() -> None:
     assert found.best[0].score <= best + 0.005
 
 
-def score_of_best(space: Space, scenes: tuple[Scene, ...], candidates: Sequence[object], objective: Objective) -> float:
+def score_of_best(
+    space: Space, scenes: tuple[Scenario, ...], candidates: Sequence[object], objective: Objective
+) -> float:
     """Of rung stack over the one seed that counts on a network without losses."""
-    seed, workers = SMALL.search_seeds[0], Alone()
+    seed, workers = SMALL.search_seeds[0], Pool(PaintReader, 1)
 
     def play(some: Sequence[object]) -> list[Estimates | None]:
-        return workers.play(scenes, [Task(0, item, "stack", seed) for item in some])  # type: ignore[arg-type]
+        return workers.play([Task(scenes[0], item, seed) for item in some])  # type: ignore[arg-type]
 
     baselines = {label: ((item,),) for label, item in zip(BASELINES, play(list(BASELINES.values())), strict=True)}
     judge = Judge.of(objective, space.pages, SMALL.penalty, ("clean",), baselines)
@@ -120,7 +120,7 @@ def test_rungs_tell_what_was_tried_and_the_finalists_meet_new_seeds() -> None:
 
 
 def test_any_number_of_processes_finds_the_same() -> None:
-    with tune_workers(2) as workers:
+    with Pool(PaintReader, 2) as workers:
         assert search(PAGE, SMALL, LOSSY, workers=workers) == search(PAGE, SMALL, LOSSY)  # type: ignore[arg-type]
 
 
@@ -130,7 +130,7 @@ def test_interrupted_anywhere_it_goes_on_and_ends_as_if_it_had_not_been(tmp_path
     for loads in (4, 14, 21):
         with pytest.raises(KeyboardInterrupt):
             search(PAGE, options, LOSSY, workers=Interrupted(loads))
-    space, scenes = Space.of([PAGE], ("eps", "batched-rr")), (Scene(PAGE, LOSSY),)
+    space, scenes = Space.of([PAGE], ("eps", "batched-rr")), (Scenario(PAGE, LOSSY),)
     so_far = best_so_far(space, scenes, LCP, options)
     assert so_far is not None
     assert [rung.rung for rung in so_far.rungs] == ["pipe", "stack"]
@@ -139,7 +139,7 @@ def test_interrupted_anywhere_it_goes_on_and_ends_as_if_it_had_not_been(tmp_path
 
 
 def test_the_name_under_which_a_search_is_stored_does_not_depend_on_hashes() -> None:
-    program = "from tests.advice.tuner.test_search import *; print(Scene(shop(), LOSSY).digest)"
+    program = "from tests.advice.tuner.test_search import *; print(Scenario(shop(), LOSSY).digest)"
     names = {
         subprocess.run(
             [sys.executable, "-c", program],
@@ -151,7 +151,7 @@ def test_the_name_under_which_a_search_is_stored_does_not_depend_on_hashes() -> 
         ).stdout
         for seed in ("1", "2")
     }
-    assert names == {f"{Scene(shop(), LOSSY).digest}\n"}
+    assert names == {f"{Scenario(shop(), LOSSY).digest}\n"}
 
 
 def test_a_batch_of_which_a_part_is_stored_is_completed(tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_a_batch_of_which_a_part_is_stored_is_completed(tmp_path: Path) -> None:
 
 def test_before_anything_is_stored_there_is_no_best_so_far(tmp_path: Path) -> None:
     options = replace(SMALL, storage=url(tmp_path))
-    assert best_so_far(Space.of([PAGE], ("eps",)), (Scene(PAGE, CLEAN),), LCP, options) is None
+    assert best_so_far(Space.of([PAGE], ("eps",)), (Scenario(PAGE, CLEAN),), LCP, options) is None
 
 
 def test_what_rung_pipe_had_found_survives_an_interrupt(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_what_rung_pipe_had_found_survives_an_interrupt(tmp_path: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         search(PAGE, options, watch=interrupt)
-    found = best_so_far(Space.of([PAGE], ("eps", "batched-rr")), (Scene(PAGE, CLEAN),), LCP, options)
+    found = best_so_far(Space.of([PAGE], ("eps", "batched-rr")), (Scenario(PAGE, CLEAN),), LCP, options)
     assert found is not None
     assert found.rungs[0].rung == "pipe"
     assert found.best
@@ -250,23 +250,3 @@ def test_where_losses_are_random_no_bound_ends_a_search() -> None:
     first = search(PAGE, SMALL, LOSSY)
     baseline = first.baselines[first.best_baseline].by_network["lossy"]
     assert search(PAGE, SMALL, LOSSY, bounds={"lossy": baseline}).tried
-
-
-def test_processes_end_with_the_one_that_began_them() -> None:
-    with tune_workers(2) as workers:
-        workers.play((Scene(PAGE, CLEAN),), [Task(0, BASELINES["eps"], "pipe")] * 4)
-        assert len(multiprocessing.active_children()) >= 2
-    assert not multiprocessing.active_children()
-
-
-def test_a_process_that_is_killed_is_told_and_replaced() -> None:
-    scenes, tasks = (Scene(PAGE, CLEAN),), [Task(0, BASELINES["eps"], "pipe")] * 4
-    with tune_workers(1) as workers:
-        whole = workers.play(scenes, tasks)
-        child = multiprocessing.active_children()[0]
-        assert child.pid is not None
-        os.kill(child.pid, signal.SIGKILL)
-        child.join()
-        with pytest.raises(MixedschedError, match="a simulating process died"):
-            workers.play(scenes, tasks)
-        assert workers.play(scenes, tasks) == whole

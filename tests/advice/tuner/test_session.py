@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,11 @@ from PIL import Image
 
 from mixedsched.advice.tuner.job import Job, Surroundings
 from mixedsched.advice.tuner.objective import parse_objective
-from mixedsched.advice.tuner.play import Alone, Task
 from mixedsched.advice.tuner.result import Estimates, Outcome, Role, Tuning
-from mixedsched.advice.tuner.scene import Scene
 from mixedsched.advice.tuner.session import Session
 from mixedsched.lab.model import Run
+from mixedsched.lab.play.pool import Pool
+from mixedsched.lab.play.task import PaintReader, Task
 from mixedsched.model.browser_model import IDEAL
 from mixedsched.model.page import PAGE_FORMAT, Page
 from mixedsched.report.tune import render_tuning, write_tuning
@@ -45,20 +45,18 @@ PAGE = Page.from_dict(
 )  # fmt: skip
 
 
-class Stopped(Alone):
+class Stopped(Pool[Estimates | None]):
     """Plays as usual, until it has played so often: then someone presses Ctrl-C."""
 
     def __init__(self, calls: int) -> None:
-        super().__init__()
+        super().__init__(PaintReader, 1)
         self._calls = calls
 
-    def play(
-        self, scenes: Sequence[Scene], tasks: Sequence[Task], on_result: Callable[[], None] = lambda: None
-    ) -> list[Estimates | None]:
+    def play(self, tasks: Sequence[Task]) -> list[Estimates | None]:
         self._calls -= 1
         if self._calls < 0:
             raise KeyboardInterrupt
-        return super().play(scenes, tasks, on_result)
+        return super().play(tasks)
 
 
 class Watching:
@@ -88,9 +86,11 @@ def job_of(folder: Path, **changes: Any) -> Job:
     return Job(**{**facts, **changes})
 
 
-def tuned(job: Job, workers: Alone | None = None, watching: Watching | None = None) -> Tuning:
+def tuned(job: Job, workers: Pool[Estimates | None] | None = None, watching: Watching | None = None) -> Tuning:
     """With a clock that stands still."""
-    world = Surroundings(lambda: 0.0, 0.0, lambda _: None, watching or Watching(), lambda _: None, workers or Alone())
+    world = Surroundings(
+        lambda: 0.0, 0.0, lambda _: None, watching or Watching(), lambda _: None, workers or Pool(PaintReader, 1)
+    )
     with Session(job, world) as session:
         try:
             asyncio.run(session.run())

@@ -16,23 +16,20 @@ from mixedsched.advice.changes.change import Change, code_of
 from mixedsched.advice.changes.page_change import PageModel
 from mixedsched.advice.tuner.candidate import Candidate
 from mixedsched.advice.tuner.objective import Objective
-from mixedsched.advice.tuner.play import Task, Workers
 from mixedsched.advice.tuner.result import Estimates, Role, Scored
-from mixedsched.advice.tuner.scene import Scene
 from mixedsched.advice.tuner.scoring import Judge, typical
 from mixedsched.advice.tuner.ship.headers import HeaderPlan, as_candidate, covered, header_plans, says_all
 from mixedsched.advice.tuner.ship.lines import HeaderRule, HtmlLine
 from mixedsched.errors import MixedschedError
+from mixedsched.lab.play.scenario import LEAST_GAIN, Scenario
+from mixedsched.lab.play.task import Simulator, Task
 from mixedsched.model.page import Page
 from mixedsched.world import catalog
 
 PLAIN = Candidate("eps")
 COST = 0.002  # of the score, for each line
-LEAST_GAIN = 0.005  # of the score, below which nothing is shipped at all
 HTML_LINES_MOST = 4
 WHOLE_LINES_MOST = 8  # of headers that say all of an order, which are kept as they are, since one arm then proves both
-LARGE_BYTES = 3_000_000  # pages beyond that are played over fewer seeds
-SEEDS, SEEDS_OF_LARGE_PAGES = 4, 2
 
 NOT_TRIED = "there was no time to try them, so that some may be idle"
 NOT_ALL_TRIED = "there was no time to try each of them, so that some may be idle"
@@ -60,11 +57,11 @@ Play = Callable[[Sequence[tuple[Line, ...]]], Sequence[Played]]
 class Ground:
     """Where lines are tried: the page as each network shows it, with what playing it needs."""
 
-    scenes: tuple[Scene, ...]
+    scenes: tuple[Scenario, ...]
     models: tuple[PageModel, ...]  # one for each scene
     names: tuple[str, ...]  # of the scenes
     objective: Objective
-    workers: Workers
+    workers: Simulator[Estimates | None]
     search_seeds: Sequence[int]  # of networks on which loads differ; the first few are used
     held_out_seeds: Sequence[int]  # likewise, for effects
     has_time: Callable[[float], bool] = lambda _: (
@@ -251,7 +248,7 @@ def _effect(changed: Played, base: Played) -> dict[str, float]:
 
 # Playing them
 
-_Setting = tuple[str, Scene, Candidate]  # code of the changes that make the scene, the scene, how it is delivered
+_Setting = tuple[str, Scenario, Candidate]  # code of the changes that make the scene, the scene, how it is delivered
 _ByScene = tuple[tuple[Estimates, ...], ...]  # then by seed
 
 
@@ -286,14 +283,14 @@ class _Trials:
 
     def _played(self, sets: Sequence[Sequence[_Setting]], seeds: Sequence[int]) -> list[_ByScene]:
         """Raises MixedschedError if a load never ends, NoTime if there is no time for all of them."""
-        settings = [setting for of_set in sets for setting in of_set]
         missing = {
-            (code, scene.network.name, candidate.code, seed): Task(place, candidate, "stack", seed)
-            for place, (code, scene, candidate) in enumerate(settings)
-            for seed in _seeds_on(scene, seeds)
+            (code, scene.network.name, candidate.code, seed): Task(scene, candidate, seed)
+            for of_set in sets
+            for code, scene, candidate in of_set
+            for seed in scene.few_seeds_of(seeds)
             if (code, scene.network.name, candidate.code, seed) not in self._known
         }
-        results = self._results([scene for _, scene, _ in settings], list(missing.values()))
+        results = self._results(list(missing.values()))
         for key, result in zip(missing, results, strict=True):
             if result is None:
                 raise MixedschedError(
@@ -306,24 +303,19 @@ class _Trials:
 
     def _paints(self, setting: _Setting, seeds: Sequence[int]) -> tuple[Estimates, ...]:
         code, scene, candidate = setting
-        return tuple(self._known[code, scene.network.name, candidate.code, seed] for seed in _seeds_on(scene, seeds))
+        return tuple(self._known[code, scene.network.name, candidate.code, seed] for seed in scene.few_seeds_of(seeds))
 
-    def _results(self, scenes: Sequence[Scene], tasks: Sequence[Task]) -> Sequence[Estimates | None]:
+    def _results(self, tasks: Sequence[Task]) -> Sequence[Estimates | None]:
         if not tasks:
             return ()
         if not self._ground.has_time(self._load_s * len(tasks)):
             raise NoTime
         began_s = self._ground.clock_s()
-        results = self._ground.workers.play(scenes, tasks)
+        results = self._ground.workers.play(tasks)
         self._load_s = max(self._load_s, (self._ground.clock_s() - began_s) / len(tasks))
         return results
 
 
-def _changed(scene: Scene, model: PageModel, changes: tuple[Change, ...]) -> _Setting:
+def _changed(scene: Scenario, model: PageModel, changes: tuple[Change, ...]) -> _Setting:
     changed = model.with_changes(changes)
     return code_of(changes), replace(scene, page=changed.played(), hero_needs=changed.hero_needs), PLAIN
-
-
-def _seeds_on(scene: Scene, seeds: Sequence[int]) -> Sequence[int]:
-    size_bytes = sum(item.body_bytes for item in scene.page.resources)
-    return scene.seeds_of(seeds[: SEEDS_OF_LARGE_PAGES if size_bytes > LARGE_BYTES else SEEDS])

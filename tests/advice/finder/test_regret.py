@@ -11,19 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mixedsched.advice.tuner.finder import Finding, cost_ms, find
-from mixedsched.advice.tuner.finder_facts import finding_facts
-from mixedsched.advice.tuner.result import Estimates
+from mixedsched.advice.finder.regret import cost_ms, find
+from mixedsched.advice.finder.result import FinderResult
+from mixedsched.core.metrics.paint import PaintEstimate
 
 LCP = {"lcp_ms": 1.0}
 Times = dict[tuple[str, str, str], Sequence[float | None]]
 
 
-def load(lcp_ms: float | None) -> Estimates | None:
-    return Estimates(lcp_ms / 2, lcp_ms, lcp_ms * 0.8) if lcp_ms is not None else None
+def load(lcp_ms: float | None) -> PaintEstimate | None:
+    return PaintEstimate(lcp_ms / 2, lcp_ms, lcp_ms * 0.8) if lcp_ms is not None else None
 
 
-def found(times: Times, random_networks: Sequence[str] = (), seed: int = 1) -> Finding:
+def found(times: Times, random_networks: Sequence[str] = (), seed: int = 1) -> FinderResult:
     loads = {key: [load(value) for value in values] for key, values in times.items()}
     return find(loads, LCP, random_networks, random.Random(seed))
 
@@ -180,7 +180,7 @@ def test_each_network_has_regrets_of_its_own() -> None:
 
 
 def test_own_weights_make_a_geometric_mean_of_paints() -> None:
-    estimates = Estimates(fcp_ms=100.0, lcp_ms=400.0, si_ms=5.0)
+    estimates = PaintEstimate(fcp_ms=100.0, lcp_ms=400.0, si_ms=5.0)
     assert cost_ms(estimates, {"lcp_ms": 1.0, "fcp_ms": 1.0}) == pytest.approx(200.0)
     assert cost_ms(estimates, LCP) == pytest.approx(400.0)
 
@@ -211,9 +211,9 @@ def test_regret_is_never_negative_someone_has_none_and_faster_networks_change_no
 
 
 def test_the_same_loads_and_seed_give_the_same_answer_as_json_without_nan() -> None:
-    first, again = (json.dumps(finding_facts(found(many_sites(5))), allow_nan=False) for _ in range(2))
+    first, again = (json.dumps(found(many_sites(5)).to_dict(), allow_nan=False) for _ in range(2))
     assert first == again
     facts = json.loads(first)
     assert len(facts["matrix"]) == 10
     assert facts["best_mean"]["scheme"] == "good"
-    assert json.loads(json.dumps(finding_facts(found(still(a=None, b=None))), allow_nan=False))["best_mean"] is None
+    assert json.loads(json.dumps(found(still(a=None, b=None)).to_dict(), allow_nan=False))["best_mean"] is None

@@ -1,7 +1,6 @@
-"""Which scheme for which page and network, and what it costs to use a single one everywhere. Pure.
+"""From loads under all schemes to the regret of each: how much later its paints come than those of the best scheme. Pure.
 
-Marx et al. 2019 asked for an "optimal scheme finder", and found that no scheme wins everywhere. What a scheme costs on a page
-and network is its regret: how much later the paints come than under the best scheme there.
+Marx et al. 2019 asked for an "optimal scheme finder", and found that no scheme wins everywhere.
 """
 
 from __future__ import annotations
@@ -9,130 +8,32 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from mixedsched.advice.tuner.result import Estimates
+from mixedsched.advice.finder.result import Choice, FinderResult, Place, Regret, Standing
+from mixedsched.core.metrics.paint import PaintEstimate
 
-EXACT_TIE = 0.01  # log ratio: what simulation tells apart no better where nothing is random
+EXACT_TIE = 0.01  # log ratio below which simulation tells nothing apart, even where nothing is random
 CONFIDENCE = 0.95
 RESAMPLES = 2000
-SITES_FOR_BOOTSTRAP = 3  # fewer say nothing of other sites
+SITES_FOR_BOOTSTRAP = 3  # fewer say nothing about other sites
 
-# Estimates of one load for each seed, None where the network did not let it end; by (site, network, scheme).
-Loads = Mapping[tuple[str, str, str], Sequence[Estimates | None]]
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """A scheme at one place. cost_ms: its objective, a geometric mean over seeds; None if a load never ended.
-
-    regret_pct: over the best scheme there. ties: not to be told apart from the best. failed: loads that never ended.
-    """
-
-    scheme: str
-    cost_ms: float | None
-    regret_pct: float | None
-    ties: bool
-    failed: int
+# Paints of one load for each seed, None where the network did not let it end; by (site, network, scheme).
+Loads = Mapping[tuple[str, str, str], Sequence[PaintEstimate | None]]
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A site on a network. winner: None if no scheme let every load end. seeds: that every scheme was played with.
-
-    tie_pct: up to such a regret, schemes tie with the winner: 1 % on networks where nothing is random, else what the noise over
-    seeds cannot tell apart. is_sure: whether noise is known at all; with one seed of a random network it is not.
-    """
-
-    site: str
-    network: str
-    winner: str | None
-    standings: tuple[Standing, ...]
-    seeds: int
-    tie_pct: float
-    is_sure: bool
-
-    def of(self, scheme: str) -> Standing:
-        """Raises KeyError."""
-        for item in self.standings:
-            if item.scheme == scheme:
-                return item
-        raise KeyError(scheme)
-
-    @property
-    def tied(self) -> tuple[str, ...]:
-        """Schemes that tie with the winner, it not included."""
-        return tuple(item.scheme for item in self.standings if item.ties and item.scheme != self.winner)
+def cost_ms(paints: PaintEstimate, objective: Mapping[str, float]) -> float:
+    """The weighted geometric mean of the paints, so that only ratios count. objective: weights by metric key."""
+    times_ms, total = paints.to_dict(), sum(objective.values())
+    return math.exp(sum(weight / total * math.log(max(times_ms[key], 1e-3)) for key, weight in objective.items()))
 
 
-@dataclass(frozen=True, slots=True)
-class Regret:
-    """One scheme used everywhere. mean_pct: geometric, over the places where it finished; worst_pct: the most, at `worst_at`.
-
-    Both are None for a scheme that finished nowhere. wins: places where it is best; ties: where it is best or not told apart
-    from it. finished: places where every load of it ended. failed_loads: loads that never ended.
-    """
-
-    scheme: str
-    mean_pct: float | None
-    worst_pct: float | None
-    worst_at: tuple[str, str] | None
-    wins: int
-    ties: int
-    finished: int
-    failed_loads: int
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """The best single scheme by one yardstick, and how far that would hold for other sites.
-
-    low_pct, high_pct: 95 % interval of its figure over resampled sites. share: of the resamples in which it is the best of all.
-    All three are None with too few sites to resample.
-    """
-
-    scheme: str
-    figure_pct: float
-    low_pct: float | None
-    high_pct: float | None
-    share: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """All of it. objective: weights by metric key. regrets: best mean first, those that failed somewhere last.
-
-    by_network: the same for each network alone. best_mean, best_worst: the single scheme of least mean, and of least worst
-    regret; None if no scheme finished everywhere. The two may differ. left_out: places of which there is nothing to tell.
-    """
-
-    sites: tuple[str, ...]
-    networks: tuple[str, ...]
-    schemes: tuple[str, ...]
-    objective: Mapping[str, float]
-    places: tuple[Place, ...]
-    regrets: tuple[Regret, ...]
-    by_network: Mapping[str, tuple[Regret, ...]]
-    best_mean: Choice | None
-    best_worst: Choice | None
-    left_out: tuple[tuple[str, str], ...]
-
-    def place(self, site: str, network: str) -> Place | None:
-        """None where there is nothing to tell."""
-        return next((item for item in self.places if (item.site, item.network) == (site, network)), None)
-
-
-def cost_ms(estimates: Estimates, objective: Mapping[str, float]) -> float:
-    """What an objective makes of a load: the weighted geometric mean of its paints, so that only ratios count."""
-    paints, total = estimates.to_dict(), sum(objective.values())
-    return math.exp(sum(weight / total * math.log(max(paints[key], 1e-3)) for key, weight in objective.items()))
-
-
-def find(loads: Loads, objective: Mapping[str, float], random_networks: Collection[str], rng: random.Random) -> Finding:
+def find(
+    loads: Loads, objective: Mapping[str, float], random_networks: Collection[str], rng: random.Random
+) -> FinderResult:
     """Say who wins where, and what a single scheme everywhere would cost.
 
     Sites, networks and schemes come in the order in which they are first named. Of a place count the seeds that every scheme
@@ -149,7 +50,7 @@ def find(loads: Loads, objective: Mapping[str, float], random_networks: Collecti
             else:
                 places.append(found)
     regrets = regrets_of(places, schemes)
-    return Finding(
+    return FinderResult(
         sites=sites,
         networks=networks,
         schemes=schemes,
