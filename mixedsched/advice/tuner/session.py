@@ -10,9 +10,8 @@ from mixedsched.advice.audit.budget import START_S
 from mixedsched.advice.tuner.bound import bounds, lowered
 from mixedsched.advice.tuner.budget import Shares, deciding_blocks, proof_arms, proof_blocks, share_out
 from mixedsched.advice.tuner.conclude import Known, concluded
-from mixedsched.advice.tuner.contest import run_proof, run_race
+from mixedsched.advice.tuner.contest import by_headers, entrants, finalists, promising, run_proof, run_race
 from mixedsched.advice.tuner.decisions import Decisions
-from mixedsched.advice.tuner.entrants import by_headers, entrants, finalists, promising
 from mixedsched.advice.tuner.job import BROWSER, PIPE, STACK, Job, Surroundings
 from mixedsched.advice.tuner.looks import View, look, view_of_manifest
 from mixedsched.advice.tuner.measure import Bench, plain_eps, spent_before_s
