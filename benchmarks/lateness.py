@@ -30,10 +30,8 @@ import psutil
 
 from mixedsched.cli._sites import open_site
 from mixedsched.core import stats
-from mixedsched.lab.lab import Lab, Scene
+from mixedsched.lab.lab import Lab, LabSetup
 from mixedsched.lab.model import Arm, Run
-from mixedsched.sites.analysis import expected_connections
-from mixedsched.sites.serving import served_site
 from mixedsched.world import catalog
 
 HOME = Path(__file__).resolve().parents[1]
@@ -82,9 +80,9 @@ async def _measure(arguments: argparse.Namespace, file: Path) -> None:
     done = {(row["block"], row["share"], row["length_ms"], row["scheme"]) for row in _rows(file)}
     site = open_site(arguments.site, None)
     profile = catalog.load_profile(arguments.link)
-    scene = Scene(served_site(site), profile, "mobile", expected_connections(site))
+    setup = LabSetup(profile, "mobile", dict.fromkeys(SCHEMES, site))
     with tempfile.TemporaryDirectory(prefix="mixedsched-lateness-") as folder:
-        async with Lab(scene, [Arm(scheme, scheme) for scheme in SCHEMES], Path(folder)) as lab:
+        async with Lab(setup, [Arm(scheme, scheme) for scheme in SCHEMES], Path(folder)) as lab:
             for scheme in SCHEMES if not done else ():  # a warm-up
                 await lab.run(arm=scheme, block=0, attempt=1, position=0, link_seed=0)
             for block in range(1, arguments.blocks + 1):

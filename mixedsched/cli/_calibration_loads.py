@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from mixedsched.advice.calibration.agreement import SCHEMES_LEAST
 from mixedsched.advice.calibration.loads import SiteLoads, counted
 from mixedsched.cli._console import err
-from mixedsched.cli._measuring import measure
-from mixedsched.cli._runs import DATABASE_NAME, own_versions, owned, read_experiment
+from mixedsched.cli._progress import RunProgress
 from mixedsched.cli._sites import open_site
-from mixedsched.core.schedulers import SCHEMES
 from mixedsched.errors import InputError, MissingPartError, MixedschedError
-from mixedsched.lab.lab import Scene
-from mixedsched.lab.machine import machine_facts
+from mixedsched.lab.bench import Design, ServedArm
+from mixedsched.lab.experiment import read_experiment, run_experiment
+from mixedsched.lab.machine import own_versions
 from mixedsched.lab.model import Arm, Plan
-from mixedsched.lab.plan import make_plan
-from mixedsched.lab.progress import missing_blocks
+from mixedsched.lab.plan import arm_of
+from mixedsched.lab.results import DATABASE_NAME
 from mixedsched.model.profile import Profile
-from mixedsched.model.scheme import configure
 from mixedsched.sites.analysis import expected_connections
-from mixedsched.sites.serving import served_site
 from mixedsched.sites.site import Origins, Site, site_digest
 from mixedsched.world import catalog
 
-PRIMARY = ("fcp", "lcp")
+PRIMARY = ("fcp_ms", "lcp_ms")
 
 
 class LeftOutError(MixedschedError):
@@ -41,46 +36,25 @@ def gathered(
 ) -> tuple[Path, bool]:
     """Load a site in the browser under all schemes, or go on doing so; the folder of its results, and whether all are there."""
     site = open_site(name)
-    plan = make_plan(
-        site=site.name,
-        site_digest=site_digest(site),
-        link=network.name,
-        link_facts=network.facts(),
-        form_factor=form_factor,
-        arms=arms,
-        baseline=arms[0].label,
-        primary=[f"{metric}_ms" for metric in PRIMARY],
-        seed=seed,
-        blocks=blocks,
-    )
-    # No warm-up: each scheme has a server of its own, so all are equally new in the first block.
-    plan = replace(plan, blocks=tuple(block for block in plan.blocks if not block.warm_up))
+    digest = site_digest(site)
+    design = Design(tuple(ServedArm(arm, site, digest) for arm in arms), PRIMARY, form_factor, seed)
     own = folder / f"{site.name.replace('/', '-')}-{network.name}"
-    with owned(own):
-        try:
-            asyncio.run(_carry_out(plan, network, site, name, own))
-        except MissingPartError:
-            raise
-        except MixedschedError as error:
-            err.print(f"{name}: {error}", style="yellow", markup=False, soft_wrap=True)
-        try:
-            plan, runs, _ = read_experiment(own)
-        except InputError:
-            return own, False  # not a single load was begun
-    return own, not missing_blocks(plan, runs)
+    try:
+        run_experiment(
+            design, network, blocks, own, site_argument=name, warm_up=False, observe=RunProgress, say=_say_note
+        )
+    except MissingPartError:
+        raise
+    except MixedschedError as error:
+        _say_note(f"{name}: {error}")
+    try:
+        return own, not read_experiment(own).missing_blocks
+    except InputError:
+        return own, False  # not a single load was begun
 
 
-async def _carry_out(plan: Plan, network: Profile, site: Site, site_argument: str, folder: Path) -> None:
-    origins = (Origins.MERGE if site.merged_hosts else Origins.KEEP).value
-    scene = Scene(
-        served_site(site),
-        network,
-        plan.form_factor,
-        expected_connections(site),
-        backend=plan.backend,
-    )
-    known = {"site_argument": site_argument, "origins": origins, "machine": machine_facts()}
-    await measure(plan, scene, folder, lambda versions, _: {**known, "versions": dict(versions)})
+def _say_note(text: str) -> None:
+    err.print(text, style="yellow", markup=False, soft_wrap=True)
 
 
 def read_loads(folder: Path, *, warm_up: bool) -> tuple[SiteLoads, list[str]]:
@@ -94,14 +68,15 @@ def read_loads(folder: Path, *, warm_up: bool) -> tuple[SiteLoads, list[str]]:
             if not file.name.endswith("-shm"):
                 shutil.copy(file, copy)
         try:
-            plan, runs, facts = read_experiment(copy)
+            experiment = read_experiment(copy)
         except InputError as error:
             raise InputError(error.what.replace(str(copy), str(folder)), why=error.why, fix=error.fix) from error
-    site = _same_site(plan, str(facts.get("site_argument", plan.site)), str(facts.get("origins", "")), folder)
+    plan, facts = experiment.plan, experiment.facts
+    site = _same_site(plan, facts.site_argument or plan.site, facts.origins, folder)
     network = _same_network(plan, folder)
-    valid, failed = counted(plan, runs, warm_up=warm_up)
+    valid, failed = counted(plan, experiment.runs, warm_up=warm_up)
     valid = tuple(run for run in valid if run.arm in _with_same_table(plan))
-    loads = SiteLoads(plan.site, site.page, site.hosts, network, plan, valid, failed, facts, folder.name)
+    loads = SiteLoads(plan.site, site.page, site.hosts, network, plan, valid, failed, facts.to_dict(), folder.name)
     if len(loads.arms) < SCHEMES_LEAST:
         raise LeftOutError(f"{folder} is left out", why=f"only {len(loads.arms)} schemes have a load that counts")
     return loads, _remarks(loads, site, folder)
@@ -129,15 +104,7 @@ def _same_network(plan: Plan, folder: Path) -> Profile:
 
 def _with_same_table(plan: Plan) -> frozenset[str]:
     """The arms (labels) whose priority table is still the one that was measured."""
-    return frozenset(arm.label for arm in plan.arms if arm.table_digest == table_digest(arm.scheme, arm.mapping))
-
-
-def table_digest(spec: str, mapping: str | None = None) -> str | None:
-    """Fingerprint of the table in force under a scheme; None where it uses none."""
-    configured = configure(spec, SCHEMES, catalog.load_mapping, mapping)
-    if configured.scheme.default_mapping is None or configured.mapping is None:
-        return None
-    return configured.mapping.digest
+    return frozenset(arm.label for arm in plan.arms if arm.table_digest == arm_of(arm.scheme, arm.mapping).table_digest)
 
 
 def _remarks(loads: SiteLoads, site: Site, folder: Path) -> list[str]:

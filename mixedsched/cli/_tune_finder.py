@@ -20,13 +20,13 @@ from mixedsched.advice.finder.result import FinderResult
 from mixedsched.cli._console import err, out, shown
 from mixedsched.cli._output import say_json
 from mixedsched.cli._progress import watch_loads
-from mixedsched.cli._runs import folder_of, own_versions, owned
 from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.errors import ExitCode, MixedschedError, UsageError
-from mixedsched.lab.machine import machine_facts
+from mixedsched.lab.machine import ADVICE_CODE, machine_facts, own_versions
 from mixedsched.lab.play.pool import Pool
 from mixedsched.lab.play.stored import PlayedLoads
 from mixedsched.lab.play.task import PaintReader
+from mixedsched.lab.results import folder_of, owned
 from mixedsched.model.page import Page
 from mixedsched.report.finder import render_finding, write_finding
 from mixedsched.sites.pages import read_pages
@@ -68,7 +68,7 @@ def find_schemes(job: FinderJob, objective: Mapping[str, float], options: Finder
     INTERRUPTED after Ctrl-C. Raises MixedschedError.
     """
     began_s = time.monotonic()
-    folder = options.folder or folder_of("finder", job.digest, own_versions())
+    folder = options.folder or folder_of("finder", job.digest, own_versions(ADVICE_CODE))
     with owned(folder):
         loads, stopped = _played(job, folder, options, began_s)
         result = find(loads, objective, job.random_networks, random.Random(job.first_seed))
@@ -122,7 +122,7 @@ def _tell(
             "resamples_of_sites": RESAMPLES,
             "spent_s": round(spent_s, 1),
         },
-        "versions": own_versions(),
+        "versions": own_versions(ADVICE_CODE),
         "machine": machine_facts(),
     }
     for_machines = {**result.to_dict(notes), **facts, "report": str(report)}

@@ -14,7 +14,7 @@ from typing import Any
 
 from mixedsched.advice.tuner.budget import least_budget_s
 from mixedsched.advice.tuner.decisions import DECISIONS_NAME
-from mixedsched.advice.tuner.job import BROWSER, Job, Surroundings
+from mixedsched.advice.tuner.job import BROWSER, TuneJob, TuneSurroundings
 from mixedsched.advice.tuner.objective import Objective
 from mixedsched.advice.tuner.result import Outcome, Role, Tuning
 from mixedsched.advice.tuner.scoring import BASELINES
@@ -24,13 +24,13 @@ from mixedsched.advice.tuner.ship.headers import HeaderPlan
 from mixedsched.cli._console import err, out, shown
 from mixedsched.cli._output import say_json
 from mixedsched.cli._progress import RunProgress, SearchProgress
-from mixedsched.cli._runs import folder_of, own_versions, owned
 from mixedsched.cli._tune_page import Subject, as_site, subject_of
 from mixedsched.errors import ExitCode, MixedschedError, UsageError
-from mixedsched.lab.machine import machine_facts
+from mixedsched.lab.machine import ADVICE_CODE, machine_facts, own_versions
 from mixedsched.lab.play.pool import Pool, playing_costs
 from mixedsched.lab.play.scenario import SEEDS, Scenario
 from mixedsched.lab.play.task import NamedScheme, PaintReader
+from mixedsched.lab.results import folder_of, owned
 from mixedsched.model.browser_model import BrowserModel
 from mixedsched.model.profile import Profile
 from mixedsched.report.tune import render_tuning, write_tuning
@@ -88,8 +88,8 @@ def tune_one(request: Request, began_s: float) -> ExitCode:
     return ExitCode.INVALID_RUNS if tuning.facts["missing_blocks"] else ExitCode.DONE
 
 
-def _job(request: Request, subject: Subject) -> Job:
-    job = Job(
+def _job(request: Request, subject: Subject) -> TuneJob:
+    job = TuneJob(
         name=subject.name,
         title=subject.title,
         page=subject.page,
@@ -105,7 +105,7 @@ def _job(request: Request, subject: Subject) -> Job:
         penalty=request.penalty,
         model=request.model,
         folder=request.folder or Path(),
-        versions=own_versions(),
+        versions=own_versions(ADVICE_CODE),
         candidates=request.candidates,
     )
     if request.folder is not None:
@@ -153,7 +153,7 @@ def _refuse_foreign(folder: Path) -> None:
         )
 
 
-def _carried_out(job: Job, began_s: float) -> tuple[Tuning, Session]:
+def _carried_out(job: TuneJob, began_s: float) -> tuple[Tuning, Session]:
     """The session to its end, or as far as it was let. Raises KeyboardInterrupt if nothing is known by then."""
     with Pool(PaintReader) as workers, SearchProgress() as progress:
 
@@ -162,7 +162,7 @@ def _carried_out(job: Job, began_s: float) -> tuple[Tuning, Session]:
             left_s = job.budget_s - (time.monotonic() - began_s)
             err.print(f"{shown(text)}  ({format_duration(max(0.0, left_s))} left)", style="dim", soft_wrap=True)
 
-        world = Surroundings(
+        world = TuneSurroundings(
             clock_s=time.monotonic,
             began_s=began_s,
             say=say,
@@ -180,7 +180,7 @@ def _carried_out(job: Job, began_s: float) -> tuple[Tuning, Session]:
             return session.result(_facts(job), interrupted=interrupted), session
 
 
-def _facts(job: Job) -> dict[str, Any]:
+def _facts(job: TuneJob) -> dict[str, Any]:
     return {
         "command": shlex.join(["mixedsched", *sys.argv[1:]]),
         "machine": machine_facts(),
@@ -192,7 +192,7 @@ def _facts(job: Job) -> dict[str, Any]:
     }
 
 
-def _shipped(tuning: Tuning, session: Session, job: Job) -> Tuning:
+def _shipped(tuning: Tuning, session: Session, job: TuneJob) -> Tuning:
     """Write what is to be shipped, if it is; or the best so far, if the session was stopped. Whatever is not confirmed is not
     shipped, and what an earlier start has left is taken away."""
     folder = job.folder / SHIP_NAME

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,7 +16,7 @@ from mixedsched.advice.audit.budget import least_budget_s
 from mixedsched.advice.audit.facts import audit_facts
 from mixedsched.advice.audit.play import Task, play_load, play_task, seeds_for
 from mixedsched.advice.audit.result import Audit
-from mixedsched.advice.audit.session import FOLLOWS_PRIORITIES, Job, Surroundings, run_audit
+from mixedsched.advice.audit.session import FOLLOWS_PRIORITIES, AuditJob, AuditSurroundings, run_audit
 from mixedsched.cli._console import err, out, shown
 from mixedsched.cli._interrupts import end_in_order
 from mixedsched.cli._networks import networks_named
@@ -24,13 +24,13 @@ from mixedsched.cli._options import BudgetOption, FormFactorOption, OriginsOptio
 from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._pool import pool_of
 from mixedsched.cli._progress import RunProgress
-from mixedsched.cli._runs import folder_of, own_versions, owned
 from mixedsched.cli._sites import open_site
 from mixedsched.errors import MixedschedError, UsageError
-from mixedsched.lab.machine import machine_facts
-from mixedsched.model.profile import Profile
+from mixedsched.lab.costs import known_overhead_s
+from mixedsched.lab.machine import ADVICE_CODE, machine_facts, own_versions, processors
+from mixedsched.lab.results import folder_of, owned
 from mixedsched.report.audit import render_audit, write_audit
-from mixedsched.sites.site import Site, site_digest
+from mixedsched.sites.site import site_digest
 from mixedsched.units import format_duration, parse_duration_s
 
 DEFAULT_NETWORKS = "4g,slow-4g"
@@ -73,8 +73,7 @@ def audit(
     profiles = networks_named(networks)
     scheme = _scheme(baseline)
     opened = open_site(site, origins)
-    _refuse_small_budget(opened, profiles, scheme, budget_s)
-    job = Job(
+    job = AuditJob(
         site=opened,
         site_digest=site_digest(opened),
         networks=profiles,
@@ -83,11 +82,12 @@ def audit(
         budget_s=budget_s,
         seed=seed,
         folder=folder or Path(),
-        versions=own_versions(),
+        versions=own_versions(ADVICE_CODE),
     )
     if folder is None:
         job = replace(job, folder=folder_of(f"audit-{job.site.name}", job.digest, job.versions))
     folder = job.folder
+    _refuse_small_budget(job)
     end_in_order()
     with owned(folder):
         try:
@@ -110,27 +110,26 @@ def _scheme(baseline: str) -> str:
     return FOLLOWS_PRIORITIES if baseline == "none" else baseline
 
 
-def _refuse_small_budget(site: Site, networks: Sequence[Profile], scheme: str, budget_s: float) -> None:
+def _refuse_small_budget(job: AuditJob) -> None:
     """Raises UsageError before any work, if there is no time for one block. How long a load takes is simulated."""
-    load_s, screening_s = {}, 0.0
-    for network in networks:
+    load_s, screening_s, site = {}, 0.0, job.site
+    for network in job.networks:
         began_s = time.monotonic()
-        load_s[network.name] = play_load(Task(site.page, scheme, network, 1)).finished_ms / 1000
-        screening_s += (time.monotonic() - began_s) * seeds_for(site.page, network) * PLAYED_PER_LOAD / 2
-    looks = 1 if scheme == FOLLOWS_PRIORITIES else 2
-    least_s = least_budget_s(load_s, looks, screening_s)
-    if budget_s < least_s:
+        load_s[network.name] = play_load(Task(site.page, job.baseline, network, 1)).finished_ms / 1000
+        screening_s += (time.monotonic() - began_s) * seeds_for(site.page, network) * PLAYED_PER_LOAD / processors()
+    least_s = least_budget_s(load_s, len(job.schemes), known_overhead_s(job.folder), screening_s)
+    if job.budget_s < least_s:
         raise UsageError(
-            f"{format_duration(budget_s)} are too little for {site.name} on {', '.join(load_s)}",
+            f"{format_duration(job.budget_s)} is too short for {site.name} on {', '.join(load_s)}",
             why=f"to look at the page, simulate changes and measure a single block takes about {format_duration(least_s)}",
             fix=f"give --budget {int(least_s // 60) + 1}m at least; a sure answer takes five to ten times as long",
         )
 
 
-def _carry_out(job: Job, began_s: float) -> Audit:
+def _carry_out(job: AuditJob, began_s: float) -> Audit:
     facts: Mapping[str, Any] = {"machine": machine_facts(), "versions": dict(job.versions)}
     with pool_of(play_task) as workers:
-        world = Surroundings(
+        world = AuditSurroundings(
             clock_s=time.monotonic,
             began_s=began_s,
             say=lambda text: err.print(shown(text), style="dim", soft_wrap=True),

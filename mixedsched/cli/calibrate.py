@@ -17,16 +17,17 @@ from mixedsched.advice.calibration.play import Memory, play_task
 from mixedsched.advice.calibration.result import Calibration
 from mixedsched.advice.calibration.session import Job
 from mixedsched.advice.calibration.session import calibrate as carry_out_calibration
-from mixedsched.cli._calibration_loads import LeftOutError, gathered, read_loads, table_digest
+from mixedsched.cli._calibration_loads import LeftOutError, gathered, read_loads
 from mixedsched.cli._console import err, out, shown
 from mixedsched.cli._interrupts import end_in_order
 from mixedsched.cli._options import FormFactorOption, LinkOption, ResultsOption, Screen
 from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._pool import pool_of
-from mixedsched.cli._runs import owned
 from mixedsched.cli._sites import open_site
 from mixedsched.errors import ExitCode, InputError, MixedschedError, UsageError
 from mixedsched.lab.model import Arm
+from mixedsched.lab.plan import arms_of
+from mixedsched.lab.results import owned
 from mixedsched.model.browser_model_file import dump_browser_model
 from mixedsched.model.scheme import split_specs
 from mixedsched.report.calibration import calibration_picture, render_calibration
@@ -115,7 +116,7 @@ def _arms(schemes: str) -> list[Arm]:
     specs = split_specs(schemes)
     if len(specs) < SCHEMES_LEAST:
         raise UsageError(f"{len(specs)} schemes have no ranking to speak of", fix=f"name {SCHEMES_LEAST} or more")
-    return [Arm(spec, spec, None, table_digest(spec)) for spec in specs]
+    return arms_of(specs)
 
 
 def _default_folder(subjects: Sequence[object], link: str, schemes: str, seed: int, form_factor: str) -> Path:

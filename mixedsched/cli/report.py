@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
-from mixedsched.cli._conclusion import comparison_facts, say_comparison
+from mixedsched.cli._comparison import say_experiment
 from mixedsched.cli._console import out, shown
 from mixedsched.cli._output import Json, say_json
-from mixedsched.cli._runs import REPORT_NAME, conclude
 from mixedsched.errors import InputError
+from mixedsched.lab.experiment import read_experiment
 
 # Of commands that judge as they measure, and so write their reports themselves: facts, and what people look at.
 _OTHERS = {
@@ -41,12 +41,7 @@ def report(
         if (folder / facts_name).is_file():
             _point_to(command, folder / facts_name, folder / report_name, as_json)
             return
-    comparison, runs = conclude(folder)
-    path = folder / REPORT_NAME
-    if as_json:
-        say_json(comparison_facts(comparison, runs, path))
-    else:
-        say_comparison(comparison, runs, path)
+    say_experiment(read_experiment(folder), as_json=as_json)
 
 
 def _point_to(command: str, facts_file: Path, report_file: Path, as_json: bool) -> None:

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 from mixedsched.errors import InputError
-from mixedsched.lab.model import Arrival, Connection, Plan, Run, RunStatus
+from mixedsched.lab.model import Arrival, Block, Connection, Plan, Run, RunStatus
 from mixedsched.lab.plan import attempt_seed
-from mixedsched.lab.progress import block_state, is_over, order_of_blocks, runs_left, voided_attempts
 from mixedsched.world.store import Store
 
 RUN_SCHEMA = 3
 
+# At one block, each time the experiment is started; a block that fails so often is left out, and reported as missing.
+MAX_ATTEMPTS = 3
+
 
 class Laboratory(Protocol):
-    """Whoever can make a run."""
+    """Makes runs."""
 
     async def run(self, *, arm: str, block: int, attempt: int, position: int, link_seed: int) -> Run: ...
 
 
 class RunObserver(Protocol):
-    """Whoever wants to know how it goes."""
+    """Follows the progress of an experiment."""
 
     def before(self, arm: str, block: int, warm_up: bool, left: int) -> None:
         """A run begins. left: runs still to be made, this one included."""
@@ -34,13 +36,12 @@ class RunObserver(Protocol):
 async def carry_out(plan: Plan, store: Store, laboratory: Laboratory, observer: RunObserver) -> None:
     """Make all runs of the plan that the store does not have.
 
-    A failed or invalid run voids its block, which is begun again, at most progress.MAX_ATTEMPTS times a call.
+    A failed or invalid run voids its block, which is begun again, at most MAX_ATTEMPTS times a call.
     """
     runs = stored_runs(store, plan.digest)
-    voided_before = voided_attempts(plan, runs)
-    for block in order_of_blocks(plan):
-        while not is_over(block, runs, voided_before):
-            state = block_state(block, runs)
+    for block in sorted(plan.blocks, key=lambda block: (not block.warm_up, block.index)):
+        voided_before = block_state(block, runs).voided
+        while (state := block_state(block, runs)).missing and state.voided - voided_before < MAX_ATTEMPTS:
             arm = state.missing[0]
             observer.before(arm, block.index, block.warm_up, runs_left(plan, runs))
             run = await laboratory.run(
@@ -82,3 +83,33 @@ def read_run(record: Mapping[str, Any]) -> Run:
             "quic": tuple(Connection.from_dict(item) for item in record.get("quic", ())),  # since schema 2
         }
     )
+
+
+@dataclass(frozen=True, slots=True)
+class BlockState:
+    """How much of a block is stored."""
+
+    attempt: int  # the one to go on with
+    missing: tuple[str, ...]  # arms that it still needs, in order
+    voided: int  # attempts that a failed run has spoiled
+
+
+def block_state(block: Block, runs: Iterable[Run]) -> BlockState:
+    """How much of a block is stored. A failed run voids its attempt: as arms are paired, all are run again."""
+    mine = [run for run in runs if run.block == block.index]
+    attempt = max((run.attempt for run in mine), default=1)
+    current = [run for run in mine if run.attempt == attempt]
+    if any(run.status is not RunStatus.OK for run in current):
+        return BlockState(attempt + 1, block.order, attempt)
+    done = {run.arm for run in current}
+    return BlockState(attempt, tuple(arm for arm in block.order if arm not in done), attempt - 1)
+
+
+def runs_left(plan: Plan, runs: Sequence[Run]) -> int:
+    """How many runs are still to be made, if none fails."""
+    return sum(len(block_state(block, runs).missing) for block in plan.blocks)
+
+
+def missing_blocks(plan: Plan, runs: Sequence[Run]) -> tuple[int, ...]:
+    """The analysed blocks that are not complete."""
+    return tuple(block.index for block in plan.blocks if not block.warm_up and block_state(block, runs).missing)

@@ -7,25 +7,33 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from mixedsched.errors import InputError, MixedschedError
-from mixedsched.lab.evidence import with_evidence
-from mixedsched.lab.held_up import Waits
-from mixedsched.lab.model import Arm, Run, RunStatus
+from mixedsched.lab.diagnostics import Waits
+from mixedsched.lab.model import Arm, Arrival, Connection, Run, RunStatus
 from mixedsched.lab.validity import LoadEvidence, ServerView, why_invalid
 from mixedsched.model.profile import Profile
-from mixedsched.sites.site import Connections
-from mixedsched.world.browser import LighthouseRunner, PageLoad, PageLoadFailed, PageLoadJob, read_netlog
+from mixedsched.sites.analysis import expected_connections
+from mixedsched.sites.serving import served_site
+from mixedsched.sites.site import Site
+from mixedsched.world.browser import (
+    LighthouseRunner,
+    NetLog,
+    PageLoad,
+    PageLoadFailed,
+    PageLoadJob,
+    arrival_order,
+    read_netlog,
+)
 from mixedsched.world.emulator.awake import processors_to_keep_awake
 from mixedsched.world.emulator.backend import Backend, LinkInUse
 from mixedsched.world.emulator.backends import RELAY, open_backend
 from mixedsched.world.server.running import RunningServer, ServerInput, running_server
 from mixedsched.world.server.settings import ServerSettings, WatchSettings
-from mixedsched.world.server.site import ServedSite
 from mixedsched.world.system.precedence import Precedence, browser_courtesy, kernel_release
 
 NEEDS_OWN_WAITS = "needs_own_waits"  # a long task came so late that Lighthouse must wait longer to find TTI
@@ -33,40 +41,30 @@ LIMIT_SLACK_S = 40.0  # a page that still loads so long before the limit is scor
 
 
 @dataclass(frozen=True, slots=True)
-class Edition:
-    """Another edition of the scene's site, under the same names. site, expected: as in Scene."""
+class LabSetup:
+    """What all runs of an experiment have in common."""
 
-    site: ServedSite
-    expected: Connections
-
-
-@dataclass(frozen=True, slots=True)
-class Scene:
-    """What all runs of an experiment have in common.
-
-    site: what is served. expected: connections that a load takes. backend: which emulated network, see emulator.backends.
-    across_connections: schedule across all connections of a client. packet_logs: folder for the fate of every packet, one
-    folder a run; None for none. editions: by arm label, where arms differ in the site itself.
-    """
-
-    site: ServedSite
     profile: Profile
     form_factor: str
-    expected: Connections
-    limit_s: float = 180.0
-    backend: str = RELAY
-    across_connections: bool = False
-    packet_logs: Path | None = None
-    editions: Mapping[str, Edition] = field(default_factory=dict)
+    sites: Mapping[str, Site]  # by label of the arm; all of one URL and the same hosts
+    backend: str = RELAY  # which emulated network, see emulator.backends
+    across_connections: bool = False  # whether servers schedule across a client's connections
+    packet_logs: Path | None = None  # folder for the fate of every packet, one folder a run; None for none
+    limit_s: float = 180.0  # for one load
+
+    @property
+    def site(self) -> Site:
+        """One of them, for its URL and hosts."""
+        return next(iter(self.sites.values()))
 
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    """A run as far as it is known after the load. seen: by the server. load: None if there is no result."""
+    """What is known of a run after the load."""
 
     run: Run
     seen: ServerView
-    load: PageLoad | None
+    load: PageLoad | None  # None if there is no result
 
 
 class Lab:
@@ -76,14 +74,13 @@ class Lab:
     also if this process is killed.
     """
 
-    def __init__(self, scene: Scene, arms: Sequence[Arm], folder: Path) -> None:
-        self._scene = scene
+    def __init__(self, setup: LabSetup, arms: Sequence[Arm], folder: Path) -> None:
+        self._setup = setup
         self._arms = {arm.label: arm for arm in arms}
         self._netlog = folder / "netlog.json"
         self._servers: dict[str, RunningServer] = {}
-        self._highest_connection = dict.fromkeys(
-            self._arms, 0
-        )  # that each server has told of before the load in progress
+        # The highest number of a connection that each server has logged before the load in progress.
+        self._highest_connection = dict.fromkeys(self._arms, 0)
         self._stack = AsyncExitStack()
         self._backend: Backend
         self._runner: LighthouseRunner
@@ -91,7 +88,7 @@ class Lab:
     async def __aenter__(self) -> Self:
         try:
             self._backend = await self._stack.enter_async_context(
-                open_backend(self._scene.backend, self._scene.profile)
+                open_backend(self._setup.backend, self._setup.profile)
             )
             runner = LighthouseRunner(prefix=self._backend.client_prefix, courtesy=self.precedence.browser)
             self._runner = await self._stack.enter_async_context(runner)
@@ -186,31 +183,30 @@ class Lab:
         return new
 
     def _packet_log(self, run: Run) -> Path | None:
-        folder = self._scene.packet_logs
+        folder = self._setup.packet_logs
         return None if folder is None else folder / f"block-{run.block}-attempt-{run.attempt}" / file_name(run.arm)
 
     def _server(self, arm: Arm) -> AbstractAsyncContextManager[RunningServer]:
-        edition = self._scene.editions.get(arm.label)
         settings = ServerSettings(
             host=self._backend.server_host,
             gso=self._backend.name == RELAY,  # a kernel's link would take a flight of packets for one
             watch=WatchSettings(connections=True),
-            across_connections=self._scene.across_connections,
+            across_connections=self._setup.across_connections,
         )
-        given = ServerInput(self._scene.site if edition is None else edition.site, arm.scheme, arm.mapping, settings)
+        given = ServerInput(served_site(self._setup.sites[arm.label]), arm.scheme, arm.mapping, settings)
         return running_server(given, arm.label, prefix=self._backend.server_prefix)
 
     def _job(self, server: RunningServer, link: LinkInUse, own_waits: bool) -> PageLoadJob:
         address, port = link.address
         return PageLoadJob(
-            url=self._scene.site.url,
-            hosts=dict.fromkeys(self._scene.site.hosts, port),
+            url=self._setup.site.url,
+            hosts=dict.fromkeys(self._setup.site.hosts, port),
             spki_sha256=(server.facts.spki_sha256,),
             address=address,
-            form_factor="desktop" if self._scene.form_factor == "desktop" else "mobile",
+            form_factor="desktop" if self._setup.form_factor == "desktop" else "mobile",
             netlog=self._netlog,
-            limit_s=self._scene.limit_s,
-            max_wait_s=self._scene.limit_s - LIMIT_SLACK_S,
+            limit_s=self._setup.limit_s,
+            max_wait_s=self._setup.limit_s - LIMIT_SLACK_S,
             own_waits=own_waits,
         )
 
@@ -221,12 +217,40 @@ class Lab:
         except InputError as error:
             return replace(run, status=RunStatus.INVALID, reason=f"netlog: {error}")
         run = with_evidence(run, log)
-        edition = self._scene.editions.get(run.arm)
-        expected = self._scene.expected if edition is None else edition.expected
-        reason = why_invalid(LoadEvidence(load, self._scene.site.hosts, expected, log, run.relay, seen))
+        site = self._setup.sites[run.arm]
+        reason = why_invalid(LoadEvidence(load, site.hosts, expected_connections(site), log, run.relay, seen))
         return replace(run, status=RunStatus.INVALID, reason=reason) if reason else run
 
 
 def file_name(label: str) -> str:
     """An arm's label as a name of files: `mixed:alpha=0.5` -> `mixed-alpha-0.5`."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", label).strip("-")
+
+
+def with_evidence(run: Run, log: NetLog) -> Run:
+    """The run with what the browser's own log of the load shows.
+
+    A log without its end gives no HOL bytes: those that are in it would be too few to be compared.
+    """
+    return replace(
+        run,
+        arrivals=tuple(
+            Arrival(item.path, item.from_ms, item.to_ms, item.frames, item.size_bytes, item.blocked_bytes)
+            for item in arrival_order(log)
+        ),
+        connections=len(log.connections),
+        lost_packets=log.packets_lost,
+        quic=tuple(
+            Connection(
+                host=session.host,
+                reason=session.reason.value,
+                why=session.why,
+                hol_bytes=None if log.truncated else session.hol_bytes,
+                connection_hol_bytes=None if log.truncated else session.connection_hol_bytes,
+                packets_seen=session.packets_seen,
+                packets_lost=session.packets_lost,
+                losses=session.losses,
+            )
+            for session in log.connections
+        ),
+    )

@@ -1,10 +1,19 @@
-"""The machine that measures."""
+"""What measures: the machine, and the programs of ours that make results."""
 
 from __future__ import annotations
 
+import hashlib
 import os
+import platform
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+
+from mixedsched.world import places
+
+# A change to any of these may change what a load measures; one to a report or a command cannot.
+LOAD_CODE = ("errors.py", "units.py", "model", "core", "world", "sites", "lab")
+ADVICE_CODE = (*LOAD_CODE, "advice")  # of strategies that also choose what is measured
 
 
 def processors() -> int:
@@ -13,9 +22,7 @@ def processors() -> int:
 
 
 def machine_facts() -> dict[str, Any]:
-    """The machine as far as it bears on results."""
-    import platform
-
+    """What is known of the machine that bears on results."""
     import psutil
 
     return {
@@ -26,6 +33,37 @@ def machine_facts() -> dict[str, Any]:
         "memory_bytes": psutil.virtual_memory().total,
         "load_before": round(os.getloadavg()[0], 2),
     }
+
+
+def own_versions(code: tuple[str, ...] = LOAD_CODE) -> dict[str, str]:
+    """Versions of this program and of what serves the pages.
+
+    Under "code" a fingerprint of the parts of our source that make results, which changes before version numbers do.
+    code: these parts, LOAD_CODE or ADVICE_CODE.
+    """
+    return {
+        "mixedsched": version("mixedsched"),
+        "code": _code_digest(code),
+        "aioquic": version("aioquic"),
+        "python": platform.python_version(),
+    }
+
+
+def _code_digest(parts: tuple[str, ...]) -> str:
+    """The same in a checkout and installed."""
+    sources = [file for part in parts for file in _sources(places.PACKAGE / part)]
+    files = {f"mixedsched/{file.relative_to(places.PACKAGE).as_posix()}": file for file in sources}
+    runner = places.home() / "lighthouse-runner"
+    for file in (*runner.glob("*.mjs"), *(runner / "src").glob("*.mjs")):
+        files[f"lighthouse-runner/{file.relative_to(runner).as_posix()}"] = file
+    digest = hashlib.sha256()
+    for name, file in sorted(files.items()):
+        digest.update(name.encode() + file.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def _sources(part: Path) -> list[Path]:
+    return [part] if part.is_file() else list(part.rglob("*.py"))
 
 
 def _processor() -> str:

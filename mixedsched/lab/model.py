@@ -17,51 +17,41 @@ PLAN_SCHEMA = 1
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """One of the things compared.
+    """One of the things compared."""
 
-    label: unique in the plan. scheme: as the registry parses it. mapping: name of another table than the scheme's own, or
-    None. table_digest: fingerprint of the table in force, so that an edited one is another experiment.
-    """
-
-    label: str
-    scheme: str
-    mapping: str | None = None
-    table_digest: str | None = None
+    label: str  # unique in the plan
+    scheme: str  # with parameters, as the registry parses it
+    mapping: str | None = None  # name of another table than the scheme's own
+    table_digest: str | None = None  # fingerprint of the table in force, so that an edited one is another experiment
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One site, one link seed, one repeat: every arm once, in `order` (labels). Warm-up blocks are never analysed."""
+    """One link seed, one repeat: every arm once."""
 
     index: int
     link_seed: int
-    order: tuple[str, ...]
-    warm_up: bool = False
+    order: tuple[str, ...]  # labels of the arms
+    warm_up: bool = False  # such blocks are never analysed
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Everything decided before the first run.
-
-    site_digest: fingerprint of the site's contents; link: profile name; link_facts: its numbers, so that an edited profile
-    is another experiment. baseline: label of the arm the others are compared with. primary: metrics of the declared family.
-    blocks: the warm-up block, then those that are analysed. seed: what orders and link seeds were drawn from.
-    backend: which emulated network. across_connections: whether the server schedules across a client's connections.
-    """
+    """Everything decided before the first run."""
 
     site: str
-    site_digest: str
-    link: str
-    link_facts: Mapping[str, Any]
+    site_digest: str  # fingerprint of the site's contents
+    link: str  # name of the network profile
+    link_facts: Mapping[str, Any]  # its numbers, so that an edited profile is another experiment
     form_factor: str
     arms: tuple[Arm, ...]
-    baseline: str
-    primary: tuple[str, ...]
-    seed: int
-    blocks: tuple[Block, ...]
+    baseline: str  # label of the arm that the others are compared with
+    primary: tuple[str, ...]  # keys of the metrics of the declared family
+    seed: int  # what orders and link seeds were drawn from
+    blocks: tuple[Block, ...]  # a warm-up block, if there is one, then those that are analysed
     schema: int = PLAN_SCHEMA
-    backend: str = "relay"
-    across_connections: bool = False
+    backend: str = "relay"  # which emulated network
+    across_connections: bool = False  # whether the server schedules across a client's connections
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -81,6 +71,11 @@ class Plan:
         )
 
     @property
+    def counted_blocks(self) -> int:
+        """How many blocks are analysed once they are complete."""
+        return sum(not block.warm_up for block in self.blocks)
+
+    @property
     def digest(self) -> str:
         """Names the experiment: equal for equal plans but for the number of blocks, so that a longer one continues it."""
         facts = {key: value for key, value in self.to_dict().items() if key != "blocks"}
@@ -97,37 +92,28 @@ class RunStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A run of consecutive STREAM frames of one response, in order of arrival at the browser.
-
-    from_ms, to_ms: since the first QUIC event of the page; frames and size_bytes: what came in between. blocked_bytes: of
-    these, bytes that could not be used yet, because an earlier packet of the response was lost.
-    """
+    """A run of consecutive STREAM frames of one response, in order of arrival at the browser."""
 
     path: str
-    from_ms: float
+    from_ms: float  # since the first QUIC event of the page
     to_ms: float
     frames: int
     size_bytes: int
-    blocked_bytes: int = 0
+    blocked_bytes: int = 0  # of these, bytes that had to wait for an earlier, lost packet of the response
 
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """A QUIC connection of a page load, as the browser's own log shows it. None: the log cannot tell.
-
-    reason, why: what it was opened for, as a word (browser.OpenReason) and in words. hol_bytes, connection_hol_bytes: see
-    metrics.hol. packets_seen, packets_lost: from the server. losses: (when the packet after them came, in ms since the first
-    QUIC event of the page; how many were lost).
-    """
+    """A QUIC connection of a page load, as the browser's own log shows it. None: the log cannot tell."""
 
     host: str
-    reason: str
-    why: str
-    hol_bytes: int | None
+    reason: str  # what it was opened for, a browser.OpenReason
+    why: str  # the same in words
+    hol_bytes: int | None  # see metrics.hol
     connection_hol_bytes: int | None
-    packets_seen: int | None
+    packets_seen: int | None  # from the server
     packets_lost: int | None
-    losses: tuple[tuple[float, int], ...] = ()
+    losses: tuple[tuple[float, int], ...] = ()  # (ms since the first QUIC event until it showed, packets lost)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Connection:
@@ -137,32 +123,30 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One page load: which block, attempt and arm; how it ended; what was seen.
-
-    attempt: 1 for the first try of the block, one more for each redo (a failed run voids its whole block).
-    page_load: the browser's view (metrics, requests, frames ...) as browser.PageLoad.to_dict gives it; {} when failed.
-    connections: how many carried the page; quic: these, empty for runs stored before they were kept.
-    lost_packets: on their way to the browser, None if the log cannot tell. placements: the server's log, one mapping per
-    request. relay: the link's counters. waited_ms: how long "server" and "worker" (the browser's) were ready to run during the
-    load without being let, None if the system does not tell (experiment.held_up).
-    """
+    """One page load: where it belongs in the plan, how it ended, and what was seen."""
 
     block: int
-    attempt: int
+    attempt: int  # 1 for the first try of the block, one more for each redo: a failed run voids its whole block
     arm: str
-    position: int
+    position: int  # in the order of the block
     status: RunStatus
-    reason: str = ""
-    started_at: str = ""
-    cost_s: float = 0.0
-    page_load: Mapping[str, Any] = field(default_factory=dict)
+    reason: str = ""  # why it does not count
+    started_at: str = ""  # ISO 8601, UTC
+    cost_s: float = 0.0  # all of its time, from fresh link and browser to the end of Lighthouse
+    page_load: Mapping[str, Any] = field(default_factory=dict)  # browser.PageLoad.to_dict(); {} when failed
     arrivals: tuple[Arrival, ...] = ()
-    connections: int = 0
-    lost_packets: int | None = None
-    placements: tuple[Mapping[str, Any], ...] = ()
-    relay: Mapping[str, Any] = field(default_factory=dict)
-    quic: tuple[Connection, ...] = ()
+    connections: int = 0  # that carried the page
+    lost_packets: int | None = None  # on their way to the browser; None if the log cannot tell
+    placements: tuple[Mapping[str, Any], ...] = ()  # the server's log, one mapping a request
+    relay: Mapping[str, Any] = field(default_factory=dict)  # counters of the link
+    quic: tuple[Connection, ...] = ()  # the connections; empty for runs stored before they were kept
+    # How long "server" and "worker" (the browser's) were ready to run without being let; None if the system does not tell.
     waited_ms: Mapping[str, float | None] = field(default_factory=dict)
+
+    @property
+    def overhead_s(self) -> float:
+        """What the run cost beyond the page's own load time."""
+        return self.cost_s - float(self.page_load.get("observed", {}).get("load_ms") or 0) / 1000
 
     @property
     def misses(self) -> tuple[str, ...]:

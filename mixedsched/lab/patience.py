@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from mixedsched.errors import BusyMachineError, MixedschedError
-from mixedsched.lab.engine import Laboratory
+from mixedsched.lab.engine import MAX_ATTEMPTS, Laboratory
 from mixedsched.lab.model import Run, RunStatus
 from mixedsched.lab.plan import WARM_UP_INDEX
-from mixedsched.lab.progress import MAX_ATTEMPTS
 from mixedsched.lab.validity import is_of_the_machine
 
 MAX_WARM_UP_FAILURES = 2
@@ -48,6 +47,24 @@ class Impatient:
             if run.status is not RunStatus.OK and not is_of_the_machine(run.reason):
                 self._failures.append(run.reason)
         return run
+
+
+class TimeIsUp(Exception):  # noqa: N818 - no error: what is stored counts, and the same command goes on
+    """The time is up before the next run."""
+
+
+class InTime:
+    """A laboratory that begins no run when the time is up."""
+
+    def __init__(self, laboratory: Laboratory, has_time: Callable[[], bool]) -> None:
+        self._laboratory = laboratory
+        self._has_time = has_time
+
+    async def run(self, *, arm: str, block: int, attempt: int, position: int, link_seed: int) -> Run:
+        """As the laboratory's. Raises TimeIsUp."""
+        if not self._has_time():
+            raise TimeIsUp
+        return await self._laboratory.run(arm=arm, block=block, attempt=attempt, position=position, link_seed=link_seed)
 
 
 def no_good_run(runs: Sequence[Run], network: str) -> MixedschedError:

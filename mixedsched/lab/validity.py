@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from mixedsched.lab.held_up import held_ms
+from mixedsched.lab.diagnostics import held_ms
 from mixedsched.sites.site import Connections
 from mixedsched.world.browser import Closing, NetLog, PageLoad, QuicSession
 

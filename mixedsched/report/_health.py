@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mixedsched.lab.comparison import Comparison
-from mixedsched.lab.held_up import held_up_of
+from mixedsched.lab.diagnostics import held_up_of
 from mixedsched.lab.model import Run, RunStatus
 from mixedsched.units import format_duration, format_ms
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mixedsched.lab.comparison import Comparison
-from mixedsched.lab.misses import Misses, misses_of
+from mixedsched.lab.diagnostics import Misses, misses_of
 from mixedsched.lab.model import Run
 from mixedsched.report._svg import shortened
 

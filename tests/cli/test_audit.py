@@ -34,7 +34,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.mark.parametrize(
     ("options", "exit_code", "said"),
     [
-        (("--budget", "5s"), 2, "5 s are too little for tiny on 4g, slow-4g"),
+        (("--budget", "5s"), 2, "5 s is too short for tiny on 4g, slow-4g"),
         (("--budget", "soon"), 2, "duration 'soon' is not understood"),
         (("--networks", "nowhere"), 3, "no network profile 'nowhere'"),
         (("--networks", "4g,4g"), 2, "a network is named twice"),

@@ -11,17 +11,15 @@ import typer
 from typer.testing import CliRunner
 
 from mixedsched.cli import calibrate
-from mixedsched.cli._calibration_loads import table_digest
-from mixedsched.cli._runs import database_url
 from mixedsched.cli._sites import open_site
 from mixedsched.errors import MixedschedError
 from mixedsched.lab.engine import run_record
-from mixedsched.lab.model import Arm, Plan, Run, RunStatus
-from mixedsched.lab.plan import make_plan
+from mixedsched.lab.model import Plan, Run, RunStatus
+from mixedsched.lab.plan import arms_of, make_plan
+from mixedsched.lab.results import open_store
 from mixedsched.model.browser_model_file import parse_browser_model
 from mixedsched.sites.site import site_digest
 from mixedsched.world import catalog
-from mixedsched.world.store import Store
 
 SCHEMES = ("sequential", "stock", "eps")
 LINK = catalog.load_profile("slow-4g")
@@ -53,13 +51,13 @@ def stored(site: Path, folder: Path, lcp_ms: dict[str, float], **changes: Any) -
     opened = open_site(str(site))
     plan = make_plan(
         site=opened.name, site_digest=site_digest(opened), link="slow-4g", link_facts=LINK.facts(), form_factor="mobile",
-        arms=[Arm(name, name, None, table_digest(name)) for name in lcp_ms], baseline="sequential", primary=("lcp_ms",),
+        arms=arms_of(list(lcp_ms)), baseline="sequential", primary=("lcp_ms",),
         seed=1, blocks=2,
     )  # fmt: skip
     plan = Plan.from_dict({**plan.to_dict(), **changes})
     folder.mkdir()
     facts = {"site_argument": str(site), "machine": {"cores": 2}, "versions": {"chromium": "156", "code": "earlier"}}
-    with Store(database_url(folder)) as store:
+    with open_store(folder) as store:
         store.save_plan(plan.digest, plan.to_dict(), facts)
         for block in (1, 2):
             for name, value in lcp_ms.items():

@@ -15,10 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mixedsched.errors import InputError, MixedschedError, UsageError
-from mixedsched.lab.engine import carry_out, read_run, run_record, stored_runs
+from mixedsched.lab.engine import MAX_ATTEMPTS, carry_out, missing_blocks, read_run, run_record, runs_left, stored_runs
 from mixedsched.lab.model import Arrival, Connection, Plan, Run, RunStatus
-from mixedsched.lab.progress import MAX_ATTEMPTS, missing_blocks, runs_left
-from mixedsched.lab.resume import continued, refuse_other_versions, with_history
+from mixedsched.lab.results import ExperimentFacts, continued, refuse_other_versions
 from mixedsched.world.store import Store, StoredExperiment
 from tests.lab.test_plan import plan
 
@@ -135,8 +134,8 @@ def test_a_warm_up_that_failed_leaves_no_block_missing(tmp_path: Path) -> None:
 
 
 def test_extending_leaves_its_trace() -> None:
-    facts = with_history(with_history(with_history({"a": 1}, plan(blocks=6)), plan(blocks=6)), plan(blocks=12))
-    assert facts == {"a": 1, "history": [6, 12]}
+    facts = ExperimentFacts(title="a").planned(plan(blocks=6)).planned(plan(blocks=6)).planned(plan(blocks=12))
+    assert facts.to_dict() == {"title": "a", "history": [6, 12]}
 
 
 def test_records_of_a_newer_version_are_refused() -> None:

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixedsched.lab import held_up
-from mixedsched.lab.held_up import HeldUp, Waits, held_ms, held_up_of, waited_ms
+from mixedsched.lab import diagnostics
+from mixedsched.lab.diagnostics import HeldUp, Waits, held_ms, held_up_of, waited_ms
 from mixedsched.lab.model import Run, RunStatus
 
 NOBODY = 2**22 + 1  # no process has so high a number on Linux
@@ -51,7 +51,7 @@ def test_a_system_that_tells_nothing_sensible_tells_nothing(
     (tmp_path / "7").mkdir()
     if text is not None:
         (tmp_path / "7" / "schedstat").write_text(text)
-    monkeypatch.setattr(held_up, "_PROCESSES", tmp_path)
+    monkeypatch.setattr(diagnostics, "_PROCESSES", tmp_path)
     assert waited_ms(7) is None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mixedsched.lab.misses import misses_of
+from mixedsched.lab.diagnostics import misses_of
 from mixedsched.lab.model import Run, RunStatus
 
 

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from mixedsched.errors import BusyMachineError, MixedschedError
-from mixedsched.lab.engine import carry_out, stored_runs
+from mixedsched.lab.engine import MAX_ATTEMPTS, carry_out, missing_blocks, stored_runs
 from mixedsched.lab.model import Run, RunStatus
 from mixedsched.lab.patience import MAX_WARM_UP_FAILURES, Impatient, no_good_run
-from mixedsched.lab.progress import MAX_ATTEMPTS, missing_blocks
 from tests.lab.test_engine import Silent, store_in
 from tests.lab.test_plan import plan
 

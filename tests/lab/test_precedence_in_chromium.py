@@ -11,10 +11,8 @@ import psutil
 import pytest
 
 from mixedsched.cli._sites import open_site
-from mixedsched.lab.lab import Lab, Scene
+from mixedsched.lab.lab import Lab, LabSetup
 from mixedsched.lab.model import Arm
-from mixedsched.sites.analysis import expected_connections
-from mixedsched.sites.serving import served_site
 from mixedsched.world import catalog
 from mixedsched.world.system.precedence import NICENESS, Courtesy
 
@@ -43,9 +41,8 @@ async def programs_during_a_load(folder: Path) -> tuple[dict[str, tuple[int, int
     """Session and niceness of each program, as it was seen last; and how the browser was to give way."""
     site = open_site("davies-meenan")
     profile = catalog.load_profile("4g")
-    scene = Scene(served_site(site), profile, "mobile", expected_connections(site))
     seen: dict[str, tuple[int, int]] = {}
-    async with Lab(scene, [Arm("eps", "eps")], folder) as lab:
+    async with Lab(LabSetup(profile, "mobile", {"eps": site}), [Arm("eps", "eps")], folder) as lab:
         load = asyncio.create_task(lab.run(arm="eps", block=1, attempt=1, position=0, link_seed=1))
         while not load.done():
             seen |= sessions_and_niceness(psutil.Process().children(recursive=True))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from mixedsched.cli._conclusion import comparison_facts
 from mixedsched.lab.analysis import analyse
+from mixedsched.lab.experiment import Experiment
 from mixedsched.lab.model import Run
+from mixedsched.lab.results import ExperimentFacts
 from mixedsched.report import miss_lines, render_report
 from tests.report.made_up_runs import MadeUp, made_up_plan
 
@@ -30,7 +31,8 @@ def test_an_arm_that_missed_something_is_named_with_what_it_missed() -> None:
 
 def test_machines_get_the_same() -> None:
     found = runs(missed=True)
-    (misses,) = comparison_facts(analyse(PLAN, found), found, Path("report.html"))["misses"]
+    experiment = Experiment(Path(), PLAN, tuple(found), ExperimentFacts())
+    (misses,) = experiment.to_dict()["misses"]
     assert (misses["arm"], misses["missing_runs"]) == ("mixed", 3)
     assert misses["requests"] == [{"request": f"GET https://shop.test{MISSED}", "runs": 3}]
 

@@ -6,19 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from mixedsched.core.stats import smallest_deciding_pairs
+from mixedsched.lab.costs import BLOCKS_MOST, START_S, loads_cost_s
 
-RUN_OVERHEAD_S = 11.0  # of a load beyond the load itself, before anything was measured; see docs/measuring.md
-START_S = 6.0  # server, browser worker and link of one network come up
-BLOCKS_MOST = 20  # more narrow the interval by less than a tenth
 SPARE_BLOCKS = 1  # beyond what can decide at all: with the very least, every block must agree
 
 
 @dataclass(frozen=True, slots=True)
 class Measuring:
-    """What is measured for proof. contenders: beside today's delivery. blocks: of each network."""
+    """What is measured for proof."""
 
-    contenders: int
-    blocks: int
+    contenders: int  # beside today's delivery
+    blocks: int  # of each network
 
 
 def blocks_wanted(contenders: int, networks: int) -> int:
@@ -54,10 +52,10 @@ def more_blocks(left_s: float, costs_s: Sequence[float], arms: int, planned: int
     return max(0, min(int(fitting), BLOCKS_MOST - planned))
 
 
-def least_budget_s(load_s: Mapping[str, float], looks: int, screening_s: float) -> float:
+def least_budget_s(load_s: Mapping[str, float], looks: int, overhead_s: float, screening_s: float) -> float:
     """For one look at the page under every scheme, the screening, and one block of one contender.
 
-    load_s: estimated time of a load, by network. looks: schemes under which today's page is looked at.
+    load_s: estimated time of a load, by network. looks: schemes under which today's page is looked at. overhead_s: cost of
+    a load beyond that. screening_s: of all simulations.
     """
-    runs = looks + 2
-    return sum(START_S * 2 + runs * (seconds + RUN_OVERHEAD_S) for seconds in load_s.values()) + screening_s
+    return loads_cost_s(load_s, looks + 2, overhead_s) + screening_s

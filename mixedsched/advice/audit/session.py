@@ -3,61 +3,52 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mixedsched.advice.audit.budget import START_S, Measuring, more_blocks, plan_measuring
+from mixedsched.advice.audit.budget import Measuring, more_blocks, plan_measuring
 from mixedsched.advice.audit.play import Player, Workers
 from mixedsched.advice.audit.result import TODAY, Alternative, Audit, NetworkResult
 from mixedsched.advice.audit.screening import Screening, screen
 from mixedsched.advice.audit.verdict import PRIMARY, AuditVerdict, best_contender, family_effects, outcome_of
 from mixedsched.advice.changes.candidates import candidates_of
-from mixedsched.advice.changes.edition import Edition, document_of, make_edition
+from mixedsched.advice.changes.change import Change
+from mixedsched.advice.changes.edition import document_of, make_edition
 from mixedsched.advice.changes.findings import LateResource, findings_of
 from mixedsched.advice.changes.look import Look, look_at
 from mixedsched.core.metrics import metric_named
-from mixedsched.errors import UsageError
 from mixedsched.lab.analysis import analyse
-from mixedsched.lab.engine import Laboratory, RunObserver, carry_out, stored_runs
-from mixedsched.lab.in_time import InTime, TimeIsUp
-from mixedsched.lab.lab import Edition as LabEdition
-from mixedsched.lab.lab import Lab, Scene
-from mixedsched.lab.model import Arm, Block, Plan, Run, RunStatus
-from mixedsched.lab.patience import Impatient, no_good_run
-from mixedsched.lab.plan import make_plan
-from mixedsched.lab.progress import runs_left
-from mixedsched.lab.resume import continued, refuse_other_versions
+from mixedsched.lab.bench import Bench, Design, ServedArm, Surroundings
+from mixedsched.lab.costs import START_S
+from mixedsched.lab.model import Arm, Run
+from mixedsched.lab.patience import TimeIsUp
+from mixedsched.lab.results import ExperimentFacts, continued, open_store, spent_before_s
 from mixedsched.model.profile import Profile
-from mixedsched.sites.analysis import expected_connections
-from mixedsched.sites.serving import served_site
 from mixedsched.sites.site import Site
-from mixedsched.world.store import Store, StoredExperiment
+from mixedsched.world.store import Store
 
 FOLLOWS_PRIORITIES = "eps"  # the scheme of RFC 9218
 CHANGED, CHANGED_SAME_SERVER, NEW_SERVER = "changed", "changed, same server", "priorities followed"
 _SIMPLER_LABELS = "changed in part"
 EDITIONS_FOLDER, MEMORY_NAME = "editions", "screening.json"
-_LOOK_BLOCK = 1
 _SEED_SPACE = 1_000_000  # apart from the seeds of measured links, which are drawn from 48 bits by name
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
-    """What to audit. site_digest: fingerprint of what it serves. baseline: scheme of today's server. versions: of our own
-    programs. seed: of orders, links and simulations. folder: for everything that is kept."""
+class AuditJob:
+    """What to audit."""
 
     site: Site
-    site_digest: str
+    site_digest: str  # fingerprint of what it serves
     networks: tuple[Profile, ...]
-    baseline: str
+    baseline: str  # scheme of today's server
     form_factor: str
     budget_s: float
-    seed: int
-    folder: Path
-    versions: Mapping[str, str]
+    seed: int  # of orders, links and simulations
+    folder: Path  # for everything that is kept
+    versions: Mapping[str, str]  # of our own programs
 
     @property
     def schemes(self) -> tuple[str, ...]:
@@ -71,35 +62,35 @@ class Job:
         facts = (self.site_digest, networks, self.baseline, self.form_factor, self.seed)
         return hashlib.sha256(repr(facts).encode()).hexdigest()[:12]
 
+    @property
+    def work(self) -> dict[str, str]:
+        """Marks its loads in the store."""
+        return {"audit": self.digest}
+
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What an audit needs of the world.
+class AuditSurroundings(Surroundings):
+    """What an audit needs of the world."""
 
-    clock_s: monotonic. began_s: when the time of the audit began to count, by that clock. say: one line on what happens now.
-    observe: watches runs, given how many are left. workers: play simulated loads.
+    workers: Workers  # play simulated loads
+
+
+async def run_audit(job: AuditJob, world: AuditSurroundings, facts: Mapping[str, Any]) -> Audit:
+    """Carry the audit out, or go on with it.
+
+    facts: of the machine and the versions, for the result. Raises MixedschedError if the page cannot be loaded, UsageError
+    if the folder holds another audit, and what the site's files or the lab are refused for.
     """
-
-    clock_s: Callable[[], float]
-    began_s: float
-    say: Callable[[str], None]
-    observe: Callable[[int], AbstractContextManager[RunObserver]]
-    workers: Workers
+    with open_store(job.folder) as store:
+        return await _AuditSession(job, world, store).run(facts)
 
 
-async def run_audit(job: Job, world: Surroundings, facts: Mapping[str, Any]) -> Audit:
-    """Carry the audit out, or go on with it. Raises MixedschedError if the page cannot be loaded, UsageError if the folder
-    holds another audit, and what the site's files or the lab are refused for."""
-    with Store(f"sqlite:///{job.folder / 'results.sqlite'}") as store:
-        return await _Session(job, world, store).run(facts)
-
-
-class _Session:
-    def __init__(self, job: Job, world: Surroundings, store: Store) -> None:
+class _AuditSession:
+    def __init__(self, job: AuditJob, world: AuditSurroundings, store: Store) -> None:
         self._job = job
         self._world = world
         self._store = store
-        self._started_s = world.began_s - self._spent_before_s()
+        self._started_s = world.began_s - spent_before_s(store, job.work)
 
     @property
     def _spent_s(self) -> float:
@@ -107,11 +98,10 @@ class _Session:
 
     async def run(self, facts: Mapping[str, Any]) -> Audit:
         job, world = self._job, self._world
-        today = self._edition(())
         looks = {}
         for network in job.networks:
             world.say(f"looking at {job.site.name} as it is today over {network.name}")
-            looks[network.name] = await self._look(network, today)
+            looks[network.name] = await self._look(network)
         read = {
             network.name: look_at(looks[network.name][job.baseline], job.site.page, job.site.hosts, network.rtt_ms)
             for network in job.networks
@@ -127,36 +117,29 @@ class _Session:
             result = NetworkResult(network, looks[network.name], read[network.name], findings[network.name])
             share = (job.budget_s - self._spent_s) / (len(job.networks) - place)
             if contenders:
-                world.say(f"measuring {_arms_in_words(contenders)} against today's page over {network.name}")
-                result = await self._measured(result, today, contenders, measuring, self._spent_s + share)
+                arms = " and ".join(f"'{item.label}'" for item in contenders)
+                world.say(f"measuring {arms} against today's page over {network.name}")
+                result = await self._measured(result, contenders, measuring, self._spent_s + share)
             results.append(result)
         return self._concluded(results, screening, expected_today, contenders, facts)
 
-    def _spent_before_s(self) -> float:
-        """By earlier starts of the same audit. Raises UsageError if the folder holds another one."""
-        spent_s = 0.0
-        for experiment in self._store.experiments():
-            if experiment.facts.get("audit") != self._job.digest:
-                raise UsageError("the folder holds another audit", fix="choose another folder with --out")
-            spent_s += sum(run.cost_s for run in stored_runs(self._store, experiment.digest))
-        return spent_s
+    def _bench(self, arms: Sequence[ServedArm]) -> Bench:
+        job = self._job
+        design = Design(tuple(arms), (PRIMARY,), job.form_factor, job.seed)
+        facts = ExperimentFacts(versions=job.versions, work=job.work)
+        return Bench(design, self._store, job.folder, facts, self._world.observe)
 
-    def _edition(self, changes: Sequence[Any]) -> Edition:
-        folder = self._job.folder / EDITIONS_FOLDER
-        return make_edition(self._job.site, self._job.site_digest, changes, folder.resolve())
+    def _arm(self, label: str, scheme: str, changes: Sequence[Change] = ()) -> ServedArm:
+        folder = (self._job.folder / EDITIONS_FOLDER).resolve()
+        edition = make_edition(self._job.site, self._job.site_digest, changes, folder)
+        return ServedArm(Arm(label, scheme), edition.site, edition.digest)
 
-    async def _look(self, network: Profile, today: Edition) -> dict[str, Run]:
+    async def _look(self, network: Profile) -> dict[str, Run]:
         """One load of today's page under every scheme."""
-        arms = [Arm(f"{TODAY}, {scheme}", scheme) for scheme in self._job.schemes]
-        labels = tuple(arm.label for arm in arms)
-        plan = self._plan(network, arms, [today] * len(arms), blocks=1)
-        plan = replace(plan, blocks=(Block(_LOOK_BLOCK, self._job.seed, labels),))
-        await self._carry_out(plan, network, dict.fromkeys(labels, today), deadline_s=None)
-        runs = stored_runs(self._store, plan.digest)
-        good = {run.arm: run for run in runs if run.status is RunStatus.OK}
-        if any(label not in good for label in labels):
-            raise no_good_run(runs, network.name)
-        return {arm.scheme: good[arm.label] for arm in arms}
+        labels = {scheme: f"{TODAY}, {scheme}" for scheme in self._job.schemes}
+        async with self._bench([self._arm(label, scheme) for scheme, label in labels.items()]) as bench:
+            runs = await bench.look(network)
+        return {scheme: runs[label] for scheme, label in labels.items()}
 
     def _screen(
         self, looks: Mapping[str, Look], findings: Mapping[str, Sequence[LateResource]]
@@ -187,84 +170,29 @@ class _Session:
         return plan_measuring(self._job.budget_s - looked_s, costs_s, len(contenders))
 
     async def _measured(
-        self,
-        result: NetworkResult,
-        today: Edition,
-        contenders: Sequence[Alternative],
-        measuring: Measuring,
-        deadline_s: float,
+        self, result: NetworkResult, contenders: Sequence[Alternative], measuring: Measuring, deadline_s: float
     ) -> NetworkResult:
         """The network with its comparison. deadline_s: of the time spent, after which no run begins."""
         network, blocks = result.profile, measuring.blocks
-        editions = {TODAY: today, **{item.label: self._edition(item.changes) for item in contenders}}
-        arms = [Arm(TODAY, self._job.baseline), *(Arm(item.label, item.scheme) for item in contenders)]
-        while True:
-            plan = self._plan(network, arms, list(editions.values()), blocks)
-            plan = replace(plan, blocks=tuple(block for block in plan.blocks if not block.warm_up))
-            plan = continued(plan, self._stored(plan))
-            await self._carry_out(plan, network, editions, deadline_s)
-            runs = stored_runs(self._store, plan.digest)
-            more = more_blocks(deadline_s - self._spent_s, [run.cost_s for run in runs], len(arms), len(plan.blocks))
-            if not more:
-                break
-            blocks = len(plan.blocks) + more  # loads were cheaper than the first looks made believe
-        return replace(result, comparison=analyse(plan, runs), runs=tuple(runs))
-
-    def _stored(self, plan: Plan) -> StoredExperiment | None:
-        return next((item for item in self._store.experiments() if item.digest == plan.digest), None)
-
-    def _plan(self, network: Profile, arms: Sequence[Arm], editions: Sequence[Edition], blocks: int) -> Plan:
-        """Without a warm-up: every arm has a server of its own, so all are equally new in the first block."""
-        job = self._job
-        served = " ".join(edition.digest for edition in editions)
-        arguments: dict[str, Any] = {
-            "site": job.site.name,
-            "site_digest": hashlib.sha256(served.encode()).hexdigest()[:16],
-            "link": network.name,
-            "link_facts": network.facts(),
-            "form_factor": job.form_factor,
-            "baseline": arms[0].label,
-            "primary": (metric_named(PRIMARY).key,),
-            "seed": job.seed,
-        }
-        if len(arms) == 1:
-            return Plan(**arguments, arms=tuple(arms), blocks=(Block(_LOOK_BLOCK, job.seed, (arms[0].label,)),))
-        return make_plan(**arguments, arms=arms, blocks=blocks)
-
-    async def _carry_out(
-        self, plan: Plan, network: Profile, editions: Mapping[str, Edition], deadline_s: float | None
-    ) -> None:
-        """Make the runs that are missing, as far as the time goes."""
-        job = self._job
-        stored = self._stored(plan)
-        left = runs_left(plan, stored_runs(self._store, plan.digest)) if stored is not None else 1
-        if not left or (deadline_s is not None and self._spent_s >= deadline_s):
-            return
-        first = next(iter(editions.values()))
-        connections = {label: expected_connections(edition.site) for label, edition in editions.items()}
-        scene = Scene(
-            served_site(first.site),
-            network,
-            job.form_factor,
-            next(iter(connections.values())),
-            editions={
-                label: LabEdition(served_site(edition.site), connections[label]) for label, edition in editions.items()
-            },
-        )
-        async with Lab(scene, plan.arms, job.folder) as lab:
-            versions = {**job.versions, **await lab.versions()}
-            refuse_other_versions(stored, versions)
-            self._store.save_plan(plan.digest, plan.to_dict(), {"audit": job.digest, "versions": versions})
-            with self._world.observe(runs_left(plan, stored_runs(self._store, plan.digest))) as observer:
-                laboratory: Laboratory
-                if deadline_s is None:
-                    laboratory = Impatient(lab, _LOOK_BLOCK)
-                else:
-                    laboratory = InTime(lab, lambda: self._spent_s < deadline_s)
+        arms = [
+            self._arm(TODAY, self._job.baseline),
+            *(self._arm(item.label, item.scheme, item.changes) for item in contenders),
+        ]
+        async with self._bench(arms) as bench:
+            more = blocks
+            while more:
+                plan = bench.design.plan(network, blocks)
+                plan = continued(plan, bench.stored(plan))
                 try:
-                    await carry_out(plan, self._store, laboratory, observer)
+                    await bench.carry_out(plan, network, lambda: self._spent_s < deadline_s)
                 except TimeIsUp:
                     self._world.say("the time is up")
+                runs = bench.runs(plan)
+                more = more_blocks(
+                    deadline_s - self._spent_s, [run.cost_s for run in runs], len(arms), len(plan.blocks)
+                )
+                blocks = len(plan.blocks) + more  # loads were cheaper than the first looks made believe
+        return replace(result, comparison=analyse(plan, runs), runs=tuple(runs))
 
     def _concluded(
         self,
@@ -324,7 +252,3 @@ def _outcome(
     margin = metric_named(PRIMARY).margin
     promises = any(chosen.expected[name].lcp_ms < expected_today[name].lcp_ms * (1 - margin) for name in expected_today)
     return outcome_of(effects, chosen.label, promises=promises)
-
-
-def _arms_in_words(contenders: Sequence[Alternative]) -> str:
-    return " and ".join(f"'{item.label}'" for item in contenders)

@@ -6,36 +6,31 @@ that makes all three larger. Where there is no time for a race, simulation alone
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mixedsched.advice.audit.budget import START_S
 from mixedsched.core.stats import smallest_deciding_pairs
+from mixedsched.lab.costs import BLOCKS_MOST, START_S, loads_cost_s
 
 SEARCH_SHARE, SEARCH_SHARE_MOST = 0.1, 0.3  # of the budget
 SEARCH_LEAST_S, SEARCH_MOST_S = 3.0, 900.0
 SEARCH_YIELDS_TO = 0.4  # of its share, to a proof that can decide; where that is not enough, it keeps all of it
-SPARE_TO_SEARCH, SPARE_TO_RACE = (
-    0.25,
-    0.35,
-)  # of what is left when everything has what it needs; the rest is the proof's
+SPARE_TO_SEARCH, SPARE_TO_RACE = 0.25, 0.35  # of what nothing needs; the rest is the proof's
 LAPS_LEAST, LAPS_MOST = 2, 8
 ARMS_FEW, ARMS_FEWEST = 4, 3  # of a race: one candidate or two, and the baselines that simulation thinks best
 FINALISTS = 3  # arms of a proof: the winner, the best baseline, sequential (where that is the best: the next one)
 SHIPPED = 1  # and what is shipped to other servers
 SLACK = 1.15  # loads of the proof often take longer than the look: slower arms, and random losses
-BLOCKS_MOST = 20  # more narrow the interval by less than a tenth
 
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """search_s: for simulations. laps, arms: of the race; no laps where there is no time for one. proof_s: what is left for
-    the proof if search and race take all of theirs."""
+    """How the time is divided."""
 
-    search_s: float
-    laps: int
-    arms: int
-    proof_s: float
+    search_s: float  # for simulations
+    laps: int  # of the race; 0 where there is no time for one
+    arms: int  # of the race
+    proof_s: float  # what is left for the proof if search and race take all of theirs
 
 
 def deciding_blocks(networks: int) -> int:
@@ -46,15 +41,13 @@ def deciding_blocks(networks: int) -> int:
 def share_out(left_s: float, costs_s: Mapping[str, float], arms: int, budget_s: float) -> Shares:
     """Divide what the looks leave. costs_s: of one load, by network. arms: that would like to run the race.
 
-    A race may be cut short, a proof be left unfinished: whoever measures looks at the clock.
+    The clock is still watched: a race may be cut short, and a proof be left unfinished.
     """
     lap_s, starts_s = sum(costs_s.values()), START_S * len(costs_s)
     proof_s = deciding_blocks(len(costs_s)) * FINALISTS * lap_s * SLACK + starts_s
     whole_s = deciding_blocks(len(costs_s)) * (FINALISTS + SHIPPED) * lap_s * SLACK + starts_s
     search_s = min(SEARCH_SHARE * budget_s, SEARCH_SHARE_MOST * left_s, SEARCH_MOST_S)
-    if (
-        left_s - proof_s > SEARCH_YIELDS_TO * search_s
-    ):  # a proof that can decide needs only a little of the search's time
+    if left_s - proof_s > SEARCH_YIELDS_TO * search_s:  # a proof that can decide needs little of the search's time
         search_s = min(search_s, left_s - proof_s)
     search_s = max(SEARCH_LEAST_S, search_s)
     left_s -= search_s
@@ -88,17 +81,9 @@ def proof_blocks(left_s: float, costs_s: Mapping[str, float], arms: int) -> int:
     return max(1, min(BLOCKS_MOST, int(fitting)))
 
 
-def more_blocks(left_s: float, costs_s: Sequence[float], arms: int, planned: int) -> int:
-    """How many blocks more fit on every network, after those that were planned. costs_s: of one load on each network."""
-    fitting = int(left_s // (arms * sum(costs_s))) if costs_s and sum(costs_s) > 0 else 0
-    return max(0, min(fitting, BLOCKS_MOST - planned))
-
-
 def least_budget_s(load_s: Mapping[str, float], overhead_s: float, screening_s: float) -> float:
     """For one look at every network, the least search, and one block of the finalists.
 
-    load_s: estimated time of a load, by network. overhead_s: what a load costs beyond that. screening_s: of the search.
+    load_s: estimated time of a load, by network. overhead_s: cost of a load beyond that. screening_s: of the search.
     """
-    loads = 1 + FINALISTS
-    measured_s = sum(START_S * 2 + loads * (seconds + overhead_s) for seconds in load_s.values())
-    return measured_s + max(SEARCH_LEAST_S, screening_s)
+    return loads_cost_s(load_s, 1 + FINALISTS, overhead_s) + max(SEARCH_LEAST_S, screening_s)

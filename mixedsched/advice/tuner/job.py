@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from mixedsched.advice.tuner.objective import Objective
 from mixedsched.advice.tuner.result import Estimates
 from mixedsched.advice.tuner.search import Watch
-from mixedsched.lab.engine import RunObserver
+from mixedsched.lab.bench import Surroundings
 from mixedsched.lab.play.task import Simulator
 from mixedsched.model.browser_model import BrowserModel
 from mixedsched.model.page import Page
@@ -23,29 +22,26 @@ RUNGS = (PIPE, STACK, BROWSER)
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
-    """page: as its manifest has it. site: what the browser loads; None where no browser is asked. digest_of_contents: of what
-    the site serves, or of the page. rung: the last to be asked. schemes: specs that the search may use. penalty: for each
-    departure. candidates: tried on rung stack at most; None for as many as the time allows. seed: of everything that is drawn.
-    folder: for all that is kept. versions: of our own programs."""
+class TuneJob:
+    """What is to be tuned, for which networks, and how."""
 
     name: str
     title: str
-    page: Page
-    site: Site | None
-    digest_of_contents: str
+    page: Page  # as its manifest has it
+    site: Site | None  # what the browser loads; None where no browser is asked
+    digest_of_contents: str  # fingerprint of what the site serves, or of the page
     networks: tuple[Profile, ...]
     objective: Objective
-    schemes: tuple[str, ...]
-    rung: str
+    schemes: tuple[str, ...]  # that the search may use, with parameters
+    rung: str  # the last to be asked
     form_factor: str
     budget_s: float
-    seed: int
-    penalty: float
+    seed: int  # of everything that is drawn
+    penalty: float  # for each departure from the browser's signals
     model: BrowserModel
-    folder: Path
-    versions: Mapping[str, str]
-    candidates: int | None = None
+    folder: Path  # for all that is kept
+    versions: Mapping[str, str]  # of our own programs
+    candidates: int | None = None  # tried on rung stack at most; None for as many as the time allows
 
     @property
     def digest(self) -> str:
@@ -60,19 +56,19 @@ class Job:
         )
         return hashlib.sha256(repr(facts).encode()).hexdigest()[:12]
 
+    @property
+    def work(self) -> dict[str, str]:
+        """Marks its loads in the store."""
+        return {"tune": self.digest}
+
     def seed_of(self, phase: str) -> int:
         """A seed for the links and orders of a phase; those of two phases have nothing in common."""
         return int(hashlib.sha256(f"{self.seed}/{phase}".encode()).hexdigest()[:8], 16)
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
-    """clock_s: monotonic. began_s: when the time began to count, by that clock. say: one line on what happens now. observe:
-    watches loads, given how many are left. watch: told how the search goes. workers: play simulated loads."""
+class TuneSurroundings(Surroundings):
+    """What a tuning needs of the world."""
 
-    clock_s: Callable[[], float]
-    began_s: float
-    say: Callable[[str], None]
-    observe: Callable[[int], AbstractContextManager[RunObserver]]
-    watch: Watch
+    watch: Watch  # is told how the search goes
     workers: Simulator[Estimates | None]

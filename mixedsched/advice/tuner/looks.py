@@ -12,13 +12,13 @@ from mixedsched.advice.changes.findings import findings_of
 from mixedsched.advice.changes.html_change import Document
 from mixedsched.advice.changes.look import Look, look_at
 from mixedsched.advice.changes.page_change import PageModel, with_resources
-from mixedsched.advice.tuner.job import Job, Surroundings
-from mixedsched.advice.tuner.measure import Bench, only_good_run, plain_eps
+from mixedsched.advice.tuner.job import TuneJob
+from mixedsched.advice.tuner.measure import bench_of, plain_eps
 from mixedsched.advice.tuner.result import Role
 from mixedsched.advice.tuner.ship.html import changes_from_looks, changes_from_page
 from mixedsched.advice.tuner.space import Space
 from mixedsched.core.metrics.paint import PaintNeeds
-from mixedsched.lab.model import Run
+from mixedsched.lab.bench import Surroundings
 from mixedsched.lab.play.scenario import Scenario
 from mixedsched.model.browser_model import BrowserModel
 from mixedsched.model.page import Page
@@ -28,14 +28,13 @@ from mixedsched.world.store import Store
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The page as each network shows it. costs_s: of its load there; empty where none was made. changes: to the document,
-    worth a try. document: the page's own, if there is a site."""
+    """The page as each network shows it."""
 
     scenes: tuple[Scenario, ...]
     models: tuple[PageModel, ...]
-    costs_s: dict[str, float]
-    changes: tuple[Change, ...]
-    document: Document | None
+    costs_s: dict[str, float]  # of its load there; empty where none was made
+    changes: tuple[Change, ...]  # to the document, worth a try
+    document: Document | None  # the page's own, if there is a site
 
     def space(self, schemes: Sequence[str]) -> Space:
         """What is searched for these schemes."""
@@ -43,7 +42,7 @@ class View:
         return Space.of([scene.page for scene in self.scenes], schemes, hero_needs=hero_needs)
 
 
-def view_of_manifest(job: Job) -> View:
+def view_of_manifest(job: TuneJob) -> View:
     """Without a browser: as `simulate` plays it. Its hero is the image that is flagged so, or there is none."""
     model = PageModel(job.page, {})
     document = document_of(job.site) if job.site is not None else None
@@ -52,17 +51,15 @@ def view_of_manifest(job: Job) -> View:
     return View(scenes, (model,) * len(scenes), {}, changes, document)
 
 
-async def look(job: Job, world: Surroundings, store: Store) -> View:
+async def look(job: TuneJob, world: Surroundings, store: Store) -> View:
     """One load on each network. Raises MixedschedError if the page cannot be loaded."""
     assert job.site is not None, "only sites are loaded"
     looks: dict[str, Look] = {}
     costs_s: dict[str, float] = {}
     for network in job.networks:
         world.say(f"looking at {job.name} as browsers ask for it, over {network.name}")
-        async with Bench(job, world, store, "look", [plain_eps("look", Role.BASELINE)], patient=False) as bench:
-            plan = bench.plan(network, 1)
-            await bench.carry_out(plan, network, None, 0)
-            run: Run = only_good_run(bench.measured(plan), network.name)
+        async with bench_of(job, world, store, "look", [plain_eps("look", Role.BASELINE)]) as bench:
+            run = (await bench.look(network))["look"]
         looks[network.name] = look_at(run, job.site.page, job.site.hosts, network.rtt_ms)
         costs_s[network.name] = run.cost_s
     document = document_of(job.site)

@@ -6,25 +6,25 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self
 
-from mixedsched.advice.audit.budget import START_S
 from mixedsched.advice.tuner.bound import bounds, lowered
 from mixedsched.advice.tuner.budget import Shares, deciding_blocks, proof_arms, proof_blocks, share_out
 from mixedsched.advice.tuner.conclude import Known, concluded
-from mixedsched.advice.tuner.contest import by_headers, entrants, finalists, promising, run_proof, run_race
+from mixedsched.advice.tuner.contest import run_proof, run_race
 from mixedsched.advice.tuner.decisions import Decisions
-from mixedsched.advice.tuner.job import BROWSER, PIPE, STACK, Job, Surroundings
+from mixedsched.advice.tuner.entrants import by_headers, entrants, finalists, promising
+from mixedsched.advice.tuner.job import BROWSER, PIPE, STACK, TuneJob, TuneSurroundings
 from mixedsched.advice.tuner.looks import View, look, view_of_manifest
-from mixedsched.advice.tuner.measure import Bench, plain_eps, spent_before_s
+from mixedsched.advice.tuner.measure import bench_of, plain_eps
 from mixedsched.advice.tuner.result import Contender, Role, Tuning
 from mixedsched.advice.tuner.scoring import BASELINES
 from mixedsched.advice.tuner.search import Limit, Options, SearchResult, best_so_far, run_search
 from mixedsched.advice.tuner.ship.headers import as_changes
 from mixedsched.advice.tuner.ship.screening import Ground, screened
+from mixedsched.lab.costs import START_S
 from mixedsched.lab.engine import stored_runs
 from mixedsched.lab.play.scenario import SEEDS
-from mixedsched.world.store import Store
+from mixedsched.lab.results import DATABASE_NAME, open_store, spent_before_s
 
-DATABASE_NAME = "results.sqlite"
 PIPE_SHARE, PIPE_SHARE_ALONE = 0.25, 0.7  # of the time for simulations; where rung pipe is the last to be asked
 PIPE_TRIALS, STACK_TRIALS = 20_000, 2_000  # at most, however much time there is
 PIPE_PER_STACK = 16  # candidates of rung pipe for each that rung stack is to try, where not time limits them
@@ -43,11 +43,11 @@ class Session:
     something else.
     """
 
-    def __init__(self, job: Job, world: Surroundings) -> None:
+    def __init__(self, job: TuneJob, world: TuneSurroundings) -> None:
         self._job = job
         self._world = world
         self._decisions = Decisions(job.folder, job.digest)
-        self._store = Store(f"sqlite:///{job.folder / DATABASE_NAME}")
+        self._store = open_store(job.folder)
         self.known = Known(job)
         self._began_s = world.began_s
 
@@ -88,7 +88,7 @@ class Session:
 
     async def run(self) -> None:
         """All of it. Raises MixedschedError where the page cannot be loaded, or no load ends."""
-        self._began_s -= spent_before_s(self._store, self._job)
+        self._began_s -= spent_before_s(self._store, self._job.work)
         self._decisions.make("job", lambda: self._job.digest)
         view = await self._look()
         self.known.view = view
@@ -216,7 +216,7 @@ class Session:
             known.racing = ()
             return
         self._world.say(f"racing {', '.join(labels)}: {laps} laps")
-        async with Bench(job, self._world, self._store, "race", known.racing, patient=True) as bench:
+        async with bench_of(job, self._world, self._store, "race", known.racing) as bench:
             await run_race(
                 bench,
                 job.networks,
@@ -249,7 +249,7 @@ class Session:
         blocks = proof_blocks(self._left_s, view.costs_s, len(labels))
         self._world.say(f"proving over new seeds: {', '.join(labels)}, about {blocks} blocks")
         costs_s = list(view.costs_s.values())
-        async with Bench(job, self._world, self._store, "proof", known.finalists, patient=True) as bench:
+        async with bench_of(job, self._world, self._store, "proof", known.finalists) as bench:
             await run_proof(
                 bench,
                 job.networks,

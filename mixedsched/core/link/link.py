@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class _Waiting(NamedTuple, Generic[T]):
-    """A packet whose end is not known when it is handed over."""
+    """A packet whose end is not known when it is handed over. copies, delay_us: what was drawn for it."""
 
     packet: T
     number: int
@@ -27,7 +27,6 @@ class _Waiting(NamedTuple, Generic[T]):
     in_us: int
     copies: int
     delay_us: int | None
-    """`copies` and `delay_us` were drawn when it was handed over."""
 
 
 class Link(Generic[T]):

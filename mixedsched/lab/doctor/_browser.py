@@ -10,12 +10,10 @@ from pathlib import Path
 from mixedsched.errors import MissingPartError, MixedschedError
 from mixedsched.lab.doctor._check import Check
 from mixedsched.lab.doctor._punctual import BUSY_FIX, punctuality_check
-from mixedsched.lab.lab import Lab, Scene
+from mixedsched.lab.engine import MAX_ATTEMPTS
+from mixedsched.lab.lab import Lab, LabSetup
 from mixedsched.lab.model import Arm, Run, RunStatus
-from mixedsched.lab.progress import MAX_ATTEMPTS
 from mixedsched.lab.validity import is_of_the_machine
-from mixedsched.sites.analysis import expected_connections
-from mixedsched.sites.serving import served_site
 from mixedsched.sites.site import Site
 from mixedsched.world import catalog
 from mixedsched.world.browser import LighthouseRunner, PageLoadFailed
@@ -75,9 +73,9 @@ def prove_page_load(open_site: Callable[[], Site]) -> Iterator[Check]:
 async def _load(site: Site) -> tuple[Run, Precedence]:
     """The first load that this machine does not spoil, of as many as an experiment would make."""
     arm = Arm("eps", "eps")
-    scene = Scene(served_site(site), catalog.load_profile("cdn"), "mobile", expected_connections(site))
+    setup = LabSetup(catalog.load_profile("cdn"), "mobile", {arm.label: site})
     with tempfile.TemporaryDirectory(prefix="mixedsched-doctor-") as folder:
-        async with Lab(scene, [arm], Path(folder)) as lab:
+        async with Lab(setup, [arm], Path(folder)) as lab:
             for attempt in range(1, MAX_ATTEMPTS + 1):
                 run = await lab.run(arm=arm.label, block=1, attempt=attempt, position=0, link_seed=attempt)
                 if not is_of_the_machine(run.reason):

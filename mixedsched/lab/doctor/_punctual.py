@@ -8,8 +8,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from mixedsched.lab.diagnostics import held_ms
 from mixedsched.lab.doctor._check import Check
-from mixedsched.lab.held_up import held_ms
 from mixedsched.lab.machine import processors
 from mixedsched.lab.model import Run
 from mixedsched.lab.validity import is_of_the_machine

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from mixedsched.advice.audit.budget import BLOCKS_MOST, block_cost_s, blocks_wanted
+from mixedsched.advice.audit.budget import block_cost_s, blocks_wanted
 from mixedsched.advice.audit.result import Alternative, Audit, NetworkResult
 from mixedsched.advice.audit.verdict import PRIMARY, AuditVerdict
 from mixedsched.advice.changes.change import Change, name_of
@@ -13,6 +13,7 @@ from mixedsched.advice.changes.findings import NAMED_MOST, LateResource, Reason
 from mixedsched.advice.changes.look import PaintRole
 from mixedsched.core.metrics import METRICS, metric_named
 from mixedsched.lab.comparison import Effect, Verdict
+from mixedsched.lab.costs import BLOCKS_MOST
 from mixedsched.units import format_bytes, format_duration, format_ms
 
 SCHEMES = {

@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixedsched.advice.audit.budget import BLOCKS_MOST, blocks_wanted, least_budget_s, more_blocks, plan_measuring
+from mixedsched.advice.audit.budget import blocks_wanted, least_budget_s, more_blocks, plan_measuring
 from mixedsched.advice.audit.screening import Changes, Paints, screen
 from mixedsched.advice.audit.verdict import AuditVerdict, best_contender, family_effects, outcome_of
 from mixedsched.advice.changes.change import Action, Change
 from mixedsched.lab.analysis import analyse
 from mixedsched.lab.comparison import Comparison, Verdict
+from mixedsched.lab.costs import BLOCKS_MOST, START_S
 from mixedsched.lab.model import Arm, Run, RunStatus
 from mixedsched.lab.plan import make_plan
 
@@ -106,9 +107,10 @@ def test_time_that_is_left_is_for_more_blocks() -> None:
 
 
 def test_the_least_budget_grows_with_loads_and_networks() -> None:
-    one, two = least_budget_s({"4g": 3.0}, 1, 5.0), least_budget_s({"4g": 3.0, "3g": 9.0}, 1, 5.0)
-    assert 30 < one < two
-    assert least_budget_s({"4g": 3.0}, 2, 5.0) > one
+    one = least_budget_s({"4g": 3.0}, 1, overhead_s=8.0, screening_s=5.0)
+    assert one == 2 * START_S + 3 * (3.0 + 8.0) + 5.0
+    assert least_budget_s({"4g": 3.0, "3g": 9.0}, 1, 8.0, 5.0) > one
+    assert least_budget_s({"4g": 3.0}, 2, 8.0, 5.0) > one
 
 
 def measured(ratios: Sequence[float], arms: Sequence[str] = ("today", "changed")) -> Comparison:

@@ -15,7 +15,7 @@ from PIL import Image
 from mixedsched.advice.audit.facts import audit_facts
 from mixedsched.advice.audit.play import play_task
 from mixedsched.advice.audit.result import Audit
-from mixedsched.advice.audit.session import Job, Surroundings, run_audit
+from mixedsched.advice.audit.session import AuditJob, AuditSurroundings, run_audit
 from mixedsched.errors import UsageError
 from mixedsched.lab.model import Run, RunStatus
 from mixedsched.sites.opening import load_site
@@ -51,7 +51,7 @@ class Watching:
 
 
 @pytest.fixture(scope="module")
-def job(tmp_path_factory: pytest.TempPathFactory) -> Job:
+def job(tmp_path_factory: pytest.TempPathFactory) -> AuditJob:
     folder = tmp_path_factory.mktemp("audit")
     site_folder = folder / "small"
     site_folder.mkdir()
@@ -60,7 +60,7 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Job:
     (site_folder / "heavy.js").write_bytes(b"// " + bytes(range(65, 91)) * 2000)
     Image.effect_noise((600, 450), 40).convert("RGB").save(site_folder / "hero.jpg", quality=60)
     site = load_site(site_folder)
-    return Job(
+    return AuditJob(
         site=site,
         site_digest=site_digest(site),
         networks=(catalog.load_profile("4g"),),
@@ -73,14 +73,16 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Job:
     )
 
 
-def carried_out(job: Job) -> tuple[Audit, Watching]:
+def carried_out(job: AuditJob) -> tuple[Audit, Watching]:
     """With a clock that stands still: the time is never up."""
     watching = Watching()
-    world = Surroundings(lambda: 0.0, 0.0, lambda _: None, watching, lambda tasks: [play_task(task) for task in tasks])
+    world = AuditSurroundings(
+        lambda: 0.0, 0.0, lambda _: None, watching, lambda tasks: [play_task(task) for task in tasks]
+    )
     return asyncio.run(run_audit(job, world, {"machine": {}})), watching
 
 
-def measured(job: Job) -> tuple[Audit, list[Run]]:
+def measured(job: AuditJob) -> tuple[Audit, list[Run]]:
     """An audit with its block, and all runs that were made for it."""
     made: list[Run] = []
 
@@ -93,7 +95,7 @@ def measured(job: Job) -> tuple[Audit, list[Run]]:
 
 
 @pytest.mark.browser
-def test_an_audit_finds_what_is_late_measures_the_remedy_and_goes_on(job: Job) -> None:
+def test_an_audit_finds_what_is_late_measures_the_remedy_and_goes_on(job: AuditJob) -> None:
     audit, made = measured(job)
     assert why_void(made) == []
     assert sum(run.status is RunStatus.OK for run in made) >= 3
@@ -117,8 +119,8 @@ def test_an_audit_finds_what_is_late_measures_the_remedy_and_goes_on(job: Job) -
     assert audit_facts(again)["networks"] == json.loads(json.dumps(facts["networks"]))
 
 
-def test_a_folder_with_another_audit_is_refused(job: Job, tmp_path: Path) -> None:
+def test_a_folder_with_another_audit_is_refused(job: AuditJob, tmp_path: Path) -> None:
     with Store(f"sqlite:///{tmp_path / 'results.sqlite'}") as store:
         store.save_plan("0123", {}, {"audit": "of another site"})
-    with pytest.raises(UsageError, match="another audit"):
+    with pytest.raises(UsageError, match="something else than this audit"):
         carried_out(replace(job, folder=tmp_path))

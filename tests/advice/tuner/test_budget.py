@@ -6,16 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixedsched.advice.audit.budget import START_S
 from mixedsched.advice.tuner.budget import (
     SEARCH_LEAST_S,
     deciding_blocks,
     least_budget_s,
-    more_blocks,
     proof_arms,
     proof_blocks,
     share_out,
 )
+from mixedsched.lab.costs import START_S
 
 ONE_LOOK_S = START_S + 15
 
@@ -98,13 +97,6 @@ def test_a_proof_has_its_least_arms_and_a_block_and_more_arms_only_where_it_can_
     assert blocks >= 1
     if arms > least:
         assert blocks >= deciding_blocks(1)
-
-
-def test_blocks_that_were_cheaper_than_thought_leave_room_for_more() -> None:
-    assert more_blocks(100, [10.0], arms=3, planned=6) == 3
-    assert more_blocks(10_000, [10.0], arms=3, planned=18) == 2
-    assert more_blocks(29, [10.0], arms=3, planned=6) == 0
-    assert more_blocks(100, [], arms=3, planned=6) == 0
 
 
 def test_the_least_budget_grows_with_networks_and_loads() -> None:

@@ -11,14 +11,16 @@ from pathlib import Path
 import pytest
 
 from mixedsched.advice.tuner.contest import Raced, run_proof, run_race
-from mixedsched.advice.tuner.job import Job, Surroundings
-from mixedsched.advice.tuner.measure import Bench, arm_of
+from mixedsched.advice.tuner.job import TuneJob, TuneSurroundings
+from mixedsched.advice.tuner.measure import bench_of, contender_arm
 from mixedsched.advice.tuner.objective import parse_objective
 from mixedsched.advice.tuner.result import Contender
+from mixedsched.lab.bench import Bench
 from mixedsched.lab.engine import Laboratory
 from mixedsched.lab.model import Plan, Run, RunStatus
 from mixedsched.lab.play.pool import Pool
 from mixedsched.lab.play.task import PaintReader
+from mixedsched.lab.results import ExperimentFacts
 from mixedsched.model.browser_model import IDEAL
 from mixedsched.model.profile import Profile
 from mixedsched.sites.opening import load_site
@@ -52,9 +54,8 @@ class MadeUpBench(Bench):
 
     lab: Lab
 
-    async def _laboratory(self, network: Profile, plan: Plan) -> Laboratory:
-        self._versions = {"code": "under test"}
-        return self.lab
+    async def _laboratory(self, network: Profile) -> tuple[Laboratory, ExperimentFacts]:
+        return self.lab, ExperimentFacts(versions={"code": "under test"})
 
 
 class Silent:
@@ -71,26 +72,27 @@ def observe(_left: int) -> Iterator[Silent]:
 
 
 @pytest.fixture
-def job(tmp_path: Path) -> Job:
+def job(tmp_path: Path) -> TuneJob:
     (tmp_path / "shop").mkdir()
     (tmp_path / "shop" / "index.html").write_text("<!DOCTYPE html><title>shop</title><p>hello")
     site = load_site(tmp_path / "shop")
-    return Job(
+    return TuneJob(
         name="shop", title="shop", page=site.page, site=site, digest_of_contents="d", networks=NETWORKS,
         objective=parse_objective("lcp", "mobile"), schemes=("eps",), rung="browser", form_factor="mobile",
         budget_s=600.0, seed=1, penalty=0.002, model=IDEAL, folder=tmp_path, versions={"code": "under test"},
     )  # fmt: skip
 
 
-def bench_of(
-    job: Job,
+def made_up_bench(
+    job: TuneJob,
     store: Store,
     phase: str,
     arms: tuple[Contender, ...],
     failing: Callable[[str, int, int], bool] = lambda *_: False,
 ) -> MadeUpBench:
-    world = Surroundings(lambda: 0.0, 0.0, lambda _: None, observe, lambda _: None, Pool(PaintReader, 1))
-    bench = MadeUpBench(job, world, store, phase, arms, patient=True)
+    world = TuneSurroundings(lambda: 0.0, 0.0, lambda _: None, observe, lambda _: None, Pool(PaintReader, 1))
+    real = bench_of(job, world, store, phase, arms)
+    bench = MadeUpBench(real.design, store, job.folder, ExperimentFacts(), observe)
     bench.lab = Lab(failing)
     return bench
 
@@ -107,34 +109,34 @@ def race(bench: Bench, laps: int, has_time: Callable[[], bool] = lambda: True) -
     return raced
 
 
-def test_a_race_drops_who_is_clearly_slower_and_finds_the_best(job: Job, store: Store) -> None:
-    bench = bench_of(job, store, "race", contenders())
+def test_a_race_drops_who_is_clearly_slower_and_finds_the_best(job: TuneJob, store: Store) -> None:
+    bench = made_up_bench(job, store, "race", contenders())
     raced = race(bench, 4)
     first = raced.dropped[0]
     assert (first.label, first.leader, first.after) == ("eps", TUNED, 2)
     assert ("eps", 3) not in bench.lab.loads
     assert raced.best([TUNED]) == TUNED
     assert raced.best(["sequential", "eps"]) == "sequential"
-    assert [sorted(lap) for lap in raced.laps][:2] == [sorted(LABELS)] * 2
+    assert [sorted(lap.values) for lap in raced.laps][:2] == [sorted(LABELS)] * 2
 
-    again = bench_of(job, store, "race", contenders())
+    again = made_up_bench(job, store, "race", contenders())
     assert race(again, 4).dropped == raced.dropped
     assert again.lab.loads == []  # all of it is stored
 
 
-def test_a_race_that_runs_out_of_time_goes_on_where_it_stopped(job: Job, store: Store) -> None:
+def test_a_race_that_runs_out_of_time_goes_on_where_it_stopped(job: TuneJob, store: Store) -> None:
     left = iter([True] * 8 + [False] * 100)
-    first = bench_of(job, store, "race", contenders())
+    first = made_up_bench(job, store, "race", contenders())
     assert len(race(first, 3, lambda: next(left)).laps) <= 1
-    second = bench_of(job, store, "race", contenders())
+    second = made_up_bench(job, store, "race", contenders())
     raced = race(second, 3)
     assert raced.best([TUNED]) == TUNED
     whole = 2 * len(NETWORKS) * len(LABELS)  # the first two laps
     assert len([load for load in (*first.lab.loads, *second.lab.loads) if load[1] <= 2]) == whole
 
 
-def test_a_lap_with_a_block_that_fails_for_good_does_not_count(job: Job, store: Store) -> None:
-    raced = race(bench_of(job, store, "race", contenders(), lambda arm, block, _: (arm, block) == ("eps", 2)), 3)
+def test_a_lap_with_a_block_that_fails_for_good_does_not_count(job: TuneJob, store: Store) -> None:
+    raced = race(made_up_bench(job, store, "race", contenders(), lambda arm, block, _: (arm, block) == ("eps", 2)), 3)
     assert len(raced.laps) == 2
     assert raced.best([TUNED]) == TUNED
 
@@ -145,31 +147,31 @@ def proved(bench: Bench, rooms: Callable[[int], bool]) -> Mapping[str, Plan]:
     return plans
 
 
-def test_a_proof_goes_on_block_by_block_as_long_as_there_is_room(job: Job, store: Store) -> None:
+def test_a_proof_goes_on_block_by_block_as_long_as_there_is_room(job: TuneJob, store: Store) -> None:
     asked = []
 
     def is_room_for(loads: int) -> bool:
         asked.append(loads)
         return len(asked) < 4
 
-    bench = bench_of(job, store, "proof", contenders(HEADERS))
+    bench = made_up_bench(job, store, "proof", contenders(HEADERS))
     plans = proved(bench, is_room_for)
     assert {name: len(plan.blocks) for name, plan in plans.items()} == {"4g": 4, "slow-4g": 4}
     assert asked == [8] * 4  # four arms on two networks
-    more = proved(bench_of(job, store, "proof", contenders(HEADERS)), lambda _: True)
+    more = proved(made_up_bench(job, store, "proof", contenders(HEADERS)), lambda _: True)
     assert {len(plan.blocks) for plan in more.values()} == {20}
     assert more["4g"].digest == plans["4g"].digest
 
 
-def test_phases_share_no_seed_of_a_link(job: Job, store: Store) -> None:
-    plans = [bench_of(job, store, phase, contenders()).plan(NETWORKS[0], 20) for phase in ("race", "proof")]
+def test_phases_share_no_seed_of_a_link(job: TuneJob, store: Store) -> None:
+    plans = [made_up_bench(job, store, phase, contenders()).design.plan(NETWORKS[0], 20) for phase in ("race", "proof")]
     first, second = ({block.link_seed for block in plan.blocks} for plan in plans)
     assert len(first) == len(second) == 20
     assert not first & second
 
 
 def test_an_arm_is_named_by_its_table_not_by_the_file_that_holds_it() -> None:
-    tuned, sequential, eps = (arm_of(item) for item in contenders())
+    tuned, sequential, eps = (contender_arm(item) for item in contenders())
     assert tuned.mapping is not None
     assert tuned.mapping == f"tuned-{tuned.table_digest}"
     assert (sequential.mapping, sequential.table_digest) == (None, None)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from mixedsched.advice.tuner.job import Job, Surroundings
+from mixedsched.advice.tuner.job import TuneJob, TuneSurroundings
 from mixedsched.advice.tuner.objective import parse_objective
 from mixedsched.advice.tuner.result import Estimates, Outcome, Role, Tuning
 from mixedsched.advice.tuner.session import Session
@@ -76,19 +76,19 @@ class Watching:
         yield self
 
 
-def job_of(folder: Path, **changes: Any) -> Job:
+def job_of(folder: Path, **changes: Any) -> TuneJob:
     facts: dict[str, Any] = {
         "name": "shop", "title": "shop", "page": PAGE, "site": None, "digest_of_contents": "d",
         "networks": (catalog.load_profile("slow-4g"),), "objective": parse_objective("lcp", "mobile"), "schemes": ("eps",),
         "rung": "stack", "form_factor": "mobile", "budget_s": 600.0, "seed": 1, "penalty": 0.002, "model": IDEAL,
         "folder": folder, "versions": {"code": "under test"}, "candidates": 8,
     }  # fmt: skip
-    return Job(**{**facts, **changes})
+    return TuneJob(**{**facts, **changes})
 
 
-def tuned(job: Job, workers: Pool[Estimates | None] | None = None, watching: Watching | None = None) -> Tuning:
+def tuned(job: TuneJob, workers: Pool[Estimates | None] | None = None, watching: Watching | None = None) -> Tuning:
     """With a clock that stands still."""
-    world = Surroundings(
+    world = TuneSurroundings(
         lambda: 0.0, 0.0, lambda _: None, watching or Watching(), lambda _: None, workers or Pool(PaintReader, 1)
     )
     with Session(job, world) as session:
@@ -174,7 +174,7 @@ def test_a_small_site_is_looked_at_searched_and_proved_in_chromium(tmp_path: Pat
     assert network.proof is not None
     assert network.proof.complete_blocks == 1  # what is always planned; one proves nothing
     assert (found.outcome, found.shipped) == (Outcome.UNCONFIRMED, False)
-    assert "1 complete block proves nothing" in found.reason
+    assert "1 complete blocks prove nothing" in found.reason
     winner = next(item for item in found.contenders if item.role is Role.TUNED)
     assert winner.is_by_headers, "one arm proves the order and what is shipped"
     effect = network.effects[0]

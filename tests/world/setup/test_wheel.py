@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from mixedsched.cli._runs import own_versions
+from mixedsched.lab.machine import own_versions
 from tests.sites.folders import manifest, page, write_files
 from tests.world.setup.mirror import program
 
@@ -126,7 +126,7 @@ def test_lists_are_those_of_the_checkout(installed: Installation) -> None:
 
 
 def test_programs_and_results_are_taken_for_the_same_as_the_checkouts(installed: Installation) -> None:
-    code = "from mixedsched.cli._runs import own_versions; print(own_versions()['code'])"
+    code = "from mixedsched.lab.machine import own_versions; print(own_versions()['code'])"
     python = installed.command.with_name("python")
     told = subprocess.run([python, "-c", code], cwd=installed.folder, capture_output=True, text=True, check=True)
     assert told.stdout.strip() == own_versions()["code"]

@@ -1,4 +1,4 @@
-"""How long the programs of a measurement had to wait for a processor: what this machine, not the network, did to a load."""
+"""What may explain an arm's numbers: how this machine held its loads up, and what the site did not have."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ _PROCESSES = Path("/proc")
 
 
 def waited_ms(pid: int) -> float | None:
-    """How long the first thread of a process has been ready to run without being let, since it began; None if nobody tells.
+    """How long the first thread of a process has been ready to run without being let, since it began.
 
-    Linux counts it as run-queue delay (/proc/PID/schedstat, Documentation/scheduler/sched-stats.rst).
+    None where the system does not tell. Linux counts it as run-queue delay (/proc/PID/schedstat; see
+    Documentation/scheduler/sched-stats.rst).
     """
     try:
         words = (_PROCESSES / str(pid) / "schedstat").read_text(encoding="ascii").split()
@@ -27,14 +28,14 @@ def waited_ms(pid: int) -> float | None:
 
 
 class Waits:
-    """How long some processes have waited since this was made. pids: by a name for each; None for one that is not there."""
+    """How long some processes have waited since this was made. pids: by name; None for a process that is not there."""
 
     def __init__(self, pids: Mapping[str, int | None]) -> None:
         self._pids = dict(pids)
         self._before = self._now()
 
     def so_far_ms(self) -> dict[str, float | None]:
-        """By name; None for a process that nobody tells of, at the beginning or now."""
+        """By name; None for a process of which nothing is known, at the beginning or now."""
         now = self._now()
         return {
             name: None if before is None or (after := now[name]) is None else round(after - before, 1)
@@ -46,7 +47,7 @@ class Waits:
 
 
 def held_ms(punctuality: Mapping[str, Any], until_ms: float) -> float:
-    """How long a relay has kept packets beyond their time until a moment of the load; where several were kept, counted once.
+    """How long a relay has kept packets beyond their time until a moment of the load; overlaps count once.
 
     punctuality: the relay's own account (emulator.relay.punctuality). until_ms: since the first datagram.
     """
@@ -58,17 +59,13 @@ def held_ms(punctuality: Mapping[str, Any], until_ms: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class HeldUp:
-    """How much this machine has held up an arm's loads, those that count; None where nobody tells. Medians, in ms."""
+    """How much this machine has held up an arm's loads, those that count. Medians; None where nothing was recorded."""
 
     arm: str
-    relay_ms: float | None
-    """How long packets were kept beyond their time before the largest paint."""
-    relay_most_ms: float | None
-    """The same in the load that has most of it."""
-    server_ms: float | None
-    """How long the server waited for a processor during the load."""
-    worker_ms: float | None
-    """How long the browser's worker did."""
+    relay_ms: float | None  # how long packets were kept beyond their time before the largest paint
+    relay_most_ms: float | None  # the same in the load that has most of it
+    server_ms: float | None  # how long the server waited for a processor during the load
+    worker_ms: float | None  # how long the browser's worker did
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -94,3 +91,39 @@ def _held_up(arm: str, runs: Sequence[Run]) -> HeldUp:
 def _median(values: Iterable[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return round(statistics.median(known), 1) if known else None
+
+
+@dataclass(frozen=True, slots=True)
+class Misses:
+    """An arm's requests that were answered with 404 because the site has nothing for them.
+
+    Then the page was not recorded, copied or merged as a whole.
+    """
+
+    arm: str
+    runs: int  # those that count
+    missing_runs: int  # of these, with a miss
+    requests: tuple[tuple[str, int], ...]  # in how many runs each was missed, most first
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "requests": [{"request": text, "runs": runs} for text, runs in self.requests]}
+
+
+def misses_of(runs: Sequence[Run], arms: Sequence[str]) -> list[Misses]:
+    """The arms that missed anything in a run that counts, in their order."""
+    found = []
+    for arm in arms:
+        good = [run for run in runs if run.arm == arm and run.status is RunStatus.OK]
+        counts: dict[str, int] = {}
+        for run in good:
+            for request in dict.fromkeys(request for request in run.misses if not _is_source_map(request)):
+                counts[request] = counts.get(request, 0) + 1
+        if counts:
+            ordered = tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+            found.append(Misses(arm, len(good), sum(not all(map(_is_source_map, run.misses)) for run in good), ordered))
+    return found
+
+
+def _is_source_map(request: str) -> bool:
+    """Lighthouse asks for source maps after the load; no page needs them."""
+    return request.partition("?")[0].endswith(".map")

@@ -1,0 +1,43 @@
+"""What measuring costs: the arithmetic of time budgets, from loads that were measured or, before that, from defaults."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from mixedsched.errors import MixedschedError
+from mixedsched.lab.model import Run, RunStatus
+from mixedsched.lab.results import DATABASE_NAME, open_store
+
+OVERHEAD_S = 8.0  # of a load beyond the load itself, where none was measured yet; see docs/measuring.md
+START_S = 6.0  # server, browser worker and link of one network come up
+BLOCKS_MOST = 20  # more narrow the interval by less than a tenth
+
+
+def median_overhead_s(runs: Iterable[Run]) -> float | None:
+    """What the loads that count cost beyond themselves; None if none counts."""
+    costs_s = [run.overhead_s for run in runs if run.status is RunStatus.OK]
+    return statistics.median(costs_s) if costs_s else None
+
+
+def known_overhead_s(folder: Path) -> float:
+    """What a load costs beyond itself here: as measured in the folder, else last in one beside it, else OVERHEAD_S."""
+    beside = sorted(folder.parent.glob(f"*/{DATABASE_NAME}"), key=lambda file: -file.stat().st_mtime)
+    for database in [folder / DATABASE_NAME, *beside[:1]]:
+        if database.is_file() and (found := _stored_overheads_s(database.parent)):
+            return statistics.median(found)
+    return OVERHEAD_S
+
+
+def _stored_overheads_s(folder: Path) -> list[float]:
+    try:
+        with open_store(folder) as store:
+            return [float(item.facts["overhead_s"]) for item in store.experiments() if "overhead_s" in item.facts]
+    except MixedschedError:  # made by a newer version, or not ours
+        return []
+
+
+def loads_cost_s(load_s: Mapping[str, float], loads: int, overhead_s: float) -> float:
+    """What so many loads on every network cost, in two sittings. load_s: time of one load itself, by network."""
+    return sum(START_S * 2 + loads * (seconds + overhead_s) for seconds in load_s.values())
