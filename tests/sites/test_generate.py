@@ -17,7 +17,7 @@ from mixedsched.errors import UsageError
 from mixedsched.model.page import Page
 from mixedsched.model.request import ChromiumPriority, Flag, Kind
 from mixedsched.sites.generate import KindTotal, Totals, distributions, generate_page, page_text
-from mixedsched.sites.generate._draw import apportioned, by_shares
+from mixedsched.sites.generate._distributions import apportioned, by_shares
 
 CLASSES = list(distributions().classes)
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from mixedsched.model.request import ChromiumPriority, Flag, Kind
 from mixedsched.sites.generate._amounts import POINTS, Part
-from mixedsched.sites.generate._distributions import Distributions, Finder, FoundLater, KindFacts
-from mixedsched.sites.generate._draw import from_quantiles
+from mixedsched.sites.generate._distributions import Distributions, Finder, FoundLater, KindFacts, from_quantiles
 
 _DELAY_POINTS = (0.0, 1 / 3, 2 / 3, 1.0)
 _HEAD = (0.02, 0.2)  # where of a document its head's references are, as shares of its length

@@ -1,7 +1,8 @@
-"""A whole page from a size class and a seed."""
+"""A whole page from a size class and a seed, and its page file."""
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Sequence
 from typing import Any
@@ -9,9 +10,8 @@ from typing import Any
 from mixedsched.errors import UsageError, nearest_hint
 from mixedsched.model.page import PAGE_FORMAT, Page, derive_incremental
 from mixedsched.model.request import Kind
-from mixedsched.sites.generate._amounts import POINTS, Part, draw_parts
-from mixedsched.sites.generate._distributions import SizeClass, distributions
-from mixedsched.sites.generate._draw import from_quantiles
+from mixedsched.sites.generate._amounts import POINTS, Part, Totals, draw_parts
+from mixedsched.sites.generate._distributions import SizeClass, distributions, from_quantiles
 from mixedsched.sites.generate._finding import (
     Found,
     find_parts,
@@ -19,7 +19,6 @@ from mixedsched.sites.generate._finding import (
     with_visible_files,
     with_visible_images,
 )
-from mixedsched.sites.generate._totals import Totals
 
 _PARSING_MS = 100  # of a document, in the guess that puts requests in order
 _FOLDERS = {
@@ -142,3 +141,27 @@ def _entry(parts: Sequence[Part], found: Found, paths: Sequence[str], index: int
     if found.when == "bytes":
         entry["found_at_bytes"] = round(found.at_share * parts[found.parent].body_bytes)
     return {**entry, "delay_ms": found.delay_ms} if found.delay_ms else entry
+
+
+def page_text(page: Page, **facts: str) -> str:
+    """The page in the format mixedsched.page/1, a resource on each line. facts: further keys for people, such as source."""
+    resources = [item.model_dump(mode="json", exclude_defaults=True) for item in page.resources]
+    lines = [
+        json.dumps(_in_full(fields, item.incremental)) for fields, item in zip(resources, page.resources, strict=True)
+    ]
+    head = json.dumps({"format": page.format, "name": page.name, **facts}, ensure_ascii=False)
+    return head[:-1] + ', "resources": [\n ' + ",\n ".join(lines) + "\n]}\n"
+
+
+def _in_full(fields: dict[str, Any], incremental: bool) -> dict[str, Any]:
+    """With what is worth saying though it is the default; flags in a fixed order."""
+    return {
+        "id": fields["id"],
+        "host": 0,
+        "chromium_priority": "Low",
+        "found_by": None,
+        "found_when": "start",
+        **fields,
+        "incremental": incremental,
+        "flags": sorted(fields.get("flags", ())),
+    }

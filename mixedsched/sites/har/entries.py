@@ -102,7 +102,7 @@ class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-class Content(_Part):
+class HarContent(_Part):
     """A body. size_bytes: decoded, but as sent in mitmproxy and WebPageTest. text: None if it is not in the HAR."""
 
     size_bytes: Size = Field(default=None, alias="size")
@@ -111,19 +111,19 @@ class Content(_Part):
     encoding: Text = ""
 
 
-class Request(_Part):
+class HarRequest(_Part):
     method: Text = "GET"
     url: Annotated[str, Field(min_length=1), AfterValidator(_in_ascii)]
     headers: Fields = ()
     http_version: Text = Field(default="", alias="httpVersion")
 
 
-class Response(_Part):
+class HarResponse(_Part):
     """body_bytes: encoded, with the header in it or not. transfer_bytes: header and body, as DevTools and chrome-har tell."""
 
     status: Annotated[int, BeforeValidator(lambda value: _size(value) or 0)] = 0
     headers: Fields = ()
-    content: Annotated[Content, BeforeValidator(_object)] = Content()
+    content: Annotated[HarContent, BeforeValidator(_object)] = HarContent()
     redirect_url: Text = Field(default="", alias="redirectURL")
     headers_bytes: Size = Field(default=None, alias="headersSize")
     body_bytes: Size = Field(default=None, alias="bodySize")
@@ -131,7 +131,7 @@ class Response(_Part):
     error: Text = Field(default="", alias="_error")
 
 
-class Timings(_Part):
+class HarTimings(_Part):
     """Durations in ms. queued: chrome-har's, of the time before startedDateTime."""
 
     blocked: Amount = None
@@ -143,15 +143,15 @@ class Timings(_Part):
     queued: Amount = Field(default=None, alias="_queued")
 
 
-class Entry(_Part):
+class HarEntry(_Part):
     """One request and its answer. started_ms: since 1970. The fields below `timings` are of single tools; see the readers."""
 
     started_ms: Moment = Field(default=None, alias="startedDateTime")
     time_ms: Amount = Field(default=None, alias="time")
     pageref: Text = ""
-    request: Request
-    response: Response
-    timings: Annotated[Timings, BeforeValidator(_object)] = Timings()
+    request: HarRequest
+    response: HarResponse
+    timings: Annotated[HarTimings, BeforeValidator(_object)] = HarTimings()
 
     priority: Text = Field(default="", alias="_priority")
     initial_priority: Text = Field(default="", alias="_initialPriority")
@@ -202,7 +202,7 @@ class HarLog:
     creator: str
     browser: str
     pages: tuple[PageMark, ...]
-    entries: tuple[Entry, ...]
+    entries: tuple[HarEntry, ...]
     unreadable: int
 
 
@@ -239,9 +239,9 @@ def log_of(value: Any, origin: str) -> HarLog:
     )
 
 
-def _entry_of(item: Any) -> Entry | None:
+def _entry_of(item: Any) -> HarEntry | None:
     try:
-        return Entry.model_validate(item)
+        return HarEntry.model_validate(item)
     except ValidationError:
         return None
 

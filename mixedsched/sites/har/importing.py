@@ -10,17 +10,67 @@ from typing import Any
 
 from mixedsched.errors import SiteError
 from mixedsched.model.request import Kind
-from mixedsched.sites.har.bodies import Bodies, Body, Synthesise
-from mixedsched.sites.har.entries import Entry, HarLog
-from mixedsched.sites.har.initiators import initiator_of
-from mixedsched.sites.har.kinds import kind_of, mime_of
-from mixedsched.sites.har.pages import HarPage, redirect_target
+from mixedsched.sites.har.bodies import Bodies, SentBody, Synthesise
+from mixedsched.sites.har.entries import HarEntry, HarLog
+from mixedsched.sites.har.pages import NOT_MODIFIED, HarPage, Selected, redirect_target, select
 from mixedsched.sites.har.placement import Placement, Text
-from mixedsched.sites.har.priorities import Priorities
-from mixedsched.sites.har.selection import NOT_MODIFIED, Selected, select
-from mixedsched.sites.har.times import Times, times_of
-from mixedsched.sites.recorded.exchange import Exchange, FoundHow
-from mixedsched.sites.recorded.facts import RecordingFacts
+from mixedsched.sites.har.requests import Priorities, initiator_of, kind_of, mime_of
+from mixedsched.sites.recorded.records import Exchange, FoundHow, RecordingFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """asked_ms: since 1970 when it leaves `times_of`, None if it is not told. Others as in Exchange."""
+
+    asked_ms: float | None
+    first_byte_ms: float | None = None
+    complete_ms: float | None = None
+
+    def since(self, start_ms: float, otherwise_ms: float) -> Times:
+        """Relative to a start; nothing is before it. otherwise_ms: when an entry without a time counts as asked for."""
+        if self.asked_ms is None:
+            return Times(otherwise_ms)
+        first_ms, complete_ms = self.first_byte_ms, self.complete_ms
+        return Times(
+            _rounded(self.asked_ms - start_ms),
+            None if first_ms is None else _rounded(first_ms - start_ms),
+            None if complete_ms is None else _rounded(complete_ms - start_ms),
+        )
+
+
+def times_of(entry: HarEntry) -> Times:
+    """The times of an entry, as its tool means them.
+
+    DevTools, Firefox: startedDateTime is when the page asked, and all of `timings` but ssl (within connect) follow one another.
+    chrome-har: it is when the request left the queue; `_queued` is what it waited there. WebPageTest: it is when the request
+    left; `_created` (else `_all_start`) and `_load_start` tell how long the page had waited by then. mitmproxy: it is when
+    the request reached it; its `connect` lies before that, or is none of the request's.
+    """
+    started_ms, timings = entry.started_ms, entry.timings
+    if started_ms is None:
+        return Times(None)
+    if entry.load_start_ms is not None:
+        return _of_webpagetest(entry, started_ms, entry.load_start_ms)
+    is_after_connect = timings.blocked is None and timings.dns is None  # mitmproxy has neither
+    before = (timings.send,) if is_after_connect else (timings.blocked, timings.dns, timings.connect, timings.send)
+    asked_ms = started_ms - (timings.queued or 0.0)
+    if timings.wait is None:
+        return Times(asked_ms, None, None if entry.time_ms is None else started_ms + entry.time_ms)
+    first_byte_ms = started_ms + sum(part or 0.0 for part in before) + timings.wait
+    return Times(asked_ms, first_byte_ms, first_byte_ms + (timings.receive or 0.0))
+
+
+def _of_webpagetest(entry: HarEntry, started_ms: float, load_start_ms: float) -> Times:
+    created_ms = entry.created_ms if entry.created_ms is not None else entry.all_start_ms
+    waited_ms = max(0.0, load_start_ms - created_ms) if created_ms is not None else 0.0
+    first_ms = None if entry.ttfb_ms is None else started_ms + entry.ttfb_ms
+    complete_ms = None if entry.load_ms is None else started_ms + entry.load_ms
+    return Times(started_ms - waited_ms, first_ms, complete_ms)
+
+
+def _rounded(time_ms: float) -> float:
+    return max(0.0, round(time_ms, 3))
+
 
 _OK, _CLIENT_ERROR = 200, 400
 _TITLE_CHARACTERS = 200
@@ -44,7 +94,7 @@ class ImportedPage:
 class _Read:
     """An entry with what was read from it."""
 
-    entry: Entry
+    entry: HarEntry
     kind: Kind
     mime: str
     times: Times
@@ -62,7 +112,7 @@ def imported(
     main = _main_of(selected, page)
     reads = _in_order(selected.entries, main)
     maker = Bodies(synthesise)
-    bodies: list[Body] = []
+    bodies: list[SentBody] = []
     for done, read in enumerate(reads):
         progress(done, len(reads))
         bodies.append(maker.of(read.entry, read.kind, read.mime))
@@ -73,7 +123,7 @@ def imported(
     return ImportedPage(exchanges, facts, origins["recorded"], origins["synthesised"])
 
 
-def _main_of(selected: Selected, page: HarPage) -> Entry:
+def _main_of(selected: Selected, page: HarPage) -> HarEntry:
     """The entry with which the page begins, a redirect or its document: what has the page's title, as DevTools writes it,
     else the first that is a document."""
     documents = [
@@ -91,7 +141,7 @@ def _main_of(selected: Selected, page: HarPage) -> Entry:
     return next(titled, documents[0])
 
 
-def _in_order(entries: Sequence[Entry], main: Entry) -> list[_Read]:
+def _in_order(entries: Sequence[HarEntry], main: HarEntry) -> list[_Read]:
     """The entries as they were asked for, the page's beginning first; those without a time stay behind their neighbour."""
     start = times_of(main).asked_ms
     latest_ms, reads = 0.0, []
@@ -103,7 +153,7 @@ def _in_order(entries: Sequence[Entry], main: Entry) -> list[_Read]:
     return reads[:1] + sorted(reads[1:], key=lambda read: read.times.asked_ms or 0.0)
 
 
-def _exchanges(log: HarLog, reads: Sequence[_Read], bodies: Sequence[Body]) -> tuple[Exchange, ...]:
+def _exchanges(log: HarLog, reads: Sequence[_Read], bodies: Sequence[SentBody]) -> tuple[Exchange, ...]:
     priorities = Priorities(log)
     placement = Placement(
         [
@@ -118,7 +168,7 @@ def _exchanges(log: HarLog, reads: Sequence[_Read], bodies: Sequence[Body]) -> t
     )
 
 
-def _exchange(read: _Read, body: Body, priorities: Priorities, placement: Placement, parents: _Parents) -> Exchange:
+def _exchange(read: _Read, body: SentBody, priorities: Priorities, placement: Placement, parents: _Parents) -> Exchange:
     entry, times = read.entry, read.times
     priority, incremental = priorities.of(entry)
     found_by_url, found_how = parents.of(read)
@@ -166,7 +216,7 @@ class _Parents:
 
 
 def _sentences(
-    log: HarLog, main: Entry, selected: Selected, origins: Counter[str], counts: Counter[str]
+    log: HarLog, main: HarEntry, selected: Selected, origins: Counter[str], counts: Counter[str]
 ) -> Iterator[str]:
     """What of the HAR was missing or had to be changed, a sentence each."""
     if origins["synthesised"]:
@@ -181,7 +231,7 @@ def _sentences(
     yield from (f"{count} {text}" for text, count in counts.items())
 
 
-def _facts(log: HarLog, page: HarPage, main: Entry, selected: Selected, notes: tuple[str, ...]) -> RecordingFacts:
+def _facts(log: HarLog, page: HarPage, main: HarEntry, selected: Selected, notes: tuple[str, ...]) -> RecordingFacts:
     is_title = bool(page.title) and not page.title.startswith(("http:", "https:"))
     record: dict[str, Any] = {"tool": "import", "har_version": log.version}
     named = {"har_creator": log.creator, "browser": log.browser, "page": page.id, "date": _date(main.started_ms)}

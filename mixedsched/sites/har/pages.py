@@ -1,4 +1,4 @@
-"""The page loads in a HAR, and which entries are of which.
+"""The page loads in a HAR, which entries are of which, and which of these become exchanges.
 
 A HAR lists its pages and each entry names its own; those that name none count for the page that was loading at their time.
 Proxies such as mitmproxy list no pages: there every navigation of a window begins one.
@@ -12,7 +12,10 @@ from dataclasses import dataclass, field
 from urllib.parse import urljoin
 
 from mixedsched.errors import UsageError, nearest_hint
-from mixedsched.sites.har.entries import Entry, HarLog, PageMark
+from mixedsched.sites.har.entries import HarEntry, HarLog, PageMark
+from mixedsched.sites.har.requests import resource_type
+from mixedsched.sites.recorded.names import origin_of
+from mixedsched.sites.recorded.records import LeftOut
 
 _BEFORE_MS = 1000.0  # an entry without a page may be this much older than its page: clocks differ
 
@@ -24,15 +27,15 @@ class HarPage:
     number: int
     id: str
     title: str
-    entries: tuple[Entry, ...]
-    before: tuple[Entry, ...] = ()
+    entries: tuple[HarEntry, ...]
+    before: tuple[HarEntry, ...] = ()
 
 
 @dataclass(slots=True)
 class _Open:
     id: str
     title: str
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[HarEntry] = field(default_factory=list)
 
 
 def pages_of(log: HarLog) -> list[HarPage]:
@@ -61,11 +64,11 @@ def page_called(pages: Sequence[HarPage], wanted: str | None) -> HarPage:
     )
 
 
-def _listed(log: HarLog) -> tuple[list[_Open], list[Entry]]:
+def _listed(log: HarLog) -> tuple[list[_Open], list[HarEntry]]:
     """The pages as listed, and the entries of none that are older."""
     opened = {mark.id: _Open(mark.id, mark.title) for mark in log.pages}
     in_time = sorted((mark for mark in log.pages if mark.started_ms is not None), key=_start_of)
-    before: list[Entry] = []
+    before: list[HarEntry] = []
     for entry in log.entries:
         if entry.pageref in opened:
             opened[entry.pageref].entries.append(entry)
@@ -82,7 +85,7 @@ def _start_of(mark: PageMark) -> float:
     return mark.started_ms or 0.0
 
 
-def _loading_at(entry: Entry, in_time: Sequence[PageMark]) -> PageMark | None:
+def _loading_at(entry: HarEntry, in_time: Sequence[PageMark]) -> PageMark | None:
     """The page that had begun last when the entry was made."""
     if entry.started_ms is None:
         return None
@@ -92,10 +95,10 @@ def _loading_at(entry: Entry, in_time: Sequence[PageMark]) -> PageMark | None:
     return in_time[index - 1] if index else None
 
 
-def _navigations(entries: Sequence[Entry]) -> tuple[list[_Open], list[Entry]]:
+def _navigations(entries: Sequence[HarEntry]) -> tuple[list[_Open], list[HarEntry]]:
     """A page for each navigation that is no redirect's; one with everything where none can be told."""
     opened: list[_Open] = []
-    before: list[Entry] = []
+    before: list[HarEntry] = []
     promised: set[str] = set()  # where redirects of the present page's navigation lead
     for entry in entries:
         if _is_navigation(entry):
@@ -110,7 +113,7 @@ def _navigations(entries: Sequence[Entry]) -> tuple[list[_Open], list[Entry]]:
     return opened, before
 
 
-def _is_navigation(entry: Entry) -> bool:
+def _is_navigation(entry: HarEntry) -> bool:
     return (
         entry.request_header("sec-fetch-dest") == "document"
         and entry.request_header("sec-fetch-mode") == "navigate"
@@ -118,7 +121,7 @@ def _is_navigation(entry: Entry) -> bool:
     )
 
 
-def redirect_target(entry: Entry) -> str | None:
+def redirect_target(entry: HarEntry) -> str | None:
     """Where a redirect leads, without fragment; None for all other answers."""
     if not 300 <= entry.response.status < 400:
         return None
@@ -127,3 +130,83 @@ def redirect_target(entry: Entry) -> str | None:
         return urljoin(entry.url, location).partition("#")[0] if location else None
     except ValueError:
         return None
+
+
+NOT_MODIFIED = 304
+_SWITCHING_PROTOCOLS = 101
+_SPACE = 0x20  # and control characters below it
+_SHOWN_URL_CHARACTERS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """entries: in the order of the file. from_cache: how many of them came from the browser's cache, which a first visit asks
+    the network for."""
+
+    entries: tuple[HarEntry, ...]
+    left_out: tuple[LeftOut, ...]
+    from_cache: int
+
+
+def select(page: HarPage) -> Selected:
+    """Sort out what cannot be answered again: what failed, what was no HTTP, what only the browser's cache knows."""
+    left_out = [_left_out(entry, "it was asked for before the page") for entry in page.before]
+    fetched = {_key(entry) for entry in page.entries if not _why_not(entry) and not _is_cached(entry)}
+    kept: list[HarEntry] = []
+    from_cache: set[tuple[str, str]] = set()
+    for entry in page.entries:
+        why = _why_not(entry)
+        if not why and _is_cached(entry):
+            why = _why_not_cached(entry, fetched | from_cache)
+            if not why:
+                from_cache.add(_key(entry))
+        if why:
+            left_out.append(_left_out(entry, why))
+        else:
+            kept.append(entry)
+    return Selected(tuple(kept), tuple(left_out), len(from_cache))
+
+
+def reasons(left_out: Sequence[LeftOut]) -> dict[str, int]:
+    """How many were left out for each reason, in the order of first appearance."""
+    counts: dict[str, int] = {}
+    for item in left_out:
+        counts[item.why] = counts.get(item.why, 0) + 1
+    return counts
+
+
+def _key(entry: HarEntry) -> tuple[str, str]:
+    return entry.request.method.upper(), entry.url
+
+
+def _left_out(entry: HarEntry, why: str) -> LeftOut:
+    url = entry.url if len(entry.url) <= _SHOWN_URL_CHARACTERS else f"{entry.url[:_SHOWN_URL_CHARACTERS]}…"
+    return LeftOut(url, why, entry.request.method.upper() or "GET")
+
+
+def _why_not(entry: HarEntry) -> str:
+    scheme = entry.url.partition(":")[0].lower()
+    status, type_name = entry.response.status, resource_type(entry)
+    if scheme in {"ws", "wss"} or type_name == "websocket" or status == _SWITCHING_PROTOCOLS:
+        return "it is a web socket"
+    if scheme not in {"http", "https"}:
+        return f"{scheme}: addresses are not fetched from a server"
+    if origin_of(entry.url) is None or any(ord(sign) <= _SPACE for sign in entry.url):
+        return "its address is malformed"
+    if type_name == "preflight" or entry.request.method.upper() == "OPTIONS":
+        return "the server answers CORS preflights by itself"
+    if status == 0:
+        return "it was blocked or failed: there is no response"
+    return ""
+
+
+def _is_cached(entry: HarEntry) -> bool:
+    return bool(entry.from_cache) or entry.response.status == NOT_MODIFIED
+
+
+def _why_not_cached(entry: HarEntry, known: set[tuple[str, str]]) -> str:
+    if _key(entry) in known:
+        return "it came from the browser's cache, and was fetched before"
+    if not entry.response.content.text and not entry.response.content.size_bytes:
+        return "it came from the browser's cache, and neither its body nor its size is in the HAR"
+    return ""

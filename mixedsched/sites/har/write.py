@@ -1,8 +1,8 @@
 """From a page load of a HAR to the folder of a site.
 
-A HAR with bodies becomes a recording of them; the few that it lacks are synthesised one by one. In one without the bodies of
-documents nothing refers to anything, so a browser would load nothing of such a recording: there the whole page is synthesised
-from what is known of it, and is loaded as it was.
+A HAR with bodies becomes a recording of them; the few that it lacks are synthesised one by one. In one without the bodies
+of documents nothing refers to anything, so a browser would load nothing of such a recording: there the whole page is
+synthesised from what is known of it, and is loaded as it was.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace as changed
+from functools import lru_cache
 from pathlib import Path
 
 from mixedsched.errors import SiteError
@@ -17,9 +18,8 @@ from mixedsched.model.page import Page
 from mixedsched.model.request import Kind
 from mixedsched.sites.har.entries import HarLog
 from mixedsched.sites.har.importing import ImportedPage, Progress, imported
-from mixedsched.sites.har.kinds import kind_of
 from mixedsched.sites.har.pages import HarPage
-from mixedsched.sites.har.synthesis import Synthesiser
+from mixedsched.sites.har.requests import kind_of
 from mixedsched.sites.recorded import (
     Exchange,
     LeftOut,
@@ -28,8 +28,69 @@ from mixedsched.sites.recorded import (
     check_target,
     write_recording,
 )
+from mixedsched.sites.recorded.selection import MAX_TOTAL_BYTES
 from mixedsched.sites.site import MANIFEST_NAME, load_built
 from mixedsched.sites.site.folders import make_folder
+
+# Of the formats that take longest, the cost of a byte in bytes of JPEG.
+_COST_OF_BYTE = {"jpeg": 1, "webp": 4, "avif": 20}
+_BUDGET_BYTES = 4_000_000
+_DRAWN_BYTES_MAX = 8192
+_BOX_HEADER_BYTES = 8
+
+
+class Synthesiser:
+    """Makes the missing bodies of one HAR. Raises SiteError where it would be more than a site can have.
+
+    blank: make zeros, where only sizes count.
+    """
+
+    def __init__(self, *, blank: bool = False) -> None:
+        self._is_blank = blank
+        self._budget_bytes = _BUDGET_BYTES
+        self._room_bytes = MAX_TOTAL_BYTES
+
+    def __call__(self, kind: Kind, mime: str, size_bytes: int, seed: int) -> bytes:
+        """A body of exactly that size; the same for the same calls in the same order."""
+        self._room_bytes -= size_bytes
+        if self._room_bytes < 0:
+            raise SiteError(
+                "the page is too large for a site",
+                why=f"its bodies have more than {MAX_TOTAL_BYTES // 1_000_000} MB",
+                fix="save a HAR without downloads and videos",
+            )
+        if self._is_blank:
+            return bytes(size_bytes)
+        from mixedsched.sites.synth.assets import asset, format_name  # here, as many HARs lack nothing
+
+        name = format_name(kind, mime, size_bytes)
+        cost_bytes = size_bytes * _COST_OF_BYTE.get(name, 0)
+        if cost_bytes <= self._budget_bytes:
+            self._budget_bytes -= cost_bytes
+            return asset(kind, mime, size_bytes, seed)
+        return _filled_up(kind, mime, size_bytes, name)
+
+
+def _filled_up(kind: Kind, mime: str, size_bytes: int, name: str) -> bytes:
+    """A picture of a smaller size that is a power of two, if there is one, with what does not show behind it."""
+    from mixedsched.sites.synth.assets import asset, smallest_bytes
+
+    drawn_bytes = _DRAWN_BYTES_MAX
+    while drawn_bytes and drawn_bytes > size_bytes - _BOX_HEADER_BYTES:
+        drawn_bytes //= 2
+    if drawn_bytes < smallest_bytes(kind, mime):
+        return asset(kind, mime, size_bytes, 0)
+    missing_bytes = size_bytes - drawn_bytes
+    header = missing_bytes.to_bytes(4, "big") + b"free" if name == "avif" else b""  # a box (ISO/IEC 14496-12, 8.1.2)
+    return _drawn(kind, mime, drawn_bytes) + header + bytes(missing_bytes - len(header))
+
+
+@lru_cache(maxsize=64)
+def _drawn(kind: Kind, mime: str, size_bytes: int) -> bytes:
+    from mixedsched.sites.synth.assets import asset
+
+    return asset(kind, mime, size_bytes, 0)
+
 
 Named = Callable[[RecordingFacts], tuple[Path, RecordingFacts]]
 _OK = 200

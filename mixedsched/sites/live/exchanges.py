@@ -1,10 +1,17 @@
-"""A watched request as an exchange."""
+"""Watched requests as exchanges, also those that only scrolling led to, and where in a document they were asked for."""
 
 from __future__ import annotations
 
-from mixedsched.sites.recorded import Exchange, LeftOut
-from mixedsched.sites.recorded.exchange import FoundHow
-from mixedsched.world.browser.observation import ObservedRequest
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from mixedsched.errors import SiteError
+from mixedsched.model.request import Kind
+from mixedsched.sites.recorded import Exchange, LeftOut, decode_body
+from mixedsched.sites.recorded.records import FoundHow
+from mixedsched.sites.recorded.references import base_of, position_of
+from mixedsched.sites.recorded.selection import MAX_TOTAL_BYTES
+from mixedsched.world.browser.observation import Initiator, Observation, ObservedRequest
 
 _HOW: dict[str, FoundHow] = {
     "navigation": "navigation",
@@ -44,3 +51,85 @@ def exchange_of(request: ObservedRequest) -> Exchange | LeftOut:
         incremental=request.incremental,
         flags=request.flags,
     )
+
+
+_EXCHANGES_MAX = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Scrolled:
+    """exchanges: what there is to serve, each address once. left_out: what is not, and why."""
+
+    exchanges: tuple[Exchange, ...]
+    left_out: tuple[LeftOut, ...]
+
+
+def without_scrolling(observation: Observation) -> Observation:
+    """The load as if nobody had scrolled."""
+    return replace(observation, requests=tuple(item for item in observation.requests if not item.after_scroll))
+
+
+def asked_when_scrolled(
+    observations: Sequence[Observation], known: Collection[tuple[str, str]], known_bytes: int
+) -> Scrolled:
+    """What scrolling led to in any of the loads, in the order in which it was asked for.
+
+    known: method and address of what the loads asked for by themselves, known_bytes: the size of its bodies. What has no room
+    beside these is left out: the page itself comes first.
+    """
+    exchanges: dict[tuple[str, str], Exchange] = {}
+    left_out: dict[tuple[str, str], LeftOut] = {}
+    for request in (item for observation in observations for item in observation.requests if item.after_scroll):
+        key = request.method, request.url
+        if key in known or key in exchanges:
+            continue
+        answer = exchange_of(request)
+        if isinstance(answer, Exchange) and _fits(answer, len(exchanges), known_bytes):
+            exchanges[key] = answer
+            known_bytes += len(answer.body)
+            left_out.pop(key, None)
+        else:
+            no_room = LeftOut(request.url, "there is no room for all that scrolling leads to", request.method)
+            left_out.setdefault(key, answer if isinstance(answer, LeftOut) else no_room)
+    return Scrolled(tuple(exchanges.values()), tuple(left_out.values()))
+
+
+def _fits(exchange: Exchange, count: int, total_bytes: int) -> bool:
+    return count < _EXCHANGES_MAX and total_bytes + len(exchange.body) <= MAX_TOTAL_BYTES
+
+
+def with_places(exchanges: Iterable[Exchange], initiators: Mapping[str, Initiator]) -> list[Exchange]:
+    """The exchanges, with `found_at` where a document's line and column are all that tells it.
+
+    initiators: of each address, as the browser told.
+    """
+    listed = list(exchanges)
+    texts = {item.url: _text_of(item) for item in listed if item.kind is Kind.DOCUMENT}
+    return [_placed(item, texts, initiators.get(item.url)) for item in listed]
+
+
+def _placed(item: Exchange, texts: Mapping[str, str], initiator: Initiator | None) -> Exchange:
+    text = texts.get(initiator.url or "", "") if initiator is not None else ""
+    if initiator is None or initiator.line is None or not text or initiator.url is None:
+        return item
+    if position_of(item.url, text, base_of(text, initiator.url)) is not None:
+        return item
+    return replace(item, found_at=offset_of(text, initiator.line, initiator.column or 0))
+
+
+def offset_of(text: str, line: int, column: int) -> int:
+    """The character at a line and column, both counted from 0; the text's end for what is beyond it."""
+    at = 0
+    for _ in range(line):
+        end = text.find("\n", at)
+        if end < 0:
+            return len(text)
+        at = end + 1
+    return min(at + column, len(text))
+
+
+def _text_of(item: Exchange) -> str:
+    try:
+        return decode_body(item.body, item.encoding).decode("utf-8", "replace")
+    except SiteError:
+        return ""

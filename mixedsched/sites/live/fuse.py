@@ -1,8 +1,8 @@
-"""Several watched loads of a page as one: what each of them saw, in the order and at the times that are typical.
+"""Several watched loads of a page as one, and its site: what each load saw, in the order and at the times that are typical.
 
 The loads of the first form factor decide where they can: order, times, priorities and what is on the first screen are theirs.
-What only the other form factor asked for is there to be served, but is no part of the page. Bodies are of the first load that
-has them.
+What only the other form factor asked for is there to be served, but is not part of the page. Bodies are of the first load
+that has them.
 """
 
 from __future__ import annotations
@@ -10,16 +10,24 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from statistics import median
 from typing import Any
 
 from mixedsched.model.request import Flag, Kind
-from mixedsched.sites.live.exchanges import exchange_of
-from mixedsched.sites.live.matching import Group, grouped
-from mixedsched.sites.live.places import with_places
-from mixedsched.sites.live.scrolling import asked_when_scrolled, without_scrolling
-from mixedsched.sites.live.votes import flags_of, incremental_of, kind_of, median_of, most_frequent, priority_of
-from mixedsched.sites.recorded import Exchange, LeftOut
+from mixedsched.sites.live.exchanges import asked_when_scrolled, exchange_of, with_places, without_scrolling
+from mixedsched.sites.live.loads import Loads, require_page
+from mixedsched.sites.live.matching import (
+    Group,
+    flags_of,
+    grouped,
+    incremental_of,
+    kind_of,
+    median_of,
+    most_frequent,
+    priority_of,
+)
+from mixedsched.sites.recorded import Exchange, LeftOut, RecordingFacts, RecordingSummary, write_recording
 from mixedsched.world.browser.observation import Observation, ObservedRequest
 
 _NAMED_MAX = 5  # addresses in a note
@@ -251,3 +259,50 @@ def _difference_notes(differences: Mapping[str, Any], loads: int) -> list[str]:
 def _named(urls: Sequence[str]) -> str:
     more = len(urls) - _NAMED_MAX
     return ", ".join(urls[:_NAMED_MAX]) + (f" and {more} more" if more > 0 else "")
+
+
+def write_loads(
+    target: Path, loads: Loads, *, name: str, recorded_on: str, licence: str = "", replace: bool = False
+) -> RecordingSummary:
+    """Make the site of at least one load. recorded_on: the date, for people. Raises SiteError, as write_recording."""
+    fused = fuse(loads.observations)
+    first = loads.observations[0]
+    facts = RecordingFacts(
+        name=name,
+        url=require_page(first).url,
+        title=" ".join(first.title.split()),
+        source=f"recorded from {first.url} on {recorded_on}",
+        licence=licence,
+        record={**_facts(loads, recorded_on), **fused.facts},
+        notes=(*loads.missing, *fused.notes),
+        left_out=fused.left_out,
+    )
+    return write_recording(target, fused.exchanges, facts, besides=fused.besides, replace=replace)
+
+
+def _facts(loads: Loads, recorded_on: str) -> dict[str, Any]:
+    """What a person wants to know of a recording later."""
+    first = loads.observations[0]
+    by_form_factor: dict[str, list[Observation]] = {}
+    for item in loads.observations:
+        by_form_factor.setdefault(item.form_factor, []).append(item)
+    return {
+        "date": recorded_on,
+        "browser": f"Chromium {first.chromium_version}",
+        "asked_for": first.url,
+        "loads": {form_factor: len(items) for form_factor, items in by_form_factor.items()},
+        "viewport_px": {form_factor: list(items[0].viewport_px) for form_factor, items in by_form_factor.items()},
+        "median_ms": {form_factor: _medians(items) for form_factor, items in by_form_factor.items()},
+    }
+
+
+def _medians(observations: list[Observation]) -> dict[str, float | None]:
+    return {
+        "fcp": _rounded(median_of(item.fcp_ms for item in observations)),
+        "lcp": _rounded(median_of(item.lcp_ms for item in observations)),
+        "load": _rounded(median_of(item.load_ms for item in observations)),
+    }
+
+
+def _rounded(time_ms: float | None) -> float | None:
+    return None if time_ms is None else round(time_ms, 1)

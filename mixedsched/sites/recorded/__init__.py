@@ -1,8 +1,7 @@
 """Recorded exchanges become a site: names, graph, headers, manifest."""
 
 from mixedsched.sites.recorded.coding import decode_body, encode_body
-from mixedsched.sites.recorded.exchange import Exchange
-from mixedsched.sites.recorded.facts import KindTotal, LeftOut, RecordingFacts, RecordingSummary
+from mixedsched.sites.recorded.records import Exchange, KindTotal, LeftOut, RecordingFacts, RecordingSummary
 from mixedsched.sites.recorded.write import check_target, write_recording
 
 __all__ = [

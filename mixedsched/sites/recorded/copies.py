@@ -11,11 +11,16 @@ from functools import cached_property
 from pydantic import TypeAdapter, ValidationError
 
 from mixedsched.sites.recorded.coding import decode_body, encode_body
-from mixedsched.sites.recorded.exchange import Exchange
-from mixedsched.sites.recorded.facts import LeftOut
-from mixedsched.sites.recorded.headers import Headers, kept_headers
-from mixedsched.sites.recorded.hosts import origin_of
-from mixedsched.sites.recorded.rewriting import Renaming, is_text, without_policies, without_stale_integrity
+from mixedsched.sites.recorded.names import origin_of
+from mixedsched.sites.recorded.records import Exchange, LeftOut
+from mixedsched.sites.recorded.rewriting import (
+    Headers,
+    Renaming,
+    is_text,
+    kept_headers,
+    without_policies,
+    without_stale_integrity,
+)
 from mixedsched.sites.recorded.selection import is_redirect, redirect_targets
 from mixedsched.sites.site.paths import Local, resolve
 from mixedsched.sites.site.responses import PriorityField

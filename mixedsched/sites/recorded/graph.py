@@ -26,9 +26,9 @@ from urllib.parse import urldefrag
 from mixedsched.model.page import MAX_DELAY_MS, FoundWhen
 from mixedsched.model.request import Kind
 from mixedsched.sites.recorded.copies import Copy
-from mixedsched.sites.recorded.exchange import Exchange
-from mixedsched.sites.recorded.headers import fetched_links
+from mixedsched.sites.recorded.records import Exchange
 from mixedsched.sites.recorded.references import addresses_in, base_of, position_of
+from mixedsched.sites.recorded.rewriting import fetched_links
 from mixedsched.sites.recorded.selection import is_redirect, redirect_targets
 
 _NOISE_MS = 10.0  # less is how evenly bytes came and how busy the recorder was, and no think time

@@ -11,9 +11,8 @@ from urllib.parse import urldefrag, urljoin
 from mixedsched.errors import SiteError
 from mixedsched.model.request import Kind
 from mixedsched.sites.recorded.coding import coding_of, decode_body
-from mixedsched.sites.recorded.exchange import Exchange
-from mixedsched.sites.recorded.facts import LeftOut
-from mixedsched.sites.recorded.hosts import origin_of
+from mixedsched.sites.recorded.names import origin_of
+from mixedsched.sites.recorded.records import Exchange, LeftOut
 
 MAX_EXCHANGES = 10_000
 MAX_TOTAL_BYTES = 200_000_000

@@ -3,8 +3,7 @@
 Nothing here reads HTML or CSS, or makes files: a server of a built site needs no more than this.
 """
 
-from mixedsched.sites.site.digest import site_digest
-from mixedsched.sites.site.load import built_problems, load_built, site_of
+from mixedsched.sites.site.load import built_problems, load_built, site_digest, site_of
 from mixedsched.sites.site.responses import ResponseSettings
 from mixedsched.sites.site.site import (
     MANIFEST_NAME,

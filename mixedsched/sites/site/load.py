@@ -1,7 +1,8 @@
-"""From the folder of a built site, or from a manifest, to a site: every file is checked."""
+"""From the folder of a built site, or from a manifest, to a site: every file is checked. And its fingerprint."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable
 from pathlib import Path
@@ -196,3 +197,25 @@ def _checked_file(entry: ManifestEntry, root: Path, manifest: Manifest, origin: 
             fix="put the right file there, or correct body_bytes",
         )
     return path.resolve()  # the server follows no link
+
+
+def site_digest(site: Site) -> str:
+    """A fingerprint of what is served: results of a changed site must not be mixed with earlier ones."""
+    digest = hashlib.sha256(site.entry.encode())
+    for (host, path), file in sorted(site.files.items()):
+        content = hashlib.sha256(file.read_bytes()).hexdigest()
+        digest.update(f"{host} {path} {site.mimes[host, path]} {site.encodings.get((host, path))} {content}\n".encode())
+        if (settings := site.settings.get((host, path))) is not None:
+            digest.update(_settings_text(settings))
+    if site.replay:
+        digest.update(b"replay\n")
+    for item in site.variants:
+        content = hashlib.sha256(item.file.read_bytes()).hexdigest() if item.file is not None else ""
+        facts = (item.method, item.host, item.path, item.if_none_match, item.mime, item.encoding, content)
+        digest.update(f"{facts}\n".encode() + _settings_text(item.settings))
+    return digest.hexdigest()[:16]
+
+
+def _settings_text(settings: ResponseSettings) -> bytes:
+    bare = " bare" if settings.bare else ""
+    return f"{settings.status} {settings.delay_ms} {sorted(settings.headers)}{bare}\n".encode()

@@ -11,7 +11,7 @@ import pytest
 from mixedsched.model.request import ChromiumPriority, Flag, Kind
 from mixedsched.sites.har import page_called, pages_of, read_har
 from mixedsched.sites.har.importing import ImportedPage, imported
-from mixedsched.sites.har.synthesis import Synthesiser
+from mixedsched.sites.har.write import Synthesiser
 from mixedsched.sites.recorded import Exchange, decode_body
 from tests.sites.har.hars import (
     DIALECTS,

@@ -13,7 +13,7 @@ from mixedsched.model.page import Page
 from mixedsched.model.request import ChromiumPriority, Flag, Kind
 from mixedsched.sites.recorded.copies import Copier
 from mixedsched.sites.recorded.graph import discovery
-from mixedsched.sites.recorded.hosts import Origin
+from mixedsched.sites.recorded.names import Origin
 from mixedsched.sites.recorded.rewriting import Renaming
 from tests.sites.recorded.made import SHOP, Recorded, document, exchange, redirect
 
