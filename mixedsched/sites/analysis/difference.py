@@ -107,7 +107,7 @@ def difference(before: Described, after: Described) -> Difference:
         tuple(item for place, item in enumerate(after.page.resources) if place not in taken),
         tuple(item for place, item in enumerate(before.page.resources) if place not in matches),
         tuple(pairs),
-        _spearman(order),
+        rank_correlation(order),
     )
 
 
@@ -199,8 +199,8 @@ def _longest_rising(order: Sequence[int]) -> set[int]:
     return kept
 
 
-def _spearman(order: Sequence[int]) -> float | None:
-    """Of a permutation of 0..n-1, which has no ties."""
+def rank_correlation(order: Sequence[int]) -> float | None:
+    """Spearman's rho of a permutation of 0..n-1 (so there are no ties) with the rising order; None for less than two."""
     n = len(order)
     if n < 2:
         return None

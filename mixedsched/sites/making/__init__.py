@@ -2,7 +2,7 @@
 
 from mixedsched.sites.making.builder import build
 from mixedsched.sites.making.merge import merged
-from mixedsched.sites.making.packages import fetch_contents, fetch_packages
+from mixedsched.sites.making.packaged import fetch_contents, fetch_packages
 from mixedsched.sites.making.plain import load_plain
 from mixedsched.sites.making.recipe import Recipe, find_recipe, list_recipes
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mixedsched.errors import SiteError
-from mixedsched.sites.making.packages import package_versions
+from mixedsched.sites.making.packaged import package_versions
 from mixedsched.sites.making.recipe import DebianContents, NpmContents, PageContents, Recipe, StatisticsContents
 from mixedsched.sites.site import Site, load_built
 from mixedsched.sites.site.folders import make_folder

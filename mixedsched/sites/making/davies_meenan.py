@@ -63,8 +63,8 @@ def write_davies_meenan(www: Path) -> list[dict[str, Any]]:
     html = _TEMPLATE.format(style=_STYLE, hidden=hidden)
     files = {
         "index.html": pad_text(html, "<!--", "-->", HTML_BYTES),
-        "top.js": _script("mixedschedTop", TOP_SCRIPT_BYTES),
-        "bottom.js": _script("mixedschedBottom", BOTTOM_SCRIPT_BYTES),
+        "top.js": _marked_script("mixedschedTop", TOP_SCRIPT_BYTES),
+        "bottom.js": _marked_script("mixedschedBottom", BOTTOM_SCRIPT_BYTES),
         "hidden.jpg": striped_photo(600, 400, HIDDEN_BYTES, seed=1),
         "visible.jpg": striped_photo(600, 450, VISIBLE_BYTES, seed=2),
         "background.png": noise_tile(BACKGROUND_BYTES, seed=3),
@@ -75,7 +75,7 @@ def write_davies_meenan(www: Path) -> list[dict[str, Any]]:
     return _resources(html, {name: len(body) for name, body in files.items()})
 
 
-def _script(mark: str, size_bytes: int) -> bytes:
+def _marked_script(mark: str, size_bytes: int) -> bytes:
     """A script that leaves a mark and the time it ran, and is otherwise a comment."""
     return pad_text(f'"use strict";\nwindow.{mark} = performance.now();\n', "/*", "*/", size_bytes)
 

@@ -81,10 +81,10 @@ def write_three_hosts(www: Path, hosts: Sequence[str]) -> list[dict[str, Any]]:
         (OWN, "/"): pad_text(html, "<!--", "-->", HTML_BYTES),
         (FONTS, "/faces.css"): pad_text(_FACES, "/*", "*/", FACES_BYTES),
         (STATIC, "/style.css"): pad_text(_STYLE, "/*", "*/", STYLE_BYTES),
-        (STATIC, "/app.js"): _script("threeHostsApp", SCRIPT_BYTES),
+        (STATIC, "/app.js"): _marked_script("threeHostsApp", SCRIPT_BYTES),
         (OWN, "/hero.jpg"): striped_photo(600, 450, HERO_BYTES, seed=1),
         **{item: striped_photo(600, 400, IMAGE_BYTES, seed) for seed, item in enumerate(grid, start=2)},
-        (STATIC, "/late.js"): _script("threeHostsLate", LATE_SCRIPT_BYTES),
+        (STATIC, "/late.js"): _marked_script("threeHostsLate", LATE_SCRIPT_BYTES),
         (FONTS, "/text.woff2"): striped_font(FONT_BYTES, seed=3),
         (FONTS, "/display.woff2"): striped_font(FONT_BYTES, seed=4),
     }
@@ -155,6 +155,6 @@ def _file(host: int, path: str) -> str:
     return f"{_FOLDERS[host]}{path if path != '/' else '/index.html'}"
 
 
-def _script(mark: str, size_bytes: int) -> bytes:
+def _marked_script(mark: str, size_bytes: int) -> bytes:
     """A script that leaves a mark and the time it ran, and is otherwise a comment."""
     return pad_text(f'"use strict";\nwindow.{mark} = performance.now();\n', "/*", "*/", size_bytes)

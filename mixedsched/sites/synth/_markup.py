@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from scipy.optimize import isotonic_regression
 
-from mixedsched.sites.synth._plan import Planned
+from mixedsched.sites.synth._planned import Planned
 
 _BARE = re.compile(r"[\w./:%~?,;!*$@|+-]+")
 _COMMENT_BYTES = len("<!---->")

@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 
 from mixedsched.model.page import Resource
 from mixedsched.model.request import Kind
-from mixedsched.sites.synth._boxes import STYLE
 from mixedsched.sites.synth._markup import Piece, background_rule, dots, face_rules, laid_out, smoothed, tag_of
-from mixedsched.sites.synth._plan import Address, Plan, Planned, Realm
+from mixedsched.sites.synth._planned import STYLE, Address, Plan, Planned, Realm
 from mixedsched.sites.synth._runtime import Item, items_call, parsed_call, runtime, table_call
 from mixedsched.sites.synth._ways import IMAGE_FOR_SCANNER, way_of
 

@@ -7,7 +7,7 @@ have frames of other sites. All hosts of a synthesised page are sites of their o
 from __future__ import annotations
 
 from mixedsched.model.request import Kind
-from mixedsched.sites.synth._plan import Plan, Planned
+from mixedsched.sites.synth._planned import Plan, Planned
 
 _ANONYMOUS_ELSEWHERE = frozenset("fFyeE")  # fetched by scripts, or preloaded as they would
 

@@ -15,7 +15,8 @@ from mixedsched.model.request import Flag, Kind
 from mixedsched.sites.analysis.connections import expected_connections
 from mixedsched.sites.site import MANIFEST_NAME, ROOT_NAME, load_built, site_name_of
 from mixedsched.sites.site.folders import make_folder
-from mixedsched.sites.synth._plan import Plan, Planned, plan_page
+from mixedsched.sites.synth._plan import plan_page
+from mixedsched.sites.synth._planned import Plan, Planned
 from mixedsched.sites.synth._prepare import Deviation, prepare
 from mixedsched.sites.synth._room import RealmWriter
 from mixedsched.sites.synth._sessions import connection_count
