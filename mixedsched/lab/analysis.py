@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mixedsched.core import stats
 from mixedsched.core.metrics import METRICS, Metric, metric_named
@@ -21,7 +21,17 @@ from mixedsched.lab.comparison import (
 )
 from mixedsched.lab.model import Arm, Plan, Run, RunStatus
 
-__all__ = ["ArmSummary", "BlockChoice", "Comparison", "Effect", "Failure", "Family", "Verdict", "analyse"]
+__all__ = [
+    "ArmSummary",
+    "BlockChoice",
+    "Comparison",
+    "Effect",
+    "Failure",
+    "Family",
+    "Verdict",
+    "analyse",
+    "paired_effect",
+]
 
 # Of the blocks, how many must lie within the margin themselves for `equivalent`, where zeros may hide the others.
 EQUIVALENT_BLOCKS_RATIO = 0.9
@@ -55,6 +65,13 @@ def analyse(plan: Plan, runs: Sequence[Run]) -> Comparison:
         worst_block=_choice(complete, _least_favourable(headline), smallest=False),
         note=_note_on_blocks(len(complete), family_size),
     )
+
+
+def paired_effect(baseline: ArmSummary, arm: ArmSummary, metric: Metric, steps: Mapping[int, float]) -> Effect:
+    """The effect of an arm in a ratio metric, as the only question that is asked. steps: logarithms of the ratios, by block."""
+    pairs = _Pairs(tuple(steps), (), (), tuple(steps.values()), 0)
+    p = stats.wilcoxon_p(pairs.steps)
+    return replace(_effect(baseline, arm, metric, Family.PRIMARY, 1, pairs, p, p), note="")
 
 
 def _baseline_first(plan: Plan) -> list[Arm]:
@@ -165,8 +182,8 @@ def _effects(
 
 
 def _effect(
-    baseline: Arm,
-    arm: Arm,
+    baseline: Arm | ArmSummary,
+    arm: Arm | ArmSummary,
     metric: Metric,
     family: Family,
     family_size: int,

@@ -168,6 +168,10 @@ class Comparison:
         """The metrics compared: the primary ones in declared order, then the rest in theirs."""
         return tuple(dict.fromkeys(effect.metric for effect in self.effects))
 
+    def arm(self, label: str) -> ArmSummary:
+        """The arm with this label; there must be one."""
+        return next(item for item in self.arms if item.label == label)
+
     def effect(self, arm: str, metric: str) -> Effect:
         """The effect of an arm (label) on a metric (key). Raises KeyError."""
         for item in self.effects:

@@ -12,33 +12,40 @@ from dataclasses import dataclass, replace
 class BrowserModel:
     """Constants of a browser on a machine, for pages that are played instead of loaded.
 
-    name, source: what it is called, and how it was found (date, machine, browser). document_ms_per_kb, style_ms_per_kb,
-    script_ms_per_kb: work of the main thread on each 1000 bytes of body before the paint that waits for them, or before what
-    they make known is asked for. decode_ms_per_kb: of images. paint_ms: from the last thing needed to pixels. ask_ms: from
-    knowing of a resource to its request's leaving.
-
-    The rest is about the order of requests; where any of it is set, those that are due at once leave in order of priority.
-    Requests of Medium and below are withheld while too much is under way; None stands for no limit. early_low: until the parser
-    reaches the body, one leaves only while fewer than so many requests are under way, of whatever priority; early_medium: one
-    of Medium leaves also while fewer than so many of Medium are. low_per_host: one leaves only while fewer than so many
-    requests to its host are under way, of whatever priority; low_per_page: while fewer than so many of Medium and below are.
-    Documents do not count as under way. finds_at_layout: fonts and images that style sheets name are asked for at the first
-    layout, when nothing blocks it any more, and images of the first screen that have not been asked for by then become High.
+    The fields `early_low` to `low_per_page` and `finds_at_layout` are about the order of requests; where any of them is
+    set, those that are due at once leave in order of priority. Requests of Medium and below are withheld while too much
+    is under way; None stands for no limit.
     """
 
     name: str
     source: str
+    """How the model was found: date, machine, browser."""
     document_ms_per_kb: float = 0.0
     style_ms_per_kb: float = 0.0
     script_ms_per_kb: float = 0.0
+    """Work of the main thread on each 1000 bytes of body (of documents, style sheets, scripts) before the paint that
+    waits for them, or before what they make known is asked for.
+    """
     decode_ms_per_kb: float = 0.0
+    """Decoding of each 1000 bytes of an image."""
     paint_ms: float = 0.0
+    """From the last resource that a paint needs to pixels."""
     early_low: int | None = None
+    """Until the parser reaches the body, a request leaves only while fewer than so many requests are under way, of whatever
+    priority.
+    """
     low_per_host: int | None = None
+    """A request leaves only while fewer than so many requests to its host are under way, of whatever priority."""
     early_medium: int | None = None
+    """One of Medium leaves also while fewer than so many of Medium are under way."""
     low_per_page: int | None = None
+    """A request leaves only while fewer than so many of Medium and below are under way. Documents do not count."""
     ask_ms: float = 0.0
+    """From knowing of a resource to sending its request."""
     finds_at_layout: bool = False
+    """Fonts and images that style sheets name are asked for at the first layout, when nothing blocks it any more, and
+    images of the first screen that have not been asked for by then become High.
+    """
 
     @property
     def is_ideal(self) -> bool:

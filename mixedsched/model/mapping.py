@@ -18,24 +18,24 @@ MAX_ANSWERS = 4096  # remembered of requests that were looked for among override
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """A cell (or several) on which sources disagree. values: the names one may choose from."""
+    """A cell (or several) on which sources disagree."""
 
     name: str
     description: str
     default: str
     values: tuple[str, ...]
+    """The names one may choose from."""
 
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """Resources that a mapping places by their path, whatever their cell says.
-
-    match: pattern (* ? []) of request paths as they are listed, with or without their query. why: its reason, for people.
-    """
+    """Resources that a mapping places by their path, whatever their cell says."""
 
     match: str
+    """Pattern (* ? []) of request paths as they are listed, with or without their query."""
     priority: Priority
     why: str = ""
+    """Its reason, for people."""
 
     def fits(self, path: str) -> bool:
         """Whether a request for this path (with query) is meant."""
@@ -87,10 +87,7 @@ _HEAD = re.compile(r"[^*?[]*")
 
 @dataclass(frozen=True, slots=True)
 class PriorityMapping:
-    """A complete table, or None for `cells` where the client's signal is taken as it comes.
-
-    chosen: the value of every switch, as built. overrides: looked at before the table; the first that fits counts.
-    """
+    """A complete table, or None for `cells` where the client's signal is taken as it comes."""
 
     name: str
     description: str
@@ -98,7 +95,9 @@ class PriorityMapping:
     cells: Mapping[Cell, Priority] | None
     switches: tuple[Switch, ...] = ()
     chosen: Mapping[str, str] = field(default_factory=dict)
+    """The value of every switch with which the table was built."""
     overrides: tuple[Override, ...] = ()
+    """Looked at before the table; the first that matches counts."""
     _finder: _OverrideFinder | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -22,27 +22,28 @@ FoundWhen = Literal["start", "requested", "bytes", "complete"]
 
 
 class Resource(BaseModel):
-    """One response of a page.
-
-    host: index of the host name, 0 = the page's own. header_bytes, body_bytes: sizes on the wire.
-    found_by: id of the parent. found_when: `start` (navigation), `requested` (the parent's request leaves), `bytes` (the
-    parent's body is there in order up to found_at_bytes), `complete` (parent complete); delay_ms passes after that.
-    chromium_priority, incremental: None when read means "as Chromium would", and is derived from kind and flags.
-    """
+    """One response of a page."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     id: str = Field(min_length=1)
     host: int = Field(default=0, ge=0)
+    """Index of the host name, 0 = the page's own."""
     path: str = Field(min_length=1)
     kind: Kind
     mime: str = "application/octet-stream"
     header_bytes: int = Field(default=0, ge=0, le=MAX_BODY_BYTES)
     body_bytes: int = Field(ge=0, le=MAX_BODY_BYTES)
+    """`header_bytes` and `body_bytes` are sizes on the wire."""
     chromium_priority: ChromiumPriority = ChromiumPriority.LOW
     incremental: bool = False
+    """None, for these two, means "as Chromium would", and is derived from kind and flags when the page is read."""
     found_by: str | None = None
+    """Id of the parent."""
     found_when: FoundWhen = "start"
+    """`start` (navigation), `requested` (the parent's request leaves), `bytes` (the parent's body is there in order up
+    to found_at_bytes), `complete` (parent complete); delay_ms passes after that.
+    """
     found_at_bytes: int = Field(default=0, ge=0)
     delay_ms: float = Field(default=0.0, ge=0.0, le=MAX_DELAY_MS, allow_inf_nan=False)
     flags: frozenset[Flag] = frozenset()

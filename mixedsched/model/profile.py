@@ -14,9 +14,10 @@ OPPORTUNITY_BYTES = 1500  # what one line of a packet-delivery trace lets pass
 
 @dataclass(frozen=True, slots=True)
 class RandomLoss:
-    """Packets are lost independently of each other. ratio: of packets."""
+    """Packets are lost independently of each other."""
 
     ratio: float = 0.0
+    """Share of packets that are lost."""
 
     @property
     def mean_ratio(self) -> float:
@@ -27,12 +28,13 @@ class RandomLoss:
 class GilbertElliott:
     """Losses in bursts: a chain with a good and a bad state that moves with every packet, as netem's `gemodel`.
 
-    p: from good to bad, r: from bad to good. The loss of a packet is drawn with the ratio of the state it meets: the one on
-    which good turns bad still meets the good state. With the usual ratios bursts have 1/r packets on average.
+    The loss of a packet is drawn with the ratio of the state it meets: that on which good turns bad still meets the good one.
     """
 
     p: float
+    """Probability of turning from good to bad, for each packet."""
     r: float
+    """Probability of turning from bad to good. With the usual ratios bursts have 1/r packets on average."""
     bad_loss_ratio: float = 1.0
     good_loss_ratio: float = 0.0
 
@@ -59,14 +61,11 @@ class CoDel:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A rate that varies, as Mahimahi describes it: at each of these moments one packet of OPPORTUNITY_BYTES may pass.
-
-    opportunities_ms: rising, several at the same moment allowed; after the last one it begins again. A chance that is not
-    used is gone.
-    """
+    """A rate that varies, as Mahimahi describes it: at each of these moments one packet of OPPORTUNITY_BYTES may pass."""
 
     name: str
     opportunities_ms: tuple[int, ...]
+    """Rising; several may be at the same moment. After the last one it begins again. A chance not used is gone."""
 
     @property
     def period_ms(self) -> int:
@@ -79,28 +78,30 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class Direction:
-    """One direction of a link. In the order in which packets meet it:
-
-    queue_bytes: None = unlimited. codel: None = a full queue drops what comes (drop-tail), and nothing else does.
-    rate_bps: None = unlimited, unless trace sets the pace. burst_bytes: 0 = like a wire, a packet takes its size over the rate
-    to leave; else a token bucket that holds so much. loss: after the queue. delay_us, jitter_us: a packet is delayed by
-    delay_us, more or less by up to jitter_us (evenly); keeps_order: and never overtakes another one thereby.
-    reorder_ratio: of packets that are not delayed at all, and so overtake. duplicate_ratio: of packets that arrive twice.
-    overhead_bytes: what a datagram's payload grows by on this link.
-    """
+    """One direction of a link. Packets meet the queue (with CoDel), the rate or trace, losses, and the delay, in this order."""
 
     rate_bps: int | None = None
+    """None = unlimited, unless trace sets the pace."""
     delay_us: int = 0
+    """A packet is delayed by `delay_us`, more or less by up to `jitter_us` (evenly distributed)."""
     queue_bytes: int | None = None
+    """None = unlimited."""
     loss: Loss = NO_LOSS
+    """Losses behind the queue."""
     burst_bytes: int = 0
+    """Size of a token bucket; 0 = none: like on a wire, a packet takes its size over the rate to leave."""
     jitter_us: int = 0
     keeps_order: bool = True
+    """Whether jitter never lets a packet overtake another one."""
     reorder_ratio: float = 0.0
+    """Share of packets that are not delayed at all, and so overtake."""
     duplicate_ratio: float = 0.0
+    """Share of packets that arrive twice."""
     codel: CoDel | None = None
+    """None = drop-tail: only a full queue drops packets."""
     trace: Trace | None = None
     overhead_bytes: int = IP_UDP_HEADER_BYTES
+    """Added to each datagram's payload on this link: headers."""
 
     @property
     def mean_rate_bps(self) -> int | None:

@@ -113,22 +113,21 @@ def chromium_priority_of(signal: Priority) -> ChromiumPriority:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request, as known when its response is placed.
-
-    signal: the merged client signal (PRIORITY_UPDATE over `priority` field over defaults).
-    signalled: whether the client sent any signal; without one Chromium means Low, non-incremental.
-    mime, body_bytes: of the response, known because the server has it. flags: from the page's manifest; None without one.
-    """
+    """One request, as known when its response is placed."""
 
     stream_id: int
     path: str
     kind: Kind
     signal: Priority = Priority()
+    """The merged client signal (PRIORITY_UPDATE over `priority` field over defaults)."""
     signalled: bool = False
+    """Whether the client sent any signal; without one Chromium means Low, non-incremental."""
     chromium_priority: ChromiumPriority = ChromiumPriority.LOW
     mime: str = "application/octet-stream"
     body_bytes: int = 0
+    """`mime` and `body_bytes` are the response's: the server has it."""
     flags: frozenset[Flag] | None = None
+    """From the page's manifest; None without one."""
 
     @property
     def hints(self) -> frozenset[Flag]:

@@ -9,64 +9,30 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from mixedsched.errors import UsageError, nearest_hint
 from mixedsched.model.mapping import PriorityMapping
 from mixedsched.model.request import Request
-
-P_contra = TypeVar("P_contra", contravariant=True)
-
-
-class Scheduler(Protocol[P_contra]):
-    """Whose bytes go next. Pure: no clock, no randomness, ties broken by stream ID.
-
-    A ready stream is picked in the end, unless the policy promises otherwise. Naming a stream that is not open raises
-    KeyError; opening one twice raises ValueError. The cost of a decision does not grow with open but idle streams.
-    """
-
-    def open(self, stream_id: int, placement: P_contra) -> None:
-        """Add a stream, ready to send."""
-
-    def reprioritize(self, stream_id: int, placement: P_contra) -> None:
-        """Give it a new placement, effective at the next pick. An equal one changes nothing, not even its turn."""
-
-    def pause(self, stream_id: int) -> None:
-        """It has no bytes or no credit. It keeps its turn, unless the policy is known to keep none (weighted fair queueing)."""
-
-    def resume(self, stream_id: int) -> None:
-        """It has bytes and credit again; undoes pause."""
-
-    def close(self, stream_id: int) -> None:
-        """Forget it."""
-
-    def pick(self) -> int | None:
-        """The stream whose bytes go next; None if none is ready. Changes nothing."""
-
-    def sent(self, stream_id: int, size_bytes: int, again_bytes: int = 0) -> None:
-        """Charge what really left. again_bytes: how much of it had been sent before and was lost."""
-
-    def is_steady(self) -> bool:
-        """Whether `pick` stays the same however often it is served, until another call than `sent` is made, and a single
-        `sent` for several packets is as good as one for each. A simulator need not ask again then."""
+from mixedsched.model.scheduler import Scheduler as Scheduler
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a scheme, given as `name=value` behind its name.
-
-    low, high: bounds (inclusive) of a number; whole: without fractions; choices: the words allowed instead. switch: it
-    chooses a switch of the mapping, not something of the scheduler.
-    """
+    """A parameter of a scheme, given as `name=value` behind its name."""
 
     name: str
     description: str
     default: float | str
     low: float = 0.0
     high: float = 0.0
+    """Bounds (inclusive) of a number: `low` and `high`."""
     choices: tuple[str, ...] = ()
+    """The words allowed instead of a number."""
     whole: bool = False
+    """Whether the number must be whole."""
     switch: bool = False
+    """Whether it chooses a switch of the mapping instead of something of the scheduler."""
 
     def read(self, text: str, scheme: str) -> float | str:
         """The value that `text` stands for. Raises UsageError."""
@@ -91,31 +57,28 @@ Values = Mapping[str, float | str]
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """A named way of delivering responses.
-
-    needs: what it must know of a request, in a few words. default_mapping: used unless the caller names another; None if
-    the scheme looks at no mapping. create: a scheduler from parameter values. place: a request's placement, from mapping and
-    parameter values.
-    """
+    """A named way of delivering responses."""
 
     name: str
     description: str
     source: str
     needs: str
+    """What it must know of a request, in a few words."""
     create: Callable[[Values], Scheduler[Any]]
+    """Makes a scheduler from parameter values."""
     place: Callable[[Request, PriorityMapping | None, Values], Any]
+    """Finds a request's placement, from mapping and parameter values."""
     parameters: tuple[Parameter, ...] = ()
     default_mapping: str | None = None
+    """Used unless the caller names another; None if the scheme uses no mapping."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredScheme:
-    """A scheme with its parameters set and its mapping loaded: what servers and simulators are given.
-
-    label: as the user wrote it.
-    """
+    """A scheme with its parameters set and its mapping loaded: what servers and simulators are given."""
 
     label: str
+    """As the user wrote it."""
     scheme: Scheme
     values: Values
     mapping: PriorityMapping | None

@@ -35,7 +35,7 @@ def render_table(comparison: Comparison) -> RenderableType:
 
 def _arm_table(comparison: Comparison, label: str) -> Table:
     baseline = comparison.arms[0]
-    arm = next(item for item in comparison.arms if item.label == label)
+    arm = comparison.arm(label)
     table = Table(
         title=Text(f"{arm.label} against {baseline.label}, {comparison.complete_blocks} blocks"),
         title_justify="left",

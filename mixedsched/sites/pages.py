@@ -27,6 +27,17 @@ def read_pages(names: Iterable[str]) -> list[Page]:
     return [page for name in names for page in _pages_of(name)]
 
 
+def load_page(name: str | Path) -> Page:
+    """The page that a name stands for: a page file, a bundled or recorded site, or a site's folder.
+
+    Raises PageError, SiteError, and UsageError for a folder of several pages.
+    """
+    pages = _pages_of(str(name))
+    if len(pages) > 1:
+        raise UsageError(f"{name} holds {len(pages)} pages", fix="name one of its files")
+    return pages[0]
+
+
 def _pages_of(name: str) -> list[Page]:
     if name == STANDARD_INPUT:
         return [_parse(sys.stdin.buffer.read(), "standard input")]

@@ -1,36 +1,113 @@
-"""Race and proof in the browser, block by block on all networks, as far as the time goes."""
+"""Race and proof in the browser: who takes part, and their loads, block by block on all networks while there is time."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from mixedsched.advice.tuner.budget import FINALISTS
 from mixedsched.advice.tuner.proof import decided_value
 from mixedsched.advice.tuner.race import Lap, best_of, outrun, planned_looks
-from mixedsched.advice.tuner.result import Dropped
+from mixedsched.advice.tuner.result import Contender, Dropped, Role, Scored
+from mixedsched.advice.tuner.scoring import SEQUENTIAL
+from mixedsched.advice.tuner.search import SearchResult
 from mixedsched.lab.bench import Bench
 from mixedsched.lab.costs import BLOCKS_MOST
 from mixedsched.lab.engine import block_state
 from mixedsched.lab.model import Plan, Run, RunStatus
 from mixedsched.lab.patience import TimeIsUp
+from mixedsched.lab.play.scenario import LEAST_GAIN
 from mixedsched.model.profile import Profile
+
+TUNED = "tuned"
+
+# Who takes part: pure choices from the results of simulation and race
+
+
+def promising(found: SearchResult) -> tuple[Scored, ...]:
+    """Candidates that are better in simulation than every baseline, best first."""
+    if not found.baselines:
+        return found.best
+    known = {item.candidate.code for item in found.baselines.values()}
+    limit = min(item.value for item in found.baselines.values()) - LEAST_GAIN
+    return tuple(item for item in found.best if item.score < limit and item.candidate.code not in known)
+
+
+def entrants(found: SearchResult, candidates: Sequence[Scored]) -> tuple[Contender, ...]:
+    """All that would take part in the race, in order of interest, so that a short race takes the first few.
+
+    The best candidate and the best baseline, sequential delivery (which nothing may be worse than), the next candidate, the
+    other baselines by their simulated value, the rest.
+    """
+    tuned = [Contender(label_of(place), Role.TUNED, item.candidate) for place, item in enumerate(candidates)]
+    by_value = _by_value(found.baselines)
+    first = dict.fromkeys(label for label in [*by_value[:1], SEQUENTIAL] if label in found.baselines)
+    order = dict.fromkeys([*first, *by_value])
+    baselines = [Contender(label, Role.BASELINE, found.baselines[label].candidate) for label in order]
+    return (*tuned[:1], *baselines[: len(first)], *tuned[1:2], *baselines[len(first) :], *tuned[2:])
+
+
+def label_of(place: int) -> str:
+    """The arm's label of the n-th best candidate of the search, from 0."""
+    return TUNED if place == 0 else f"{TUNED} {place + 1}"
+
+
+def finalists(
+    entrants: Sequence[Contender], winner: str, best: str, shipped: Sequence[Contender], baselines: Mapping[str, Scored]
+) -> tuple[Contender, ...]:
+    """The arms of the proof, in order of interest: the winner, the best baseline, sequential delivery, then what is shipped.
+
+    Where sequential delivery is the best baseline, the next one by simulation takes the free place: it must be beaten, too.
+    """
+    by_label = {item.label: item for item in entrants}
+    for label, item in baselines.items():
+        by_label.setdefault(label, Contender(label, Role.BASELINE, item.candidate))
+    order = (winner, best, SEQUENTIAL, *_by_value(baselines))
+    wanted = dict.fromkeys(label for label in order if label in by_label)
+    return (*(by_label[label] for label in list(wanted)[:FINALISTS]), *shipped)
+
+
+def by_headers(finalists: Sequence[Contender]) -> tuple[Contender, ...]:
+    """The same, where headers say all that the winner does: it is loaded as plain `eps` with these, and one arm proves both."""
+    headers = next(item for item in finalists if item.role is Role.HEADERS)
+    return tuple(
+        replace(headers, label=item.label, role=Role.TUNED) if item.role is Role.TUNED else item
+        for item in finalists
+        if item is not headers
+    )
+
+
+def all_contenders(
+    finalists: Sequence[Contender], racing: Sequence[Contender], winner_label: str
+) -> tuple[Contender, ...]:
+    """Those of proof and race, each once, as it was loaded in the proof if it was. The winner first, then the proof's."""
+    everyone: dict[str, Contender] = {}
+    for item in (*finalists, *racing):
+        everyone.setdefault(item.label, item)
+    return tuple(sorted(everyone.values(), key=lambda item: item.label != winner_label))  # stable
+
+
+def _by_value(baselines: Mapping[str, Scored]) -> list[str]:
+    return sorted(baselines, key=lambda label: baselines[label].value)
+
+
+# Their loads
 
 
 @dataclass(slots=True)
 class Raced:
-    """plans: by network, as far as they were carried out. laps: complete on all networks. dropped: in the order in which they
-    left. Filled while the race goes on, so that what is there can be told at any time."""
+    """A race. Filled while it goes on, so that its state can be reported at any time."""
 
-    plans: dict[str, Plan] = field(default_factory=dict)
-    laps: list[Lap] = field(default_factory=list)
-    dropped: list[Dropped] = field(default_factory=list)
+    plans: dict[str, Plan] = field(default_factory=dict)  # by network, as far as they were carried out
+    laps: list[Lap] = field(default_factory=list)  # complete on all networks
+    dropped: list[Dropped] = field(default_factory=list)  # in the order in which they left
 
     def best(self, labels: Sequence[str]) -> str | None:
-        """Of these arms the best; None if none of them ran a whole lap."""
+        """The best of these arms; None if none of them ran a whole lap."""
         return best_of(self.laps, labels)
 
     def has_dropped(self, labels: Sequence[str]) -> bool:
-        """Whether all of these have left; not if there are none."""
+        """Whether all of these have left; False if there are none."""
         gone = {item.label for item in self.dropped}
         return bool(labels) and all(label in gone for label in labels)
 
@@ -44,24 +121,18 @@ async def run_race(
     has_time: Callable[[], bool],
     raced: Raced,
 ) -> None:
-    """Run the laps, or go on with them. has_time: asked before each load. raced: is filled."""
+    """Run the laps, or continue them. has_time: asked before each load. raced: is filled."""
     left: dict[int, tuple[str, ...]] = {}
     alive = tuple(labels)
     for number in range(1, laps + 1):
         if len(alive) == 1:
             return
         left[number] = alive
-        found: list[dict[str, Run] | None] = []
-        for place, network in enumerate(networks):
-            plan = bench.design.plan(network, number, still_in=left.__getitem__)
-            raced.plans[network.name] = plan
-            to_come = (laps - number) * len(alive) * len(networks) + (len(networks) - place - 1) * len(alive)
-            try:
-                await bench.carry_out(plan, network, has_time, to_come)
-            except TimeIsUp:
-                return
-            found.append(_complete(plan, bench.runs(plan), number))
-        lap = _lap(found, alive, weights)
+        plans = {item.name: bench.design.plan(item, number, still_in=left.__getitem__) for item in networks}
+        to_come = (laps - number) * len(alive) * len(networks)
+        if not await _carry_out(bench, networks, plans, len(alive), to_come, has_time, raced.plans):
+            return
+        lap = _lap([_complete(plan, bench.runs(plan), number) for plan in plans.values()], alive, weights)
         if lap is None:
             continue
         raced.laps.append(lap)
@@ -79,22 +150,39 @@ async def run_proof(
     planned: int,
     plans: dict[str, Plan],
 ) -> None:
-    """Run blocks until the time is up. is_room_for: whether so many loads can be made before it is. planned: blocks that
-    are expected, for telling the time left. plans: by network, filled as far as they are carried out."""
+    """Run blocks until the time is up.
+
+    has_time: asked before each load. is_room_for: whether so many loads can be made before the time is up. planned: blocks
+    that are expected, for showing the time left. plans: by network, filled as far as they are carried out.
+    """
     for number in range(1, BLOCKS_MOST + 1):
         blocks = {network.name: bench.design.plan(network, number) for network in networks}
         missing = sum(bench.missing(plan) for plan in blocks.values())
         if missing and number > 1 and not is_room_for(missing):
             return
         arms = len(next(iter(blocks.values())).arms)
-        for place, network in enumerate(networks):
-            plan = blocks[network.name]
-            plans[network.name] = plan
-            to_come = max(0, planned - number) * arms * len(networks) + (len(networks) - place - 1) * arms
-            try:
-                await bench.carry_out(plan, network, has_time, to_come)
-            except TimeIsUp:
-                return
+        to_come = max(0, planned - number) * arms * len(networks)
+        if not await _carry_out(bench, networks, blocks, arms, to_come, has_time, plans):
+            return
+
+
+async def _carry_out(
+    bench: Bench,
+    networks: Sequence[Profile],
+    wanted: Mapping[str, Plan],
+    arms: int,
+    to_come: int,
+    has_time: Callable[[], bool],
+    plans: dict[str, Plan],
+) -> bool:
+    """One block on every network; False if the time was up before its end. to_come: loads after it. plans: filled."""
+    for place, network in enumerate(networks, start=1):
+        plans[network.name] = wanted[network.name]
+        try:
+            await bench.carry_out(wanted[network.name], network, has_time, to_come + (len(networks) - place) * arms)
+        except TimeIsUp:
+            return False
+    return True
 
 
 def _complete(plan: Plan, runs: Sequence[Run], number: int) -> dict[str, Run] | None:
@@ -115,4 +203,4 @@ def _lap(found: Sequence[Mapping[str, Run] | None], labels: Sequence[str], weigh
         if len(metrics) < len(found) or any(item.get(key) is None for item in metrics for key in weights):
             return None
         values[label] = sum(decided_value(item, weights) for item in metrics) / len(metrics)
-    return Lap(values)
+    return values

@@ -1,10 +1,10 @@
-"""What the measured loads of the proof allow to say: is the tuned delivery better than all that there was, and harmless? Pure.
+"""The results of the proof: is the tuned delivery better than all baselines, and harmless; what do headers and HTML keep?
 
 The family is declared before the first load: on every network, the winner against the best baseline and against every other
 baseline of the proof (all must be beaten: an intersection-union test, its p is the largest), then the headers, then the
 lines of HTML against the best baseline. On each network these questions stand in this order, each asked only if those before
 it are answered (a fixed sequence), and p is multiplied by the number of networks. So one false claim in the whole proof stays
-as rare as in one test. That something became worse is taken without any of this: a warning needs less proof than a promise.
+as rare as in one test. A deterioration counts without any of this: a warning needs less proof than a promise. Pure.
 """
 
 from __future__ import annotations
@@ -12,17 +12,19 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from mixedsched.advice.tuner.result import Contender, Role
+from mixedsched.advice.tuner.scoring import SEQUENTIAL
+from mixedsched.advice.tuner.ship.lines import HtmlLine
 from mixedsched.core import stats
 from mixedsched.core.metrics import Metric, metric_named
-from mixedsched.lab.comparison import ArmSummary, Comparison, Effect, Family, Verdict
+from mixedsched.lab.analysis import paired_effect
+from mixedsched.lab.comparison import ArmSummary, Comparison, Effect, Verdict
 
 GUARDED = ("fcp_ms", "lcp_ms")  # metrics that must not be worse than under sequential delivery
 GUARD_PCT = 2.0
 RESAMPLED = 2000  # times, for the interval of what remains
-SEQUENTIAL = "sequential"
 _ORDER = (Role.TUNED, Role.HEADERS, Role.HTML, Role.LINE)  # in which the questions are asked
 
 WEIGHTED = Metric(
@@ -40,18 +42,8 @@ WEIGHTED = Metric(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """is_confirmed: better than all baselines on a network, worse on none, and harmless. effects: by network, see
-    NetworkProof.effects. harm: what speaks against it, a sentence, or ""."""
-
-    is_confirmed: bool
-    effects: Mapping[str, tuple[Effect, ...]]
-    harm: str
-
-
 def decision_metric(weights: Mapping[str, float]) -> Metric:
-    """What is decided on: the objective's metric, or all of them weighted."""
+    """The metric of the decision: the objective's own, or all of them weighted."""
     return metric_named(next(iter(weights))) if len(weights) == 1 else WEIGHTED
 
 
@@ -60,10 +52,22 @@ def decided_value(metrics: Mapping[str, float], weights: Mapping[str, float]) ->
     return sum(weight * math.log(max(metrics[key], 1e-3)) for key, weight in weights.items())
 
 
+# The winner
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The result of the proof."""
+
+    is_confirmed: bool  # better than all baselines on a network, worse on none, and harmless
+    effects: Mapping[str, tuple[Effect, ...]]  # by network, see NetworkProof.effects
+    harm: str  # the harm that it does, a sentence without a stop, or ""
+
+
 def judge(
     comparisons: Mapping[str, Comparison], contenders: Sequence[Contender], best: str, weights: Mapping[str, float]
 ) -> Judgement:
-    """What the proof comes to. comparisons: by network. best: label of the best baseline."""
+    """The result of the proof. comparisons: by network. best: label of the best baseline."""
     winner = next(item.label for item in contenders if item.role is Role.TUNED)
     in_order = sorted((item for item in contenders if item.role in _ORDER), key=lambda item: _ORDER.index(item.role))
     baselines = [item.label for item in contenders if item.role is Role.BASELINE]
@@ -85,65 +89,8 @@ def judge(
 
 def effect_between(comparison: Comparison, arm: str, against: str, weights: Mapping[str, float]) -> Effect:
     """One arm against another over the complete blocks, in one metric or several weighted ones; p is not adjusted."""
-    first, second = _arm(comparison, against), _arm(comparison, arm)
-    metric = decision_metric(weights)
-    steps = _steps(comparison, first, second, weights)
-    values = list(steps.values())
-    change, low, high, verdict, confidence, p = None, None, None, Verdict.UNDECIDED, 0.0, 1.0
-    if values:
-        interval, p = stats.signed_rank_interval(values), stats.wilcoxon_p(values)
-        change, confidence = _pct(stats.hodges_lehmann(values)), interval.confidence
-        low, high = (_pct(interval.low), _pct(interval.high)) if len(values) > 1 else (None, None)
-        verdict = _verdict(low, high, p, confidence, metric)
-    return Effect(
-        arm=arm,
-        scheme=second.scheme,
-        baseline=against,
-        baseline_scheme=first.scheme,
-        metric=metric,
-        family=Family.PRIMARY,
-        differences=tuple((block, _pct(step)) for block, step in steps.items()),
-        change=change,
-        low=low,
-        high=high,
-        confidence=confidence,
-        change_pct=change,
-        low_pct=low,
-        high_pct=high,
-        p=p,
-        p_adjusted=p,
-        dominance=stats.paired_dominance(values) if values else 0.0,
-        detectable=_told(stats.minimum_detectable_effect(values)) if values else None,
-        verdict=verdict,
-        more_blocks=_more(values, verdict, metric),
-        note="",
-    )
-
-
-def kept(
-    comparison: Comparison, winner: str, label: str, best: str, weights: Mapping[str, float], seed: int
-) -> tuple[float, float, float] | None:
-    """How much of the winner's gain over the best baseline an arm has, in per cent, with a 95 % interval: blocks drawn again
-    and again, seeded. None where the winner gains nothing, or a block is all there is."""
-    baseline = _arm(comparison, best)
-    gains = _steps(comparison, baseline, _arm(comparison, winner), weights)
-    theirs = _steps(comparison, baseline, _arm(comparison, label), weights)
-    pairs = [(gains[block], theirs[block]) for block in gains if block in theirs]
-    if len(pairs) < 2 or stats.hodges_lehmann([gain for gain, _ in pairs]) >= 0:
-        return None
-    rng = random.Random(f"{seed}/kept/{label}")
-    drawn = sorted(share for _ in range(RESAMPLED) if (share := _share(rng.choices(pairs, k=len(pairs)))) is not None)
-    share = _share(pairs)
-    if share is None or len(drawn) < RESAMPLED * 0.9:
-        return None
-    cut = len(drawn) // 40
-    return share, drawn[cut], drawn[-1 - cut]
-
-
-def _share(pairs: Sequence[tuple[float, float]]) -> float | None:
-    """Of mean gains, in per cent; None where there is no gain to share."""
-    gain = sum(first for first, _ in pairs)
-    return sum(second for _, second in pairs) / gain * 100 if gain < 0 else None
+    first, second = comparison.arm(against), comparison.arm(arm)
+    return paired_effect(first, second, decision_metric(weights), _steps(comparison, first, second, weights))
 
 
 def harm(comparisons: Mapping[str, Comparison], effects: Mapping[str, Effect], arm: str) -> str:
@@ -163,30 +110,15 @@ def harm(comparisons: Mapping[str, Comparison], effects: Mapping[str, Effect], a
 
 
 def _judged(effect: Effect, p_adjusted: float, *, beats_all: bool) -> Effect:
-    """With the p of the whole family: what it does not carry any more becomes undecided, or equivalent."""
-    verdict = effect.verdict
+    """With the p of the whole family: a gain that it no longer supports becomes undecided, or equivalent."""
+    verdict, more = effect.verdict, effect.more_blocks
     if verdict is Verdict.BETTER and (p_adjusted >= stats.ALPHA or not beats_all):
         within = effect.low is not None and effect.low >= -effect.metric.change_margin
         verdict = Verdict.EQUIVALENT if within else Verdict.UNDECIDED
-    steps = [math.log1p(change / 100) for _, change in effect.differences]
-    return replace(effect, p_adjusted=p_adjusted, verdict=verdict, more_blocks=_more(steps, verdict, effect.metric))
-
-
-def _verdict(low: float | None, high: float | None, p: float, confidence: float, metric: Metric) -> Verdict:
-    if low is None or high is None or confidence < stats.CONFIDENCE:
-        return Verdict.UNDECIDED
-    if p < stats.ALPHA and (low > 0 or high < 0):
-        return Verdict.WORSE if low > 0 else Verdict.BETTER
-    within = -metric.change_margin <= low and high <= metric.change_margin
-    return Verdict.EQUIVALENT if within else Verdict.UNDECIDED
-
-
-def _more(steps: Sequence[float], verdict: Verdict, metric: Metric) -> int | None:
-    return stats.more_pairs_needed(steps, math.log1p(metric.margin)) if verdict is Verdict.UNDECIDED else None
-
-
-def _arm(comparison: Comparison, label: str) -> ArmSummary:
-    return next(item for item in comparison.arms if item.label == label)
+        if verdict is Verdict.UNDECIDED:
+            steps = [math.log1p(change / 100) for _, change in effect.differences]
+            more = stats.more_pairs_needed(steps, math.log1p(effect.metric.margin))
+    return replace(effect, p_adjusted=p_adjusted, verdict=verdict, more_blocks=more)
 
 
 def _steps(
@@ -202,9 +134,104 @@ def _steps(
     return steps
 
 
-def _pct(step: float) -> float:
-    return math.expm1(step) * 100
+# Headers and lines of HTML by themselves
 
 
-def _told(step: float | None) -> float | None:
-    return None if step is None else _pct(step)
+@dataclass(frozen=True, slots=True)
+class Remains:
+    """What headers and HTML alone keep of the gain; all by role, as in Tuning."""
+
+    kept_pct: Mapping[Role, Mapping[str, float]] = field(default_factory=dict)
+    kept_range_pct: Mapping[Role, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
+    withheld: Mapping[Role, str] = field(default_factory=dict)
+
+
+def remains(
+    comparisons: Mapping[str, Comparison],
+    judgement: Judgement,
+    finalists: Sequence[Contender],
+    best: str,
+    weights: Mapping[str, float],
+    seed: int,
+) -> Remains:
+    """comparisons: of the proof, by network. best: label of the best baseline. seed: of the intervals' resampling."""
+    winner = next(item for item in finalists if item.role is Role.TUNED)
+    better = [name for name, effects in judgement.effects.items() if effects[0].verdict is Verdict.BETTER]
+    shares: dict[Role, dict[str, float]] = {}
+    ranges: dict[Role, dict[str, tuple[float, float]]] = {}
+    withheld: dict[Role, str] = {}
+    if winner.is_by_headers and better:
+        shares[Role.HEADERS] = dict.fromkeys(better, 100.0)
+    for item in finalists:
+        if item.role not in {Role.HEADERS, Role.HTML}:
+            continue
+        for name in better:
+            found = kept(comparisons[name], winner.label, item.label, best, weights, seed)
+            if found is not None:
+                shares.setdefault(item.role, {})[name] = found[0]
+                ranges.setdefault(item.role, {})[name] = found[1:]
+        if why := _not_to_ship(comparisons, item.label, best, weights):
+            withheld[item.role] = why
+    return Remains(shares, ranges, withheld)
+
+
+def kept(
+    comparison: Comparison, winner: str, label: str, best: str, weights: Mapping[str, float], seed: int
+) -> tuple[float, float, float] | None:
+    """How much of the winner's gain over the best baseline an arm has, in per cent, with a 95 % interval: blocks drawn again
+    and again, seeded. None where the winner gains nothing, or there is only one block."""
+    baseline = comparison.arm(best)
+    gains = _steps(comparison, baseline, comparison.arm(winner), weights)
+    theirs = _steps(comparison, baseline, comparison.arm(label), weights)
+    pairs = [(gains[block], theirs[block]) for block in gains if block in theirs]
+    if len(pairs) < 2 or stats.hodges_lehmann([gain for gain, _ in pairs]) >= 0:
+        return None
+    rng = random.Random(f"{seed}/kept/{label}")
+    drawn = sorted(share for _ in range(RESAMPLED) if (share := _share(rng.choices(pairs, k=len(pairs)))) is not None)
+    share = _share(pairs)
+    if share is None or len(drawn) < RESAMPLED * 0.9:
+        return None
+    cut = len(drawn) // 40
+    return share, drawn[cut], drawn[-1 - cut]
+
+
+def measured_lines(
+    lines: Sequence[HtmlLine],
+    finalists: Sequence[Contender],
+    comparisons: Mapping[str, Comparison],
+    best: str,
+    weights: Mapping[str, float],
+) -> tuple[HtmlLine, ...]:
+    """The lines with the results of their own arms of the proof, where they have one."""
+    arms = {item.changes: item.label for item in finalists if item.role in {Role.HTML, Role.LINE}}
+    measured = []
+    for line in lines:
+        label = arms.get((line.change,))
+        if label is not None:
+            effects = {name: effect_between(item, label, best, weights) for name, item in comparisons.items()}
+            intervals = {
+                name: (item.change, item.low, item.high)
+                for name, item in effects.items()
+                if item.change is not None and item.low is not None and item.high is not None
+            }
+            line = replace(line, measured=label, measured_pct=intervals)
+        measured.append(line)
+    return tuple(measured)
+
+
+def _share(pairs: Sequence[tuple[float, float]]) -> float | None:
+    """The second's share of the first's gain, in per cent; None where there is no gain to share."""
+    gain = sum(first for first, _ in pairs)
+    return sum(second for _, second in pairs) / gain * 100 if gain < 0 else None
+
+
+def _not_to_ship(comparisons: Mapping[str, Comparison], label: str, best: str, weights: Mapping[str, float]) -> str:
+    """A sentence without a stop; "" if it may be shipped: nothing is worse with it, and something is better."""
+    effects = {name: effect_between(item, label, best, weights) for name, item in comparisons.items()}
+    if why := harm(comparisons, effects, label):
+        return why
+    changes = [effect.change for effect in effects.values() if effect.change is not None]
+    if changes and min(changes) >= 0:
+        name, effect = min(effects.items(), key=lambda item: item[1].change or 0.0)
+        return f"measured, it gains nothing: {effect.metric.short} is {effect.change:+.1f} % against {best} over {name}"
+    return ""

@@ -4,7 +4,7 @@ For selection alone: who wins is measured again, over other seeds, before anythi
 
 After each lap from the second on, every arm that is left is compared with the leader: paired differences of what was measured,
 a one-sided t test, and the scatter pooled over all arms and laps (the residuals of arms x laps, both taken as additive). p is
-multiplied by all comparisons that the race may come to make: every other arm, at every look that was planned. So the truly best
+multiplied by all comparisons that the race may make: every other arm, at every look that was planned. So the truly best
 arm is dropped in fewer than 5 % of races, whatever the leader is at the time: to lose it, one of these tests must err.
 """
 
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import stdtr
@@ -23,11 +22,8 @@ ALPHA = 0.05  # chance that the best arm is ever dropped
 FIRST_LOOK = 2  # laps; one lap says nothing of the scatter
 
 
-@dataclass(frozen=True, slots=True)
-class Lap:
-    """One block on every network: what each arm that was still in came to, as logarithms of times; lower is better."""
-
-    values: Mapping[str, float]
+Lap = Mapping[str, float]
+"""One block on every network: for each arm still in the race, the logarithm of its times; lower is better."""
 
 
 def planned_looks(laps: int) -> int:
@@ -35,21 +31,16 @@ def planned_looks(laps: int) -> int:
     return max(0, laps - FIRST_LOOK)
 
 
-def still_in(laps: Sequence[Lap], labels: Sequence[str]) -> tuple[str, ...]:
-    """The arms that ran the last lap, in the order of `labels`; all of them before the first."""
-    return tuple(label for label in labels if not laps or label in laps[-1].values)
-
-
 def outrun(laps: Sequence[Lap], arms: int, looks: int) -> tuple[Dropped, ...]:
-    """Who is to leave after these laps, slowest first. arms: at the start. looks: planned for the whole race.
+    """The arms that are to leave after these laps, slowest first. arms: at the start. looks: planned for the whole race.
 
-    The leader never leaves, so at least one arm stays.
+    The leader (of equals the first by name) never leaves, so at least one arm stays.
     """
     scatter, degrees = _scatter(laps)
     if len(laps) < FIRST_LOOK or degrees < 1 or not looks:
         return ()
-    means = mean_of(laps)
-    leader = leader_of(means)
+    means = {label: sum(lap[label] for lap in laps) / len(laps) for label in laps[-1]}
+    leader = min(means, key=lambda label: (means[label], label))
     comparisons = (arms - 1) * looks
     dropped = []
     for label, mean in means.items():
@@ -60,26 +51,15 @@ def outrun(laps: Sequence[Lap], arms: int, looks: int) -> tuple[Dropped, ...]:
     return tuple(sorted(dropped, key=lambda item: (-item.change_pct, item.label)))
 
 
-def mean_of(laps: Sequence[Lap]) -> dict[str, float]:
-    """Of every arm that ran all laps, its mean."""
-    labels = still_in(laps, list(laps[-1].values) if laps else ())
-    return {label: sum(lap.values[label] for lap in laps) / len(laps) for label in labels}
-
-
-def leader_of(means: Mapping[str, float]) -> str:
-    """The fastest; of equals the first by name."""
-    return min(means, key=lambda label: (means[label], label))
-
-
 def best_of(laps: Sequence[Lap], labels: Sequence[str]) -> str | None:
     """Of these arms the one that stayed longest, of those the fastest over the laps that it ran; None if none ran."""
-    runs = {label: [lap.values[label] for lap in laps if label in lap.values] for label in labels}
+    runs = {label: [lap[label] for lap in laps if label in lap] for label in labels}
     ran = [label for label in labels if runs[label]]
     return min(ran, key=lambda label: (-len(runs[label]), sum(runs[label]) / len(runs[label]), label), default=None)
 
 
 def _p(behind: float, scatter: float, degrees: int, laps: int) -> float:
-    """One-sided, of a difference of two means over so many laps."""
+    """One-sided p of a difference of two means over so many laps."""
     if behind <= 0:
         return 1.0
     error = scatter * math.sqrt(2 / laps)
@@ -89,10 +69,8 @@ def _p(behind: float, scatter: float, degrees: int, laps: int) -> float:
 def _scatter(laps: Sequence[Lap]) -> tuple[float, int]:
     """Standard deviation of one value beside arm and lap, and its degrees of freedom. Arms that left count with the laps that
     they ran."""
-    labels = list(dict.fromkeys(label for lap in laps for label in lap.values))
-    cells = [
-        (labels.index(label), place, value) for place, lap in enumerate(laps) for label, value in lap.values.items()
-    ]
+    labels = list(dict.fromkeys(label for lap in laps for label in lap))
+    cells = [(labels.index(label), place, value) for place, lap in enumerate(laps) for label, value in lap.items()]
     degrees = len(cells) - (len(labels) + len(laps) - 1)
     if degrees < 1:
         return 0.0, 0

@@ -1,8 +1,9 @@
-"""Why a tuning ends as it does, a sentence or two each, with the number that says it."""
+"""Why a tuning ends as it does: a sentence or two for its outcome, each with the number that shows it. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from mixedsched.advice.tuner.budget import deciding_blocks
 from mixedsched.advice.tuner.objective import Objective
@@ -17,109 +18,107 @@ from mixedsched.units import format_ms
 NEAR_PCT = 5.0  # of the bound, within which there is hardly anything left to gain
 
 
-def confirmed_reason(
-    effects: Mapping[str, Sequence[Effect]],
-    bounds: Mapping[str, Estimates],
-    objective: Objective,
-    found: SearchResult,
-    winner: Scored,
-    best: str,
-) -> str:
-    """As "LCP is 14.2 % lower than with sequential over slow-4g (10.1 % to 17.0 %, 6 blocks).", and what room is left."""
-    told = _joined(_told(name, items[0]) for name, items in effects.items())
-    return f"{told}. {_room(objective, found.baselines[best], bounds, best, winner)}"
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How far the best baseline is from the earliest paints that the networks allow, in simulation."""
+
+    objective: Objective
+    best: str  # label of the best baseline
+    baseline: Scored
+    bounds: Mapping[str, Estimates]  # by network
+
+    @property
+    def is_used_up(self) -> bool:
+        """Whether the best baseline is next to the bound on all networks."""
+        return all(now <= least * (1 + NEAR_PCT / 100) for _, now, least in self._times(self.baseline))
+
+    def in_words(self, winner: Scored | None = None) -> str:
+        """A sentence for all networks; "" where no bound is known."""
+        metric = metric_named(self.objective.primary).short
+        tuned = {name: after for name, after, _ in self._times(winner)} if winner is not None else {}
+        parts = [
+            f"{metric} with {self.best} over {name} is {format_ms(now)}, {_above(now, least)} above the "
+            f"earliest that this network allows ({format_ms(least)})"
+            + (f", and {_above(tuned[name], least)} once tuned" if tuned else "")
+            for name, now, least in self._times(self.baseline)
+            if least > 0
+        ]
+        return f"In simulation, {_joined(parts)}." if parts else ""
+
+    def _times(self, scored: Scored) -> list[tuple[str, float, float]]:
+        """Name of each network, the objective's first metric there in ms, and its bound."""
+        key = self.objective.primary
+        times = ((name, scored.by_network[name].to_dict(), bound.to_dict()) for name, bound in self.bounds.items())
+        return [(name, ours[key], bound[key]) for name, ours, bound in times]
 
 
-def unconfirmed_reason(
-    comparisons: Mapping[str, Comparison],
-    judgement: Judgement | None,
-    bounds: Mapping[str, Estimates],
-    objective: Objective,
-    found: SearchResult,
-    best: str,
-) -> str:
+def confirmed_reason(judgement: Judgement, room: Room, winner: Scored) -> str:
+    """As "LCP is 14.2 % lower than with sequential over slow-4g (10.1 % to 17.0 %, 6 blocks).", and the room that is left."""
+    return f"{_effects_in_words(judgement)}. {room.in_words(winner)}"
+
+
+def unconfirmed_reason(comparisons: Mapping[str, Comparison], judgement: Judgement | None, room: Room) -> str:
     """What is missing for a confirmation, and how much room there was."""
-    room = _room(objective, found.baselines[best], bounds, best)
+    return f"{_unconfirmed(comparisons, judgement)}. {room.in_words()}"
+
+
+def _unconfirmed(comparisons: Mapping[str, Comparison], judgement: Judgement | None) -> str:
     if judgement is None:
-        return f"The time did not suffice for a block of proof. {room}"
+        return "There was no time to measure a single block of the proof"
     if judgement.harm:
-        return f"It would do harm: {judgement.harm}. {room}"
-    told = _joined(_told(name, items[0]) for name, items in judgement.effects.items())
+        return f"It would do harm: {judgement.harm}"
+    effects = _effects_in_words(judgement)
     blocks = min(item.complete_blocks for item in comparisons.values())
     needed = deciding_blocks(len(comparisons))
     if blocks < needed:
-        return f"{told}; {blocks} complete blocks prove nothing, {needed} would be the least. {room}"
-    if any(items[0].verdict is Verdict.UNDECIDED for items in judgement.effects.values()):
-        more = max((items[0].more_blocks or 0 for items in judgement.effects.values()), default=0)
-        wanted = f"; about {more} blocks more would decide" if more else ""
-        return f"{told}, which may be chance{wanted}. {room}"
-    return f"{told}: no difference that would matter. {room}"
+        few = "1 complete block proves" if blocks == 1 else f"{blocks} complete blocks prove"
+        return f"{effects}; {few} nothing, at least {needed} are needed"
+    winners = [items[0] for items in judgement.effects.values()]
+    if any(item.verdict is Verdict.UNDECIDED for item in winners):
+        more = max((item.more_blocks or 0 for item in winners), default=0)
+        wanted = f"; about {more} more blocks would decide" if more else ""
+        return f"{effects}, which may be chance{wanted}"
+    return f"{effects}: no difference that matters"
 
 
-def nothing_reason(objective: Objective, found: SearchResult, best: str, bounds: Mapping[str, Estimates]) -> str:
-    """No candidate is better in simulation, or what is left is within noise of the bound."""
-    room = _room(objective, found.baselines[best], bounds, best)
+def nothing_reason(found: SearchResult, room: Room) -> str:
+    """No candidate is better in simulation, or the rest is within noise of the bound."""
     if not found.rungs:
-        least = f"{LEAST_GAIN * 100:g} {'points of the score' if objective.points is not None else '%'}"
-        return f"No order can be better than {best} by {least}, so none was searched for. {room}"
-    tried = found.all_tried
-    everything = f"All {tried} orders that differ were tried, none" if tried else f"None of {found.tried} candidates"
-    return f"{everything} is better than {best} in simulation by more than it departs from it. {room}"
+        least = f"{LEAST_GAIN * 100:g} {'points of the score' if room.objective.points is not None else '%'}"
+        why = f"No order can be better than {room.best} by {least}, so none was searched for"
+    else:
+        tried = f"{found.all_tried} different orders" if found.all_tried else f"{found.tried} candidates"
+        why = f"None of the {tried} that were tried beats {room.best} in simulation by more than its departures cost"
+    return f"{why}. {room.in_words()}"
 
 
-def simulated_reason(
-    objective: Objective, found: SearchResult, winner: Scored, best: str, bounds: Mapping[str, Estimates]
-) -> str:
-    """What simulation promises."""
-    key = objective.primary
-    parts = []
+def simulated_reason(winner: Scored, room: Room) -> str:
+    """The gain that simulation promises."""
+    key, parts = room.objective.primary, []
     for name, estimates in winner.by_network.items():
-        before = found.baselines[best].by_network[name].to_dict()[key]
-        after = estimates.to_dict()[key]
+        before, after = room.baseline.by_network[name].to_dict()[key], estimates.to_dict()[key]
         change = (after / before - 1) * 100 if before else 0.0
-        parts.append(f"{metric_named(key).short} {change:+.1f} % against {best} over {name}".replace("-", "−", 1))
-    return f"Simulated only: {_joined(parts)}. {_room(objective, found.baselines[best], bounds, best)}"
+        parts.append(f"{metric_named(key).short} {change:+.1f} % against {room.best} over {name}".replace("-", "−", 1))
+    return f"Simulated only: {_joined(parts)}. {room.in_words()}"
 
 
-def out_raced_reason(dropped: Sequence[Dropped], best: str) -> str:
-    """All candidates left the race."""
-    tuned = [item for item in dropped if item.label.startswith("tuned")]
-    last = tuned[-1]
-    told = f"the last of them by {last.change_pct:.0f} % after {last.after} blocks"
-    return f"In the race, every candidate was slower than {best}: {told}."
-
-
-def at_bound(objective: Objective, baseline: Scored, bounds: Mapping[str, Estimates]) -> bool:
-    """Whether the best baseline is next to the earliest that the networks allow, on all of them."""
-    key = objective.primary
-    return all(
-        baseline.by_network[name].to_dict()[key] <= bound.to_dict()[key] * (1 + NEAR_PCT / 100)
-        for name, bound in bounds.items()
-    )
-
-
-def _room(
-    objective: Objective, baseline: Scored, bounds: Mapping[str, Estimates], best: str, winner: Scored | None = None
-) -> str:
-    """How far the best baseline is from the bound, in simulation, and the winner."""
-    key = objective.primary
-    parts = []
-    for name, bound in bounds.items():
-        least, now = bound.to_dict()[key], baseline.by_network[name].to_dict()[key]
-        if least > 0:
-            left = "" if winner is None else f", and {_above(winner.by_network[name].to_dict()[key], least)} once tuned"
-            parts.append(
-                f"{metric_named(key).short} with {best} over {name} is {format_ms(now)}, {_above(now, least)} above the "
-                f"earliest that this network allows ({format_ms(least)}){left}"
-            )
-    return f"In simulation, {_joined(parts)}." if parts else ""
+def out_raced_reason(dropped: Sequence[Dropped], tuned: Sequence[str], best: str) -> str:
+    """All candidates left the race. tuned: their labels."""
+    last = [item for item in dropped if item.label in tuned][-1]
+    behind = f"the last of them by {last.change_pct:.0f} % after {last.after} blocks"
+    return f"In the race, every candidate was slower than {best}: {behind}."
 
 
 def _above(value_ms: float, bound_ms: float) -> str:
     return f"{max(0.0, (value_ms / bound_ms - 1) * 100):.0f} %"
 
 
-def _told(network: str, effect: Effect) -> str:
+def _effects_in_words(judgement: Judgement) -> str:
+    """The winner's effect on each network."""
+    return _joined(_effect_in_words(name, items[0]) for name, items in judgement.effects.items())
+
+
+def _effect_in_words(network: str, effect: Effect) -> str:
     metric = effect.metric
     if effect.change is None:
         return f"nothing is known over {network}"

@@ -46,6 +46,11 @@ class Scored:
     penalty: float
     by_network: Mapping[str, Estimates]
 
+    @property
+    def value(self) -> float:
+        """The score without its penalty."""
+        return self.score - self.penalty
+
     def to_dict(self) -> dict[str, Any]:
         return {
             **candidate_facts(self.candidate),

@@ -27,7 +27,7 @@ BASELINES: Mapping[str, Candidate] = MappingProxyType(
 """What a tuned result has to beat, by label: what servers do today, and the published table."""
 
 
-UNSAFE = "sequential"  # the baseline than which nothing may be worse, in first paint neither
+SEQUENTIAL = "sequential"  # the baseline than which nothing may be worse, not in its first paint either
 
 Paints = tuple[tuple[Estimates | None, ...], ...]  # by scene, then seed; None = the load never ended
 
@@ -70,7 +70,7 @@ class Judge:
                 )
             best = min(good, key=lambda label: _reference_key(objective, good[label], good))
             references.append(good[best])
-            limits.append(_lower(good[best], good.get(UNSAFE, good[best])))
+            limits.append(_lower(good[best], good.get(SEQUENTIAL, good[best])))
             labels.append(best)
         return cls(objective, pages, penalty, names, tuple(references), tuple(limits), tuple(labels))
 

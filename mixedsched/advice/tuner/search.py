@@ -120,7 +120,7 @@ def _result(findings: Findings) -> SearchResult | None:
     if not findings.baselines:
         return None
     best = tuple(item for _, item in distinct(findings.ranking, HANDFUL))
-    first = min(findings.baselines.items(), key=lambda pair: pair[1].score - pair[1].penalty)[0]
+    first = min(findings.baselines.items(), key=lambda pair: pair[1].value)[0]
     return SearchResult(tuple(findings.rungs), best, MappingProxyType(dict(findings.baselines)), first)
 
 

@@ -9,9 +9,8 @@ from typing import Any, Self
 from mixedsched.advice.tuner.bound import bounds, lowered
 from mixedsched.advice.tuner.budget import Shares, deciding_blocks, proof_arms, proof_blocks, share_out
 from mixedsched.advice.tuner.conclude import Known, concluded
-from mixedsched.advice.tuner.contest import run_proof, run_race
+from mixedsched.advice.tuner.contest import by_headers, entrants, finalists, promising, run_proof, run_race
 from mixedsched.advice.tuner.decisions import Decisions
-from mixedsched.advice.tuner.entrants import by_headers, entrants, finalists, promising
 from mixedsched.advice.tuner.job import BROWSER, PIPE, STACK, TuneJob, TuneSurroundings
 from mixedsched.advice.tuner.looks import View, look, view_of_manifest
 from mixedsched.advice.tuner.measure import bench_of, plain_eps

@@ -28,7 +28,7 @@ _BASELINES, _SECONDS = "baselines", "stack seconds"
 def has_room(trials: Trials, memory: Memory, findings: Findings) -> bool:
     """Whether any order can be better than the best baseline by what is worth a load. findings: of the baselines."""
     judge, findings.baselines = trials.judged(_baselines(trials, memory))
-    best = min(item.score - item.penalty for item in findings.baselines.values())
+    best = min(item.value for item in findings.baselines.values())
     return trials.floor(judge) + trials.options.penalty < best - LEAST_GAIN
 
 

@@ -21,33 +21,37 @@ class Fate(StrEnum):
 
 @dataclass(slots=True)
 class LinkCounters:
-    """What happened so far, in packets and in bytes on the link (headers included).
-
-    packets, size_bytes: accepted into the queue. overflowed: refused there. dropped_by_aqm: by CoDel. lost: on the way.
-    duplicated: arrive twice. reordered: sent on without delay. highest_queue_bytes: waiting or leaving at one moment.
-    """
+    """What happened so far, in packets and in bytes on the link (headers included)."""
 
     packets: int = 0
     size_bytes: int = 0
+    """`packets` and `size_bytes` were accepted into the queue."""
     overflowed: int = 0
+    """Packets refused by a full queue."""
     lost: int = 0
+    """Packets lost on the way."""
     dropped_by_aqm: int = 0
+    """Packets dropped by CoDel."""
     duplicated: int = 0
+    """Packets that arrive twice."""
     reordered: int = 0
+    """Packets sent on without delay, which overtake others."""
     highest_queue_bytes: int = 0
+    """The most that was waiting or leaving at one moment."""
 
 
 class PacketRecord(NamedTuple):
-    """One packet's end. number: from 1, in the order of handing over. in_us: handed over; out_us: due to arrive, or None.
-
-    fate: any but QUEUED.
-    """
+    """One packet's end."""
 
     number: int
+    """From 1, in the order in which packets were handed over."""
     size_bytes: int
     in_us: int
+    """When it was handed over."""
     out_us: int | None
+    """When it is due to arrive; None if it never does."""
     fate: Fate
+    """Never QUEUED."""
 
 
 Observer = Callable[[PacketRecord], object]

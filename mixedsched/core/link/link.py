@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class _Waiting(NamedTuple, Generic[T]):
-    """A packet whose end is not known when it is handed over. copies, delay_us: what was drawn for it."""
+    """A packet whose end is not known when it is handed over."""
 
     packet: T
     number: int
@@ -27,6 +27,7 @@ class _Waiting(NamedTuple, Generic[T]):
     in_us: int
     copies: int
     delay_us: int | None
+    """`copies` and `delay_us` were drawn when it was handed over."""
 
 
 class Link(Generic[T]):

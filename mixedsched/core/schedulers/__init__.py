@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from mixedsched.model.scheme import Scheme, by_name
 
-__all__ = ["SCHEMES"]
+__all__ = ["SCHEMES", "schemes"]
 
 
 def _defined() -> Iterator[Scheme]:
@@ -19,3 +19,8 @@ def _defined() -> Iterator[Scheme]:
 
 SCHEMES: Mapping[str, Scheme] = by_name(_defined())
 """All schemes by name."""
+
+
+def schemes() -> list[Scheme]:
+    """All delivery schemes, by name, with description, source and parameters."""
+    return list(SCHEMES.values())

@@ -17,12 +17,14 @@ WEIGHT_MAX = 256
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A placeholder: an inner node without data. parent: an earlier group, or the root. discipline: of its children."""
+    """A placeholder: an inner node without data."""
 
     name: str
     weight: int
     parent: str = ROOT
+    """An earlier group, or the root."""
     discipline: Callable[[], Queue] = WeightedFair
+    """How its children share."""
 
 
 def group_weights(members: Mapping[str, str], groups: Iterable[Group]) -> tuple[Parameter, ...]:
@@ -52,14 +54,16 @@ def weighted_groups(groups: Iterable[Group], parameters: Iterable[Parameter], va
 
 @dataclass(frozen=True, slots=True)
 class TreePlace:
-    """Where a response hangs. parent: a group's name or a stream ID. exclusive: it adopts the parent's other children.
+    """Where a response hangs.
 
     A parent that is not there (any more) means the root with default weight, not exclusive (RFC 7540 section 5.3.1).
     """
 
     parent: str | int = ROOT
+    """A group's name or a stream ID."""
     weight: int = DEFAULT_WEIGHT
     exclusive: bool = False
+    """It adopts the parent's other children."""
 
     def __str__(self) -> str:
         return f"{self.parent}, weight {self.weight}{', exclusive' if self.exclusive else ''}"

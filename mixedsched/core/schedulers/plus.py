@@ -5,8 +5,7 @@ from __future__ import annotations
 from mixedsched.core.schedulers import _marx
 from mixedsched.core.schedulers._marx import Rank, is_delayed, kind_of, rank_of
 from mixedsched.core.schedulers._queue import Fifo, Queue
-from mixedsched.core.schedulers._ranked import RankedFifo
-from mixedsched.core.schedulers._tree import DependencyTree, Group, TreePlace
+from mixedsched.core.schedulers._tree import WEIGHT_MAX, DependencyTree, Group, TreePlace
 from mixedsched.core.schedulers.firefox import BACKGROUND, FOLLOWERS, GROUPS, SPECULATIVE
 from mixedsched.model.mapping import PriorityMapping
 from mixedsched.model.request import Flag, Kind, Request
@@ -29,6 +28,18 @@ LINGER = Parameter(
     high=1000,
     whole=True,
 )
+
+
+class RankedFifo(Fifo):
+    """The heaviest member first, all of it; among equals the lowest number."""
+
+    @staticmethod
+    def weight(rank: int) -> int:
+        """The weight of a rank, 0 being the first."""
+        return WEIGHT_MAX - rank
+
+    def enter(self, member: int, weight: int) -> None:
+        self.push(member, -weight)
 
 
 class HeadStartTree(DependencyTree):

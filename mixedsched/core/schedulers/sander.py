@@ -24,6 +24,16 @@ from mixedsched.model.mapping import PriorityMapping
 from mixedsched.model.request import Kind, Request
 from mixedsched.model.scheme import Parameter, Scheme, Values
 
+__all__ = [
+    "BACKGROUND",
+    "FOLLOWERS",
+    "LEADERS",
+    "SCHEMES",
+    "SPECULATIVE",
+    "UNBLOCKED",
+    "URGENT_START",
+]  # classes of service
+
 CHROME_LEVELS = 7  # the last two, idle and throttled, are for what Chromium hardly sends
 
 SAFARI_WEIGHTS = MappingProxyType(

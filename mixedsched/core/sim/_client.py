@@ -47,9 +47,10 @@ _DESTINATIONS = {
 
 @dataclass(slots=True)
 class Exchange:
-    """A request and what has come of its response. index: of the resource in the page."""
+    """A request and what has come of its response."""
 
     index: int
+    """The resource's place in the page."""
     requested_us: int
     first_byte_us: int | None = None
     complete_us: int | None = None

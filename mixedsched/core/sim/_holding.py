@@ -18,29 +18,35 @@ FIRST_WITHHELD = ChromiumPriority.MEDIUM.rank
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """Made once for many loads. Tuples are by place in the page, or of places.
+    """Which requests a browser withholds, and until when: the facts of a page, made once for many loads.
 
-    turns: in which order requests leave that are due at once, places: the reverse. ranks: of the Chromium priority where a
-    request may be withheld, NEVER where not. is_low: whether it is of Medium or below,
-    withheld or not. is_counted, is_counted_early: whether it counts as under way, at any time and until the body is reached.
-    hosts: its host. work_us: of the main thread on it. head: what the parser waits for before it reaches the body, blocking:
-    what the first layout waits for, both in page order. at_layout: whether a resource is asked for at the first layout.
-    promoted: what becomes High then, by place.
+    A place is a resource's index in the page. Tuples have an item for each place, or hold places.
     """
 
     main: int
     turns: tuple[int, ...]
+    """The order in which requests that are due at once leave, by place."""
     places: tuple[int, ...]
+    """The reverse of `turns`: places in that order."""
     ranks: tuple[int, ...]
+    """Rank of the Chromium priority where a request may be withheld, else NEVER."""
     is_low: tuple[bool, ...]
+    """Whether the priority is Medium or below, withheld or not."""
     is_counted: tuple[bool, ...]
     is_counted_early: tuple[bool, ...]
+    """Whether it counts as under way: `is_counted` at any time, `is_counted_early` until the parser reaches the body."""
     hosts: tuple[int, ...]
+    """Index of the host."""
     work_us: tuple[int, ...]
+    """Work of the main thread on the resource."""
     head: tuple[int, ...]
+    """Places of what the parser waits for before it reaches the body, in page order."""
     blocking: tuple[int, ...]
+    """Places of what the first layout waits for, in page order."""
     at_layout: tuple[bool, ...]
+    """Whether a resource is asked for at the first layout."""
     promoted: Mapping[int, Resource]
+    """The resources that become High at the first layout, by place."""
 
     @classmethod
     def of(cls, page: Page, model: BrowserModel) -> Self:

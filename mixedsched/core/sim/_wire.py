@@ -34,20 +34,20 @@ def _never(_now_s: float) -> bool:
 
 @dataclass(slots=True)
 class _End:
-    """An endpoint with what leads to it and away. is_awake: it may have something to send; timer_us: when it wants to be woken.
-
-    overhead_bytes: what a datagram grows by on its way out. may_wait: asked after arrivals (the time in seconds), whether what
-    they make it say can wait for its timer.
-    """
+    """An endpoint with what leads to it and away."""
 
     endpoint: Endpoint
     incoming: Link[bytes]
     outgoing: Link[bytes]
     overhead_bytes: int
+    """What is added to each datagram on its way out."""
     peer: tuple[str, int]
     may_wait: Callable[[float], bool] = _never
+    """Asked after arrivals, with the time in seconds: can the answer wait for the timer?"""
     is_awake: bool = False
+    """Whether it may have something to send."""
     timer_us: int | None = None
+    """When it wants to be woken."""
 
 
 class Wire:

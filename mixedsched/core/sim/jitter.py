@@ -15,17 +15,20 @@ ONE_IN = 4
 class Jitter:
     """Which packets are late, by how much, and whether the receiver waits for them.
 
-    pattern: `fourth` delays every fourth packet, `random` each with probability 1/4. A late one is overtaken by low..high
-    packets of the pace (evenly distributed, drawn from seed). in_order: nothing is handed to HTTP/3 that is behind a missing
-    packet, whatever stream it is of, as over TCP; otherwise only what is behind a gap in its own stream waits, as over QUIC.
     Source: Marx et al. 2019, section on jitter; the published code has `fourth` with low = high = 2.
     """
 
     pattern: Literal["fourth", "random"]
+    """`fourth` delays every fourth packet, `random` each with probability 1/4. A late one is overtaken by low..high
+    packets of the pace (evenly distributed, drawn from seed).
+    """
     low: int = 1
     high: int = 3
     seed: int = 1
     in_order: bool = False
+    """If set, nothing behind a missing packet is handed to HTTP/3, whatever stream it is of, as over TCP; otherwise
+    only what is behind a gap in its own stream waits, as over QUIC.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,24 +33,23 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class PageLoad:
-    """One page under one scheme, played.
-
-    scheme: with parameters, as asked for. resources: in order of request; of a load that was only played until some were
-    complete, those that were by then. order: response packets as they were sent, run by
-    run: (resource id, packets). hol_bytes: stream data that arrived but had to wait for a lost packet of its own stream.
-    deliveries: packet by packet, kept only where that says more than `order` (jitter). facts: what only this rung can tell
-    (link, seed, losses ...), each under its JSON key.
-    """
+    """One page under one scheme, played."""
 
     page: Page
     scheme: str
+    """Name and parameters, as asked for."""
     rung: Rung
     send_buffer_bytes: int
     resources: tuple[ResourceTimes, ...]
+    """In order of request; of a load that was only played until some were complete, those that were by then."""
     order: tuple[tuple[str, int], ...]
+    """Response packets as they were sent, run by run: (resource id, packets)."""
     hol_bytes: int = 0
+    """Stream data that arrived but had to wait for a lost packet of its own stream."""
     deliveries: tuple[Delivery, ...] = ()
+    """Packet by packet, kept only where that says more than `order` (jitter)."""
     facts: Mapping[str, Any] = field(default_factory=dict)
+    """What only this rung knows (link, seed, losses ...), each under its JSON key."""
 
     @property
     def finished_ms(self) -> float:

@@ -20,19 +20,21 @@ from mixedsched.model.scheme import ConfiguredScheme
 
 @dataclass(frozen=True, slots=True)
 class PipeOptions:
-    """The pipe. Defaults are those of the study (1.12 Mbit/s).
-
-    packet_bytes: payload of a full packet. pace_us: one packet in so much time. send_buffer_bytes: of packets that are chosen
-    already and wait for their interval, beside the one that is in its interval; they cannot be recalled (14, 280 and 1000 kB
-    in the study). A packet is chosen whenever the buffer holds less than that. request_slot_us: at most one
-    request is admitted in so much time (10 ms in the study's client). jitter: None = packets arrive as they leave.
-    """
+    """The pipe. Defaults are those of the study (1.12 Mbit/s)."""
 
     packet_bytes: int = 1400
+    """Payload of a full packet."""
     pace_us: int = 10_000
+    """Time between two packets."""
     send_buffer_bytes: int = 0
+    """Holds packets that are chosen already and wait for their interval, beside the one that is in its interval; they
+    cannot be recalled (14, 280 and 1000 kB in the study). A packet is chosen whenever the buffer holds less than
+    that.
+    """
     request_slot_us: int = 0
+    """At most one request is admitted in this time (10 ms in the study's client)."""
     jitter: Jitter | None = None
+    """None = packets arrive as they leave."""
 
 
 def play_pipe(discoveries: Discoveries, scheme: ConfiguredScheme, options: PipeOptions | None = None) -> PageLoad:
@@ -42,16 +44,16 @@ def play_pipe(discoveries: Discoveries, scheme: ConfiguredScheme, options: PipeO
 
 @dataclass(slots=True)
 class _Response:
-    """A response under way, in bytes of the stream: headers, then body.
-
-    stops: where something happens when that much has been delivered, nearest last: its first packet, each offset at which it
-    makes another resource known, its end. left_bytes: from what is chosen to the next stop.
-    """
+    """A response under way, in bytes of the stream: headers, then body."""
 
     index: int
     header_bytes: int
     stops: list[int]
+    """Where something happens when that much has been delivered, nearest last: its first packet, each offset at which
+    it makes another resource known, its end.
+    """
     left_bytes: int
+    """Bytes from what is chosen to the next stop."""
     requested_us: int
     first_byte_us: int = -1
     complete_us: int = -1

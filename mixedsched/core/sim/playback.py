@@ -21,30 +21,33 @@ from mixedsched.model.request import Kind
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """A resource that another one finds. index: its place in the page; at_bytes: of the parent's body, where that counts."""
+    """A resource that another one finds."""
 
     index: int
+    """Its place in the page."""
     at_bytes: int
+    """Offset in the parent's body at which it is found, where that counts."""
     delay_us: int
 
 
 @dataclass(frozen=True, slots=True)
 class Discoveries:
-    """A page's discovery graph by the parents' indexes, made once for many loads.
-
-    roots: found by navigation. Lists of children are in the order in which they are found: by offset, then place in the page.
-    model: of the browser that plays it, whose work on what it finds them in is in the children's delays. holding: what it
-    withholds; None for nothing. awaited: places of what ends the load when it is complete; None for all of the page.
-    """
+    """A page's discovery graph by the parents' indexes, made once for many loads."""
 
     page: Page
     roots: tuple[Child, ...]
+    """Resources found by navigation. Lists of children are in the order in which they are found: by offset, then place in the
+    page.
+    """
     when_requested: tuple[tuple[Child, ...], ...]
     at_bytes: tuple[tuple[Child, ...], ...]
     when_complete: tuple[tuple[Child, ...], ...]
     model: BrowserModel = IDEAL
+    """The browser that plays the page; its work on a parent is part of the children's delays."""
     holding: Holding | None = None
+    """What the browser withholds; None for nothing."""
     awaited: frozenset[int] | None = None
+    """Places of the resources with which the load ends; None for all of the page."""
 
     @classmethod
     def of(cls, page: Page, model: BrowserModel = IDEAL, until: Collection[str] | None = None) -> Self:

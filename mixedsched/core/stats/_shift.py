@@ -16,11 +16,12 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A closed interval. confidence: the one really achieved, which few pairs may hold below the one asked for."""
+    """A closed interval."""
 
     low: float
     high: float
     confidence: float
+    """As really achieved; with few pairs it may be below what was asked for."""
 
     def __post_init__(self) -> None:
         if self.low > self.high:

@@ -117,7 +117,7 @@ def test_a_race_drops_who_is_clearly_slower_and_finds_the_best(job: TuneJob, sto
     assert ("eps", 3) not in bench.lab.loads
     assert raced.best([TUNED]) == TUNED
     assert raced.best(["sequential", "eps"]) == "sequential"
-    assert [sorted(lap.values) for lap in raced.laps][:2] == [sorted(LABELS)] * 2
+    assert [sorted(lap) for lap in raced.laps][:2] == [sorted(LABELS)] * 2
 
     again = made_up_bench(job, store, "race", contenders())
     assert race(again, 4).dropped == raced.dropped

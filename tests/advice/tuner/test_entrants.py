@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mixedsched.advice.changes.change import Action, Change
 from mixedsched.advice.tuner.candidate import Candidate
-from mixedsched.advice.tuner.entrants import all_contenders, by_headers, entrants, finalists, promising
+from mixedsched.advice.tuner.contest import all_contenders, by_headers, entrants, finalists, promising
 from mixedsched.advice.tuner.measure import plain_eps
 from mixedsched.advice.tuner.result import Estimates, Role, Scored
 from mixedsched.advice.tuner.scoring import BASELINES

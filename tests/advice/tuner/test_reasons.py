@@ -7,7 +7,7 @@ import pytest
 from mixedsched.advice.tuner.candidate import Candidate
 from mixedsched.advice.tuner.objective import parse_objective
 from mixedsched.advice.tuner.proof import judge
-from mixedsched.advice.tuner.reasons import at_bound, confirmed_reason, nothing_reason, unconfirmed_reason
+from mixedsched.advice.tuner.reasons import Room, confirmed_reason, nothing_reason, unconfirmed_reason
 from mixedsched.advice.tuner.result import Estimates, Scored
 from mixedsched.advice.tuner.search import SearchResult
 from tests.advice.tuner.proofs import TUNED, compared, contenders
@@ -20,16 +20,16 @@ def scored(lcp_ms: float) -> Scored:
     return Scored(Candidate("eps"), 0.0, 0.0, {"slow": Estimates(500, lcp_ms, 900)})
 
 
-def found(eps_ms: float) -> SearchResult:
-    return SearchResult(rungs=(), best=(), baselines={"eps": scored(eps_ms)}, best_baseline="eps")
+def room(eps_ms: float) -> Room:
+    return Room(LCP, "eps", scored(eps_ms), BOUNDS)
 
 
 def reason(tuned: float, blocks: int = 6) -> str:
     comparisons = {"slow": compared({TUNED: {"lcp_ms": tuned}, "sequential": {}, "eps": {}}, blocks)}
     judged = judge(comparisons, contenders(), "eps", LCP.weights)
     if judged.is_confirmed:
-        return confirmed_reason(judged.effects, BOUNDS, LCP, found(2400), scored(2040), "eps")
-    return unconfirmed_reason(comparisons, judged, BOUNDS, LCP, found(2400), "eps")
+        return confirmed_reason(judged, room(2400), scored(2040))
+    return unconfirmed_reason(comparisons, judged, room(2400))
 
 
 def test_a_gain_is_told_with_its_interval_and_with_what_the_network_leaves() -> None:
@@ -45,7 +45,7 @@ def test_a_gain_is_told_with_its_interval_and_with_what_the_network_leaves() -> 
 
 @pytest.mark.parametrize(
     ("tuned", "blocks", "why"),
-    [(0.8, 5, "5 complete blocks prove nothing, 6 would be the least"), (1.0, 8, "no difference"), (1.2, 8, "harm")],
+    [(0.8, 5, "5 complete blocks prove nothing, at least 6 are needed"), (1.0, 8, "no difference"), (1.2, 8, "harm")],
 )
 def test_what_is_not_confirmed_says_why_and_how_much_room_there_was(tuned: float, blocks: int, why: str) -> None:
     told = reason(tuned, blocks)
@@ -55,6 +55,7 @@ def test_what_is_not_confirmed_says_why_and_how_much_room_there_was(tuned: float
 
 @pytest.mark.parametrize(("eps_ms", "is_near"), [(2000, True), (2090, True), (2200, False)])
 def test_next_to_the_bound_there_is_nothing_to_gain(eps_ms: float, is_near: bool) -> None:
-    assert at_bound(LCP, scored(eps_ms), BOUNDS) == is_near
-    told = nothing_reason(LCP, found(eps_ms), "eps", BOUNDS)
+    assert room(eps_ms).is_used_up == is_near
+    nothing = SearchResult(rungs=(), best=(), baselines={"eps": scored(eps_ms)}, best_baseline="eps")
+    told = nothing_reason(nothing, room(eps_ms))
     assert told.startswith("No order can be better than eps by 0.5 %, so none was searched for.")

@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 from mixedsched.advice.changes.change import Action, Change
-from mixedsched.advice.tuner.proof import judge
-from mixedsched.advice.tuner.remains import Remains, measured_lines, remains
+from mixedsched.advice.tuner.proof import Remains, judge, measured_lines, remains
 from mixedsched.advice.tuner.result import Contender, Role
 from mixedsched.advice.tuner.ship.lines import HtmlLine
 from tests.advice.tuner.proofs import HEADERS, TUNED, Times, compared, contenders

@@ -174,7 +174,7 @@ def test_a_small_site_is_looked_at_searched_and_proved_in_chromium(tmp_path: Pat
     assert network.proof is not None
     assert network.proof.complete_blocks == 1  # what is always planned; one proves nothing
     assert (found.outcome, found.shipped) == (Outcome.UNCONFIRMED, False)
-    assert "1 complete blocks prove nothing" in found.reason
+    assert "1 complete block proves nothing" in found.reason
     winner = next(item for item in found.contenders if item.role is Role.TUNED)
     assert winner.is_by_headers, "one arm proves the order and what is shipped"
     effect = network.effects[0]

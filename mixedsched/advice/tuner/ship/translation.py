@@ -12,9 +12,9 @@ from types import MappingProxyType
 from typing import Any
 
 from mixedsched.advice.tuner.candidate import Candidate
-from mixedsched.core.schedulers._sander import BACKGROUND, FOLLOWERS, LEADERS, SPECULATIVE, UNBLOCKED, URGENT_START
 from mixedsched.core.schedulers.bucket import Concurrency
 from mixedsched.core.schedulers.plus import HIGH, MIDDLE
+from mixedsched.core.schedulers.sander import BACKGROUND, FOLLOWERS, LEADERS, SPECULATIVE, UNBLOCKED, URGENT_START
 from mixedsched.core.schedulers.zeroweight import FIRST, LAST
 from mixedsched.core.sim.requests import request_for, signal_of
 from mixedsched.model.page import Page
