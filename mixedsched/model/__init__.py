@@ -1,1 +1,1 @@
-"""What the lab talks about, and its file formats: priorities, requests, pages, mappings, schemes, networks, browsers."""
+"""The lab's vocabulary and its file formats: priorities, requests, pages, mappings, schemes, networks, browsers."""

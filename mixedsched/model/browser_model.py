@@ -1,4 +1,4 @@
-"""What a page load needs of the browser beside the network: how long it works on what has come, and what it withholds.
+"""The browser's part in a simulated page load: how long it works on what has arrived, and which requests it withholds.
 
 Free constants, fitted to measured loads by `mixedsched calibrate`; `browser_model_file` reads them.
 """

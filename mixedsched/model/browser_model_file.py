@@ -1,7 +1,7 @@
 """Browser model files, format `mixedsched.browser-model/1`.
 
 A browser model file is TOML: `format`, `name`, `source`, the constants of `browser_model.BrowserModel` under their names, and
-perhaps a table `[evidence]` about the loads that it was fitted to, which nobody looks at. A constant that is left out is
+perhaps a table `[evidence]` about the loads that it was fitted to, which is not read. A constant that is left out is
 none: no work, no limit.
 """
 

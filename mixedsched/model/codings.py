@@ -24,7 +24,7 @@ class UndecodableError(ValueError):
 
 
 def decode(data: bytes, coding: str, limit_bytes: int = MAX_DECODED_BYTES) -> bytes:
-    """What encoded data was made of; never more than limit_bytes, nor much more memory than that.
+    """Decode; never more than limit_bytes, nor much more memory than that.
 
     Raises UndecodableError if it is damaged, cut off or larger than the limit, and ValueError for an unknown coding.
     """

@@ -21,7 +21,7 @@ taken) or a table:
     match = "/img/hero-*"          # * ? [] as in a shell, with or without the query; * also stands for slashes
     priority = "1,N"
     why = "..."
-    [evidence]                     # whatever is worth keeping; nobody looks at it
+    [evidence]                     # anything worth keeping; it is not read
 
 Overrides go with `signals = "as sent"` too.
 """

@@ -123,7 +123,7 @@ class Page(BaseModel):
     def from_dict(cls, data: Mapping[str, Any], origin: str = "page") -> Self:
         """Check and build a page. origin: what errors call it, for instance the file name. Raises PageError."""
         if not isinstance(data, Mapping):
-            raise PageError(f"{origin} is not a page description", why="its top level is no object")
+            raise PageError(f"{origin} is not a page description", why="its top level is not an object")
         if data.get("format") != PAGE_FORMAT:
             raise PageError(
                 f"{origin} has format {data.get('format')!r}",
@@ -142,7 +142,7 @@ class Page(BaseModel):
 
     @classmethod
     def from_json(cls, text: str | bytes, origin: str = "page") -> Self:
-        """As from_dict, from JSON text."""
+        """Like from_dict, from JSON text."""
         try:
             data = json.loads(text)
         except ValueError as error:

@@ -46,7 +46,7 @@ class Priority:
 
 @dataclass(frozen=True, slots=True)
 class PriorityParameters:
-    """What a field value really said: None where a parameter is absent or unusable."""
+    """The parameters that a field value contains: None where a parameter is absent or unusable."""
 
     urgency: int | None = None
     incremental: bool | None = None

@@ -40,7 +40,7 @@ class GilbertElliott:
 
     @property
     def mean_ratio(self) -> float:
-        """Of packets, in the long run."""
+        """Share of packets lost in the long run."""
         if not self.p + self.r:
             return self.good_loss_ratio
         return (self.p * self.bad_loss_ratio + self.r * self.good_loss_ratio) / (self.p + self.r)
@@ -105,7 +105,7 @@ class Direction:
 
     @property
     def mean_rate_bps(self) -> int | None:
-        """What passes in the long run; None if there is no limit."""
+        """The rate in the long run; None if there is no limit."""
         return self.trace.mean_rate_bps if self.trace is not None else self.rate_bps
 
     @property
@@ -119,7 +119,7 @@ class Direction:
         return bool(self.loss.mean_ratio or self.jitter_us or self.reorder_ratio or self.duplicate_ratio)
 
     def facts(self) -> dict[str, Any]:
-        """As JSON: every number, the loss with its model's name."""
+        """For JSON: every number, and the loss with the name of its model."""
         return {**asdict(self), "loss": {"model": _MODEL_NAMES[type(self.loss)], **asdict(self.loss)}}
 
     @classmethod

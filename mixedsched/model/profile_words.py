@@ -1,4 +1,4 @@
-"""What a link does, in words for people: "9 Mbit/s, 85 ms, queue 191 kB, loss 0.05 %"."""
+"""A link in words for people: "9 Mbit/s, 85 ms, queue 191 kB, loss 0.05 %"."""
 
 from __future__ import annotations
 

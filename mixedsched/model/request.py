@@ -1,4 +1,4 @@
-"""What a server knows of a request before it places the response: kind, Chromium priority, signal, hints."""
+"""A request as the server knows it before it places the response: kind, Chromium priority, signal, hints."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mixedsched.model.priority import Priority
 
 
 class Kind(StrEnum):
-    """What a resource is, as page files name it."""
+    """Kinds of resources, as page files name them."""
 
     DOCUMENT = "document"
     STYLESHEET = "stylesheet"
@@ -42,7 +42,7 @@ _RANKS = tuple(ChromiumPriority)
 
 
 class Flag(StrEnum):
-    """How a resource sits in its page; what headers alone do not tell."""
+    """Facts about a resource's place in its page that headers do not tell."""
 
     MAIN = "main"
     IN_HEAD = "in_head"
@@ -131,7 +131,7 @@ class Request:
 
     @property
     def hints(self) -> frozenset[Flag]:
-        """How the resource sits in its page: as the manifest says, else as can be inferred from what Chromium signals."""
+        """The resource's flags: from the manifest, else inferred from Chromium's signal."""
         if self.flags is not None:
             return self.flags
         return infer_flags(self.kind, self.chromium_priority, is_first=self.stream_id == 0)

@@ -8,7 +8,7 @@ P_contra = TypeVar("P_contra", contravariant=True)
 
 
 class Scheduler(Protocol[P_contra]):
-    """Whose bytes go next. Pure: no clock, no randomness, ties broken by stream ID.
+    """Decides whose bytes go next. Pure: no clock, no randomness, ties broken by stream ID.
 
     A ready stream is picked in the end, unless the policy promises otherwise. Naming a stream that is not open raises
     KeyError; opening one twice raises ValueError. The cost of a decision does not grow with open but idle streams.

@@ -63,7 +63,7 @@ class Scheme:
     description: str
     source: str
     needs: str
-    """What it must know of a request, in a few words."""
+    """The facts about a request that it must know, in a few words."""
     create: Callable[[Values], Scheduler[Any]]
     """Makes a scheduler from parameter values."""
     place: Callable[[Request, PriorityMapping | None, Values], Any]
@@ -78,7 +78,7 @@ class ConfiguredScheme:
     """A scheme with its parameters set and its mapping loaded: what servers and simulators are given."""
 
     label: str
-    """As the user wrote it."""
+    """The spec as the user wrote it."""
     scheme: Scheme
     values: Values
     mapping: PriorityMapping | None

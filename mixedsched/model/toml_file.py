@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from mixedsched.errors import InputError
 
-MAX_FINDINGS = 10  # told of one file
+MAX_FINDINGS = 10  # reported for one file
 MAX_DOTS = (
     1_000  # in a line: more only a key of absurd depth has, and reading one takes time by the square of its depth
 )

@@ -52,6 +52,6 @@ def toml_table(name: str, values: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _string(text: str) -> str:
-    """As JSON writes it, which TOML reads, but for one character that JSON lets stand; and without too many dots in a line."""
+    """A string as JSON writes it, which TOML reads too, except for one character that JSON does not escape."""
     quoted = json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
     return quoted.replace(".", "\\u002e") if quoted.count(".") > MAX_DOTS // 10 else quoted

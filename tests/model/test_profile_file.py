@@ -213,11 +213,11 @@ def test_a_trace_where_none_can_be_read_is_refused() -> None:
     [
         ("", "at least one time above 0 ms"),
         ("0\n0\n", "at least one time above 0 ms"),
-        ("1\nten\n", "line 2: 'ten' is no time in ms"),
-        ("1\n\n-3\n", "line 3: '-3' is no time in ms"),
-        ("1.5\n", "line 1: '1.5' is no time in ms"),
-        ("٣\n", "is no time in ms"),
-        ("9999999999\n", "is no time in ms"),
+        ("1\nten\n", "line 2: 'ten' is not a time in ms"),
+        ("1\n\n-3\n", "line 3: '-3' is not a time in ms"),
+        ("1.5\n", "line 1: '1.5' is not a time in ms"),
+        ("٣\n", "is not a time in ms"),
+        ("9999999999\n", "is not a time in ms"),
         ("5\n4\n", "line 2: time goes back from 5 to 4 ms"),
         ("100000\n", "it lets 120 bit/s pass on average"),
     ],
@@ -235,7 +235,7 @@ def test_a_trace_may_have_empty_lines_and_windows_line_ends() -> None:
 
 @given(st.lists(st.sampled_from(["1", "7", "", " "]), min_size=1), st.sampled_from(["\n", "\r\n", "\r"]))
 def test_the_line_of_an_error_is_counted_with_any_line_ends(lines: list[str], line_end: str) -> None:
-    with pytest.raises(ProfileError, match=rf": line {len(lines) + 1}: 'ten' is no time"):
+    with pytest.raises(ProfileError, match=rf": line {len(lines) + 1}: 'ten' is not a time"):
         parse_trace(line_end.join([*sorted(lines), "ten"]), "t")
 
 

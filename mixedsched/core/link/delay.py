@@ -1,4 +1,4 @@
-"""How long packets are under way after they have left the queue, and what holds them until they arrive."""
+"""Delay after the queue: how long each packet is under way, and the buffer that holds it until it arrives."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Arrivals(Protocol[T]):
 
 
 def arrivals_of(direction: Direction) -> Arrivals[T]:
-    """What holds the packets of this direction."""
+    """The buffer for packets of this direction."""
     return ArrivalsInAnyOrder() if direction.may_reorder else ArrivalsInOrder()
 
 

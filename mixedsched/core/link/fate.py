@@ -1,4 +1,4 @@
-"""What becomes of packets, and the counts of it."""
+"""The fates of packets, and their counts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class Fate(StrEnum):
-    """What becomes of a packet: the first three are known when it is handed over, the others only appear in records."""
+    """The fate of a packet: the first three are known when it is handed over, the others only appear in records."""
 
     QUEUED = "queued"  # it is under way; under CoDel it may still be dropped or lost
     OVERFLOWED = "overflowed"  # the queue was full
@@ -21,7 +21,7 @@ class Fate(StrEnum):
 
 @dataclass(slots=True)
 class LinkCounters:
-    """What happened so far, in packets and in bytes on the link (headers included)."""
+    """Counts so far, in packets and in bytes on the link (headers included)."""
 
     packets: int = 0
     size_bytes: int = 0

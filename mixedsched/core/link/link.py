@@ -31,7 +31,7 @@ class _Waiting(NamedTuple, Generic[T]):
 
 
 class Link(Generic[T]):
-    """Takes packets and gives back those that arrive; whoever owns the time drives it.
+    """Takes packets and gives back those that arrive; the owner of the clock drives it.
 
     A packet waits behind those before it, leaves at the link's pace, and may then be lost on the way, so a lost packet has used
     the link like any other. The n-th packet handed over gets the n-th decision of each kind (loss, duplicate, overtaking,
@@ -40,7 +40,7 @@ class Link(Generic[T]):
     """
 
     def __init__(self, direction: Direction, rng: random.Random, observe: Observer | None = None) -> None:
-        """rng: see direction_rng. observe: told of each packet's end, in order of packet number, as soon as it is known."""
+        """rng: see direction_rng. observe: called with each packet's end, in order of packet number, as soon as it is known."""
         self.counters = LinkCounters()
         self._number = 0
         self._draw_delay_us = delay_process(direction, rng)
@@ -143,7 +143,7 @@ class Link(Generic[T]):
 
 
 def _end_of(copies: int) -> Fate:
-    """Of a packet that has passed the queue, by how many copies of it arrive."""
+    """The fate of a packet that has passed the queue, by how many copies of it arrive."""
     return (Fate.LOST, Fate.DELIVERED, Fate.DUPLICATED)[copies]
 
 

@@ -13,7 +13,7 @@ from mixedsched.model.profile import Direction, GilbertElliott, Loss, RandomLoss
 
 
 def copies_process(direction: Direction, rng: random.Random) -> Callable[[], int]:
-    """How many copies of the next packet arrive: 1, one less if it is lost, one more if it is duplicated, as in netem."""
+    """Draws how many copies of the next packet arrive: 1, one less if it is lost, one more if duplicated, as in netem."""
     if isinstance(direction.loss, RandomLoss) and not direction.duplicate_ratio:
         draw, ratio = rng.random, direction.loss.ratio
         return lambda: draw() >= ratio  # most links; one call less

@@ -27,7 +27,7 @@ class Pace(Protocol):
 
 
 def pace_of(direction: Direction) -> Pace:
-    """What the direction says of rate, burst and trace."""
+    """The pace that a direction's rate, burst and trace ask for."""
     if direction.trace is not None:
         return TracePace(direction.trace)
     if direction.rate_bps is None:
@@ -98,7 +98,7 @@ class TracePace:
     """Mahimahi's packet-delivery trace: each opportunity lets OPPORTUNITY_BYTES pass, at its moment.
 
     A packet may use several; what it leaves of the last one serves the packets behind it, if they are there at that moment,
-    and is gone otherwise, as is an opportunity that nobody uses. A packet handed over at the very moment may use it. After
+    and is gone otherwise, as is an unused opportunity. A packet handed over at the very moment may use it. After
     the last time the trace begins again, that time being its new zero. Source: Mahimahi, src/frontend/link_queue.cc.
     """
 

@@ -1,4 +1,4 @@
-"""What a direction will do, without a packet: for pictures and tables."""
+"""Rate and losses of a direction over time, without sending a packet: for pictures and tables."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def loss_pattern(direction: Direction, seed: int, side: str, packets: int) -> li
 
 
 def rate_over_time(direction: Direction, duration_ms: int, step_ms: int) -> list[int]:
-    """What can pass, in bit/s, in each full step of `step_ms`; [] if there is no limit.
+    """The rate at which data can pass, in bit/s, in each full step of `step_ms`; [] if there is no limit.
 
     The first burst of a token bucket is left out. A trace counts each opportunity whole, in the step in which it falls: one
     at 0 ms in the first step, one at `step_ms` in the second.
@@ -38,7 +38,7 @@ def rate_over_time(direction: Direction, duration_ms: int, step_ms: int) -> list
 
 
 def opportunities_before(trace: Trace, time_ms: int) -> int:
-    """How many opportunities a trace offers before this time, with all its repeats."""
+    """The number of opportunities that a trace offers before this time, repeats included."""
     repeats, rest_ms = divmod(time_ms, trace.period_ms)
     times = trace.opportunities_ms
     # The last one of a round falls at the moment at which the next round begins, so it is counted with that.

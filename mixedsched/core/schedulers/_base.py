@@ -1,4 +1,4 @@
-"""What all schedulers share: which streams are open, with which placement, and which of them are ready."""
+"""The book-keeping that all schedulers share: which streams are open, with which placement, and which of them are ready."""
 
 from __future__ import annotations
 

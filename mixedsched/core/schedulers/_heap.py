@@ -46,7 +46,7 @@ class KeyedHeap(Generic[K]):
         self._keys.pop(stream_id, None)
 
     def first(self) -> int | None:
-        """The stream with the smallest (key, stream ID); None if empty. Drops stale entries, which nobody can see."""
+        """The stream with the smallest (key, stream ID); None if empty. Drops stale entries, which are invisible to callers."""
         heap, keys = self._heap, self._keys
         while heap:
             key, stream_id = heap[0]

@@ -1,4 +1,4 @@
-"""What disciplines have in common: the order among the ready members of one level, group or tree node."""
+"""The interface of disciplines: the order among the ready members of one level, group or tree node."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Queue(Protocol):
     """Ready members (streams, or groups with numbers below 0) and whose turn it is. Ties go to the lowest number."""
 
     def __len__(self) -> int:
-        """How many are ready."""
+        """The number of ready members."""
 
     def enter(self, member: int, weight: int) -> None:
         """It has something to send, and was not here. weight: ignored by disciplines without weights."""
@@ -26,13 +26,13 @@ class Queue(Protocol):
         """It is over, here or not; its number may come again."""
 
     def first(self) -> int | None:
-        """Whose turn it is; changes nothing."""
+        """The member whose turn it is; changes nothing."""
 
     def sent(self, member: int, size_bytes: int) -> None:
         """It was served, here or not."""
 
     def is_steady(self) -> bool:
-        """As Scheduler.is_steady."""
+        """See Scheduler.is_steady."""
 
 
 class Fifo(KeyedHeap[int]):

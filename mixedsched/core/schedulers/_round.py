@@ -52,7 +52,7 @@ class RoundRobin:
 
 
 class NewcomersFirst:
-    """Turns for one packet each; whoever has not been served yet goes before all that have, lowest number first.
+    """Turns for one packet each; those that have not been served yet go before all that have, lowest number first.
 
     Source: H2O's scheduler of extensible priorities, incremental responses of one urgency (first emission from the list
     ordered by stream ID, later ones from the end of the other).

@@ -1,4 +1,4 @@
-"""What the schemes of Sander et al. 2022 share."""
+"""Parts that the schemes of Sander et al. 2022 share."""
 
 from __future__ import annotations
 

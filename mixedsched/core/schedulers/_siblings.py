@@ -7,7 +7,7 @@ from mixedsched.core.schedulers._queue import Queue
 
 
 class Siblings(StreamTable[int]):
-    """What a dependency tree is without groups: every stream a child of the root. A placement is a weight."""
+    """A dependency tree without groups: every stream is a child of the root. A placement is a weight."""
 
     def __init__(self, queue: Queue) -> None:
         super().__init__()

@@ -24,7 +24,7 @@ class Group:
     parent: str = ROOT
     """An earlier group, or the root."""
     discipline: Callable[[], Queue] = WeightedFair
-    """How its children share."""
+    """How its children share the capacity."""
 
 
 def group_weights(members: Mapping[str, str], groups: Iterable[Group]) -> tuple[Parameter, ...]:

@@ -58,7 +58,7 @@ class Exchange:
 
 
 class PageClient:
-    """Feeds one connection as `Session` does at the other end, times in seconds; asked for requests by whoever has the clock.
+    """Feeds one connection as `Session` does at the other end, times in seconds; the owner of the clock asks it for requests.
 
     A request that is due leaves as soon as the handshake is complete and the server grants a stream; those that wait for
     a stream leave in the order in which they were found. exchanges: in order of request, which is that of stream IDs.

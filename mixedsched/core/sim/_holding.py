@@ -1,4 +1,4 @@
-"""What a browser's model makes of a page, by place in the page: which requests it may withhold, and what for."""
+"""Which requests of a page a browser model withholds, and for what."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _withheld_rank(item: Resource) -> int:
 
 
 def _with_ancestors(names: frozenset[str], by_id: Mapping[str, Resource]) -> frozenset[str]:
-    """These and all that they are found by. Were one of them withheld until they are there, nobody would ever ask for it."""
+    """These and all their ancestors. If one of those were withheld until these are complete, it would never be asked for."""
     found: dict[str, None] = {}
     for name in names:
         current: str | None = name

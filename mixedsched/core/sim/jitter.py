@@ -63,7 +63,7 @@ class JitteryPath:
         return self._under_way[0][0] if self._under_way else None
 
     def pop_due(self, now_us: int) -> list[Packet]:
-        """What is handed to HTTP/3 at this moment, in order."""
+        """The packets that are handed to HTTP/3 at this moment, in order."""
         handed: list[Packet] = []
         while self._under_way and self._under_way[0][0] <= now_us:
             packet = heapq.heappop(self._under_way)[3]

@@ -1,4 +1,4 @@
-"""What a simulated page load leaves behind, the same from both rungs."""
+"""The result of a simulated page load, the same for both rungs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class PageLoad:
     deliveries: tuple[Delivery, ...] = ()
     """Packet by packet, kept only where that says more than `order` (jitter)."""
     facts: Mapping[str, Any] = field(default_factory=dict)
-    """What only this rung knows (link, seed, losses ...), each under its JSON key."""
+    """Facts that only this rung knows (link, seed, losses ...), each under its JSON key."""
 
     @property
     def finished_ms(self) -> float:

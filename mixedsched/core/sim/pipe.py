@@ -126,7 +126,7 @@ class _PipeLoad:
         return event_us
 
     def _admit(self) -> None:
-        """Requests that leave by now are with the server at once. One without any bytes to wait for is answered thereby."""
+        """Requests that leave by now are with the server at once. One without any bytes completes at once."""
         while (index := self._playback.pop_next(self._now_us)) is not None:
             resource = self._playback.resource(index)
             stream_id = 4 * len(self._responses)
@@ -215,7 +215,7 @@ class _PipeLoad:
         self._buffered_bytes += chosen * size
 
     def _choose_run(self, stream_id: int, most: int | None) -> None:
-        """As _choose, where the choice is known to stay the same: full packets at once, a shorter last one by itself."""
+        """Like _choose, but for a run of packets, where the choice is known to stay the same. A shorter last one goes alone."""
         response, size = self._responses[stream_id], self._options.packet_bytes
         packets = max(1, response.left_bytes // size)
         if most is not None:

@@ -45,13 +45,13 @@ class Discoveries:
     model: BrowserModel = IDEAL
     """The browser that plays the page; its work on a parent is part of the children's delays."""
     holding: Holding | None = None
-    """What the browser withholds; None for nothing."""
+    """The requests that the browser withholds; None for none."""
     awaited: frozenset[int] | None = None
     """Places of the resources with which the load ends; None for all of the page."""
 
     @classmethod
     def of(cls, page: Page, model: BrowserModel = IDEAL, until: Collection[str] | None = None) -> Self:
-        """As this browser would find and ask. until: ids of what is of interest; loads end when that is complete, with what
+        """The discoveries of this browser. until: ids of what is of interest; loads end when that is complete, with what
         else is complete by then. None for whole loads."""
         places = {item.id: index for index, item in enumerate(page.resources)}
         roots: list[Child] = []
@@ -80,7 +80,7 @@ class Discoveries:
 
 
 def _before_request_ms(item: Resource, parent: Resource | None, model: BrowserModel) -> float:
-    """What passes from finding a resource to its request.
+    """The time from finding a resource to its request.
 
     Scripts and style sheets must be worked on to tell what they name. Documents are scanned for that before any work.
     """
@@ -114,7 +114,7 @@ class Playback:
         return not self._unfinished
 
     def resource(self, index: int) -> Resource:
-        """As it is asked for now."""
+        """The request as it would be sent now."""
         return self._discoveries.page.resources[index]
 
     def next_due_us(self) -> int | None:

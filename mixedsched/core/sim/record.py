@@ -1,4 +1,4 @@
-"""A simulated load as machines are told of it: one JSON object, with the same keys for both rungs."""
+"""A simulated load as a JSON object, with the same keys for both rungs."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def byte_indexes(load: PageLoad, weighting: Weighting = "bytes", sample_ms: floa
 
 
 def weight_of(resource: Resource, weighting: Weighting = "bytes") -> int:
-    """What a resource counts in the index: header_bytes + body_bytes, or 1 for weighting `count`."""
+    """A resource's weight in the index: header_bytes + body_bytes, or 1 for weighting `count`."""
     return resource.header_bytes + resource.body_bytes if weighting == "bytes" else 1
 
 

@@ -1,4 +1,4 @@
-"""What a server knows of the requests of a page that is played instead of loaded."""
+"""The requests of a simulated page, as a server sees them."""
 
 from __future__ import annotations
 

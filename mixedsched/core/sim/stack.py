@@ -190,7 +190,7 @@ def _ms(time_us: int | None) -> float:
 
 
 def _counts(link: Link[bytes]) -> dict[str, Any]:
-    """What the link carried, dropped and lost, in packets and in bytes on the link."""
+    """Counters of what the link carried, dropped and lost, in packets and in bytes on the link."""
     counts = asdict(link.counters)
     counts["bytes"] = counts.pop("size_bytes")
     return counts

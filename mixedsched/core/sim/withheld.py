@@ -27,9 +27,9 @@ def playback_of(discoveries: Discoveries, request_slot_us: int = 0) -> Playback:
 
 
 class WithholdingPlayback(Playback):
-    """As Playback, with the limits of the discoveries' model. A place that is freed is filled at once.
+    """Playback with the limits of the browser model: requests wait until there is room. Room that is freed is used at once.
 
-    Whoever may be withheld waits in order of priority, then of discovery; one that waits for its host stands in nobody's way.
+    Withheld requests wait in order of priority, then of discovery; one that waits for its host does not block others.
     """
 
     def __init__(self, discoveries: Discoveries, holding: Holding, request_slot_us: int = 0) -> None:

@@ -12,7 +12,7 @@ from mixedsched.core.stats._shift import CONFIDENCE, Interval
 
 
 def share_interval(hits: float, trials: float, confidence: float = CONFIDENCE) -> Interval:
-    """Of a share of trials: Clopper and Pearson 1934, which never holds less than `confidence`.
+    """The interval of a share of trials (Clopper and Pearson 1934), which never holds less than `confidence`.
 
     hits, trials: need not be whole, so that trials that hang together can be counted as fewer. Without trials 0..1.
     Raises ValueError unless 0 <= hits <= trials.
@@ -26,7 +26,7 @@ def share_interval(hits: float, trials: float, confidence: float = CONFIDENCE) -
 
 
 def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Interval:
-    """Of a median, between two of the values; it supposes nothing of their distribution.
+    """The interval of a median, between two of the values; it assumes nothing about their distribution.
 
     Where they are too few for `confidence` it is their whole range, and says what it has. Raises ValueError for none.
     """
@@ -44,7 +44,7 @@ def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> 
 
 
 def mean_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Interval:
-    """Of a mean of independent values, after Student. Raises ValueError for fewer than two."""
+    """The interval of a mean of independent values (Student). Raises ValueError for fewer than two."""
     if len(values) < 2:
         raise ValueError("at least two values are needed")
     sample = np.asarray(values, dtype=float)

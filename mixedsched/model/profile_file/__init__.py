@@ -1,4 +1,4 @@
-"""Network profiles as files, `vm/profiles/*.toml`. Pure: a trace is read by whoever opens files.
+"""Network profiles as files, `vm/profiles/*.toml`. Pure: the caller reads the files.
 
 name = "3g"
 description = "..."
@@ -12,7 +12,7 @@ queue_bytes = 60_000           # or queue_bdp = 1.0, in bandwidth-delay products
 aqm = "drop-tail"              # or "codel", if there is a rate or a trace, with codel_target_ms = 5 and codel_interval_ms = 100
 burst_bytes = 1514             # of a token bucket; 0 or absent: like a wire
 jitter_ms = 10                 # more or less than the delay, by up to this
-jitter_reorders = false        # whether packets may overtake each other thereby
+jitter_reorders = false        # whether jitter lets packets overtake each other
 reorder_ratio = 0.01           # of packets that are not delayed at all
 duplicate_ratio = 0.001
 packet_overhead_bytes = 28     # added to a datagram's payload: IPv4 and UDP; 42 with Ethernet

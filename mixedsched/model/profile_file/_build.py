@@ -82,7 +82,7 @@ class _DirectionBuilder:
         return codel
 
     def _queue_bytes(self, rate_bps: int | None) -> int | None:
-        """As said for this direction, or for both. A queue in bandwidth-delay products must hold a packet, too."""
+        """The queue given for this direction, or for both. One in bandwidth-delay products holds at least one packet."""
         own = getattr(self._file, self._side)
         says = own if own.queue_bytes is not None or own.queue_bdp is not None else self._file
         if says.queue_bdp is None:
@@ -113,7 +113,7 @@ class _DirectionBuilder:
         return any(getattr(self._file, key) is not None for key in (f"rate_{side}_bps", f"trace_{side}"))
 
     def _refuse_unless_meant_for_the_other(self, key: str, why: str) -> None:
-        """What is said for both directions may be meant for the one that has a rate."""
+        """A key given for both directions may be meant only for the one that has a rate."""
         other: Side = "up" if self._side == "down" else "down"
         if getattr(getattr(self._file, self._side), key) is not None or not self._has_pace(other):
             raise self._refused(why, f"give rate_{self._side}_bps or trace_{self._side}")

@@ -1,4 +1,4 @@
-"""What may stand in a profile file, key by key."""
+"""The schema of a profile file, key by key."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class _GilbertElliott(_Strict):
 
 
 def _says_its_model(value: Any) -> Any:
-    """What tells the models apart is looked at first, in words of our own."""
+    """Check the key that tells the models apart first, with an error in our own words."""
     _require_table(value)
     if "model" in value and isinstance(value["model"], str):
         return value
@@ -96,7 +96,7 @@ def _one_way_of_giving_loss(value: Any) -> Any:
 
 
 def _loss_form(table: dict[str, Any]) -> str:
-    """Whether a table [loss] is one loss or a table of them; as a tag, in parentheses, which is not told of errors."""
+    """Whether a table [loss] is one loss or a table of them; as a tag in parentheses, which error messages leave out."""
     return "(one)" if table.keys() & _LOSS_KEYS else "(by direction)"
 
 
@@ -108,7 +108,7 @@ _LossTable = Annotated[
 
 
 class _OfDirection(_Strict):
-    """What both directions may share, or one have for itself. None: not said."""
+    """Keys that apply to both directions, or to one. None: not given."""
 
     queue_bytes: int | None = Field(default=None, ge=FULL_PACKET_BYTES, le=MAX_QUEUE_BYTES)
     queue_bdp: float | None = Field(default=None, gt=0, le=1000)
@@ -187,12 +187,12 @@ class ProfileFile(_OfDirection):
         return (getattr(given, side) if isinstance(given, _LossByDirection) else given).loss()
 
     def of(self, side: Side, key: str, default: Any) -> Any:
-        """What is said of a direction, else of both, else the default."""
+        """The value given for a direction, else for both, else the default."""
         values = (getattr(getattr(self, side), key), getattr(self, key))
         return next((value for value in values if value is not None), default)
 
     def delay_ms(self, side: Side) -> float:
-        """As said; what the other direction leaves of the round trip; or half of it."""
+        """The delay as given; else what the other direction leaves of the round trip; else half of it."""
         own, other = (self.down, self.up) if side == "down" else (self.up, self.down)
         if own.delay_ms is not None:
             return own.delay_ms

@@ -11,7 +11,7 @@ from mixedsched.model.profile_file._schema import MAX_RATE_BPS, MIN_RATE_BPS
 
 MAX_OPPORTUNITIES = 2_000_000  # lines
 MAX_DIGITS = 9  # of a time: eleven days
-_SHOWN_CHARACTERS = 40  # of a line that is no time
+_SHOWN_CHARACTERS = 40  # of a line that is not a time
 
 
 def parse_trace(text: str, name: str) -> Trace:
@@ -22,7 +22,7 @@ def parse_trace(text: str, name: str) -> Trace:
         if not word:
             continue
         if not (word.isascii() and word.isdigit() and len(word) <= MAX_DIGITS):
-            raise _refused(name, f"line {number}: {word[:_SHOWN_CHARACTERS]!r} is no time in ms")
+            raise _refused(name, f"line {number}: {word[:_SHOWN_CHARACTERS]!r} is not a time in ms")
         time_ms = int(word)
         if times_ms and time_ms < times_ms[-1]:
             raise _refused(name, f"line {number}: time goes back from {times_ms[-1]} to {time_ms} ms")
