@@ -9,7 +9,7 @@ from rich.text import Text
 
 from mixedsched.cli._console import err, out
 from mixedsched.cli._output import printable
-from mixedsched.core.h3.session import Served
+from mixedsched.core.h3.exchange import ServedRequest
 from mixedsched.report.simulation import strip_text
 from mixedsched.units import format_bytes
 from mixedsched.world.server.connected import Connected
@@ -43,7 +43,7 @@ class TextLog(ServerLog):
         if facts.has_short_buffers:
             _warn_of_short_buffers(facts)
 
-    def _request(self, request: Served, worker: int | None) -> str:
+    def _request(self, request: ServedRequest, worker: int | None) -> str:
         first = f"{request.first_byte_ms:.0f}" if request.first_byte_ms is not None else "-"
         last = f"{request.last_byte_ms:.0f}" if request.last_byte_ms is not None else "cancelled"
         return (

@@ -32,7 +32,7 @@ _HARMLESS = frozenset({"QUIC_NO_ERROR", "QUIC_PEER_GOING_AWAY", "QUIC_NETWORK_ID
 class ServerView:
     """What the server saw of a load: lines of its log.
 
-    requests: those that are over, as h3.exchange.Served has them. connections: whose handshake finished, as
+    requests: those that are over, as h3.exchange.ServedRequest has them. connections: whose handshake finished, as
     server.endpoint.Connected has them; None if the server was not asked for them (`serve --log-connections`).
     """
 

@@ -14,11 +14,8 @@ from mixedsched.core.h3.codes import (
     Setting,
 )
 from mixedsched.core.h3.frames import FrameHead, FrameReader, read_varint
-from mixedsched.model.priority import PriorityParameters, parse_parameters
+from mixedsched.core.h3.signals import MAX_SIGNAL_BYTES, PriorityUpdate, read_update
 
-FRAME_PRIORITY_UPDATE_REQUEST = FrameType.PRIORITY_UPDATE_REQUEST
-
-MAX_UPDATE_BYTES = 1024  # room for extension parameters; what browsers send has under ten bytes
 MAX_SETTINGS_BYTES = 4096  # browsers send under fifty
 _VARINT_BYTES = range(1, 9)
 
@@ -27,26 +24,18 @@ _BOOLEAN_SETTINGS = (Setting.ENABLE_CONNECT_PROTOCOL, Setting.H3_DATAGRAM)
 
 
 @dataclass(frozen=True, slots=True)
-class PriorityUpdate:
-    """A PRIORITY_UPDATE for a request stream. parameters: None where the value is no dictionary, which is to be ignored."""
-
-    stream_id: int
-    parameters: PriorityParameters | None
-
-
-@dataclass(frozen=True, slots=True)
 class Settings:
-    """What the client's SETTINGS frame holds, by identifier; unknown ones too, which mean nothing."""
+    """The values of a SETTINGS frame by identifier, unknown ones included."""
 
     values: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class ControlFrame:
-    """A frame that was read whole, or recognized and skipped. content: None for what needs no answer."""
+    """A frame that was read whole, or recognized and skipped."""
 
     head: FrameHead
-    content: PriorityUpdate | Settings | None
+    content: PriorityUpdate | Settings | None  # None for a frame that needs no answer
 
 
 class ControlStream:
@@ -60,7 +49,7 @@ class ControlStream:
 
     @property
     def held_bytes(self) -> int:
-        """How much is kept of what was fed."""
+        """Bytes that were fed and are kept."""
         return self._frames.held_bytes
 
     def feed(self, data: bytes) -> Iterator[ControlFrame]:
@@ -77,7 +66,7 @@ class ControlStream:
             yield ControlFrame(head, self._read(head.type, payload))
 
     def _is_read(self, head: FrameHead) -> bool:
-        """Whether the frame means something. One that may not be there, or not so long, is refused before its payload comes."""
+        """Whether the payload is read. A frame that is not allowed, or too long, is refused before its payload comes."""
         if not self._has_settings and head.type != FrameType.SETTINGS:
             raise Http3Error(ErrorCode.H3_MISSING_SETTINGS, "the control stream must begin with SETTINGS")
         if head.type in _NOT_HERE:
@@ -92,7 +81,7 @@ class ControlStream:
                 if head.size_bytes not in _VARINT_BYTES:
                     raise Http3Error(ErrorCode.H3_FRAME_ERROR, "the frame must hold one ID")
             case FrameType.PRIORITY_UPDATE_REQUEST | FrameType.PRIORITY_UPDATE_PUSH:
-                if head.size_bytes > MAX_UPDATE_BYTES:
+                if head.size_bytes > MAX_SIGNAL_BYTES:
                     raise Http3Error(ErrorCode.H3_EXCESSIVE_LOAD, "PRIORITY_UPDATE is too long")
             case _:
                 return False
@@ -104,7 +93,7 @@ class ControlStream:
                 self._has_settings = True
                 return Settings(_read_settings(payload))
             case FrameType.PRIORITY_UPDATE_REQUEST | FrameType.PRIORITY_UPDATE_PUSH:
-                return _read_update(frame_type, payload)
+                return read_update(frame_type, payload)
             case FrameType.CANCEL_PUSH:
                 _read_id(payload)
                 raise Http3Error(ErrorCode.H3_ID_ERROR, "CANCEL_PUSH for a push that was never promised")
@@ -143,15 +132,3 @@ def _read_id(payload: bytes) -> int:
     if value is None or value[1] != len(payload):
         raise Http3Error(ErrorCode.H3_FRAME_ERROR, "the frame must hold one ID")
     return value[0]
-
-
-def _read_update(frame_type: int, payload: bytes) -> PriorityUpdate:
-    element = read_varint(payload, 0)
-    if element is None:
-        raise Http3Error(ErrorCode.H3_FRAME_ERROR, "PRIORITY_UPDATE without an element ID")
-    element_id, start = element
-    if frame_type == FrameType.PRIORITY_UPDATE_PUSH:
-        raise Http3Error(ErrorCode.H3_ID_ERROR, "PRIORITY_UPDATE for a push that was never promised")
-    if element_id % 4 != 0:
-        raise Http3Error(ErrorCode.H3_ID_ERROR, "PRIORITY_UPDATE for something that is no request stream")
-    return PriorityUpdate(element_id, parse_parameters(payload[start:]))

@@ -1,26 +1,18 @@
-"""What the HTTP/3 layer tells: requests and their mistakes to the session, frames to those who keep logs."""
+"""What a session and its HTTP/3 layer report: requests and mistakes to the session, frames and decisions to logs."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 from mixedsched.core.h3.codes import ErrorCode
-from mixedsched.core.h3.control import PriorityUpdate, Settings
+from mixedsched.core.h3.control import Settings
+from mixedsched.core.h3.exchange import ServedRequest
 from mixedsched.core.h3.response import Headers, RequestHead
-
-FrameContent = Headers | PriorityUpdate | Settings | None
-"""What was in a frame, as far as it was looked at: the decoded fields of HEADERS, and what a control frame says."""
-
-
-class FrameObserver(Protocol):
-    """Whom the layer tells what passes, for logs. Must not raise."""
-
-    def stream_type_set(self, stream_id: int, stream_type: int) -> None: ...
-
-    def frame_parsed(self, stream_id: int, frame_type: int, size_bytes: int, content: FrameContent) -> None: ...
-
-    def frame_created(self, stream_id: int, frame_type: int, size_bytes: int, content: FrameContent) -> None: ...
+from mixedsched.core.h3.signals import PriorityUpdate, Trigger
+from mixedsched.model.priority import Priority
+from mixedsched.model.request import Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,3 +39,47 @@ class RequestFailed:
 
 
 HttpEvent = RequestReceived | RequestTooLarge | RequestFailed | PriorityUpdate
+
+FrameContent = Headers | PriorityUpdate | Settings | None
+"""The part of a frame that was looked at: the decoded fields of HEADERS, or the values of a control frame."""
+
+
+class FrameObserver(Protocol):
+    """Told of HTTP/3 frames, for logs. Must not raise."""
+
+    def stream_type_set(self, stream_id: int, stream_type: int) -> None: ...
+
+    def frame_parsed(self, stream_id: int, frame_type: int, size_bytes: int, content: FrameContent) -> None: ...
+
+    def frame_created(self, stream_id: int, frame_type: int, size_bytes: int, content: FrameContent) -> None: ...
+
+
+class DecisionObserver(Protocol):
+    """Told where responses are placed and whose bytes leave, for logs. Must not raise, and must be quick: it is called for
+    every STREAM frame. Times are seconds of the session's clock."""
+
+    def placed(self, now_s: float, stream_id: int, request: Request, placement: str) -> None:
+        """A response was handed to the scheduler, or moved. placement: as text."""
+
+    def scheduled(self, now_s: float, stream_id: int, size_bytes: int, again_bytes: int, packet: int) -> None:
+        """The scheduler's pick has filled a frame. again_bytes: how much of it had been sent before. packet: a number that
+        frames share if they share a packet."""
+
+    def closed(self, now_s: float, stream_id: int) -> None:
+        """The response is over: all of it is acknowledged or given up."""
+
+
+PriorityUpdated = Callable[[float, int, Priority | None, Priority, Trigger], None]
+"""(time in seconds, stream ID, priority before or None if nothing was signalled before, priority now, what changed it)"""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEvents:
+    """Callbacks of a session. The last three are for logs; they must not raise."""
+
+    connection_id_issued: Callable[[bytes], None]
+    connection_id_retired: Callable[[bytes], None]
+    served: Callable[[ServedRequest], None]
+    priority_updated: PriorityUpdated | None = None  # for every signal that changes a priority, also before its request
+    frames: FrameObserver | None = None
+    decisions: tuple[DecisionObserver, ...] = ()

@@ -1,4 +1,4 @@
-"""Field sections of requests: how many lines one has, and what makes it malformed (RFC 9114 sections 4.2 and 4.3)."""
+"""Field sections of requests, and what makes them malformed (RFC 9114 sections 4.2 and 4.3)."""
 
 from __future__ import annotations
 
@@ -20,60 +20,6 @@ _WITH_AUTHORITY = frozenset({b"http", b"https"})
 def section_size_bytes(fields: Headers) -> int:
     """The uncompressed size of a field section, as SETTINGS_MAX_FIELD_SECTION_SIZE counts it."""
     return sum(len(name) + len(value) + FIELD_OVERHEAD_BYTES for name, value in fields)
-
-
-def count_lines(section: bytes, limit: int) -> int:
-    """How many field lines an encoded section has; counting stops beyond `limit`, or where the encoding is broken.
-
-    Asked before a section is decoded: a line may take one byte and stand for a whole dynamic table of 4 KiB.
-    Source: RFC 9204 section 4.5.
-    """
-    position = _after_integer(section, _after_integer(section, 0, 8), 7)
-    lines = 0
-    while position < len(section) and lines <= limit:
-        first = section[position]
-        lines += 1
-        if first & 0x80:  # indexed
-            position = _after_integer(section, position, 6)
-        elif first & 0x40:  # literal with the name of an entry
-            position = _after_string(section, _after_integer(section, position, 4), 7)
-        elif first & 0x20:  # literal with a name of its own
-            position = _after_string(section, _after_string(section, position, 3), 7)
-        elif first & 0x10:  # indexed behind the base
-            position = _after_integer(section, position, 4)
-        else:  # literal with the name of an entry behind the base
-            position = _after_string(section, _after_integer(section, position, 3), 7)
-    return lines
-
-
-def _after_string(section: bytes, position: int, prefix_bits: int) -> int:
-    """The position behind a string whose length has that prefix."""
-    length, position = _integer(section, position, prefix_bits)
-    return position + length
-
-
-def _after_integer(section: bytes, position: int, prefix_bits: int) -> int:
-    return _integer(section, position, prefix_bits)[1]
-
-
-def _integer(section: bytes, position: int, prefix_bits: int) -> tuple[int, int]:
-    """A prefixed integer (RFC 7541 section 5.1) and the position behind it; the end of the section where it is cut off."""
-    if position >= len(section):
-        return 0, len(section)
-    largest = (1 << prefix_bits) - 1
-    value = section[position] & largest
-    position += 1
-    if value < largest:
-        return value, position
-    shift = 0
-    while position < len(section) and shift < 63:
-        more = section[position]
-        position += 1
-        value += (more & 0x7F) << shift
-        if not more & 0x80:
-            return value, position
-        shift += 7
-    return 0, len(section)
 
 
 def read_head(fields: Headers) -> RequestHead:
@@ -109,7 +55,7 @@ def read_head(fields: Headers) -> RequestHead:
 
 
 def require_trailers(fields: Headers) -> None:
-    """Check trailers, which mean nothing here, a `priority` in them neither. Raises StreamError where they are malformed."""
+    """Check trailers, whose fields are all ignored, `priority` included. Raises StreamError where they are malformed."""
     for name, value in fields:
         _require_valid_line(name, value)
         if name.startswith(b":"):
@@ -118,13 +64,13 @@ def require_trailers(fields: Headers) -> None:
 
 
 def content_length(fields: Headers) -> int | None:
-    """The length that a request announces for its body, None for none. Raises StreamError if it makes no sense."""
+    """The length that a request announces for its body, None if it does not. Raises StreamError if it makes no sense."""
     values = {value for name, value in fields if name == b"content-length"}
     if not values:
         return None
     value = values.pop()
     if values or not value.isdigit() or len(value) > 18:
-        raise _malformed("content-length is no number, or several")
+        raise _malformed("content-length is not one number")
     return int(value)
 
 

@@ -17,8 +17,8 @@ class FrameHead(NamedTuple):
 class FrameReader:
     """Holds a frame's head until it is complete, and its payload only where that is asked for.
 
-    Fed with `feed`; then `head` names the frame that comes next, until either `payload` has returned all of it or `skip`
-    was called, which drops what is there of it and what is still to come.
+    After `feed`, `head` tells the next frame until either `payload` has returned all of it or `skip` was called, which drops
+    the part that is here and the part still to come.
     """
 
     def __init__(self) -> None:
@@ -28,7 +28,7 @@ class FrameReader:
 
     @property
     def held_bytes(self) -> int:
-        """How much is kept of what was fed."""
+        """Bytes that were fed and are kept."""
         return len(self._buffer)
 
     @property

@@ -2,7 +2,7 @@
 
 aioquic has a layer of this kind, too. It drops PRIORITY_UPDATE frames before any hook, on whichever stream they come;
 closes the connection for what is a request's own fault; and holds header sections of any size. So this one stands in
-its place. QPACK is pylsqpack's, as there.
+its place.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-import pylsqpack
 from aioquic.buffer import encode_uint_var
 
 from mixedsched.core.h3 import fields as field_rules
@@ -27,27 +26,25 @@ from mixedsched.core.h3.events import (
 )
 from mixedsched.core.h3.flood import FloodGate
 from mixedsched.core.h3.frames import encode_frame, read_varint
+from mixedsched.core.h3.qpack import BLOCKED_STREAMS, TABLE_BYTES, Qpack, count_lines
 from mixedsched.core.h3.requests import RequestStream
 from mixedsched.core.h3.response import Headers
 
-QPACK_TABLE_BYTES = 4096
-QPACK_BLOCKED_STREAMS = 16
 MAX_SECTION_BYTES = 32 * 1024  # of a request's head, encoded or not; announced to the client
 MAX_FIELD_LINES = 256
 MAX_HELD_BYTES = 512 * 1024  # of incomplete heads and control frames, on all streams of a connection together
 
 _SETTINGS: dict[int, int] = {
-    Setting.QPACK_MAX_TABLE_CAPACITY: QPACK_TABLE_BYTES,
+    Setting.QPACK_MAX_TABLE_CAPACITY: TABLE_BYTES,
     Setting.MAX_FIELD_SECTION_SIZE: MAX_SECTION_BYTES,
-    Setting.QPACK_BLOCKED_STREAMS: QPACK_BLOCKED_STREAMS,
+    Setting.QPACK_BLOCKED_STREAMS: BLOCKED_STREAMS,
 }
 _CRITICAL = frozenset({StreamType.CONTROL, StreamType.QPACK_ENCODER, StreamType.QPACK_DECODER})
-_EMPTY_SECTION = b"\0\0"  # legal in trailers; the decoder takes it for broken
-_UNREADABLE = -1  # stands for the type of a stream of which nothing more is read
+_IGNORED = -1  # stands for the type of a stream whose data is dropped
 
 
 class Quic(Protocol):
-    """What is needed of a QUIC connection; aioquic's is one."""
+    """The part of a QUIC connection that is needed here; aioquic's has it."""
 
     def get_next_available_stream_id(self, is_unidirectional: bool = False) -> int: ...
 
@@ -69,33 +66,27 @@ class _UnidirectionalStream:
 class HttpLayer:
     """Reads what the client sends, in pieces of any size, and writes heads of responses.
 
-    All that reads or writes may raise Http3Error, upon which the connection must be closed; nothing may be asked of the
-    layer after that. A mistake within one request gives up its stream only.
+    All that reads or writes may raise Http3Error, upon which the connection must be closed and the layer no longer used. A
+    mistake within one request gives up its stream only.
     """
 
     def __init__(self, quic: Quic, now_s: float, observer: FrameObserver | None = None) -> None:
         self._quic = quic
         self._observer = observer
         self._gate = FloodGate(now_s)
-        self._decoder = pylsqpack.Decoder(QPACK_TABLE_BYTES, QPACK_BLOCKED_STREAMS)
-        self._encoder = pylsqpack.Encoder()
+        self._qpack = Qpack()
         self._control = ControlStream()
         self._requests: dict[int, RequestStream] = {}
         self._unidirectional: dict[int, _UnidirectionalStream] = {}
         self._critical: dict[int, int] = {}  # the client's critical streams: ID -> type
         self._held_bytes = 0
         self._next_request_id = 0
-        self._goaway_id: int | None = None
+        self._goaway_id: int | None = None  # the first request that is no longer served
         self._control_id = self._open_stream(StreamType.CONTROL)
         payload = b"".join(encode_uint_var(key) + encode_uint_var(value) for key, value in _SETTINGS.items())
         self._send_control(FrameType.SETTINGS, payload, Settings(_SETTINGS))
         self._encoder_id = self._open_stream(StreamType.QPACK_ENCODER)
         self._decoder_id = self._open_stream(StreamType.QPACK_DECODER)
-
-    @property
-    def goaway_id(self) -> int | None:
-        """The first request that is not served any more; None while all are."""
-        return self._goaway_id
 
     @property
     def is_reading(self) -> bool:
@@ -140,13 +131,17 @@ class HttpLayer:
             self._gate.take(now_s)
 
     def send_head(self, stream_id: int, fields: Headers, body_bytes: int | None) -> None:
-        """Send the head of a response and end the stream, behind the body if it has one.
+        """Send the head of a response, and the head of the DATA frame that its body makes.
 
-        body_bytes: None for no body. The QUIC connection sends it of itself, with the head of its DATA frame.
+        body_bytes: None for no body, which ends the stream here. The body itself, and the stream's end behind it, is up to the
+        QUIC connection, which sends it when its turn comes.
         """
-        instructions, section = self._encoder.encode(stream_id, fields)
+        instructions, section = self._qpack.encode(stream_id, fields)
         self._send_critical(self._encoder_id, instructions)
-        self._quic.send_stream_data(stream_id, encode_frame(FrameType.HEADERS, section), True)
+        data = encode_frame(FrameType.HEADERS, section)
+        if body_bytes is not None:
+            data += encode_uint_var(FrameType.DATA) + encode_uint_var(body_bytes)
+        self._quic.send_stream_data(stream_id, data, end_stream=body_bytes is None)
         if self._observer is not None:
             self._observer.frame_created(stream_id, FrameType.HEADERS, len(section), fields)
             if body_bytes is not None:
@@ -211,7 +206,7 @@ class HttpLayer:
             case StreamType.QPACK_ENCODER:
                 yield from self._receive_encoder(data, now_s)
             case StreamType.QPACK_DECODER:
-                self._receive_decoder(data)
+                self._qpack.feed_decoder(data)
             case _:
                 pass  # its type is unknown, or not yet known
         if end_stream:
@@ -224,7 +219,7 @@ class HttpLayer:
         if stream_type == StreamType.PUSH or stream_type in self._critical.values():
             raise Http3Error(ErrorCode.H3_STREAM_CREATION_ERROR, "a push stream, or a second critical one of its type")
         if stream_type not in _CRITICAL:
-            return _UNREADABLE
+            return _IGNORED
         self._critical[stream_id] = stream_type
         return stream_type
 
@@ -245,26 +240,14 @@ class HttpLayer:
         self._hold(self._control.held_bytes - held_bytes)
 
     def _apply(self, settings: Settings) -> None:
-        instructions = self._encoder.apply_settings(
-            max_table_capacity=min(settings.values.get(Setting.QPACK_MAX_TABLE_CAPACITY, 0), QPACK_TABLE_BYTES),
-            blocked_streams=min(settings.values.get(Setting.QPACK_BLOCKED_STREAMS, 0), QPACK_BLOCKED_STREAMS),
-        )
-        self._send_critical(self._encoder_id, instructions)
+        table_bytes = settings.values.get(Setting.QPACK_MAX_TABLE_CAPACITY, 0)
+        blocked_streams = settings.values.get(Setting.QPACK_BLOCKED_STREAMS, 0)
+        self._send_critical(self._encoder_id, self._qpack.apply_settings(table_bytes, blocked_streams))
 
     def _receive_encoder(self, data: bytes, now_s: float) -> Iterator[HttpEvent]:
-        try:
-            unblocked = self._decoder.feed_encoder(data)
-        except pylsqpack.EncoderStreamError as error:
-            raise Http3Error(ErrorCode.QPACK_ENCODER_STREAM_ERROR, "bad instruction of the encoder") from error
-        for stream_id in sorted(unblocked):
+        for stream_id in self._qpack.feed_encoder(data):
             request = self._requests[stream_id]
             yield from self._guarded(request, self._resume(request), now_s)
-
-    def _receive_decoder(self, data: bytes) -> None:
-        try:
-            self._encoder.feed_decoder(data)
-        except pylsqpack.DecoderStreamError as error:
-            raise Http3Error(ErrorCode.QPACK_DECODER_STREAM_ERROR, "bad instruction of the decoder") from error
 
     # Request streams
 
@@ -305,8 +288,7 @@ class HttpLayer:
                 yield from self._decode(request, frame.size_bytes)
             elif self._observer is not None:
                 self._observer.frame_parsed(request.stream_id, *frame, None)
-        request.require_no_cut_frame()
-        _require_complete(request)
+        request.require_complete()
 
     def _decode(self, request: RequestStream, size_bytes: int) -> Iterator[HttpEvent]:
         """A field section has come, unless it is too long to be kept."""
@@ -314,36 +296,26 @@ class HttpLayer:
             yield from self._refuse_section(request)
         while request.sections and not request.is_blocked:
             section = request.sections[0]
-            if field_rules.count_lines(section, MAX_FIELD_LINES) > MAX_FIELD_LINES:
+            if count_lines(section, MAX_FIELD_LINES) > MAX_FIELD_LINES:
                 yield from self._refuse_section(request)
                 return
-            if section == _EMPTY_SECTION:
-                yield from self._take_section(request, [])
-                continue
-            try:
-                instructions, fields = self._decoder.feed_header(request.stream_id, section)
-            except pylsqpack.StreamBlocked:
+            decoded = self._qpack.decode(request.stream_id, section)
+            if decoded is None:
                 request.is_blocked = True
                 return
-            except pylsqpack.DecompressionFailed as error:
-                raise _decompression_failed() from error
-            self._send_critical(self._decoder_id, instructions)
-            yield from self._take_section(request, fields)
+            yield from self._take_section(request, *decoded)
 
     def _resume(self, request: RequestStream) -> Iterator[HttpEvent]:
-        """What a blocked section waited for has come."""
-        try:
-            instructions, fields = self._decoder.resume_header(request.stream_id)
-        except pylsqpack.DecompressionFailed as error:
-            raise _decompression_failed() from error
+        """Go on with a section that was blocked: the encoder stream has brought what it waited for."""
+        decoded = self._qpack.resume(request.stream_id)
         request.is_blocked = False
-        self._send_critical(self._decoder_id, instructions)
-        yield from self._take_section(request, fields)
+        yield from self._take_section(request, *decoded)
         yield from self._decode(request, 0)
-        _require_complete(request)
+        request.require_complete()
 
-    def _take_section(self, request: RequestStream, fields: Headers) -> Iterator[HttpEvent]:
-        """The section that waited longest is decoded."""
+    def _take_section(self, request: RequestStream, instructions: bytes, fields: Headers) -> Iterator[HttpEvent]:
+        """The request's first section is decoded. instructions: for our decoder stream."""
+        self._send_critical(self._decoder_id, instructions)
         section = request.sections.popleft()
         if self._observer is not None:
             self._observer.frame_parsed(request.stream_id, FrameType.HEADERS, len(section), fields)
@@ -367,26 +339,12 @@ class HttpLayer:
 
     def _abandon(self, request: RequestStream) -> None:
         request.abandon()
-        self._send_critical(self._decoder_id, self._decoder.cancel_stream(request.stream_id))
+        self._send_critical(self._decoder_id, self._qpack.cancel(request.stream_id))
 
     def _count_held(self, request: RequestStream) -> None:
         self._hold(request.held_bytes - request.counted_bytes)
         request.counted_bytes = request.held_bytes
 
 
-def _require_complete(request: RequestStream) -> None:
-    """Check a request once its stream has ended and its sections are decoded. Raises StreamError."""
-    if not request.is_ended or request.is_blocked or request.is_abandoned:
-        return
-    if not request.has_head:
-        raise StreamError(ErrorCode.H3_REQUEST_INCOMPLETE, "the stream ends without a request")
-    if request.content_length is not None and request.content_length != request.body_bytes:
-        raise StreamError(ErrorCode.H3_MESSAGE_ERROR, "the body is not as long as content-length says")
-
-
 def _critical_stream_stopped() -> Http3Error:
     return Http3Error(ErrorCode.H3_CLOSED_CRITICAL_STREAM, "a critical stream was stopped")
-
-
-def _decompression_failed() -> Http3Error:
-    return Http3Error(ErrorCode.QPACK_DECOMPRESSION_FAILED, "a field section cannot be decoded")

@@ -21,10 +21,9 @@ from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.logger import QuicLogger, QuicLoggerTrace
 
 from mixedsched.core.h3.codes import FrameType, Setting, StreamType
-from mixedsched.core.h3.control import PriorityUpdate, Settings
-from mixedsched.core.h3.events import FrameContent
-from mixedsched.core.h3.session import SessionEvents
-from mixedsched.core.h3.signals import Trigger
+from mixedsched.core.h3.control import Settings
+from mixedsched.core.h3.events import FrameContent, SessionEvents
+from mixedsched.core.h3.signals import PriorityUpdate, Trigger
 from mixedsched.model.priority import Priority, PriorityParameters
 from mixedsched.model.request import Request
 

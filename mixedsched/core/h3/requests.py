@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 
-from mixedsched.core.h3.codes import RESERVED_FRAME_TYPES, ErrorCode, FrameType, Http3Error
+from mixedsched.core.h3.codes import RESERVED_FRAME_TYPES, ErrorCode, FrameType, Http3Error, StreamError
 from mixedsched.core.h3.frames import FrameHead, FrameReader
 
 _NOT_HERE = frozenset(
@@ -23,30 +23,25 @@ _NOT_HERE = frozenset(
 
 
 class RequestStream:
-    """The client's half of a request stream, in pieces of any size.
-
-    sections: encoded field sections (head, then trailers) that wait to be decoded, is_blocked: for the encoder stream.
-    has_head: whether the head was decoded. content_length: what it announced. is_ended: whether the client has finished the
-    stream. is_abandoned: whatever still comes is dropped. counted_bytes: what its owner has last counted of held_bytes.
-    """
+    """The client's half of a request stream, in pieces of any size."""
 
     def __init__(self, stream_id: int) -> None:
         self.stream_id = stream_id
-        self.sections: deque[bytes] = deque()
-        self.is_blocked = False
-        self.has_head = False
-        self.content_length: int | None = None
+        self.sections: deque[bytes] = deque()  # encoded (head, then trailers), waiting to be decoded
+        self.is_blocked = False  # the first section waits for the encoder stream
+        self.has_head = False  # and it is decoded
+        self.content_length: int | None = None  # as the head announced it
         self.body_bytes = 0
-        self.is_ended = False
-        self.is_abandoned = False
-        self.counted_bytes = 0
+        self.is_ended = False  # the client has finished the stream
+        self.is_abandoned = False  # what still comes is dropped
+        self.counted_bytes = 0  # how much of held_bytes its owner has counted last
         self._frames = FrameReader()
         self._sections_seen = 0
         self._idle_frames = 0
 
     @property
     def held_bytes(self) -> int:
-        """How much is kept of what was fed."""
+        """Bytes that were fed and are kept."""
         return self._frames.held_bytes + sum(len(section) for section in self.sections)
 
     def abandon(self) -> None:
@@ -92,11 +87,19 @@ class RequestStream:
             self._idle_frames += 1
 
     def pop_idle_frames(self) -> int:
-        """How many frames came that bring nothing, since the last call."""
+        """How many useless frames have come since the last call."""
         idle_frames, self._idle_frames = self._idle_frames, 0
         return idle_frames
 
-    def require_no_cut_frame(self) -> None:
-        """Raises Http3Error if the stream has ended within a frame."""
-        if self.is_ended and not self.is_abandoned and not self._frames.is_between_frames:
+    def require_complete(self) -> None:
+        """Check the request if its stream has ended. Raises Http3Error or StreamError."""
+        if not self.is_ended or self.is_abandoned:
+            return
+        if not self._frames.is_between_frames:
             raise Http3Error(ErrorCode.H3_FRAME_ERROR, "the stream ends within a frame")
+        if self.is_blocked:
+            return  # it is checked again when its sections are decoded
+        if not self.has_head:
+            raise StreamError(ErrorCode.H3_REQUEST_INCOMPLETE, "the stream ends without a request")
+        if self.content_length is not None and self.content_length != self.body_bytes:
+            raise StreamError(ErrorCode.H3_MESSAGE_ERROR, "the body is not as long as content-length says")

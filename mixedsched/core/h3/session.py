@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -21,18 +20,14 @@ from aioquic.quic.events import (
 )
 
 from mixedsched.core.h3.codes import ErrorCode, Http3Error
-from mixedsched.core.h3.control import PriorityUpdate
-from mixedsched.core.h3.decisions import DecisionObserver, WatchedScheduler
-from mixedsched.core.h3.events import FrameObserver, HttpEvent, RequestFailed, RequestReceived, RequestTooLarge
-from mixedsched.core.h3.exchange import Exchange, Served
+from mixedsched.core.h3.events import HttpEvent, RequestFailed, RequestReceived, RequestTooLarge, SessionEvents
+from mixedsched.core.h3.exchange import Exchange, ServedRequest
 from mixedsched.core.h3.http import HttpLayer
 from mixedsched.core.h3.response import RequestHead, Responder, Response, close_body
 from mixedsched.core.h3.seam import ScheduledConnection
-from mixedsched.core.h3.signals import Signals, Trigger, updated_priority
+from mixedsched.core.h3.signals import PriorityUpdate, Signals, Trigger
 from mixedsched.model.priority import Priority
 from mixedsched.model.scheme import ConfiguredScheme, Scheduler
-
-__all__ = ["H3_INTERNAL_ERROR", "H3_NO_ERROR", "Address", "Served", "Session", "SessionEvents"]
 
 Address = tuple[Any, ...]
 
@@ -41,33 +36,13 @@ H3_INTERNAL_ERROR = ErrorCode.H3_INTERNAL_ERROR
 
 SHUT_DOWN_GRACE_S = 5.0
 
-PriorityUpdated = Callable[[float, int, Priority | None, Priority, Trigger], None]
-"""(time in seconds, stream ID, priority before or None if nothing was signalled before, priority now, what changed it)"""
-
-
-@dataclass(frozen=True, slots=True)
-class SessionEvents:
-    """Whom a session tells what: connection IDs that lead to it, and requests that are over.
-
-    priority_updated: told of every signal that changes what counts for a request, whether it has come yet or not.
-    frames: told of HTTP/3 frames. decisions: told where responses are placed and whose bytes leave. All three are for logs;
-    they must not raise.
-    """
-
-    connection_id_issued: Callable[[bytes], None]
-    connection_id_retired: Callable[[bytes], None]
-    served: Callable[[Served], None]
-    priority_updated: PriorityUpdated | None = None
-    frames: FrameObserver | None = None
-    decisions: tuple[DecisionObserver, ...] = ()
-
 
 class Session:
     """Feeds one connection: datagrams and time in, datagrams and the next timer out.
 
-    number: names the connection in logs. All times are seconds of one clock, whichever the caller drives it with.
-    scheduler: to be used instead of one of its own, see h3.shared; of the same scheme.
-    arguments: passed on to aioquic's QuicConnection (original_destination_connection_id and the like).
+    number: names the connection in logs. All times are seconds of the caller's clock. scheduler: used instead of one of its
+    own, see h3.shared; of the same scheme. arguments: passed on to aioquic's QuicConnection (such as
+    original_destination_connection_id).
     """
 
     def __init__(
@@ -82,13 +57,9 @@ class Session:
         scheduler: Scheduler[Any] | None = None,
         **arguments: Any,
     ) -> None:
-        if scheduler is None:
-            scheduler = scheme.create_scheduler()
-        if events.decisions:
-            scheduler = WatchedScheduler(scheduler, self._note_decision, self._note_closed)
         self.quic = ScheduledConnection(
             configuration=configuration,
-            scheduler=scheduler,
+            scheduler=scheme.create_scheduler() if scheduler is None else scheduler,
             sent=self._note_sent,
             discarded=self._note_discarded,
             **arguments,
@@ -106,8 +77,8 @@ class Session:
         self._thinking: list[tuple[float, int]] = []  # heap of (when the response is due, stream ID)
         self._leave_by_s: float | None = None  # shutting down
         self._is_failed = False  # the client broke a rule: nothing more is read
-        self._discarded: list[int] = []  # streams that are over, not forgotten yet
-        self._served: list[Served] = []  # not told yet
+        self._discarded: list[int] = []  # streams that are over and still to be forgotten
+        self._served: list[ServedRequest] = []  # records still to be reported
 
     def receive(self, datagram: bytes, address: Address, now_s: float) -> None:
         """Take a datagram and act on what it brought."""
@@ -148,7 +119,7 @@ class Session:
         self.quic.close(error_code=error_code, reason_phrase="")
 
     def abandon(self) -> None:
-        """Nobody will serve this session any more: report what was under way as cut off."""
+        """This session will not be driven any more: report what was under way as cut off."""
         self._end()
         self._tell()
 
@@ -165,20 +136,20 @@ class Session:
     @property
     def is_stalled(self) -> bool:
         """Whether nothing new can be sent for longer than the congestion window and the pacer take: the client has been silent
-        for a probe timeout, grants no credit to the connection, or is being said goodbye to."""
+        for a probe timeout or grants no credit, or the connection is closing."""
         quic = self.quic
         return quic.is_probing or quic.credit_bytes <= 0 or quic.has_ended or self.is_closed
 
     @property
-    def has_said_goodbye(self) -> bool:
+    def has_ended(self) -> bool:
         """Whether nothing more will be sent; until `is_closed`, stray packets may still come."""
         return self.quic.has_ended
 
     def shut_down(self, now_s: float, grace_s: float = SHUT_DOWN_GRACE_S) -> None:
-        """Begin to leave in good order: refuse requests from now on, finish those that have come, then close.
+        """Begin a graceful shutdown: refuse requests from now on, finish those that have come, then close.
 
         The client is told with GOAWAY (RFC 9114 section 5.2). What is not over after `grace_s` is cut off. `send` and the
-        timers are to be served as before, until `is_closed`. Calling it again changes nothing.
+        timers must be served as before, until `is_closed`. Calling it again changes nothing.
         """
         self._now_s = now_s
         if self._leave_by_s is not None or self.is_closed:
@@ -210,7 +181,7 @@ class Session:
         self._tell()
 
     def _tell(self) -> None:
-        """Report what is over, but not from inside aioquic's packet writer, which a failing listener must not disturb."""
+        """Report what is over, but not from inside aioquic's packet writer, which a failing callback must not disturb."""
         served, self._served = self._served, []
         for item in served:
             self._events.served(item)
@@ -232,7 +203,7 @@ class Session:
                 pass
 
     def _with_http(self, step: Callable[[], None]) -> None:
-        """Take a step of HTTP/3. If it shows that the client broke a rule, close the connection and take no other."""
+        """Take a step of HTTP/3. If it shows that the client broke a rule, close the connection and take no further steps."""
         if self._is_failed:
             return
         try:
@@ -270,7 +241,7 @@ class Session:
     def _update(self, update: PriorityUpdate) -> None:
         """Move a response under way, or keep the signal until its request arrives."""
         assert self._http is not None
-        priority = updated_priority(update, self.quic.request_stream_limit)
+        priority = update.priority(self.quic.request_stream_limit)
         stream_id = update.stream_id
         if priority is None or self.quic.is_discarded(stream_id):
             return
@@ -279,7 +250,8 @@ class Session:
             before, exchange.signal = exchange.signal, exchange.signal.updated(priority)
             self._report(stream_id, before.priority, exchange.signal.priority, "update")
             if exchange.is_open and exchange.signal.priority != before.priority:
-                self.quic.reprioritize(stream_id, self._place(exchange))
+                self._place(exchange)
+                self.quic.reprioritize(stream_id, exchange.placement)
         elif self._http.awaits_request(stream_id):
             self._report(stream_id, self._signals.early(stream_id), priority, "update")
             self._signals.keep(stream_id, priority)
@@ -290,7 +262,7 @@ class Session:
 
     def _answer(self, stream_id: int, head: RequestHead) -> None:
         """Find the response to a request and begin to send it, or to think about it."""
-        if self.quic.awaits_response(stream_id):  # else the client has lost interest meanwhile
+        if self.quic.awaits_response(stream_id):  # else the client has cancelled it
             response = _plain(501) if head.method == "CONNECT" else self._responder.respond(head)
             self._begin(stream_id, head, response)
 
@@ -315,27 +287,19 @@ class Session:
             return
         exchange.is_open = True
         body = exchange.body
-        self.quic.open_response(stream_id, self._place(exchange), body)
+        self._place(exchange)
+        self.quic.open_response(stream_id, exchange.placement, body)
         fields = [(b":status", str(exchange.response.status).encode()), *exchange.response.fields]
         self._http.send_head(stream_id, fields, body.size_bytes if body is not None else None)
 
-    def _place(self, exchange: Exchange) -> Any:
-        """Where the scheme wants a response now."""
-        request = exchange.request
-        placement = self._scheme.place(request)
+    def _place(self, exchange: Exchange) -> None:
+        exchange.place(self._scheme)
         for observer in self._events.decisions:
-            observer.placed(self._now_s, exchange.stream_id, request, _placement_text(placement))
-        return placement
+            observer.placed(self._now_s, exchange.stream_id, exchange.request, exchange.placement_text)
 
-    def _note_decision(self, stream_id: int, size_bytes: int, again_bytes: int) -> None:
+    def _note_sent(self, stream_id: int, size_bytes: int, again_bytes: int, fin: bool) -> None:
         for observer in self._events.decisions:
             observer.scheduled(self._now_s, stream_id, size_bytes, again_bytes, self.quic.packet)
-
-    def _note_closed(self, stream_id: int) -> None:
-        for observer in self._events.decisions:
-            observer.closed(self._now_s, stream_id)
-
-    def _note_sent(self, stream_id: int, size_bytes: int, fin: bool) -> None:
         exchange = self._exchanges.get(stream_id)
         if exchange is None or exchange.is_over:
             return
@@ -359,6 +323,9 @@ class Session:
             exchange = self._exchanges.pop(stream_id, None)
             if exchange is not None:
                 self._finish(exchange, complete=False)
+                if exchange.is_open:
+                    for observer in self._events.decisions:
+                        observer.closed(self._now_s, stream_id)
 
     def _finish(self, exchange: Exchange, complete: bool) -> None:
         """Nothing new is sent of a response any more: note what became of it, once."""
@@ -366,40 +333,9 @@ class Session:
             return
         exchange.is_over = True
         close_body(exchange.response.body)
-        head, request, signal = exchange.head, exchange.request, exchange.signal
-        self._served.append(
-            Served(
-                connection=self._number,
-                stream_id=exchange.stream_id,
-                method=head.method,
-                authority=head.authority,
-                path=head.path,
-                status=exchange.response.status,
-                kind=request.kind,
-                chromium_priority=request.chromium_priority,
-                signal=str(signal.client),
-                signalled_by=signal.by,
-                effective_signal=str(signal.priority),
-                scheme=self._scheme.label,
-                placement=_placement_text(self._scheme.place(request)),
-                body_bytes=request.body_bytes,
-                sent_bytes=exchange.sent_bytes,
-                requested_ms=self._since_start_ms(exchange.requested_s),
-                first_byte_ms=self._since_start_ms(exchange.first_byte_s),
-                last_byte_ms=self._since_start_ms(exchange.last_byte_s),
-                complete=complete,
-                missed=exchange.response.missed,
-            )
-        )
-
-    def _since_start_ms(self, at_s: float | None) -> Any:
-        return None if at_s is None else round((at_s - self._started_s) * 1000, 3)
+        self._served.append(exchange.record(self._number, self._scheme, self._started_s, complete=complete))
 
 
 def _plain(status: int) -> Response:
-    """An answer that says no more than its status."""
+    """A response with a status and nothing else."""
     return Response(status, [(b"content-length", b"0")])
-
-
-def _placement_text(placement: object) -> str:
-    return "-" if placement is None else str(placement)

@@ -14,7 +14,7 @@ from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.events import ConnectionTerminated, HandshakeCompleted, QuicEvent, StreamDataReceived
 from aioquic.tls import CipherSuite
 
-from mixedsched.core.h3.control import FRAME_PRIORITY_UPDATE_REQUEST
+from mixedsched.core.h3.codes import FrameType
 from mixedsched.core.h3.response import Headers
 from mixedsched.core.h3.seam import ObservedConnection
 from mixedsched.core.metrics.hol import HolCounter
@@ -132,7 +132,7 @@ class PageClient:
         priority = signal_of(resource).field_value().encode()
         if priority:
             payload = encode_uint_var(stream_id) + priority
-            frame = encode_uint_var(FRAME_PRIORITY_UPDATE_REQUEST) + encode_uint_var(len(payload)) + payload
+            frame = encode_uint_var(FrameType.PRIORITY_UPDATE_REQUEST) + encode_uint_var(len(payload)) + payload
             self.quic.send_stream_data(self._control_id, frame)
         self._h3.send_headers(stream_id, self._fields(index, resource, priority), end_stream=True)
         self.exchanges.append(Exchange(index, now_us))

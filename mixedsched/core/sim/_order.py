@@ -28,9 +28,9 @@ class PacketOrder:
         """(stream ID, packets), in order."""
         return zip(self._streams, self._packets, strict=True)
 
-    def _note(self, stream_id: int, size_bytes: int, fin: bool) -> None:
+    def _note(self, stream_id: int, size_bytes: int, again_bytes: int, fin: bool) -> None:
         self.sent_bytes += size_bytes
-        self._told(stream_id, size_bytes, fin)
+        self._told(stream_id, size_bytes, again_bytes, fin)
         if self._packet != self._connection.packet:
             self._packet = self._connection.packet
             self._in_packet.clear()

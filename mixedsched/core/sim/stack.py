@@ -17,8 +17,10 @@ from typing import Any
 from aioquic.quic.configuration import QuicConfiguration
 
 from mixedsched.core.h3.certificate import Certificate, make_repeatable_certificate
+from mixedsched.core.h3.events import SessionEvents
+from mixedsched.core.h3.exchange import ServedRequest
 from mixedsched.core.h3.qlog import QlogTrace, traced
-from mixedsched.core.h3.session import Served, Session, SessionEvents
+from mixedsched.core.h3.session import Session
 from mixedsched.core.link import Link
 from mixedsched.core.metrics.paint import work_ms
 from mixedsched.core.sim._addresses import CERTIFICATE_HOSTS, addresses_of
@@ -44,7 +46,7 @@ def play_stack(
     *,
     seed: int,
     congestion_control: str = "cubic",
-    served: Callable[[Served], None] = lambda _: None,
+    served: Callable[[ServedRequest], None] = lambda _: None,
     qlog: Callable[[bytes], None] | None = None,
 ) -> PageLoad:
     """Play a page under a scheme over a network. seed: decides which packets the link loses. congestion_control: the server's.

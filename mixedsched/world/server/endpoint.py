@@ -16,8 +16,10 @@ from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.packet import QuicHeader, QuicPacketType, pull_quic_header
 
 from mixedsched.core.h3.certificate import Certificate
+from mixedsched.core.h3.events import SessionEvents
+from mixedsched.core.h3.exchange import ServedRequest
 from mixedsched.core.h3.response import Responder
-from mixedsched.core.h3.session import H3_INTERNAL_ERROR, H3_NO_ERROR, Address, Served, Session, SessionEvents
+from mixedsched.core.h3.session import H3_INTERNAL_ERROR, H3_NO_ERROR, Address, Session
 from mixedsched.model.scheme import ConfiguredScheme
 from mixedsched.world.server.admission import Admission
 from mixedsched.world.server.connected import Connected
@@ -79,7 +81,7 @@ class Endpoint:
         certificate: Certificate,
         scheme: ConfiguredScheme,
         responder: Responder,
-        served: Callable[[Served], None],
+        served: Callable[[ServedRequest], None],
         handover: Handover | None = None,
         explained: Callable[[Stretch], None] = lambda _: None,
         connected: Callable[[Connected], None] = lambda _: None,
@@ -204,7 +206,7 @@ class Endpoint:
         session = connection.session
         if self._guarded(connection, lambda: session.receive(data, address, now_s)):
             self._note_handshake(connection, address)
-            if session.has_said_goodbye:  # its place is free for the next datagram's client
+            if session.has_ended:  # its place is free for the next datagram's client
                 self._remove(connection)
 
     def _hand_over(self, header: QuicHeader | None, connection_id: bytes, data: bytes, address: Address) -> bool:
@@ -321,7 +323,7 @@ class Endpoint:
         session = connection.session
         if not self._guarded(connection, lambda: self._send_all(connection)):
             return
-        if session.has_said_goodbye:
+        if session.has_ended:
             self._remove(connection)
         else:
             self._arm(connection)
@@ -365,7 +367,7 @@ class Endpoint:
         datagrams = connection.session.send(now_s)
         if datagrams:
             self._outbox.send(datagrams)
-            if connection.session.has_said_goodbye:
+            if connection.session.has_ended:
                 self._farewells.keep(sorted(connection.connection_ids), datagrams[-1][0], now_s)
 
     def _end(self, connection: _Connection, error_code: int = H3_NO_ERROR) -> None:

@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Self, TextIO
 
-from mixedsched.core.h3.session import Served
+from mixedsched.core.h3.exchange import ServedRequest
 from mixedsched.errors import UsageError
 from mixedsched.world.server.connected import Connected
 from mixedsched.world.server.explain import Stretch
@@ -44,7 +44,7 @@ class ServerLog(ABC):
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def request(self, request: Served, worker: int | None) -> None:
+    def request(self, request: ServedRequest, worker: int | None) -> None:
         """A request is over."""
         self._lines.write(self._request(request, worker))
         if self._kept is not None:
@@ -64,7 +64,7 @@ class ServerLog(ABC):
         """The server is ready for its first client."""
 
     @abstractmethod
-    def _request(self, request: Served, worker: int | None) -> str: ...
+    def _request(self, request: ServedRequest, worker: int | None) -> str: ...
 
     @abstractmethod
     def _connection(self, connection: Connected, worker: int | None) -> str: ...
@@ -79,7 +79,7 @@ class JsonLog(ServerLog):
     def listening(self, facts: ServerFacts) -> None:
         self._lines.write(json.dumps(facts.to_dict()))
 
-    def _request(self, request: Served, worker: int | None) -> str:
+    def _request(self, request: ServedRequest, worker: int | None) -> str:
         return json_line("request", request.to_dict(), worker)
 
     def _connection(self, connection: Connected, worker: int | None) -> str:

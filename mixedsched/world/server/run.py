@@ -13,8 +13,8 @@ from typing import Protocol
 import uvloop
 
 from mixedsched.core.h3.certificate import Certificate, make_certificate
+from mixedsched.core.h3.exchange import ServedRequest
 from mixedsched.core.h3.response import Responder
-from mixedsched.core.h3.session import Served
 from mixedsched.errors import MixedschedError
 from mixedsched.model.scheme import ConfiguredScheme
 from mixedsched.world.server.connected import Connected
@@ -29,7 +29,7 @@ from mixedsched.world.server.stopping import Stop, serve_until_stopped
 from mixedsched.world.server.workers import Workers
 from mixedsched.world.system.udp import buffer_sizes, host_and_port, open_shared_udp_sockets, open_udp_socket
 
-ServedBy = Callable[[Served, int | None], None]
+ServedBy = Callable[[ServedRequest, int | None], None]
 """(a request that is over, the number of the worker that has served it; None where there is one process only)"""
 
 ExplainedBy = Callable[[Stretch, int | None], None]

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from aioquic.quic.configuration import QuicConfiguration
 
+from mixedsched.core.h3.events import SessionEvents
 from mixedsched.core.h3.qlog import QlogTrace, traced
-from mixedsched.core.h3.session import SessionEvents
 from mixedsched.world.server.explain import Stretch, StretchRecorder
 from mixedsched.world.server.qlog_files import SUFFIX, QlogFile
 from mixedsched.world.server.settings import WatchSettings

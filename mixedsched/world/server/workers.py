@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import uvloop
 
 from mixedsched.core.h3.certificate import Certificate
+from mixedsched.core.h3.exchange import ServedRequest
 from mixedsched.core.h3.response import Responder
-from mixedsched.core.h3.session import Served
 from mixedsched.errors import MixedschedError
 from mixedsched.model.scheme import ConfiguredScheme
 from mixedsched.world.server.connected import Connected
@@ -34,7 +34,7 @@ from mixedsched.world.system.udp import buffer_sizes
 _STOP_SLACK_S = 3.0  # that a worker may take to stop, beyond its clients' grace, before it is killed
 _LINE_LIMIT_BYTES = 1 << 20
 
-_ServedBy = Callable[[Served, int | None], None]  # as in run.py, which imports this module
+_ServedBy = Callable[[ServedRequest, int | None], None]  # as in run.py, which imports this module
 _ExplainedBy = Callable[[Stretch, int | None], None]
 _ConnectedBy = Callable[[Connected, int | None], None]
 
@@ -196,7 +196,7 @@ async def _gather(number: int, reader: asyncio.StreamReader, told: _Told) -> Non
     while line := await reader.readline():
         message = json.loads(line)
         if "request" in message:
-            told.served(Served(**message["request"]), number)
+            told.served(ServedRequest(**message["request"]), number)
         elif "connection" in message:
             told.connected(Connected(**message["connection"]), number)
         else:

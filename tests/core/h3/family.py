@@ -10,7 +10,8 @@ from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
 from aioquic.quic.events import StreamDataReceived
 
-from mixedsched.core.h3.session import Session, SessionEvents
+from mixedsched.core.h3.events import SessionEvents
+from mixedsched.core.h3.session import Session
 from mixedsched.core.h3.shared import Share, SharedScheduler
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.core.sim._wire import SERVER, Wire
@@ -157,9 +158,9 @@ class Family:
             self.opened.append(((number, stream_id), placement))
             opened(stream_id, placement, body)
 
-        def sent(stream_id: int, size_bytes: int, fin: bool) -> None:
+        def sent(stream_id: int, size_bytes: int, again_bytes: int, fin: bool) -> None:
             self.frames.append(((number, stream_id), size_bytes))
-            told(stream_id, size_bytes, fin)
+            told(stream_id, size_bytes, again_bytes, fin)
 
         session.quic.open_response = open_response  # type: ignore[method-assign]
         session.quic.sent = sent
@@ -192,7 +193,7 @@ class Family:
         self.flushes.append(number)
         session = self.sessions[number]
         self._outgoing += [(bytes([number]) + data, address) for data, address in session.send(now_s)]
-        if session.has_said_goodbye:
+        if session.has_ended:
             self.shares[number].leave()
 
 

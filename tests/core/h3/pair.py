@@ -13,9 +13,11 @@ from aioquic.quic.connection import QuicConnection
 from aioquic.quic.events import ConnectionTerminated, QuicEvent, StreamDataReceived, StreamReset
 
 from mixedsched.core.h3.certificate import Certificate, make_repeatable_certificate
+from mixedsched.core.h3.events import SessionEvents
+from mixedsched.core.h3.exchange import ServedRequest
 from mixedsched.core.h3.qlog import MAX_TRACE_BYTES, QlogTrace, traced
 from mixedsched.core.h3.response import BytesBody, Headers, RequestHead, Response
-from mixedsched.core.h3.session import Served, Session, SessionEvents
+from mixedsched.core.h3.session import Session
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.core.sim._wire import SERVER, Wire
 from mixedsched.model.profile import Direction, Profile, RandomLoss
@@ -94,7 +96,7 @@ class Pair:
         )
         configuration.verify_mode = 0
         self.client = client or QuicConnection(configuration=configuration)
-        self.log: list[Served] = []
+        self.log: list[ServedRequest] = []
         self.bodies: dict[int, bytearray] = {}
         self.headers: dict[int, Mapping[bytes, bytes]] = {}
         self.done: list[int] = []
@@ -136,9 +138,9 @@ class Pair:
     def _spy_on_writes(self) -> None:
         told = self.session.quic.sent
 
-        def sent(stream_id: int, size_bytes: int, fin: bool) -> None:
+        def sent(stream_id: int, size_bytes: int, again_bytes: int, fin: bool) -> None:
             self.writes.append((stream_id, size_bytes, fin))
-            told(stream_id, size_bytes, fin)
+            told(stream_id, size_bytes, again_bytes, fin)
 
         self.session.quic.sent = sent
 

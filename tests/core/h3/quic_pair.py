@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from aioquic import tls
+from aioquic.buffer import encode_uint_var
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
 from aioquic.quic.events import ConnectionTerminated, StreamDataReceived
@@ -49,6 +50,11 @@ class _End:
     def _take_events(self) -> None:
         while (event := self._quic.next_event()) is not None:
             self._take(event)
+
+
+def head_of(size_bytes: int) -> bytes:
+    """What is written to a stream before its body: the head of a DATA frame."""
+    return b"\0" + encode_uint_var(size_bytes)
 
 
 class QuicPair:
@@ -144,7 +150,7 @@ class QuicPair:
                 chromium_priority=chromium_priority_of(signal),
             )
             self.server.open_response(stream_id, self.scheme.place(request), self.body(int(event.data)))
-            self.server.send_stream_data(stream_id, b"")
+            self.server.send_stream_data(stream_id, head_of(int(event.data)))
 
     def _take_answer(self, event: Any) -> None:
         if isinstance(event, ConnectionTerminated):

@@ -21,12 +21,12 @@ def test_every_rule_has_its_row() -> None:
 
 def test_every_test_that_is_named_exists() -> None:
     named = set(re.findall(r"`(test_\w+)`", TABLE))
-    assert named - functions_of("h3", "schedulers") == set()
+    assert named - functions_of("core/h3", "core/schedulers") == set()
 
 
 def test_every_test_of_a_rule_is_named_in_its_row() -> None:
     rows = {int(number): set(re.findall(r"`(test_\w+)`", tests)) for number, tests, _ in ROWS}
-    for name in functions_of("h3"):
+    for name in functions_of("core/h3"):
         numbered = re.match(r"test_rule_(\d+)_", name)
         if numbered is not None:
             assert name in rows[int(numbered[1])]

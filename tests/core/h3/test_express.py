@@ -1,4 +1,4 @@
-"""The short ways of the seam change nothing but the cost: same packets, same bytes, same times as aioquic's own ways."""
+"""The fast paths of the seam change nothing but the cost: same packets, same bytes, same times as aioquic's own ways."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from unittest.mock import patch
 
 import pytest
 from aioquic import tls
-from aioquic.buffer import encode_uint_var
 from aioquic.quic.connection import QuicConnection
 from aioquic.quic.recovery import QuicPacketRecovery
 from hypothesis import given, settings
@@ -22,7 +21,7 @@ from mixedsched.core.h3.seam import ScheduledConnection
 from mixedsched.core.h3.seam._recovery import PacketRecovery
 from mixedsched.core.schedulers import SCHEMES
 from tests.core.h3.pair import Pair, pattern
-from tests.core.h3.quic_pair import QuicPair
+from tests.core.h3.quic_pair import QuicPair, head_of
 from tests.core.h3.test_stock import CLIENT, SERVER, pair_of
 
 SIZES = st.lists(st.sampled_from([0, 1, 40, 1100, 1163, 1164, 5000, 30_000, 90_000]), min_size=1, max_size=6)
@@ -49,8 +48,7 @@ def played(
         pair.finish()
     assert not pair.terminated
     for stream_id, size in zip(streams, sizes, strict=True):
-        head = b"\x00" + encode_uint_var(size)  # of the DATA frame
-        assert bytes(pair.received[stream_id]) == head + pattern(size)
+        assert bytes(pair.received[stream_id]) == head_of(size) + pattern(size)
     pair.run(3)
     quic = pair.server
     loss = quic._loss
@@ -116,7 +114,7 @@ def calls_by_module(pair: Pair) -> dict[str, int]:
     return counts
 
 
-def test_response_packets_take_the_short_ways() -> None:
+def test_response_packets_take_the_fast_paths() -> None:
     pair = Pair("eps").connect()
     pair.request("/500000")
     calls = calls_by_module(pair)

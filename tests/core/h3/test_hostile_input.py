@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from mixedsched.core.h3.codes import Http3Error
 from mixedsched.core.h3.control import ControlStream
 from mixedsched.core.h3.http import HttpLayer
+from mixedsched.core.h3.requests import RequestStream
 from tests.core.h3.pair import Pair
 from tests.core.h3.raw import CONTROL, Raw
 from tests.fuzz import reference
@@ -124,7 +125,7 @@ def test_the_judge_notices_a_layer_that_is_wrong(monkeypatch: pytest.MonkeyPatch
         patch.setattr("mixedsched.core.h3.requests._NOT_HERE", frozenset())
         assert broken(), "frames are let pass"
     with monkeypatch.context() as patch:
-        patch.setattr("mixedsched.core.h3.http._require_complete", lambda request: None)
+        patch.setattr(RequestStream, "require_complete", lambda self: None)
         assert broken(), "requests are neither read nor refused"
 
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from mixedsched.core.h3.codes import ErrorCode
 from mixedsched.core.h3.events import RequestFailed, RequestReceived, RequestTooLarge
-from mixedsched.core.h3.fields import count_lines
 from mixedsched.core.h3.http import MAX_FIELD_LINES, MAX_HELD_BYTES, MAX_SECTION_BYTES
+from mixedsched.core.h3.qpack import count_lines
 from tests.core.h3.raw import (
     CANCEL_PUSH,
     CONTROL,
@@ -371,7 +371,7 @@ def test_lines_that_need_the_dynamic_table_are_counted_too() -> None:
 def test_after_goaway_requests_are_rejected_and_those_begun_are_read() -> None:
     raw = Raw().feed(0, head(), True).feed(8, head()[:4])
     raw.layer.send_goaway()
-    assert raw.layer.goaway_id == 12
+    assert raw.layer._goaway_id == 12
     assert raw.quic.sent[3].endswith(frame(GOAWAY, encode_uint_var(12)))
     raw.feed(12, head(), True).feed(4, head(), True).feed(8, head()[4:], True)
     assert raw.requests == [0, 4, 8]

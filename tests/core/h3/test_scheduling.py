@@ -122,9 +122,9 @@ def test_rule_43_and_so_it_does_on_rung_stack(control: str, monkeypatch: pytest.
             super().__init__(**arguments)
             told = self.sent
 
-            def sent(stream_id: int, size_bytes: int, fin: bool) -> None:
+            def sent(stream_id: int, size_bytes: int, again_bytes: int, fin: bool) -> None:
                 writes.append((stream_id, size_bytes, fin))
-                told(stream_id, size_bytes, fin)
+                told(stream_id, size_bytes, again_bytes, fin)
 
             self.sent = sent
 

@@ -9,10 +9,9 @@ from aioquic.buffer import Buffer, encode_uint_var
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixedsched.core.h3.control import PriorityUpdate
 from mixedsched.core.h3.events import RequestReceived
 from mixedsched.core.h3.response import RequestHead
-from mixedsched.core.h3.signals import Signals, updated_priority
+from mixedsched.core.h3.signals import PriorityUpdate, Signals
 from mixedsched.model.priority import Priority, PriorityParameters
 from tests.core.h3.pair import Pair, runs
 from tests.core.h3.raw import (
@@ -66,7 +65,7 @@ def by_frame(value: bytes) -> Priority | None:
     raw = Raw().feed(CONTROL, update(0, value))
     (event,) = raw.events
     assert isinstance(event, PriorityUpdate)
-    return updated_priority(event, 1)
+    return event.priority(1)
 
 
 VALUES: list[tuple[int, bytes, Priority | None]] = [

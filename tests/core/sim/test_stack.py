@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mixedsched.core.h3.session import Served
+from mixedsched.core.h3.exchange import ServedRequest
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.core.schedulers.sequential import Sequential
 from mixedsched.core.sim import _client, stack
@@ -235,7 +235,7 @@ def test_the_server_understands_what_the_page_says_of_each_resource() -> None:
     ]
     made = page(resource("html", 500, kind="document", flags=["critical"]), *rows)
     seen: list[Request] = []
-    logged: list[Served] = []
+    logged: list[ServedRequest] = []
     play_stack(Discoveries.of(made), spy(seen), network(), seed=1, served=logged.append)
     placed = {request.stream_id: request for request in seen}  # placed again when the log is written
     expected = {4 * index: request_for(made, item, 4 * index) for index, item in enumerate(made.resources)}
@@ -251,7 +251,7 @@ def test_overrides_decide_whatever_the_browser_signals() -> None:
     """The session is the one behind `serve`: what it says of a response is what its log would."""
     made = page(HTML, *(resource(name, 30_000, "html@0", path=f"/{name}?v=1") for name in ("one", "two", "hero-3")))
     mapping = replace(catalog.load_mapping("chromium"), overrides=(Override("/hero-*", Priority(0)),))
-    logged: list[Served] = []
+    logged: list[ServedRequest] = []
     slow = network(rate_bps=2_000_000)
     eps = configure("eps", SCHEMES, lambda *_: mapping)
     load = play_stack(Discoveries.of(made), eps, slow, seed=1, served=logged.append)
@@ -267,7 +267,7 @@ def test_a_browser_that_withholds_asks_later_and_signals_what_it_has_learned() -
     low = [resource(f"low{place}", 20_000, "html@0") for place in range(8)]
     hero = resource("hero", 20_000, "css", flags=["hero"], chromium_priority="Low")
     made, slow = page(HTML, sheet, *low, hero), network(rate_bps=2_000_000)
-    logged: list[Served] = []
+    logged: list[ServedRequest] = []
     load = play_stack(Discoveries.of(made, chromium), scheme("eps"), slow, seed=1, served=logged.append)
     assert load == play_stack(Discoveries.of(made, chromium), scheme("eps"), slow, seed=1)
     assert {item.path: item.chromium_priority for item in logged}["/hero"] == "High"
@@ -279,7 +279,7 @@ def test_a_browser_that_withholds_asks_later_and_signals_what_it_has_learned() -
 
 def test_hosts_share_the_connection_and_keep_their_names() -> None:
     made = page(HTML, *(resource(f"r{host}", 10, "html@0", host=host) for host in range(40)))
-    logged: list[Served] = []
+    logged: list[ServedRequest] = []
     play_stack(Discoveries.of(made), scheme("eps"), network(), seed=1, served=logged.append)
     assert {item.connection for item in logged} == {1}
     names = {item.path: item.authority for item in logged}

@@ -12,7 +12,7 @@ import pytest
 from aioquic.quic.configuration import QuicConfiguration
 
 from mixedsched.cli._serve_log import explain_text
-from mixedsched.core.h3.session import SessionEvents
+from mixedsched.core.h3.events import SessionEvents
 from mixedsched.errors import UsageError
 from mixedsched.model.priority import Priority
 from mixedsched.model.request import ChromiumPriority, Kind, Request

@@ -2,13 +2,12 @@
 
     _streams     senders that pull a body's bytes when a packet has room; receivers that report what changed
     _service     stands where aioquic keeps its list of streams, and serves them as the scheduler picks
-    _express     packets of nothing but response data, built without what such packets do not need
-    _receiving   datagrams of an established connection, read without what such datagrams do not need
-    _recovery    acknowledgements at the cost of what they acknowledge; probes with a choice of what they repeat
-    _probes      that choice: data of the most urgent response
+    _express     fast path: packets with nothing but response data, put together at once
+    _receiving   fast path: datagrams of an established connection, read at once
+    _recovery    acknowledgements at the cost of what they acknowledge; probes that repeat data of the most urgent response
     _pacer       bursts that one system call can send
-    _connection  a server's connection: all of it joined
-    _observed    the other end in virtual time: a client that tells which packets brought which stream data
+    _connection  a server's connection, which joins all of it
+    _observed    a client for virtual time, which reports which packets brought which stream data
 
 `tests/core/h3/test_seam_contract.py` says what is expected of aioquic, and fails with a clear message when a version moves it.
 """

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from aioquic import tls
-from aioquic.buffer import Buffer, encode_uint_var  # type: ignore[attr-defined]
+from aioquic.buffer import Buffer  # type: ignore[attr-defined]
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import END_STATES, Limit, QuicConnection, QuicNetworkPath, QuicReceiveContext
 from aioquic.quic.crypto import CryptoPair
@@ -18,20 +18,17 @@ from aioquic.quic.stream import QuicStream
 
 from mixedsched.core.h3.response import Body
 from mixedsched.core.h3.seam._express import write_response_packets
-from mixedsched.core.h3.seam._names import note_server_name
 from mixedsched.core.h3.seam._pacer import FlightPacer
-from mixedsched.core.h3.seam._probes import packets_to_repeat
 from mixedsched.core.h3.seam._receiving import receive_plain_datagram
-from mixedsched.core.h3.seam._recovery import PacketRecovery
+from mixedsched.core.h3.seam._recovery import PacketRecovery, packets_to_repeat
 from mixedsched.core.h3.seam._service import ServiceQueue
-from mixedsched.core.h3.seam._streams import StreamTable
+from mixedsched.core.h3.seam._streams import StreamsById
 from mixedsched.model.scheme import Scheduler
 
-FRAME_DATA = 0x00
 _EPOCH = tls.Epoch.ONE_RTT  # of all packets once the handshake is confirmed
 
-Sent = Callable[[int, int, bool], None]
-"""(stream ID, size of a STREAM frame's data in bytes, whether it ends the stream)"""
+Sent = Callable[[int, int, int, bool], None]
+"""(stream ID, size of a STREAM frame's data in bytes, how much of it had been sent before, whether it ends the stream)"""
 
 Discarded = Callable[[int], None]
 """(stream ID)"""
@@ -56,7 +53,7 @@ class ScheduledConnection(QuicConnection):
         *,
         configuration: QuicConfiguration,
         scheduler: Scheduler[Any],
-        sent: Sent = lambda _stream_id, _size_bytes, _fin: None,
+        sent: Sent = lambda _stream_id, _size_bytes, _again_bytes, _fin: None,
         discarded: Discarded = lambda _stream_id: None,
         make_connection_id: Callable[[], bytes] | None = None,
         request_limit: int | None = None,
@@ -71,7 +68,7 @@ class ScheduledConnection(QuicConnection):
         self.sent = sent
         self.discarded = discarded
         super().__init__(configuration=configuration, **arguments)
-        self._streams = self.streams = StreamTable()
+        self._streams = self.streams = StreamsById()
         self._loss = PacketRecovery(
             congestion_control_algorithm=configuration.congestion_control_algorithm,
             initial_rtt=configuration.initial_rtt,
@@ -92,10 +89,14 @@ class ScheduledConnection(QuicConnection):
     def _initialize(self, peer_cid: bytes) -> None:
         super()._initialize(peer_cid)
         if self._notes_server_name:
-            note_server_name(self.tls, self._note_server_name)
+            self.tls._server_handle_hello = partial(self._handle_hello, self.tls._server_handle_hello)  # type: ignore[method-assign]
 
-    def _note_server_name(self, name: str | None) -> None:
-        self.server_name = name
+    def _handle_hello(self, handle: Callable[..., None], message: Buffer, *buffers: Buffer) -> None:
+        """Note the host name in the ClientHello (RFC 6066 section 3), which aioquic's server reads and forgets."""
+        start = message.tell()
+        self.server_name = tls.pull_client_hello(message).server_name
+        message.seek(start)
+        handle(message, *buffers)
 
     def _replenish_connection_ids(self) -> None:
         first_new = len(self._host_cids)
@@ -220,15 +221,8 @@ class ScheduledConnection(QuicConnection):
         return self._service.has_response(stream_id)
 
     def open_response(self, stream_id: int, placement: Any, body: Body | None) -> None:
-        """Hand a response to the scheduler. The body follows, in one DATA frame, what is written to the stream next."""
+        """Hand a response to the scheduler. The body follows what is written to the stream next, and ends it."""
         self._service.open_response(stream_id, placement, body)
-
-    def send_stream_data(self, stream_id: int, data: bytes, end_stream: bool = False) -> None:
-        """As aioquic's; on a response with a body, the head of the DATA frame is put behind `data`."""
-        body = self._service.pending_body(stream_id)
-        if body is not None:
-            data += encode_uint_var(FRAME_DATA) + encode_uint_var(body.size_bytes)
-        super().send_stream_data(stream_id, data, end_stream)
 
     def reprioritize(self, stream_id: int, placement: Any) -> None:
         """Move a response; takes effect at the next packet. Nothing happens if it is over already."""

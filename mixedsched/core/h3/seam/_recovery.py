@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from aioquic.quic.packet_builder import QuicDeliveryState, QuicSentPacket
+from aioquic.quic.packet_builder import QuicDeliveryHandler, QuicDeliveryState, QuicSentPacket
 from aioquic.quic.rangeset import RangeSet
 from aioquic.quic.recovery import QuicPacketRecovery, QuicPacketSpace
+
+from mixedsched.core.h3.seam._streams import PullingSender
+
+if TYPE_CHECKING:
+    from mixedsched.core.h3.seam._connection import ScheduledConnection
 
 _ACKED = QuicDeliveryState.ACKED
 _SPARSE = 4  # ranges so many times wider than what is in flight are searched as aioquic does, not walked
@@ -17,11 +22,11 @@ ChooseRepeats = Callable[[Iterable[QuicSentPacket]], list[QuicSentPacket]]
 
 
 class PacketRecovery(QuicPacketRecovery):
-    """aioquic's, which lists all packets in flight for each acknowledgement; this one looks only where they are named.
+    """aioquic's, but for two things: it lists all packets in flight for each acknowledgement, and its probes repeat the oldest.
 
-    aioquic's own method is left with the last packets that count for the round-trip time, and with what follows from it.
-    aioquic's probes repeat the oldest packet; here somebody else may say which.
-    choose_repeats: which of the application's packets in flight, oldest first, a probe is to repeat; none for the oldest.
+    Here an acknowledgement is looked up packet by packet; aioquic's own method gets only the last ones, which count for the
+    round-trip time. choose_repeats: given the application's packets in flight, oldest first, returns those that a probe should
+    repeat; none for the oldest.
     """
 
     def __init__(self, *, choose_repeats: ChooseRepeats, **arguments: Any) -> None:
@@ -44,7 +49,7 @@ class PacketRecovery(QuicPacketRecovery):
             self._put_back(space)
 
     def reschedule_data(self, *, now: float, speed_up_handshake: bool = False) -> None:
-        """Send a probe. As aioquic's, but for the choice of what it repeats once the handshake is over."""
+        """Send a probe: aioquic's method, but for the choice of what is repeated once the handshake is over."""
         if self.handshake_confirmed and not speed_up_handshake:
             space = self.spaces[-1]  # that of the application; the others are given up by now
             sent = space.sent_packets.values()
@@ -75,7 +80,7 @@ class PacketRecovery(QuicPacketRecovery):
 def _take_acknowledged(sent: dict[int, QuicSentPacket], ranges: RangeSet) -> Iterator[QuicSentPacket]:
     """Remove and give the packets in these ranges, by number. `sent` is in order of number.
 
-    The peer chooses the ranges: whatever it names, the cost is at most that of listing what is in flight for each.
+    The peer chooses the ranges: whatever it names, the cost is at most that of listing what is in flight for each range.
     """
     if not sent:
         return
@@ -91,3 +96,39 @@ def _take_acknowledged(sent: dict[int, QuicSentPacket], ranges: RangeSet) -> Ite
             packet = sent.pop(number, None)
             if packet is not None:
                 yield packet
+
+
+def packets_to_repeat(connection: ScheduledConnection, packets: Iterable[QuicSentPacket]) -> list[QuicSentPacket]:
+    """The packets whose data the next probe repeats, one or two; none leaves the choice to aioquic, which takes the oldest.
+
+    packets: all of the application that are in flight, oldest first. A probe should carry data of the most urgent response
+    (RFC 9002 section 6.2.4). So the oldest packet is chosen of the response that the scheduler picks among those with data in
+    flight; and the oldest with anything that goes ahead of all responses (control and QPACK streams, HANDSHAKE_DONE, limits).
+    None is chosen when other data can go into the probe, when nothing of a response is in flight, and when the scheme places
+    all responses alike.
+    """
+    service = connection._service
+    if not service.has_placements or service.can_send_data:
+        return []
+    ahead: QuicSentPacket | None = None
+    oldest: dict[int, QuicSentPacket] = {}  # by response
+    for packet in packets:
+        for handler, _ in packet.delivery_handlers:
+            sender = _sender_of(handler)
+            if sender is not None and not service.awaits_delivery(sender):
+                continue
+            if sender is not None and service.has_response(sender.stream_id):
+                oldest.setdefault(sender.stream_id, packet)
+            elif ahead is None and handler not in (connection._on_ack_delivery, connection._on_ping_delivery):
+                ahead = packet
+    picked = service.pick_among(oldest) if oldest else None
+    if picked is None:
+        return []
+    chosen = oldest[picked]
+    return [chosen] if ahead is None or ahead is chosen else [ahead, chosen]
+
+
+def _sender_of(handler: QuicDeliveryHandler) -> PullingSender | None:
+    """The sender whose data the handler is told about, if it is one."""
+    sender = getattr(handler, "__self__", None)
+    return sender if isinstance(sender, PullingSender) and handler == sender.on_data_delivery else None

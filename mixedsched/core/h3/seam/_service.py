@@ -1,4 +1,4 @@
-"""Whose turn it is: stands where aioquic keeps its list of streams."""
+"""The order of service: stands where aioquic keeps its list of streams."""
 
 from __future__ import annotations
 
@@ -26,13 +26,11 @@ class ServiceQueue:
     def __init__(self, connection: ScheduledConnection, scheduler: Scheduler[Any]) -> None:
         self._connection = connection
         self._scheduler = scheduler
-        self._streams: dict[int, QuicStream] = {}
-        self._senders: dict[int, PullingSender] = {}
-        self._responses: dict[int, None] = {}  # streams that the scheduler knows
-        self._errands: dict[int, None] = {}  # resets, stops, finished streams
-        self._ahead: dict[int, None] = {}  # streams with data that are no responses
+        self._senders: dict[int, PullingSender] = {}  # of all streams
+        self._other_frames: dict[int, None] = {}  # streams with a reset or a stop to send, and finished ones
+        self._ahead: dict[int, None] = {}  # streams with data that do not carry responses
         self._exempt: dict[int, None] = {}  # responses whose next frame needs no credit: lost data, a bare FIN
-        self._parked: dict[int, None] = {}  # responses that were passed over for want of the connection's credit
+        self._parked: dict[int, None] = {}  # responses that were passed over because the connection has no credit
         self._in_packet = False
         self._has_room = False
         self.has_placements = False  # whether the scheme tells responses apart
@@ -45,7 +43,6 @@ class ServiceQueue:
         assert stream_id is not None
         self._senders[stream_id] = stream.sender = PullingSender(stream, not stream.sender.is_finished, self)
         stream.receiver = NotingReceiver(stream_id, not stream.receiver.is_finished, self)
-        self._streams[stream_id] = stream
 
     def __iter__(self) -> Iterator[QuicStream]:
         """For each packet aioquic walks its list twice: to serve the streams, then to build the list anew."""
@@ -55,55 +52,50 @@ class ServiceQueue:
         self.packets += 1
         return self._serve()
 
-    def extend(self, served: Any) -> None:  # noqa: ARG002 - who was served is known from charge()
+    def extend(self, served: Any) -> None:  # noqa: ARG002 - charge() has seen which streams were served
         """The end of a packet: aioquic puts the streams that it served back."""
         self._in_packet = False
 
     @property
     def has_data(self) -> bool:
-        """Whether any but responses have something to send."""
-        return bool(self._ahead or self._errands)
+        """Whether there is anything to send besides responses."""
+        return bool(self._ahead or self._other_frames)
 
     def awaits_response(self, stream_id: int) -> bool:
         """Whether a response can be opened: there is none yet, and the client still wants one."""
         sender = self._senders.get(stream_id)
-        return sender is not None and stream_id not in self._responses and not sender.is_stopped
+        return sender is not None and not sender.is_response and not sender.is_stopped
 
     def has_response(self, stream_id: int) -> bool:
-        return stream_id in self._responses
+        sender = self._senders.get(stream_id)
+        return sender is not None and sender.is_response
 
     def open_response(self, stream_id: int, placement: Any, body: Body | None) -> None:
-        self._senders[stream_id].body = body
-        self._responses[stream_id] = None
+        sender = self._senders[stream_id]
+        sender.body, sender.is_response = body, True
         self.has_placements |= placement is not None
         self._scheduler.open(stream_id, placement)
         self.note(stream_id)
 
-    def pending_body(self, stream_id: int) -> Body | None:
-        """The body of which nothing was sent yet, if the stream has one."""
-        sender = self._senders.get(stream_id)
-        return sender.body if sender is not None and sender.highest_offset == 0 else None
-
     def reprioritize(self, stream_id: int, placement: Any) -> None:
-        if stream_id in self._responses:
+        if self.has_response(stream_id):
             self._scheduler.reprioritize(stream_id, placement)
 
     def note(self, stream_id: int) -> None:
-        """Something about the stream has changed: sort it into where it will be looked for."""
-        stream = self._streams.get(stream_id)
-        if stream is None:
+        """Something about the stream has changed: sort it into the queues to which it belongs now."""
+        sender = self._senders.get(stream_id)
+        if sender is None:
             return
-        if stream.is_finished or stream.sender.reset_pending or stream.receiver.stop_pending:
-            self._errands[stream_id] = None
-        sender = self._senders[stream_id]
+        stream = sender.stream
+        if stream.is_finished or sender.reset_pending or stream.receiver.stop_pending:
+            self._other_frames[stream_id] = None
         has_work = sender.has_work
-        if stream_id not in self._responses:
-            if has_work:
-                self._ahead[stream_id] = None
-            else:
-                self._ahead.pop(stream_id, None)
-        else:
+        if sender.is_response:
             self._note_response(stream_id, sender, has_work)
+        elif has_work:
+            self._ahead[stream_id] = None
+        else:
+            self._ahead.pop(stream_id, None)
 
     def _note_response(self, stream_id: int, sender: PullingSender, has_work: bool) -> None:
         needs_credit = sender.needs_credit
@@ -126,10 +118,10 @@ class ServiceQueue:
         """A STREAM frame goes into the packet. again_bytes: of lost data; filled: it leaves no room for another frame."""
         self._has_room = not filled
         stream_id = sender.stream_id
-        if stream_id in self._responses:
+        if sender.is_response:
             size_bytes = len(frame.data)
             self._scheduler.sent(stream_id, size_bytes, again_bytes)
-            self._connection.sent(stream_id, size_bytes, frame.fin)
+            self._connection.sent(stream_id, size_bytes, again_bytes, frame.fin)
             if (
                 sender.body is not None
                 and not again_bytes
@@ -139,7 +131,7 @@ class ServiceQueue:
         self.note(stream_id)
 
     def next_response(self) -> PullingSender | None:
-        """Whose data goes next: the scheduler's pick among the responses that may send."""
+        """The response whose data goes next: the scheduler's pick among those that may send."""
         if self._connection.credit_bytes <= 0:
             return self._pick_without_credit()
         if self._parked:
@@ -157,9 +149,9 @@ class ServiceQueue:
         return sender.stream_id in self._senders and not sender.is_stopped
 
     def pick_among(self, stream_ids: Collection[int]) -> int | None:
-        """The scheduler's pick if each of these responses had lost data. To be asked while no data can be sent.
+        """The scheduler's pick if each of these responses had lost data. Only to be called while no data can be sent.
 
-        They are ready for no longer than the scheduler is asked: no bytes are charged, so all keep their turns.
+        They are made ready just for the question: no bytes are charged, so all keep their turns.
         """
         for stream_id in stream_ids:
             self._parked.pop(stream_id, None)
@@ -172,17 +164,17 @@ class ServiceQueue:
 
     def _serve(self) -> Iterator[QuicStream]:
         """One packet: aioquic writes what the yielded stream has, and leaves off when the packet is full."""
-        for stream_id in tuple(self._errands):
-            stream = self._streams[stream_id]
+        for stream_id in tuple(self._other_frames):
+            stream = self._senders[stream_id].stream
             finished = stream.is_finished
             yield stream
-            del self._errands[stream_id]
+            del self._other_frames[stream_id]
             if finished:
                 self._forget(stream_id)
             else:
                 self.note(stream_id)
         for stream_id in sorted(self._ahead, key=_place):
-            yield self._streams[stream_id]
+            yield self._senders[stream_id].stream
         while (sender := self.next_response()) is not None:
             self._has_room = False  # nor if no frame fits any more
             yield sender.stream
@@ -190,7 +182,7 @@ class ServiceQueue:
                 return
 
     def _pick_without_credit(self) -> PullingSender | None:
-        """The scheduler's pick among the responses that need none; the others are passed over until there is some."""
+        """The scheduler's pick among the responses that need no credit; the others are parked until there is some."""
         if not self._exempt:
             return None
         while (picked := self._scheduler.pick()) is not None and picked not in self._exempt:
@@ -205,12 +197,10 @@ class ServiceQueue:
             self.note(stream_id)
 
     def _forget(self, stream_id: int) -> None:
-        del self._streams[stream_id], self._senders[stream_id]
-        self._ahead.pop(stream_id, None)
-        self._parked.pop(stream_id, None)
-        self._exempt.pop(stream_id, None)
-        if stream_id in self._responses:
-            del self._responses[stream_id]
+        sender = self._senders.pop(stream_id)
+        for queue in (self._ahead, self._parked, self._exempt):
+            queue.pop(stream_id, None)
+        if sender.is_response:
             self._scheduler.close(stream_id)
         self._connection.discarded(stream_id)
 

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 class PullingSender(QuicStreamSender):
     """Send part of a stream that takes a response body's bytes only when a packet has room for them.
 
-    body: what the stream is fed from once everything written to it has been sent; the stream ends with it.
+    is_response: the scheduler knows the stream. body: what the stream is fed from once everything written to it has been sent;
+    the stream ends with it.
     """
 
     def __init__(self, stream: QuicStream, writable: bool, queue: ServiceQueue) -> None:
@@ -29,6 +30,7 @@ class PullingSender(QuicStreamSender):
         self.stream = stream
         self.encoded_id: bytes = encode_uint_var(stream.stream_id)
         self.body: Body | None = None
+        self.is_response = False
         self._id = stream.stream_id
         self._queue = queue
 
@@ -43,7 +45,7 @@ class PullingSender(QuicStreamSender):
 
     @property
     def has_lost_data(self) -> bool:
-        """Whether bytes that were sent before wait to be sent again."""
+        """Whether bytes that were sent before must be sent again."""
         return len(self._pending) > 0 and self._pending[0].start < self.highest_offset
 
     @property
@@ -53,12 +55,12 @@ class PullingSender(QuicStreamSender):
 
     @property
     def needs_credit(self) -> bool:
-        """Whether flow control has a say in the next frame; repeats and a bare FIN need no credit."""
+        """Whether flow control limits the next frame; repeats and a bare FIN need no credit."""
         return self.has_new_data and not self.has_lost_data
 
     @property
     def is_stopped(self) -> bool:
-        """Whether the stream was reset, by us or at the peer's wish."""
+        """Whether the stream was reset, by us or because the peer asked for it."""
         return self._reset_error_code is not None
 
     @property
@@ -71,7 +73,7 @@ class PullingSender(QuicStreamSender):
     def get_frame(self, max_size: int, max_offset: int | None = None) -> QuicStreamFrame | None:
         """The next frame's data: lost data first, then what was written, then the body's next bytes.
 
-        A body whose bytes cannot be had any more has its stream reset, so that the client does not take it for whole.
+        If the body's bytes are lost, the stream is reset, so that the client does not take the response for complete.
         """
         try:
             return self._next_frame(max_size, max_offset)
@@ -89,7 +91,7 @@ class PullingSender(QuicStreamSender):
             if body is not None and not self.has_lost_data and max_size > 0:
                 self._top_up(body, max_size if max_offset is None else min(max_size, max_offset - sent_before))
             frame = super().get_frame(max_size, max_offset)
-            self.buffer_is_empty = not self.has_work  # aioquic's idea of it knows nothing of the body
+            self.buffer_is_empty = not self.has_work  # aioquic does not know of the body
         if frame is not None:
             size_bytes = len(frame.data)
             again_bytes = min(size_bytes, sent_before - frame.offset)
@@ -97,7 +99,7 @@ class PullingSender(QuicStreamSender):
         return frame
 
     def _pull_frame(self, body: Body, max_size: int, max_offset: int | None) -> QuicStreamFrame | None:
-        """The usual case, short: all that was written is sent and none of it is lost, so the frame is all body.
+        """Fast path: all that was written is sent and none of it is lost, so the frame is all body.
 
         What leaves is kept until it is acknowledged, and never was pending.
         """
@@ -126,9 +128,9 @@ class PullingSender(QuicStreamSender):
             super().write(chunk, end_stream=ended)
 
     def write(self, data: bytes, end_stream: bool = False) -> None:
-        if self.body is not None and self.body.remaining_bytes == 0:
+        if self.body is not None and self.body.remaining_bytes == 0:  # an empty one ends the stream here
             self.body, end_stream = None, True
-        super().write(data, end_stream and self.body is None)
+        super().write(data, end_stream)
         if self.body is not None:
             self.buffer_is_empty = False
         self._queue.note(self._id)
@@ -146,7 +148,7 @@ class PullingSender(QuicStreamSender):
             and not (fin or self._acked_fin)
             and self._reset_error_code is None
             and not len(self._acked)
-        ):  # the usual case, short: in order, and not the last
+        ):  # fast path: in order, and not the last
             del self._buffer[: stop - start]
             self._buffer_start = stop
             return
@@ -188,8 +190,8 @@ class NotingReceiver(QuicStreamReceiver):
         self._queue.note(self._id)
 
 
-class StreamTable(dict[int, QuicStream]):
-    """Stands where aioquic keeps its streams by ID. All it walks them for is to raise flow-control limits."""
+class StreamsById(dict[int, QuicStream]):
+    """Stands where aioquic keeps its streams by ID. It walks them only to raise flow-control limits."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -200,7 +202,7 @@ class StreamTable(dict[int, QuicStream]):
         self._changed[stream_id] = None
 
     def values(self) -> list[QuicStream]:  # type: ignore[override]
-        """The streams whose limit aioquic will raise or repeat; a full packet may make it leave off before the last."""
+        """The streams whose limit aioquic will raise or repeat; a full packet may stop it before the last."""
         if self._changed:
             self._changed = {
                 stream_id: None for stream_id in self._changed if stream_id in self and _needs_limit(self[stream_id])
@@ -209,6 +211,6 @@ class StreamTable(dict[int, QuicStream]):
 
 
 def _needs_limit(stream: QuicStream) -> bool:
-    """As aioquic decides it: a limit is doubled when half of it is used."""
+    """aioquic's own condition: a limit is doubled when half of it is used."""
     limit = stream.max_stream_data_local
     return limit > 0 and (stream.receiver.highest_offset * 2 > limit or stream.max_stream_data_local_sent != limit)
