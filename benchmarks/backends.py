@@ -23,7 +23,7 @@ from mixedsched.lab.experiment import read_experiment
 from mixedsched.lab.machine import machine_facts
 from mixedsched.lab.model import Plan, Run, RunStatus
 from mixedsched.world import catalog
-from mixedsched.world.emulator.backends import open_backend
+from mixedsched.world.emulator.backend import open_backend
 
 HOME = Path(__file__).resolve().parents[1]
 RESULTS = HOME / "results" / "networks"

@@ -19,7 +19,7 @@ from benchmarks._networks_page import write_page
 from mixedsched.errors import MixedschedError
 from mixedsched.lab.machine import machine_facts
 from mixedsched.world import catalog
-from mixedsched.world.emulator.backends import open_backend
+from mixedsched.world.emulator.backend import open_backend
 from mixedsched.world.emulator.probe.checking import check_link
 
 HOME = Path(__file__).resolve().parents[1]

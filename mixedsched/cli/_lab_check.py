@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import time
 from collections.abc import Coroutine, Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,14 +14,14 @@ from rich.table import Table
 from rich.text import Text
 
 from mixedsched.cli._console import err, out
-from mixedsched.cli._lab_command import SIGNALLED
 from mixedsched.cli._options import LinkOption
 from mixedsched.cli._output import Json, say_json
 from mixedsched.errors import ExitCode
 from mixedsched.model.profile import Profile
 from mixedsched.units import format_duration
 from mixedsched.world import catalog
-from mixedsched.world.emulator.backends import BackendName, open_backend
+from mixedsched.world.emulator.backend import BackendName, open_backend
+from mixedsched.world.system.user_programs import StopRequest
 
 if TYPE_CHECKING:  # statistics take a while to load; only `lab check` needs them, when it runs
     from mixedsched.world.emulator.probe.checking import LinkCheck
@@ -51,7 +50,7 @@ def check(
     if its 99.9 % interval does not hold the nominal one. The exit code is 1 if anything is off.
     """
     profile = catalog.load_profile(link)
-    found = asyncio.run(_until_told(_checked(backend, profile, seed, losses_s)))
+    found = asyncio.run(_until_stopped(_checked(backend, profile, seed, losses_s)))
     if as_json:
         say_json(found.to_dict(), indent=2)
     else:
@@ -60,21 +59,15 @@ def check(
         raise typer.Exit(ExitCode.FAILED)
 
 
-async def _until_told(checking: Coroutine[Any, Any, LinkCheck]) -> LinkCheck:
-    """Its result. SIGTERM and a closed terminal end it in order, as Ctrl-C does; the exit code then tells of the signal."""
-    task, told = asyncio.ensure_future(checking), list[int]()
-
-    def end(number: int) -> None:
-        told.append(number)
-        task.cancel()
-
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        asyncio.get_running_loop().add_signal_handler(number, end, number)
+async def _until_stopped(checking: Coroutine[Any, Any, LinkCheck]) -> LinkCheck:
+    """Its result. A signal to stop ends it in order, and the exit code then tells of the signal."""
+    stop = StopRequest()
     try:
-        return await task
+        with stop.cancelling():
+            return await checking
     except asyncio.CancelledError:
-        if told:
-            raise typer.Exit(SIGNALLED + told[0]) from None
+        if stop.number:
+            raise typer.Exit(stop.exit_code) from None
         raise
 
 

@@ -21,7 +21,7 @@ from mixedsched.lab.plan import arms_of
 from mixedsched.model.scheme import split_specs
 from mixedsched.sites.site import site_digest
 from mixedsched.world import catalog
-from mixedsched.world.emulator.backends import BackendName
+from mixedsched.world.emulator.backend import BackendName
 
 DEFAULT_SCHEMES = "sequential,mixed"
 AA_SCHEME = "sequential"

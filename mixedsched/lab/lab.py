@@ -30,8 +30,7 @@ from mixedsched.world.browser import (
     read_netlog,
 )
 from mixedsched.world.emulator.awake import processors_to_keep_awake
-from mixedsched.world.emulator.backend import Backend, LinkInUse
-from mixedsched.world.emulator.backends import RELAY, open_backend
+from mixedsched.world.emulator.backend import RELAY, Backend, LinkInUse, open_backend
 from mixedsched.world.server.running import RunningServer, ServerInput, running_server
 from mixedsched.world.server.settings import ServerSettings, WatchSettings
 from mixedsched.world.system.precedence import Precedence, browser_courtesy, kernel_release
@@ -47,7 +46,7 @@ class LabSetup:
     profile: Profile
     form_factor: str
     sites: Mapping[str, Site]  # by label of the arm; all of one URL and the same hosts
-    backend: str = RELAY  # which emulated network, see emulator.backends
+    backend: str = RELAY  # which emulated network, see emulator.backend
     across_connections: bool = False  # whether servers schedule across a client's connections
     packet_logs: Path | None = None  # folder for the fate of every packet, one folder a run; None for none
     limit_s: float = 180.0  # for one load

@@ -15,11 +15,13 @@ from typing import Any
 
 import pytest
 
-from mixedsched.cli._lab_server import _has_udp_port, ends_with_us, listed_words, parse_address
 from mixedsched.errors import UsageError
+from mixedsched.lab.command.server import filled_in, has_udp_port
 from mixedsched.world.emulator.keeper import standing_lab
 from mixedsched.world.emulator.kernel.privilege import Privilege
 from mixedsched.world.emulator.kernel.registry import read_ownerships
+from mixedsched.world.system.udp import parse_address
+from mixedsched.world.system.user_programs import ends_with_us
 from tests.world.emulator.privileged import (
     eventually,
     has_left_nothing,
@@ -228,7 +230,7 @@ def test_kill_9_ends_the_programs_on_either_side_of_the_relay_too(echo: Path) ->
         pid = int(process.stdout.readline().split()[0])
         process.kill()
     assert eventually(lambda: not Path(f"/proc/{pid}").exists())
-    assert eventually(lambda: not _has_udp_port(os.getpid(), port))
+    assert eventually(lambda: not has_udp_port(os.getpid(), port))
 
 
 @needs_namespaces
@@ -255,7 +257,7 @@ def test_told_to_end_while_it_sets_up_it_leaves_nothing(tmp_path: Path) -> None:
         (["run", "--backend", "netns", "--", "true", "{port}"], "there is no server to fill in"),
         (["run", "--site", "x", "--server", "a:1", "--", "true"], "cannot both"),
         (["run", "--server-command", "x", "--", "true"], "--server-command needs --server"),
-        (["run", "--server", "nowhere", "--", "true"], "is no HOST:PORT"),
+        (["run", "--server", "nowhere", "--", "true"], "is not HOST:PORT"),
         (["run", "--server", "a:1", "--", "no-such-command"], "there is no command 'no-such-command'"),
         (["run", "--server", "foo.invalid:4567", "--", "true"], "there is no host 'foo.invalid'"),
         (["run", "--server", f"{'x' * 64}.example:1", "--", "true"], "there is no host"),
@@ -364,7 +366,7 @@ def test_a_lab_whose_keeper_is_killed_is_down(privilege: Privilege) -> None:
 
 
 def test_only_known_marks_are_filled_in() -> None:
-    filled = listed_words(["{server}", "a{host}b", '{"json": {port}}', "{}"], ("198.18.0.1", 4433))
+    filled = filled_in(["{server}", "a{host}b", '{"json": {port}}', "{}"], ("198.18.0.1", 4433))
     assert filled == ["198.18.0.1:4433", "a198.18.0.1b", '{"json": 4433}', "{}"]
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from mixedsched.cli._lab_run import counters_text
-from mixedsched.cli._lab_server import ends_with_us
+from mixedsched.lab.command.run import counters_text
+from mixedsched.world.system.user_programs import ends_with_us
 from tests.cli.test_lab import ECHO, MIXEDSCHED, free_udp_port, lab
 from tests.world.emulator.privileged import eventually, needs_namespaces, needs_user_namespaces, without_privilege
 

@@ -15,7 +15,7 @@ from mixedsched.sites.analysis import expected_connections
 from mixedsched.sites.site import Connections
 from mixedsched.world import catalog
 from mixedsched.world.browser import LighthouseRunner, PageLoad, PageLoadJob, read_netlog
-from mixedsched.world.emulator.backends import RELAY, open_backend
+from mixedsched.world.emulator.backend import RELAY, open_backend
 from tests.world.server.client import RunningServer, serving
 from tests.world.server.quic import Client
 

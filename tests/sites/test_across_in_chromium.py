@@ -12,7 +12,7 @@ import pytest
 
 from mixedsched.world import catalog
 from mixedsched.world.browser import FrameArrival, LighthouseRunner, NetLog, PageLoadJob, read_netlog
-from mixedsched.world.emulator.backends import RELAY, open_backend
+from mixedsched.world.emulator.backend import RELAY, open_backend
 from tests.world.server.client import serving
 
 pytestmark = pytest.mark.browser

@@ -1,4 +1,4 @@
-"""What an emulated network offers to whoever measures: places for server and client, and a link for each run.
+"""What an emulated network offers to a measurement: places for server and client, and a link for each run.
 
 There are three: `relay` (userspace, no privilege, repeats exactly), `netns` (the kernel's tbf and netem in namespaces) and
 `vm` (the same inside a router in a virtual machine, for kernels without netem).
@@ -6,28 +6,42 @@ There are three: `relay` (userspace, no privilege, repeats exactly), `netns` (th
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
+from mixedsched.errors import UsageError, nearest_hint
+from mixedsched.model.profile import Profile
 from mixedsched.world.system.precedence import Promptness
 
 Address = tuple[str, int]
 
 
+class BackendName(StrEnum):
+    """Who emulates the network."""
+
+    RELAY = "relay"
+    NETNS = "netns"
+    VM = "vm"
+
+
+RELAY = BackendName.RELAY.value
+
+
 @dataclass(slots=True)
 class LinkInUse:
-    """A link while programs use it.
-
-    address: where the client finds the server. counters: filled in when the link is closed; {"down": ..., "up": ...}, each
-    with packets, size_bytes, overflowed and lost at least; "punctuality" where the back end delivers packets itself; empty
-    if the link stopped before its time, unless closing it raises MixedschedError then.
-    """
+    """A link while programs use it."""
 
     address: Address
+    """Where the client finds the server."""
     counters: Mapping[str, Any] = field(default_factory=dict)
+    """Filled in when the link is closed: {"down": ..., "up": ...}, each with packets, size_bytes, overflowed and lost at least;
+    "punctuality" where the back end delivers packets itself. Empty if the link stopped before its time, unless closing it
+    raises MixedschedError then."""
 
 
 class Backend(Protocol):
@@ -45,7 +59,7 @@ class Backend(Protocol):
 
     @property
     def server_prefix(self) -> tuple[str, ...]:
-        """Words before a command that shall run where the server is; often none."""
+        """Words before a command that is to run where the server is; often none."""
         ...
 
     @property
@@ -71,3 +85,15 @@ class Backend(Protocol):
         server: where the server listens. packet_log: folder for a log of each packet's fate (relay only).
         """
         ...
+
+
+def open_backend(name: str, profile: Profile) -> AbstractAsyncContextManager[Backend]:
+    """Set up an emulated network; it goes with the `async with`.
+
+    Raises UsageError for an unknown name and for what the back end cannot emulate, MissingPartError for what this
+    machine lacks.
+    """
+    if name not in set(BackendName):
+        raise UsageError(f"there is no back end '{name}'", fix=nearest_hint(name, BackendName))
+    module = importlib.import_module(f"mixedsched.world.emulator.{name}.backend")
+    return cast(AbstractAsyncContextManager[Backend], getattr(module, f"{name}_backend")(profile))

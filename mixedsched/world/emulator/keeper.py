@@ -1,7 +1,8 @@
 """A lab that stays up: a process, `python -m mixedsched.world.emulator.keeper`, that holds a back end until it is told to end.
 
-It is told by one line of JSON, {"backend": "netns", "profile": facts, "name": "4g", "seed": 1}, sets the link up, writes what
-there is to standing.json where all owners are noted, answers with it, and waits for SIGTERM, or for the end of what it holds.
+It reads one line of JSON, {"backend": "netns", "profile": facts, "name": "4g", "seed": 1}, sets the link up, writes what there
+is to standing.json in the registry, answers with it, and waits for SIGTERM, or for the end of what it holds. Unlike other
+children it outlives the program that started it, in a session of its own.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import contextlib
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 from dataclasses import asdict, dataclass
@@ -19,16 +21,17 @@ from typing import Any
 
 from mixedsched.errors import MixedschedError, UsageError
 from mixedsched.model.profile import Profile
-from mixedsched.world.emulator.backends import open_backend
+from mixedsched.world.emulator.backend import open_backend
+from mixedsched.world.emulator.kernel.namespaces import existing_namespaces, ownerships, sweep
 from mixedsched.world.emulator.kernel.registry import ProcessMark, own_mark, registry_folder, registry_lock
-from mixedsched.world.system.json_lines import say, say_error
+from mixedsched.world.system.json_lines import raise_error_in, say, say_error
 
 _STOP_LIMIT_S = 15.0
 
 
 @dataclass(frozen=True, slots=True)
 class StandingLab:
-    """What there is. The prefixes are words before a command that shall run where the server or the client is."""
+    """A lab that is up. The prefixes are words before a command that is to run where the server or the client is."""
 
     keeper: ProcessMark
     backend: str
@@ -59,15 +62,68 @@ class StandingLab:
         forget_dead_lab()
 
 
+def start_keeper(backend: str, profile: Profile, seed: int) -> StandingLab:
+    """Set up a lab that stays up. Raises MixedschedError if it cannot be."""
+    settings = {"backend": backend, "profile": profile.facts(), "name": profile.name, "seed": seed}
+    command = [sys.executable, "-m", "mixedsched.world.emulator.keeper"]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
+    try:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        with process.stdin, process.stdout:
+            process.stdin.write(json.dumps(settings).encode() + b"\n")
+            process.stdin.flush()
+            answer = process.stdout.read()  # to its end: the keeper lets go of its output once the lab is up
+    except BaseException:
+        process.terminate()
+        process.wait()
+        raise
+    if not answer.strip():
+        raise MixedschedError("the lab did not come up", why="the process that keeps it has stopped; see above")
+    message = json.loads(answer)
+    raise_error_in(message)
+    return _lab_of(message["standing"])
+
+
+def take_down() -> list[str]:
+    """Take down the lab that is up, and what killed ones left; returns the names of the namespaces that went."""
+    standing = standing_lab()
+    before = existing_namespaces()
+    if standing is not None:
+        standing.stop()
+    forget_dead_lab()
+    sweep()
+    after = set(existing_namespaces())
+    return [name for name in before if name not in after]
+
+
+def lab_status() -> dict[str, Any]:
+    """As JSON: the lab that is "up", namespaces "in_use" by owners that live, and "leftovers" of others."""
+    standing = standing_lab()
+    living = [ownership for ownership in ownerships() if ownership.owner.is_alive]
+    owned = {name for item in living for name in item.namespaces}
+    return {
+        "up": None if standing is None else standing.facts(),
+        "in_use": [
+            {"pid": item.owner.pid, "about": item.about, "namespaces": list(item.namespaces)} for item in living
+        ],
+        "leftovers": [name for name in existing_namespaces() if name not in owned],
+    }
+
+
 def standing_lab() -> StandingLab | None:
     """The lab that is up; None if there is none."""
     try:
-        facts = json.loads(_note_path().read_text(encoding="utf-8"))
-        words = {key: tuple(facts[key]) for key in ("server_prefix", "client_prefix", "notes")}
-        lab = StandingLab(**{**facts, **words, "keeper": ProcessMark(**facts["keeper"])})
+        lab = _lab_of(json.loads(_note_path().read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return lab if lab.is_up else None
+
+
+def _lab_of(facts: dict[str, Any]) -> StandingLab:
+    """Undoes facts()."""
+    words = {key: tuple(facts[key]) for key in ("server_prefix", "client_prefix", "notes")}
+    return StandingLab(**{**facts, **words, "keeper": ProcessMark(**facts["keeper"])})
 
 
 def forget_dead_lab() -> None:

@@ -7,6 +7,8 @@ import socket
 import sys
 from dataclasses import dataclass
 
+from mixedsched.errors import UsageError
+
 BUFFER_BYTES = 4 * 1024 * 1024
 
 # Beyond the system's limit, for the privileged; the socket module has no names for them. Values of Linux.
@@ -77,3 +79,11 @@ def buffer_sizes(sock: socket.socket) -> BufferSizes:
 def host_and_port(host: str, port: int) -> str:
     """ "127.0.0.1:443", and "[::1]:443" for an IPv6 address."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def parse_address(text: str) -> tuple[str, int]:
+    """Read HOST:PORT, or [HOST]:PORT. Raises UsageError."""
+    host, colon, port = text.rpartition(":")
+    if not colon or not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
+        raise UsageError(f"'{text}' is not HOST:PORT", fix="give it like 198.18.0.1:4433")
+    return host.removeprefix("[").removesuffix("]"), int(port)

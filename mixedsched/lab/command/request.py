@@ -1,21 +1,23 @@
-"""What `lab run` is asked to do, and whether that makes sense: asked before anything is set up."""
+"""What `lab run` is asked to do, and whether that makes sense, which is asked before anything is set up."""
 
 from __future__ import annotations
 
 import shlex
 import socket
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mixedsched.cli._sites import open_site
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.errors import UsageError
 from mixedsched.model.profile import Profile
 from mixedsched.model.scheme import configure
+from mixedsched.sites.serving import served_site
+from mixedsched.sites.site import Site
 from mixedsched.world import catalog
-from mixedsched.world.emulator.backend import Address
-from mixedsched.world.emulator.backends import BackendName
+from mixedsched.world.emulator.backend import Address, BackendName
 from mixedsched.world.emulator.kernel.testbed import SERVER_HOST
+from mixedsched.world.server.site import ServedSite
 from mixedsched.world.system.programs import find_program, with_path
 
 _NEED_SERVER = ("{server}", "{port}")  # marks in a command that only a server fills in
@@ -23,8 +25,8 @@ _PACKET_LOGS = ("down.jsonl", "up.jsonl")
 
 
 @dataclass(frozen=True, slots=True)
-class Outing:
-    """What is to run, over what. site or server: what is at the other end; neither is needed where there are namespaces."""
+class CommandRequest:
+    """What is to run, over what network, and what is at the other end: a site, a server of the user's, or nothing."""
 
     backend: str
     profile: Profile
@@ -32,9 +34,13 @@ class Outing:
     command: tuple[str, ...]
     site: str | None = None
     scheme: str = "eps"
+    """For the site."""
     server: Address | None = None
     server_command: str | None = None
+    """Starts that server; None if it runs already."""
     packet_log: Path | None = None
+    served: ServedSite | None = None
+    """The site, once it has been opened by `checked`."""
 
     @property
     def server_words(self) -> list[str]:
@@ -45,39 +51,40 @@ class Outing:
             raise UsageError("--server-command cannot be read", why=str(error), fix="close its quotes") from error
 
 
-def checked(outing: Outing) -> Outing:
-    """The same with the path of the command, and the server's host as an address.
+def checked(request: CommandRequest, open_site: Callable[[str], Site]) -> CommandRequest:
+    """The same with the path of the command, the site opened, and the server's host as an address.
 
     Raises UsageError for what makes no sense, and the errors of the site.
     """
-    _check_ends(outing)
-    if find_program(outing.command[0]) is None:
-        raise UsageError(f"there is no command '{outing.command[0]}'", fix="check its name, or give its path")
-    outing = replace(outing, command=tuple(with_path(outing.command)))
-    if outing.packet_log is not None:
-        _check_packet_log(outing.packet_log, outing.backend)
-    if outing.site is not None:
-        _check_site(outing.site, outing.scheme)
-    if outing.server is not None:
-        return replace(outing, server=_reachable(outing.server, outing.backend))
-    return outing
+    _check_ends(request)
+    if find_program(request.command[0]) is None:
+        raise UsageError(f"there is no command '{request.command[0]}'", fix="check its name, or give its path")
+    request = replace(request, command=tuple(with_path(request.command)))
+    if request.packet_log is not None:
+        _check_packet_log(request.packet_log, request.backend)
+    if request.site is not None:
+        configure(request.scheme, SCHEMES, catalog.load_mapping)
+        request = replace(request, served=served_site(open_site(request.site)))
+    if request.server is not None:
+        return replace(request, server=_reachable(request.server, request.backend))
+    return request
 
 
-def _check_ends(outing: Outing) -> None:
-    if outing.site is not None and (outing.server is not None or outing.server_command is not None):
+def _check_ends(request: CommandRequest) -> None:
+    if request.site is not None and (request.server is not None or request.server_command is not None):
         raise UsageError("--site and a server of yours cannot both be at the other end", fix="leave one of them out")
-    if outing.server_command is not None and outing.server is None:
+    if request.server_command is not None and request.server is None:
         raise UsageError("--server-command needs --server", fix="say with --server HOST:PORT where it will listen")
-    if outing.server_command is not None and not outing.server_words:
+    if request.server_command is not None and not request.server_words:
         raise UsageError("--server-command is empty", fix="leave it out if the server runs already")
-    has_server = outing.site is not None or outing.server is not None
-    if not has_server and outing.backend == BackendName.RELAY:
+    has_server = request.site is not None or request.server is not None
+    if not has_server and request.backend == BackendName.RELAY:
         raise UsageError(
             "the relay needs to know its server",
             why="it stands before one",
             fix="give --site SITE or --server HOST:PORT",
         )
-    if not has_server and any(mark in word for word in outing.command for mark in _NEED_SERVER):
+    if not has_server and any(mark in word for word in request.command for mark in _NEED_SERVER):
         raise UsageError("there is no server to fill in", fix="give --site SITE or --server HOST:PORT")
 
 
@@ -91,12 +98,6 @@ def _check_packet_log(folder: Path, backend: str) -> None:
             why=f"{' and '.join(there)} would be overwritten",
             fix="name another folder, or remove it",
         )
-
-
-def _check_site(site: str, scheme: str) -> None:
-    """As `serve` would; it builds a bundled site that is used for the first time."""
-    configure(scheme, SCHEMES, catalog.load_mapping)
-    open_site(site)
 
 
 def _reachable(server: Address, backend: str) -> Address:
