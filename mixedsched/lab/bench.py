@@ -19,7 +19,7 @@ from mixedsched.lab.plan import make_plan
 from mixedsched.lab.results import ExperimentFacts, refuse_other_versions
 from mixedsched.model.profile import Profile
 from mixedsched.sites.site import Site
-from mixedsched.world.emulator.backends import RELAY
+from mixedsched.world.emulator.backend import RELAY
 from mixedsched.world.store import Store, StoredExperiment
 
 FIRST_BLOCK = 1  # without a warm-up

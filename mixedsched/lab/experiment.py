@@ -20,7 +20,7 @@ from mixedsched.lab.results import DATABASE_NAME, ExperimentFacts, continued, fo
 from mixedsched.model.profile import Profile
 from mixedsched.sites.analysis import expected_connections
 from mixedsched.sites.site import Origins
-from mixedsched.world.emulator.backends import RELAY
+from mixedsched.world.emulator.backend import RELAY
 
 
 @dataclass(frozen=True)
