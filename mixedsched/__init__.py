@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     from mixedsched.core.schedulers import schemes
     from mixedsched.core.sim.pipe import PipeOptions
     from mixedsched.errors import MixedschedError
+    from mixedsched.lab.compare import compare
     from mixedsched.lab.comparison import Comparison
+    from mixedsched.lab.experiment import Experiment
     from mixedsched.lab.simulation import SimulatedLoad, simulate
+    from mixedsched.lab.table import read_results
     from mixedsched.model.page import Page
     from mixedsched.model.profile import Profile
     from mixedsched.model.scheme import Scheme
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Comparison",
+    "Experiment",
     "MixedschedError",
     "Page",
     "PipeOptions",
@@ -37,9 +41,11 @@ __all__ = [
     "Scheme",
     "SimulatedLoad",
     "Site",
+    "compare",
     "load_network",
     "load_page",
     "load_site",
+    "read_results",
     "schemes",
     "simulate",
 ]
@@ -48,6 +54,7 @@ __version__ = "0.1.0"
 
 _MODULES = {
     "Comparison": "lab.comparison",
+    "Experiment": "lab.experiment",
     "MixedschedError": "errors",
     "Page": "model.page",
     "PipeOptions": "core.sim.pipe",
@@ -55,9 +62,11 @@ _MODULES = {
     "Scheme": "model.scheme",
     "SimulatedLoad": "lab.simulation",
     "Site": "sites.site",
+    "compare": "lab.compare",
     "load_network": "world.catalog",
     "load_page": "sites.pages",
     "load_site": "sites.opening",
+    "read_results": "lab.table",
     "schemes": "core.schedulers",
     "simulate": "lab.simulation",
 }

@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 
 import mixedsched as ms
+from mixedsched.lab.engine import run_record
+from mixedsched.world.store import Store
+from tests.report.made_up_runs import MadeUp, made_up_plan
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -56,3 +59,33 @@ def test_bad_arguments_are_refused_as_on_the_command_line() -> None:
         ms.load_network("5g")
     with pytest.raises(ms.MixedschedError, match="there is no page"):
         ms.load_page("nowhere")
+
+
+def test_results_are_one_row_a_run_of_plain_values(tmp_path: Path) -> None:
+    plan = made_up_plan(blocks=2, arms=("sequential", "mixed"))
+    runs = MadeUp(plan).runs()
+    with Store(f"sqlite:///{tmp_path / 'results.sqlite'}") as store:
+        facts = {"machine": {"processor": "a fast one"}, "versions": {"chromium": "156"}}
+        store.save_plan(plan.digest, plan.to_dict(), facts)
+        for run in runs:
+            store.add_run(plan.digest, run.block, run.attempt, run.arm, run_record(run))
+    rows = ms.read_results(tmp_path)
+    assert [row["warm_up"] for row in rows] == [True, True, False, False, False, False]
+    assert {row["arm"] for row in rows} == {"sequential", "mixed"}
+    for row, run in zip(rows, runs, strict=True):
+        assert (row["block"], row["scheme"], row["status"]) == (run.block, run.arm, "ok")
+        assert row["lcp_ms"] == run.metric("lcp_ms")
+        assert (row["machine"], row["browser"], row["rung"]) == ("a fast one", "156", "browser")
+        assert all(value is None or isinstance(value, str | int | float) for value in row.values())
+
+
+def test_a_folder_without_results_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ms.MixedschedError, match="holds no results"):
+        ms.read_results(tmp_path)
+
+
+def test_a_comparison_is_refused_before_any_site_is_opened() -> None:
+    with pytest.raises(ms.MixedschedError, match="there is no scheme"):
+        ms.compare("nowhere", ["sequential", "mixt"])
+    with pytest.raises(ms.MixedschedError, match="there is no metric"):
+        ms.compare("nowhere", primary=["speed"])

@@ -13,17 +13,14 @@ from mixedsched.cli._options import FormFactorOption, LinkOption, OriginsOption,
 from mixedsched.cli._output import Json
 from mixedsched.cli._progress import RunProgress
 from mixedsched.cli._sites import open_site
-from mixedsched.core.metrics import metric_named
 from mixedsched.errors import ExitCode
-from mixedsched.lab.bench import Design, ServedArm
+from mixedsched.lab.compare import DEFAULT_SCHEMES, designed, primary_keys
 from mixedsched.lab.experiment import default_folder, run_experiment
 from mixedsched.lab.plan import arms_of
 from mixedsched.model.scheme import split_specs
-from mixedsched.sites.site import site_digest
 from mixedsched.world import catalog
 from mixedsched.world.emulator.backend import BackendName
 
-DEFAULT_SCHEMES = "sequential,mixed"
 AA_SCHEME = "sequential"
 
 
@@ -77,14 +74,14 @@ def compare(
     With more --blocks it adds to what is there.
     """
     profile = catalog.load_profile(link)
-    specs = split_specs(schemes or (AA_SCHEME if aa else DEFAULT_SCHEMES))
+    specs = split_specs(schemes) if schemes else [AA_SCHEME] if aa else DEFAULT_SCHEMES
     arms = arms_of(specs, mapping, against_itself=aa)
-    metrics = dict.fromkeys(metric_named(name.strip()).key for name in primary.split(","))
-    opened = open_site(site, origins)
-    digest = site_digest(opened)
-    design = Design(
-        tuple(ServedArm(arm, opened, digest) for arm in arms),
-        primary=tuple(metrics),
+    keys = primary_keys(primary.split(","))
+    opened = open_site(site, origins)  # last, because it may have to be built
+    design = designed(
+        opened,
+        arms,
+        primary=keys,
         form_factor=form_factor.value,
         seed=seed,
         baseline=baseline or "",

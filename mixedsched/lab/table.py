@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from pathlib import Path
 
 from mixedsched.core.metrics import METRICS
-from mixedsched.lab.model import Plan, Run
+from mixedsched.lab.experiment import Experiment, read_experiment
+from mixedsched.lab.model import Run
 
 Row = dict[str, str | int | float | bool | None]
 
 
-def rows_of(plan: Plan, runs: Sequence[Run], facts: Mapping[str, Any]) -> list[Row]:
-    """All runs, those of the warm-up block, failed and invalid ones too: `status` and `warm_up` tell them apart.
+def read_results(folder: Path | str) -> list[Row]:
+    """All runs that `compare` has stored in a folder, one row each: `pandas.DataFrame(read_results(folder))`.
 
-    facts: of the experiment's first start, as it is stored: machine and versions.
+    Failed and invalid runs and those of the warm-up block are rows, too: `status` and `warm_up` tell them apart. Metrics are
+    in the unit that their name ends with, and None where they are missing. Raises InputError if the folder holds no results.
     """
-    return [_row(plan, run, facts) for run in runs]
+    experiment = read_experiment(Path(folder))
+    return [_row(experiment, run) for run in experiment.runs]
 
 
-def _row(plan: Plan, run: Run, facts: Mapping[str, Any]) -> Row:
+def _row(experiment: Experiment, run: Run) -> Row:
+    plan, facts = experiment.plan, experiment.facts
     block = next(item for item in plan.blocks if item.index == run.block)
     return {
         "site": plan.site,
@@ -38,6 +41,6 @@ def _row(plan: Plan, run: Run, facts: Mapping[str, Any]) -> Row:
         "finished_ms": run.page_load.get("observed", {}).get("load_ms"),
         "started_at": run.started_at,
         "cost_s": run.cost_s,
-        "machine": facts.get("machine", {}).get("processor"),
-        "browser": facts.get("versions", {}).get("chromium"),
+        "machine": facts.machine.get("processor"),
+        "browser": facts.versions.get("chromium"),
     }
