@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from mixedsched.sites.site import Site
-from mixedsched.sites.synth.photos import blank_icon
-from mixedsched.sites.synth.typeface import striped_font
+from mixedsched.sites.synth.fonts import striped_font
+from mixedsched.sites.synth.pictures import blank_icon
 from tests.sites.folders import page, site_of
 
 HOSTS = ["shop.test", "cdn.test", "fonts.test", "img.shop.test"]

@@ -26,7 +26,8 @@ from mixedsched.sites.making import Recipe, build, fetch_contents, list_recipes,
 from mixedsched.sites.making.debian import debian_files
 from mixedsched.sites.making.recipe import DebianContents
 from mixedsched.sites.site import Site
-from mixedsched.sites.synth.padding import pad_jpeg, pad_png, pad_text
+from mixedsched.sites.synth.pictures import pad_jpeg, pad_png
+from mixedsched.sites.synth.texts import pad_text
 from tests.sites.folders import RECIPES
 
 GENERATED = ["davies-meenan", "three-hosts"]

@@ -29,7 +29,7 @@ from mixedsched.sites.site.paths import Local, url_of_file
 from mixedsched.sites.site.responses import dumped
 from mixedsched.sites.site.wire import compress, is_text
 from mixedsched.sites.synth import synthesise
-from mixedsched.sites.synth.photos import blank_icon_file
+from mixedsched.sites.synth.pictures import blank_icon
 
 
 def assemble(recipe: Recipe, folder: Path, packages_dir: Path, progress: Callable[[str], None]) -> None:
@@ -114,7 +114,7 @@ def _provide_icon(www: Path, page: str) -> None:
     """Give a page that names no icon the one that browsers then ask for, so that no request of a load fails."""
     icon = www / "favicon.ico"
     if not icon.exists() and not has_icon(decoded((www / page).read_bytes())):
-        icon.write_bytes(blank_icon_file())
+        icon.write_bytes(blank_icon())
 
 
 def _compressed(path: Path, www: Path) -> SentFile:

@@ -11,9 +11,9 @@ from typing import Any
 
 from mixedsched.sites.documents.html import EARLY_IMAGES
 from mixedsched.sites.site.wire import mime_of_file
-from mixedsched.sites.synth.padding import pad_text
-from mixedsched.sites.synth.photos import noise_tile, striped_photo
-from mixedsched.sites.synth.typeface import striped_font
+from mixedsched.sites.synth.fonts import striped_font
+from mixedsched.sites.synth.pictures import noise_tile, striped_photo
+from mixedsched.sites.synth.texts import marked_script, pad_text
 
 HIDDEN_IMAGES = 30
 HTML_BYTES = 3379
@@ -63,8 +63,8 @@ def write_davies_meenan(www: Path) -> list[dict[str, Any]]:
     html = _TEMPLATE.format(style=_STYLE, hidden=hidden)
     files = {
         "index.html": pad_text(html, "<!--", "-->", HTML_BYTES),
-        "top.js": _marked_script("mixedschedTop", TOP_SCRIPT_BYTES),
-        "bottom.js": _marked_script("mixedschedBottom", BOTTOM_SCRIPT_BYTES),
+        "top.js": marked_script("mixedschedTop", TOP_SCRIPT_BYTES),
+        "bottom.js": marked_script("mixedschedBottom", BOTTOM_SCRIPT_BYTES),
         "hidden.jpg": striped_photo(600, 400, HIDDEN_BYTES, seed=1),
         "visible.jpg": striped_photo(600, 450, VISIBLE_BYTES, seed=2),
         "background.png": noise_tile(BACKGROUND_BYTES, seed=3),
@@ -73,11 +73,6 @@ def write_davies_meenan(www: Path) -> list[dict[str, Any]]:
     for name, body in files.items():
         (www / name).write_bytes(body)
     return _resources(html, {name: len(body) for name, body in files.items()})
-
-
-def _marked_script(mark: str, size_bytes: int) -> bytes:
-    """A script that leaves a mark and the time it ran, and is otherwise a comment."""
-    return pad_text(f'"use strict";\nwindow.{mark} = performance.now();\n', "/*", "*/", size_bytes)
 
 
 def _resources(html: str, sizes: dict[str, int]) -> list[dict[str, Any]]:

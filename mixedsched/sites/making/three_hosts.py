@@ -12,9 +12,9 @@ from typing import Any
 
 from mixedsched.sites.documents.html import EARLY_IMAGES
 from mixedsched.sites.site.wire import mime_of_file
-from mixedsched.sites.synth.padding import pad_text
-from mixedsched.sites.synth.photos import striped_photo
-from mixedsched.sites.synth.typeface import striped_font
+from mixedsched.sites.synth.fonts import striped_font
+from mixedsched.sites.synth.pictures import striped_photo
+from mixedsched.sites.synth.texts import marked_script, pad_text
 
 OWN, STATIC, FONTS = range(3)  # indices of hosts
 OWN_IMAGES = 4
@@ -81,10 +81,10 @@ def write_three_hosts(www: Path, hosts: Sequence[str]) -> list[dict[str, Any]]:
         (OWN, "/"): pad_text(html, "<!--", "-->", HTML_BYTES),
         (FONTS, "/faces.css"): pad_text(_FACES, "/*", "*/", FACES_BYTES),
         (STATIC, "/style.css"): pad_text(_STYLE, "/*", "*/", STYLE_BYTES),
-        (STATIC, "/app.js"): _marked_script("threeHostsApp", SCRIPT_BYTES),
+        (STATIC, "/app.js"): marked_script("threeHostsApp", SCRIPT_BYTES),
         (OWN, "/hero.jpg"): striped_photo(600, 450, HERO_BYTES, seed=1),
         **{item: striped_photo(600, 400, IMAGE_BYTES, seed) for seed, item in enumerate(grid, start=2)},
-        (STATIC, "/late.js"): _marked_script("threeHostsLate", LATE_SCRIPT_BYTES),
+        (STATIC, "/late.js"): marked_script("threeHostsLate", LATE_SCRIPT_BYTES),
         (FONTS, "/text.woff2"): striped_font(FONT_BYTES, seed=3),
         (FONTS, "/display.woff2"): striped_font(FONT_BYTES, seed=4),
     }
@@ -92,12 +92,11 @@ def write_three_hosts(www: Path, hosts: Sequence[str]) -> list[dict[str, Any]]:
         target = www / _file(host, path)
         target.parent.mkdir(exist_ok=True)
         target.write_bytes(body)
-    found = {item: _found_in(html, urls.get(item) or _url_in(html, hosts, item)) for item in files}
-    return [_entry(item, len(body), grid, found[item]) for item, body in files.items()]
+    return [_entry(item, len(body), grid, html, hosts) for item, body in files.items()]
 
 
 def _entry(
-    item: tuple[int, str], size_bytes: int, grid: Sequence[tuple[int, str]], found: dict[str, Any]
+    item: tuple[int, str], size_bytes: int, grid: Sequence[tuple[int, str]], html: str, hosts: Sequence[str]
 ) -> dict[str, Any]:
     host, path = item
     priority = None
@@ -114,9 +113,7 @@ def _entry(
         "body_bytes": size_bytes,
         "chromium_priority": priority,
         "incremental": None,
-        "found_by": None if path == "/" else "html",
-        "found_when": "start" if path == "/" else "complete",
-        **found,
+        **_found(item, html, hosts),
         "flags": flags,
     }
 
@@ -133,28 +130,18 @@ _KINDS: dict[str, tuple[str, list[str]]] = {
 }
 
 
-def _found_in(html: str, url: str | None) -> dict[str, Any]:
+def _found(item: tuple[int, str], html: str, hosts: Sequence[str]) -> dict[str, Any]:
     """Who finds a resource, and when: the document where it names it; the fonts are asked for at first layout."""
-    if url is None:
-        return {}
-    if url.endswith(".woff2"):
-        return {"found_by": "style.css", "found_when": "complete"}
-    return {"found_when": "bytes", "found_at_bytes": html.index(f'"{url}"') + len(url) + 2}
-
-
-def _url_in(html: str, hosts: Sequence[str], item: tuple[int, str]) -> str | None:
-    """How the document names a resource; None for itself."""
     host, path = item
     if path == "/":
-        return None
-    spellings = [path] if host == OWN else [f"https://{hosts[host]}{path}", f"//{hosts[host]}{path}"]
-    return next((url for url in spellings if f'"{url}"' in html), spellings[0])
+        return {"found_by": None, "found_when": "start"}
+    if path.endswith(".woff2"):
+        return {"found_by": "style.css", "found_when": "complete"}
+    spellings = [f'"{path}"'] if host == OWN else [f'"https://{hosts[host]}{path}"', f'"//{hosts[host]}{path}"']
+    spelling = next(spelling for spelling in spellings if spelling in html)
+    found_at_bytes = html.index(spelling) + len(spelling)
+    return {"found_by": "html", "found_when": "bytes", "found_at_bytes": found_at_bytes}
 
 
 def _file(host: int, path: str) -> str:
     return f"{_FOLDERS[host]}{path if path != '/' else '/index.html'}"
-
-
-def _marked_script(mark: str, size_bytes: int) -> bytes:
-    """A script that leaves a mark and the time it ran, and is otherwise a comment."""
-    return pad_text(f'"use strict";\nwindow.{mark} = performance.now();\n', "/*", "*/", size_bytes)

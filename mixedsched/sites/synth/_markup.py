@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from scipy.optimize import isotonic_regression
 
 from mixedsched.sites.synth._planned import Planned
+from mixedsched.sites.synth.texts import dots
 
 _BARE = re.compile(r"[\w./:%~?,;!*$@|+-]+")
 _COMMENT_BYTES = len("<!---->")
@@ -96,9 +97,3 @@ def filling(size_bytes: int) -> str:
     if size_bytes < _COMMENT_BYTES:
         return "\n" * size_bytes
     return f"<!--{dots(size_bytes - _COMMENT_BYTES)}-->"
-
-
-def dots(size_bytes: int) -> str:
-    """Full stops in lines of a hundred."""
-    line = "." * 99 + "\n"
-    return (line * (size_bytes // len(line) + 1))[:size_bytes]

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 
 from mixedsched.model.page import Resource
 from mixedsched.model.request import Kind
-from mixedsched.sites.synth._markup import Piece, background_rule, dots, face_rules, laid_out, smoothed, tag_of
+from mixedsched.sites.synth._markup import Piece, background_rule, face_rules, laid_out, smoothed, tag_of
 from mixedsched.sites.synth._planned import STYLE, Address, Plan, Planned, Realm
 from mixedsched.sites.synth._runtime import Item, items_call, parsed_call, runtime, table_call
 from mixedsched.sites.synth._ways import IMAGE_FOR_SCANNER, way_of
+from mixedsched.sites.synth.texts import dots
 
 _OPEN = (
     '<!DOCTYPE html><html lang=en><head><meta charset=utf-8><meta name=viewport content="width=device-width">'
