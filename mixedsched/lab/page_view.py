@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
 from mixedsched.lab.model import Arrival, Run
 from mixedsched.model.request import Kind
+
+SAME_TIME_MS = 60.0  # by which the browser's two accounts of one request may differ
 
 _KIND_BY_RESOURCE_TYPE: Mapping[str, Kind] = {
     "document": Kind.DOCUMENT,
@@ -27,27 +29,22 @@ _KIND_BY_RESOURCE_TYPE: Mapping[str, Kind] = {
 
 @dataclass(frozen=True, slots=True)
 class SeenResponse:
-    """One response of a page load; times in ms since the navigation started.
+    """One response of a page load; times in ms since the navigation started."""
 
-    name: path, with the host in front where it is not the page's own. signal: what the browser asked for ("u=2, i"),
-    placement: where the scheduler put it; both "" when the server's log has no such request.
-    arrivals: when its bytes came, shifted to the same zero; empty without a network log.
-    """
-
-    name: str
+    name: str  # path, with the host in front where it is not the page's own
     url: str
     path: str
     kind: Kind
-    signal: str
+    signal: str  # what the browser asked for, such as "u=2, i"; "" when the server's log has no such request
     chromium_priority: str
-    placement: str
+    placement: str  # where the scheduler put it; "" likewise
     protocol: str
     size_bytes: float
-    start_ms: float
-    request_ms: float
+    start_ms: float  # the page asked for it
+    request_ms: float  # the request left
     end_ms: float
     finished: bool
-    arrivals: tuple[Arrival, ...]
+    arrivals: tuple[Arrival, ...]  # when its bytes came, with the same zero; empty without a network log
 
     @property
     def first_byte_ms(self) -> float | None:
@@ -81,6 +78,24 @@ def losses_of(run: Run) -> tuple[tuple[float, int], ...]:
     """(when it showed, in ms since the navigation started; packets) of all losses on the way to the browser, in order."""
     shift_ms = _shift_ms(_requests(run))
     return tuple(sorted((at_ms + shift_ms, packets) for item in run.quic for at_ms, packets in item.losses))
+
+
+def hero_of(run: Run, responses: Sequence[SeenResponse], declared: Collection[str] = ()) -> SeenResponse | None:
+    """The response with the image of the largest paint; None where that is text, or is not known.
+
+    It is the image that was loaded just when, by the browser's account, the one of the largest paint was; where there is none,
+    the first that the site's manifest flags so.
+    declared: URLs of the images that the manifest flags.
+    """
+    observed: Mapping[str, Any] = run.page_load.get("observed") or {}
+    begin_ms, end_ms = observed.get("lcp_load_start_ms"), observed.get("lcp_load_end_ms")
+    if not isinstance(begin_ms, int | float) or not isinstance(end_ms, int | float):
+        return None
+    images = [item for item in responses if item.kind in {Kind.IMAGE, Kind.MEDIA, Kind.OTHER}]
+    apart_ms = [abs(item.request_ms - begin_ms) + abs(item.end_ms - end_ms) for item in images]
+    if images and min(apart_ms) <= 2 * SAME_TIME_MS:
+        return images[apart_ms.index(min(apart_ms))]
+    return next((item for item in responses if item.url in declared), None)
 
 
 def _requests(run: Run) -> list[Mapping[str, Any]]:

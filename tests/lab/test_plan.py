@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from typing import Any
 
 import pytest
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 
 from mixedsched.errors import UsageError
 from mixedsched.lab.model import Arm, Plan
-from mixedsched.lab.plan import attempt_seed, make_plan
+from mixedsched.lab.plan import arm_of, arms_of, attempt_seed, make_plan
 
 
 def plan(labels: str = "AB", blocks: int = 8, seed: int = 1, **changes: Any) -> Plan:
@@ -81,6 +83,30 @@ def test_whatever_bears_on_results_makes_another_experiment(change: dict[str, An
 
 def test_a_plan_survives_storage() -> None:
     assert Plan.from_dict(plan().to_dict()) == plan()
+
+
+def test_plans_stay_what_they_are_so_that_stored_experiments_can_be_continued() -> None:
+    made = plan("ABC", blocks=5, seed=3, baseline="B")
+    assert made.digest == "338c6312349e"
+    written = json.dumps(made.to_dict(), sort_keys=True)
+    assert hashlib.sha256(written.encode()).hexdigest().startswith("24ffd74b0c687d18")
+
+
+def test_without_a_warm_up_the_other_blocks_are_the_same() -> None:
+    assert plan(warm_up=False).blocks == plan().blocks[1:]
+
+
+def test_an_arm_has_the_fingerprint_of_its_table_if_it_uses_one() -> None:
+    assert arm_of("sequential") == Arm("sequential", "sequential")
+    assert arm_of("mixed").table_digest is not None
+    assert arm_of("mixed").table_digest != arm_of("mixed", "chromium").table_digest
+
+
+def test_a_scheme_against_itself_makes_two_arms_of_one_scheme_and_takes_no_more() -> None:
+    first, second = arms_of(["eps"], against_itself=True)
+    assert (first.scheme, second.scheme, second.label) == ("eps", "eps", "eps (again)")
+    with pytest.raises(UsageError, match="one scheme with itself"):
+        arms_of(["eps", "stock"], against_itself=True)
 
 
 def test_another_attempt_meets_another_network() -> None:

@@ -11,10 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mixedsched.advice.changes.look import SAME_TIME_MS, Look, look_at
+from mixedsched.advice.changes.look import Look, look_at
 from mixedsched.advice.changes.page_change import with_resources
 from mixedsched.core.metrics.paint import PaintNeeds
 from mixedsched.lab.model import Run
+from mixedsched.lab.page_view import SAME_TIME_MS
 from mixedsched.model.page import Page, Resource
 from mixedsched.model.request import ChromiumPriority, Flag, Kind
 

@@ -12,12 +12,11 @@ from mixedsched.advice.changes.change import Key
 from mixedsched.advice.changes.page_change import PageModel, with_resources
 from mixedsched.core.metrics.paint import PaintNeeds
 from mixedsched.lab.model import Run
-from mixedsched.lab.page_view import SeenResponse, path_of, responses_of
+from mixedsched.lab.page_view import SAME_TIME_MS, SeenResponse, hero_of, path_of, responses_of
 from mixedsched.model.page import Page, Resource
 from mixedsched.model.priority import Priority, parse_field
 from mixedsched.model.request import ChromiumPriority, Flag, Kind, chromium_priority_of
 
-SAME_TIME_MS = 60.0  # by which the browser's two accounts of one request may differ
 HELD_BACK_MS = 150.0  # from asking to requesting: more than a renderer's own delays
 _PROMOTED = {ChromiumPriority.HIGH, ChromiumPriority.VERY_HIGH}  # what Chromium makes of images that it sees on screen
 
@@ -40,7 +39,7 @@ class PaintRole(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class SeenResource:
-    """A resource of the page in one load. held_back_ms: between being asked for and requested."""
+    """A resource of the page in one load."""
 
     key: Key
     resource: Resource
@@ -49,20 +48,18 @@ class SeenResource:
 
     @property
     def held_back_ms(self) -> float:
+        """Between being asked for and requested."""
         return max(0.0, self.response.request_ms - self.response.start_ms)
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """One measured load of today's site. seen: in order of request. hero: None where the largest paint is text.
-
-    fcp_ms, lcp_ms: of this load. model: the page as it showed itself.
-    """
+    """One measured load of today's site."""
 
     run: Run
-    seen: tuple[SeenResource, ...]
-    hero: Key | None
-    model: PageModel
+    seen: tuple[SeenResource, ...]  # in order of request
+    hero: Key | None  # None where the largest paint is text
+    model: PageModel  # the page as this load showed it
     rtt_ms: float
 
     @property
@@ -80,7 +77,9 @@ class Look:
 def look_at(run: Run, page: Page, hosts: Sequence[str], rtt_ms: float) -> Look:
     """Join what was measured with what the site says. run: an ok one. hosts: of the site."""
     responses = _first_of_each(run, hosts)
-    hero = _hero(run, page, responses)
+    declared = {f"https://{hosts[item.host]}{item.path}" for item in page.resources if Flag.HERO in item.flags}
+    shown = hero_of(run, list(responses.values()), declared)
+    hero = next((key for key, response in responses.items() if response is shown), None)
     observed = _observed_page(page, responses, hero, run.metric("fcp_ms"))
     blocking = frozenset(PaintNeeds.of(observed).blocking)
     by_path = observed.by_path()
@@ -104,21 +103,6 @@ def _first_of_each(run: Run, hosts: Sequence[str]) -> dict[Key, SeenResponse]:
 
 def _is_icon(response: SeenResponse) -> bool:
     return response.path.partition("?")[0].endswith(".ico")
-
-
-def _hero(run: Run, page: Page, responses: Mapping[Key, SeenResponse]) -> Key | None:
-    """The image of the largest paint: the one that was loaded just when the browser says that the largest paint's was."""
-    observed: Mapping[str, Any] = run.page_load.get("observed", {})
-    begin, end = observed.get("lcp_load_start_ms"), observed.get("lcp_load_end_ms")
-    if begin is None or end is None:
-        return None
-    images = [(key, item) for key, item in responses.items() if item.kind in {Kind.IMAGE, Kind.MEDIA, Kind.OTHER}]
-    apart = {key: abs(item.request_ms - begin) + abs(item.end_ms - end) for key, item in images}
-    nearest = min(apart, key=lambda key: (apart[key], key), default=None)
-    if nearest is not None and apart[nearest] <= 2 * SAME_TIME_MS:
-        return nearest
-    told = [(item.host, item.path) for item in page.resources if Flag.HERO in item.flags]
-    return next((key for key in told if key in responses), None)
 
 
 def _observed_page(page: Page, responses: Mapping[Key, SeenResponse], hero: Key | None, fcp_ms: float) -> Page:
