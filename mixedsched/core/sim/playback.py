@@ -91,22 +91,26 @@ def _before_request_ms(item: Resource, parent: Resource | None, model: BrowserMo
 
 
 class Playback:
-    """One load of a page, as its client lives it: told what arrives, it says what to request when.
+    """One load of a page at its client: given what arrives, it says what to request when.
 
-    Resources are named by their place in the page, times are microseconds since navigation. Whoever drives it asks pop_due
-    for requests, sends them at once, and reports delivered body bytes (in order, without gaps) and completions. Found at the
-    same moment means requested in page order. request_slot_us: at most one request leaves in so much time; 0 = no limit.
+    Resources are named by their place in the page, times are microseconds since navigation. Its driver calls `start`, asks
+    pop_due for requests, sends them at once, and reports delivered body bytes (in order, without gaps) and completions. Found
+    at the same moment means requested in page order. request_slot_us: at most one request leaves in this time; 0 = no limit.
     """
 
     def __init__(self, discoveries: Discoveries, request_slot_us: int = 0) -> None:
         self._discoveries = discoveries
         self._slot_us = request_slot_us
         self._slot_from_us = 0
-        self._due: list[tuple[int, int]] = []  # (found, index)
+        self._due: list[tuple[int, int]] = []  # (found, turn among requests that are due at once)
         self._next_child = [0] * len(discoveries.page.resources)  # of at_bytes
         self._awaited = discoveries.awaited
         self._unfinished = len(discoveries.page.resources if self._awaited is None else self._awaited)
-        self._find(discoveries.roots, 0)
+
+    def start(self) -> Self:
+        """Navigation begins, at time 0."""
+        self._find(self._discoveries.roots, 0)
+        return self
 
     @property
     def is_finished(self) -> bool:

@@ -22,8 +22,8 @@ from mixedsched.model.request import ChromiumPriority
 def playback_of(discoveries: Discoveries, request_slot_us: int = 0) -> Playback:
     """One load of the page by its browser."""
     if discoveries.holding is None:
-        return Playback(discoveries, request_slot_us)
-    return WithholdingPlayback(discoveries, discoveries.holding, request_slot_us)
+        return Playback(discoveries, request_slot_us).start()
+    return WithholdingPlayback(discoveries, discoveries.holding, request_slot_us).start()
 
 
 class WithholdingPlayback(Playback):
@@ -33,6 +33,7 @@ class WithholdingPlayback(Playback):
     """
 
     def __init__(self, discoveries: Discoveries, holding: Holding, request_slot_us: int = 0) -> None:
+        super().__init__(discoveries, request_slot_us)
         self._holding = holding
         self._model = discoveries.model
         self._milestones = Milestones(holding)
@@ -45,7 +46,6 @@ class WithholdingPlayback(Playback):
         self._released_us: int | None = None  # since when one that waited may leave
         self._at_host: dict[int, int] = {}  # under way, as the other counts
         self._early_count = self._medium_count = self._low_count = 0
-        super().__init__(discoveries, request_slot_us)
 
     def resource(self, index: int) -> Resource:
         return self._promoted.get(index) or super().resource(index)
@@ -102,7 +102,7 @@ class WithholdingPlayback(Playback):
             self._lay_out(layout_us)
 
     def _lay_out(self, now_us: int) -> None:
-        """It shows what is to be drawn, and which images are seen."""
+        """The first layout: fonts and background images become known, and images that are seen become High."""
         self._is_laid_out = True
         asked_us = now_us + round(self._model.ask_ms * MICROSECONDS_PER_MILLISECOND)
         for known_us, index in self._for_layout:
@@ -138,9 +138,8 @@ class WithholdingPlayback(Playback):
     def _next_host(self) -> int | None:
         """The host of the next one that waits and may leave now."""
         firsts = [(queue[0], host) for host, queue in self._waiting.items() if queue]
-        return min(((first, host) for first, host in firsts if self._may_leave(first[0], host)), default=(None, None))[
-            1
-        ]
+        may_leave = [(first, host) for first, host in firsts if self._may_leave(first[0], host)]
+        return min(may_leave)[1] if may_leave else None
 
     def _may_leave(self, rank: int, host: int) -> bool:
         model = self._model

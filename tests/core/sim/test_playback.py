@@ -10,7 +10,7 @@ from tests.core.sim.pages import page, pages, resource
 
 
 def playback(*resources: dict[str, object], slot_us: int = 0) -> Playback:
-    return Playback(Discoveries.of(page(*resources)), slot_us)
+    return Playback(Discoveries.of(page(*resources)), slot_us).start()
 
 
 def test_navigation_finds_the_main_document_and_it_is_requested_at_once() -> None:
@@ -94,7 +94,7 @@ def test_a_page_is_finished_when_all_of_it_is_complete() -> None:
 
 @given(pages())
 def test_every_resource_is_requested_exactly_once_whatever_the_page(made: Page) -> None:
-    played, requested, now_us = Playback(Discoveries.of(made)), [], 0
+    played, requested, now_us = Playback(Discoveries.of(made)).start(), [], 0
     while not played.is_finished:
         due_us = played.next_due_us()
         assert due_us is not None
