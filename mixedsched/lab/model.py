@@ -165,8 +165,8 @@ class Run:
 
     def value(self, metric: Metric) -> float | None:
         """A metric, whoever measured it; None where it is missing."""
-        measured = {"hol_bytes": self.hol_bytes} if metric.source == "run" else self.page_load.get("metrics", {})
-        found = measured.get(metric.key)
+        measured = self.page_load.get("metrics", {})
+        found = measured.get(metric.key) if metric.source == "page" else getattr(self, metric.key)
         return float(found) if found is not None else None
 
     def metric(self, name: str) -> float:

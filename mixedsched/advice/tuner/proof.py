@@ -38,7 +38,6 @@ WEIGHTED = Metric(
     less="sooner",
     more="later",
     explanation="The weighted geometric mean of the times that the objective names.",
-    order=0,
 )
 
 

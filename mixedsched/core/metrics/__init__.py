@@ -1,26 +1,16 @@
-"""The browser metrics. A file in this folder with a `METRIC` is a metric; there is no other registry.
-
-Files without one hold what is computed of simulated loads or of recorded packets instead.
+"""The metrics of a measured page load: Lighthouse's, and our own. Other modules of this folder compute what simulated loads or
+recorded packets show instead.
 """
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-
+from mixedsched.core.metrics import hol
 from mixedsched.core.metrics._metric import Metric, Rating, Scale, Thresholds
+from mixedsched.core.metrics.lighthouse import LIGHTHOUSE_METRICS
 from mixedsched.errors import UsageError, nearest_hint
 
-
-def _collect() -> tuple[Metric, ...]:
-    """The METRIC of every public module of this package that has one, in the order of their `order`, then key."""
-    names = (module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
-    modules = (importlib.import_module(f"{__name__}.{name}") for name in names)
-    found: list[Metric] = [module.METRIC for module in modules if hasattr(module, "METRIC")]
-    return tuple(sorted(found, key=lambda item: (item.order, item.key)))
-
-
-METRICS: tuple[Metric, ...] = _collect()
+METRICS: tuple[Metric, ...] = (*LIGHTHOUSE_METRICS, hol.METRIC)
+"""In the order of tables."""
 
 _BY_NAME = {name: item for item in METRICS for name in (item.key, item.short.lower())}
 
@@ -33,4 +23,4 @@ def metric_named(name: str) -> Metric:
     return found
 
 
-__all__ = ["METRICS", "Metric", "Rating", "Scale", "Thresholds", "metric_named"]
+__all__ = ["LIGHTHOUSE_METRICS", "METRICS", "Metric", "Rating", "Scale", "Thresholds", "metric_named"]

@@ -36,28 +36,30 @@ class Thresholds:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One number that a page load leaves behind; lower is better for all of them.
-
-    key: its name in results, unit suffix included. unit: "ms", "bytes", or "" for plain scores.
-    scale: `ratio` compares by log ratios (changes in per cent); `difference` by plain differences, for metrics that are
-    often zero. margin: the largest change that does not matter in practice, a ratio (0.02 = ±2 %) or in the unit.
-    thresholds: by form factor. event, less, more: words for a sentence, "the main content appeared" + "sooner"/"later".
-    order: place in tables. source: who measures it, Lighthouse on the page, or we ourselves on the run's connections.
-    """
+    """One number that a page load leaves behind; lower is better for all of them."""
 
     key: str
+    """Its name in results, unit suffix included."""
     title: str
     short: str
     unit: str
+    """ "ms", "bytes", or "" for plain scores."""
     scale: Scale
+    """`ratio` compares by log ratios (changes in per cent); `difference` by plain differences, for what is often zero."""
     margin: float
+    """The largest change that does not matter in practice, a ratio (0.02 = ±2 %) or in the unit."""
     event: str
+    """Begins a sentence that `less` or `more` ends: "the main content appeared" + "sooner" or "later"."""
     less: str
     more: str
     explanation: str
-    order: int
+    audit: str = ""
+    """Lighthouse's audit whose value it is; "" if it is not one of Lighthouse's."""
     thresholds: Mapping[str, Thresholds] = field(default_factory=lambda: MappingProxyType({}), hash=False)
+    """By form factor."""
     source: Source = "page"
+    """Who measures it: Lighthouse on the page, or we ourselves on the run's connections. Then `Run` has it as an attribute with
+    the name of the key."""
 
     def __post_init__(self) -> None:
         if self.margin <= 0:

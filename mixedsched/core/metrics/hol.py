@@ -38,7 +38,6 @@ METRIC = Metric(
         "grows with the page and with how much is under way at once: compare it between schemes on one page and one link, not "
         "between links."
     ),
-    order=70,
     source="run",
 )
 

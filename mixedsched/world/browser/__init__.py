@@ -23,7 +23,6 @@ from mixedsched.world.browser.pageload import (
     PageLoad,
     PageLoadFailed,
     PageLoadJob,
-    QoeMetrics,
     Versions,
 )
 from mixedsched.world.browser.runner import LighthouseRunner
@@ -33,7 +32,6 @@ __all__ = [
     "PageLoadJob",
     "PageLoad",
     "PageLoadFailed",
-    "QoeMetrics",
     "LoadedRequest",
     "Frame",
     "Versions",

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Self
 
+from mixedsched.core.metrics import LIGHTHOUSE_METRICS
 from mixedsched.errors import InputError, MixedschedError
 
 PAGE_LOAD_SCHEMA = 1
@@ -65,6 +66,7 @@ class PageLoadJob:
         return {
             "op": "run",
             "url": self.url,
+            "metrics": {metric.key: metric.audit for metric in LIGHTHOUSE_METRICS},
             "hosts": dict(self.hosts),
             "address": self.address,
             "spki_sha256": list(self.spki_sha256),
@@ -77,18 +79,6 @@ class PageLoadJob:
             "frames": self.frames,
             "profile_dir": str(profile_dir),
         }
-
-
-@dataclass(frozen=True, slots=True)
-class QoeMetrics:
-    """Lighthouse's six numbers, observed and unrounded. cls has no unit."""
-
-    fcp_ms: float
-    lcp_ms: float
-    tbt_ms: float
-    si_ms: float
-    cls: float
-    tti_ms: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +128,8 @@ class PageLoad:
     None where nobody noted it.
     """
 
-    metrics: QoeMetrics
+    metrics: Mapping[str, float]
+    """Lighthouse's numbers by key, observed and unrounded."""
     requests: tuple[LoadedRequest, ...]
     frames: tuple[Frame, ...]
     lcp_element: str | None
@@ -168,6 +159,7 @@ class PageLoad:
         return {
             "schema": PAGE_LOAD_SCHEMA,
             **data,
+            "metrics": dict(self.metrics),
             "observed": dict(self.observed),
             "timings_ms": dict(self.timings_ms),
         }
@@ -182,7 +174,7 @@ class PageLoad:
             )
         try:
             return cls(
-                metrics=QoeMetrics(**{name: float(value) for name, value in data["metrics"].items()}),
+                metrics={name: float(value) for name, value in data["metrics"].items()},
                 requests=tuple(LoadedRequest(**item) for item in data["requests"]),
                 frames=tuple(Frame(item["at_ms"], base64.b64decode(item["jpeg_base64"])) for item in data["frames"]),
                 lcp_element=data["lcp_element"],
