@@ -10,13 +10,14 @@ import typer
 
 from mixedsched.advice.tuner.job import BROWSER, PIPE, RUNGS, STACK
 from mixedsched.advice.tuner.objective import Objective, parse_objective
-from mixedsched.advice.tuner.space import ALL_SCHEMES, read_schemes
+from mixedsched.advice.tuner.space import read_schemes
 from mixedsched.cli._interrupts import end_in_order
 from mixedsched.cli._networks import networks_named
 from mixedsched.cli._options import BudgetOption, FormFactorOption, OriginsOption, ResultsOption, Screen
 from mixedsched.cli._output import Json
 from mixedsched.core.sim.load import Rung
 from mixedsched.errors import ExitCode, UsageError
+from mixedsched.lab.play.task import ALL_SCHEMES
 from mixedsched.model.browser_model import BrowserModel
 from mixedsched.model.profile import Profile
 from mixedsched.units import parse_duration_s

@@ -15,15 +15,15 @@ from mixedsched.advice.tuner.complexity import AS_SENT, PLAIN
 from mixedsched.advice.tuner.targets import Target, cell_of, targets_of
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.errors import UsageError
+from mixedsched.lab.play import task
 from mixedsched.model.mapping import Cell
 from mixedsched.model.page import Page
 from mixedsched.model.priority import URGENCY_MAX, Priority
 from mixedsched.model.request import ChromiumPriority, Kind
-from mixedsched.model.scheme import Parameter, configure, split_specs
+from mixedsched.model.scheme import Parameter, configure
 from mixedsched.world import catalog
 
 DEFAULT_SCHEMES = ("eps", "mixed", "nip", "ip", "batched-rr", "firefox-tree", "firefox")
-ALL_SCHEMES = "all"
 
 OFF = -1  # no override
 CODES = 2 * (URGENCY_MAX + 1)  # of priorities: twice the urgency, one more for incremental ones
@@ -176,12 +176,7 @@ def read_schemes(text: str | None) -> tuple[str, ...]:
     """The value of an option: None for the usual ones, "all" for every one that there is. Raises UsageError."""
     if text is None:
         return DEFAULT_SCHEMES
-    specs: list[str] = []
-    for spec in split_specs(text):
-        specs += SCHEMES if spec == ALL_SCHEMES else [spec]
-    for spec in specs:
-        configure(spec, SCHEMES, catalog.load_mapping)
-    return tuple(dict.fromkeys(specs))
+    return tuple(dict.fromkeys(scheme.spec for scheme in task.read_schemes(text)))
 
 
 def _family(spec: str, tables: bool) -> Family:

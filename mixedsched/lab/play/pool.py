@@ -108,7 +108,7 @@ class Pool(Generic[Result]):
             raise MixedschedError(
                 "a worker process died",
                 why="it was killed, or ran out of memory",
-                fix="use fewer of them with --jobs where the command has it, or name fewer pages at a time",
+                fix="use fewer processes, or name fewer pages at a time",
             ) from error
         except BaseException:
             self.stop()

@@ -16,14 +16,16 @@ from mixedsched.core.sim.playback import Discoveries
 from mixedsched.errors import PageLoadError
 from mixedsched.lab.play.scenario import Scenario
 from mixedsched.model.mapping import PriorityMapping
-from mixedsched.model.scheme import ConfiguredScheme, MappingLoader, configure
+from mixedsched.model.scheme import ConfiguredScheme, MappingLoader, configure, split_specs
 from mixedsched.world import catalog
+from mixedsched.world.server.qlog_files import QlogFile
 
 R_co = TypeVar("R_co", covariant=True)
 Result = TypeVar("Result")
 
 SCENARIOS_KEPT = 32  # by a player, ready to be played again
 SCHEMES_KEPT = 256
+ALL_SCHEMES = "all"
 
 
 class SchemeChoice(Protocol):
@@ -56,6 +58,18 @@ class NamedScheme:
         return configure(self.spec, SCHEMES, load_mapping, self.mapping)
 
 
+def read_schemes(text: str, mapping: str | None = None) -> tuple[NamedScheme, ...]:
+    """A list such as "sequential,mixed:alpha=0.5"; `all` stands for every scheme. mapping: a table for all of them.
+
+    All are checked. Raises UsageError, MappingError.
+    """
+    specs = [name for spec in split_specs(text) for name in (SCHEMES if spec == ALL_SCHEMES else [spec])]
+    schemes = tuple(NamedScheme(spec, mapping) for spec in specs)
+    for scheme in schemes:
+        scheme.configured(catalog.load_mapping)
+    return schemes
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
     """One load to play."""
@@ -71,8 +85,9 @@ class Task:
 class Reader(Protocol[R_co]):
     """Reads what is wanted off the loads of one scenario. It is made in the process that plays them, once for a scenario."""
 
-    until: Collection[str] | None
-    """Ids of the resources with which loads may end; None for whole loads."""
+    @property
+    def until(self) -> Collection[str] | None:
+        """Ids of the resources with which loads may end; None for whole loads."""
 
     def read(self, task: Task, load: PageLoad) -> R_co: ...
 
@@ -96,7 +111,7 @@ class PaintReader:
     def __init__(self, scenario: Scenario) -> None:
         self._scenario = scenario
         self._needs = PaintNeeds.of(scenario.page)
-        self.until: Collection[str] | None = self._needs.awaited(scenario.hero_needs)
+        self.until = self._needs.awaited(scenario.hero_needs)
 
     def read(self, _: Task, load: PageLoad) -> PaintEstimate | None:
         times = LoadTimes.of(load)
@@ -126,7 +141,7 @@ class LoadTimes:
 class TimesReader:
     """The times of whole loads; None for those that never end."""
 
-    until: Collection[str] | None = None
+    until = None
 
     def __init__(self, _: Scenario) -> None:
         pass
@@ -180,8 +195,6 @@ def _play(task: Task, discoveries: Discoveries, scheme: ConfiguredScheme) -> Pag
 
     network, write, close = scenario.network_of(task.seed), None, _nothing
     if task.qlog is not None:
-        from mixedsched.world.server.qlog_files import QlogFile  # as above
-
         file = QlogFile(task.qlog)
         write, close = file.write, file.flush
     try:
