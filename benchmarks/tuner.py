@@ -10,10 +10,11 @@ from collections.abc import Iterator
 
 from benchmarks import stack
 from mixedsched.advice.tuner.objective import parse_objective
-from mixedsched.advice.tuner.pipe_search import GENERATION, Evolution, evolve
-from mixedsched.advice.tuner.scoring import BASELINES, Judge
-from mixedsched.advice.tuner.space import Space
-from mixedsched.advice.tuner.stack_search import BATCH, Known, Params, propose
+from mixedsched.advice.tuner.pipe import GENERATION, Evolution
+from mixedsched.advice.tuner.result import Scored
+from mixedsched.advice.tuner.scoring import BASELINES, Scorer
+from mixedsched.advice.tuner.space import Genome, Space
+from mixedsched.advice.tuner.stack import BATCH, Params, propose
 from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.lab.play.pool import Pool
 from mixedsched.lab.play.scenario import SEEDS, Scenario
@@ -51,31 +52,36 @@ def _pipe(space: Space, scene: Scenario, workers: Pool[PaintEstimate | None]) ->
     """From the first proposal to the last score; processes are there already."""
     tasks = [Task(scene.on_pipe, candidate) for candidate in BASELINES.values()]
     baselines = {label: ((paints,),) for label, paints in zip(BASELINES, workers.play(tasks), strict=True)}
-    judge = Judge.of(parse_objective("lcp", "mobile"), space.pages, 0.002, ("benchmark",), baselines)
+    scorer = Scorer.of(parse_objective("lcp", "mobile"), space.pages, 0.002, ("benchmark",), baselines)
     started_s = time.monotonic()
     evolution = Evolution(space, random.Random(1), PIPE_TRIALS)
 
     def play(genomes: object) -> list[object]:
         candidates = [space.candidate(genome) for genome in genomes]
         paints = workers.play([Task(scene.on_pipe, candidate) for candidate in candidates])
-        return [judge.scored(candidate, ((item,),)) for candidate, item in zip(candidates, paints, strict=True)]
+        return [scorer.scored(candidate, ((item,),)) for candidate, item in zip(candidates, paints, strict=True)]
 
-    evolve(evolution, play, lambda _: True)
+    while evolution.grow(play):
+        pass
     return len(evolution.tried) / (time.monotonic() - started_s)
 
 
 def _stack(space: Space, scene: Scenario, workers: Pool[PaintEstimate | None]) -> float:
     """With SEEDS loads for each, even where seeds make no difference; scored by the largest paint alone."""
-    params, known = Params.of(space), [Known(space.usual(0), 0.0)]
+    params, tried = Params.of(space), [_tried(space, space.usual(0), 0.0)]
     started_s = time.monotonic()
     for batch in range(STACK_BATCHES):
-        genomes = propose(params, known, BATCH, 1, batch)
+        genomes = propose(params, tried, BATCH, 1, batch)
         tasks = [Task(scene, space.candidate(genome), seed) for genome in genomes for seed in range(SEEDS)]
         paints = workers.play(tasks)
         for place, genome in enumerate(genomes):
             ended = [item.lcp_ms for item in paints[place * SEEDS : (place + 1) * SEEDS] if item is not None]
-            known.append(Known(genome, sum(ended) if len(ended) == SEEDS else None))
-    return (len(known) - 1) / (time.monotonic() - started_s) * 600
+            tried.append(_tried(space, genome, sum(ended)) if len(ended) == SEEDS else (genome, None))
+    return (len(tried) - 1) / (time.monotonic() - started_s) * 600
+
+
+def _tried(space: Space, genome: Genome, score: float) -> tuple[Genome, Scored | None]:
+    return genome, Scored(space.candidate(genome), score, 0.0, {})
 
 
 def main() -> None:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from mixedsched.advice.tuner.complexity import lateness
+from mixedsched.advice.tuner.candidate import lateness
 from mixedsched.advice.tuner.space import CODES, OFF, Genome, Space, Unit, signal_code
 from mixedsched.model.priority import URGENCY_MAX
 from mixedsched.model.request import Kind

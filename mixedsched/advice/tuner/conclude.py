@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mixedsched.advice.tuner.budget import deciding_blocks
-from mixedsched.advice.tuner.complexity import deviations
+from mixedsched.advice.tuner.candidate import deviations
 from mixedsched.advice.tuner.contest import TUNED, Raced, all_contenders, label_of
 from mixedsched.advice.tuner.job import BROWSER, TuneJob
 from mixedsched.advice.tuner.looks import View, hero_note

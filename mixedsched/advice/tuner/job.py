@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mixedsched.advice.tuner.objective import Objective
 from mixedsched.advice.tuner.result import Estimates
-from mixedsched.advice.tuner.search import Watch
+from mixedsched.advice.tuner.trials import Watch
 from mixedsched.lab.bench import Surroundings
 from mixedsched.lab.play.task import Simulator
 from mixedsched.model.browser_model import BrowserModel

@@ -1,4 +1,4 @@
-"""What a search knows outlives it: an optuna study in the project's database, with every trial of rung stack.
+"""The stored part of a search: an optuna study in the project's database, with every trial of rung stack.
 
 Trials are stored when they are finished, not while they are proposed: a proposal in a database costs more than the loads that
 it leads to. optuna's own tools can read the study.
@@ -19,8 +19,8 @@ from optuna.trial import FrozenTrial, TrialState, create_trial
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
+from mixedsched.advice.tuner.result import Estimates
 from mixedsched.advice.tuner.scoring import Paints
-from mixedsched.advice.tuner.trials import paints_from_json, paints_to_json
 from mixedsched.errors import MixedschedError
 
 FORMAT = 1  # of what is stored here
@@ -29,11 +29,11 @@ _FORMAT_KEY = "mixedsched search"
 
 @dataclass(frozen=True, slots=True)
 class StoredTrial:
-    """A candidate that was played. batch: in which it was proposed; size: how many of that batch there were."""
+    """A candidate that was played."""
 
-    params: dict[str, Any]
-    batch: int
-    size: int
+    params: dict[str, Any]  # as optuna has it
+    batch: int  # in which it was proposed
+    size: int  # of that batch
     code: str
     paints: Paints
 
@@ -59,7 +59,7 @@ class Memory:
             ) from error
 
     def note(self, key: str) -> Any:
-        """What was kept under this key; None if nothing was."""
+        """The value kept under this key; None if there is none."""
         return self._study.user_attrs.get(key)
 
     def keep(self, key: str, value: Any) -> None:
@@ -113,12 +113,8 @@ def frozen(
 
 
 def _attributes(trial: StoredTrial) -> dict[str, Any]:
-    return {
-        "batch": trial.batch,
-        "size": trial.size,
-        "candidate": trial.code,
-        "paints_ms": paints_to_json(trial.paints),
-    }
+    facts = {"batch": trial.batch, "size": trial.size, "candidate": trial.code}
+    return {**facts, "paints_ms": paints_to_json(trial.paints)}
 
 
 def _stored(trial: FrozenTrial) -> StoredTrial:
@@ -126,3 +122,13 @@ def _stored(trial: FrozenTrial) -> StoredTrial:
     return StoredTrial(
         trial.params, kept["batch"], kept["size"], kept["candidate"], paints_from_json(kept["paints_ms"])
     )
+
+
+def paints_to_json(paints: Paints) -> list[Any]:
+    """By scene and seed: FCP, LCP and SI in ms; null for a load that never ended."""
+    return [[item and list(item.to_dict().values()) for item in of_scene] for of_scene in paints]
+
+
+def paints_from_json(value: Any) -> Paints:
+    """The reverse."""
+    return tuple(tuple(item and Estimates(*item) for item in of_scene) for of_scene in value)

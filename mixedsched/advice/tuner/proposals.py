@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
+from mixedsched.advice.tuner.candidate import PLAIN
 from mixedsched.advice.tuner.canonical import Codes, canonical, from_units, unit_codes
-from mixedsched.advice.tuner.complexity import PLAIN
 from mixedsched.advice.tuner.space import CODES, OFF, Genome, Space, signal_code
 from mixedsched.advice.tuner.targets import cell_of
 from mixedsched.core.metrics.paint import PaintNeeds

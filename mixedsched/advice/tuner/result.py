@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from mixedsched.advice.changes.change import Change
-from mixedsched.advice.tuner.candidate import Candidate
+from mixedsched.advice.tuner.candidate import Candidate, Deviation
 from mixedsched.advice.tuner.ship.lines import HeaderRule, HtmlLine
 from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.core.sim.load import PageLoad
@@ -171,17 +171,6 @@ class NetworkProof:
             "against_sequential": self.sequential.to_dict()["effects"] if self.sequential is not None else None,
             "effects": [item.to_dict() for item in self.effects],
         }
-
-
-@dataclass(frozen=True, slots=True)
-class Deviation:
-    """One line of what was changed. what: as "images of priority High" or a path pattern. why: in a few words."""
-
-    what: str
-    browser: str
-    tuned: str
-    covers: tuple[str, ...]
-    why: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,10 @@ from mixedsched.advice.tuner.looks import View, look, view_of_manifest
 from mixedsched.advice.tuner.measure import bench_of, plain_eps
 from mixedsched.advice.tuner.result import Contender, Role, Tuning
 from mixedsched.advice.tuner.scoring import BASELINES
-from mixedsched.advice.tuner.search import Limit, Options, SearchResult, best_so_far, run_search
+from mixedsched.advice.tuner.search import SearchResult, best_so_far, run_search
 from mixedsched.advice.tuner.ship.headers import as_changes
 from mixedsched.advice.tuner.ship.screening import Ground, screened
+from mixedsched.advice.tuner.trials import Limit, Options
 from mixedsched.lab.costs import START_S
 from mixedsched.lab.engine import stored_runs
 from mixedsched.lab.play.scenario import SEEDS

@@ -10,8 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Self
 
-from mixedsched.advice.tuner.candidate import SIGNALLED, Candidate
-from mixedsched.advice.tuner.complexity import AS_SENT, PLAIN
+from mixedsched.advice.tuner.candidate import AS_SENT, PLAIN, SIGNALLED, Candidate
 from mixedsched.advice.tuner.targets import Target, cell_of, targets_of
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.errors import UsageError

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mixedsched.advice.tuner.candidate import Candidate
 from mixedsched.advice.tuner.objective import parse_objective, score
 from mixedsched.advice.tuner.result import Estimates
-from mixedsched.advice.tuner.scoring import Judge
+from mixedsched.advice.tuner.scoring import Scorer
 from mixedsched.errors import MixedschedError, UsageError
 from tests.advice.tuner.pages import shop
 
@@ -80,15 +80,14 @@ def test_a_gain_in_largest_paint_may_not_be_paid_with_the_first() -> None:
     assert objective.value(paid, REFERENCE) + objective.guard(paid, REFERENCE) > 0
 
 
-def judge(baselines: dict[str, tuple[Estimates | None, ...]], text: str = "lcp") -> Judge:
+def scorer(baselines: dict[str, tuple[Estimates | None, ...]], text: str = "lcp") -> Scorer:
     by_label = {label: (paints,) for label, paints in baselines.items()}
-    return Judge.of(parse_objective(text, "mobile"), (shop(),), 0.002, ("slow",), by_label)
+    return Scorer.of(parse_objective(text, "mobile"), (shop(),), 0.002, ("slow",), by_label)
 
 
 def test_the_best_baseline_is_the_reference_and_sequential_the_guard() -> None:
     best = Estimates(1500.0, 1800.0, 1600.0)
-    found = judge({"sequential": (Estimates(1000.0, 2500.0, 2000.0),), "eps": (best,)})
-    assert found.labels == ("eps",)
+    found = scorer({"sequential": (Estimates(1000.0, 2500.0, 2000.0),), "eps": (best,)})
     assert found.references == ((best,),)
     assert found.limits[0][0].fcp_ms == 1000.0
 
@@ -96,21 +95,21 @@ def test_the_best_baseline_is_the_reference_and_sequential_the_guard() -> None:
 def test_each_seed_is_compared_with_itself() -> None:
     seeds = (Estimates(100.0, 200.0, 150.0), Estimates(1000.0, 2000.0, 1500.0))
     halves = tuple(Estimates(item.fcp_ms, item.lcp_ms / 2, item.si_ms) for item in seeds)
-    assert judge({"eps": seeds}).value((halves,)) == pytest.approx(math.log(0.5))
+    assert scorer({"eps": seeds}).value((halves,)) == pytest.approx(math.log(0.5))
 
 
 def test_a_load_that_never_ends_leaves_no_score() -> None:
-    found = judge({"eps": (REFERENCE,), "stock": (None,)})
+    found = scorer({"eps": (REFERENCE,), "stock": (None,)})
     assert found.scored(Candidate("stock"), ((None,),)) is None
 
 
 def test_a_network_on_which_nothing_ends_is_told() -> None:
     with pytest.raises(MixedschedError, match="no load of the page comes to its end over slow"):
-        judge({"eps": (None,), "stock": (None,)})
+        scorer({"eps": (None,), "stock": (None,)})
 
 
 def test_departures_cost_the_penalty() -> None:
-    scored = judge({"eps": (REFERENCE,)}).scored(Candidate("sequential"), ((REFERENCE,),))
+    scored = scorer({"eps": (REFERENCE,)}).scored(Candidate("sequential"), ((REFERENCE,),))
     assert scored is not None
     assert scored.penalty == pytest.approx(0.004)
     assert scored.score == pytest.approx(scored.penalty)

@@ -16,11 +16,11 @@ import pytest
 
 from mixedsched.advice.tuner.canonical import enumerated, everything
 from mixedsched.advice.tuner.objective import Objective, parse_objective
-from mixedsched.advice.tuner.options import Limit, Options, Progress
 from mixedsched.advice.tuner.result import Estimates
-from mixedsched.advice.tuner.scoring import BASELINES, Judge
+from mixedsched.advice.tuner.scoring import BASELINES, Scorer
 from mixedsched.advice.tuner.search import SearchResult, best_so_far, run_search
 from mixedsched.advice.tuner.space import DEFAULT_SCHEMES, Space
+from mixedsched.advice.tuner.trials import Limit, Options, Progress
 from mixedsched.errors import MixedschedError
 from mixedsched.lab.play.pool import Pool
 from mixedsched.lab.play.scenario import Scenario
@@ -91,8 +91,8 @@ def score_of_best(
         return workers.play([Task(scenes[0], item, seed) for item in some])  # type: ignore[arg-type]
 
     baselines = {label: ((item,),) for label, item in zip(BASELINES, play(list(BASELINES.values())), strict=True)}
-    judge = Judge.of(objective, space.pages, SMALL.penalty, ("clean",), baselines)
-    scored = [judge.scored(one, ((item,),)) for one, item in zip(candidates, play(candidates), strict=True)]  # type: ignore[arg-type]
+    scorer = Scorer.of(objective, space.pages, SMALL.penalty, ("clean",), baselines)
+    scored = [scorer.scored(one, ((item,),)) for one, item in zip(candidates, play(candidates), strict=True)]  # type: ignore[arg-type]
     return min(item.score for item in scored if item is not None)
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixedsched.advice.tuner.options import Options
+from mixedsched.advice.tuner.trials import Options
 from mixedsched.lab.play.scenario import DELAY_SPREAD, LARGE_PAGE_BYTES, RATE_SPREAD, SEEDS, Scenario, varied
 from mixedsched.lab.play.task import NamedScheme, PaintReader, Player, Task, play_whole
 from mixedsched.model.browser_model import IDEAL

@@ -17,7 +17,7 @@ from mixedsched.advice.changes.page_change import PageModel
 from mixedsched.advice.tuner.candidate import Candidate
 from mixedsched.advice.tuner.objective import Objective
 from mixedsched.advice.tuner.result import Estimates, Role, Scored
-from mixedsched.advice.tuner.scoring import Judge, typical
+from mixedsched.advice.tuner.scoring import Scorer, typical
 from mixedsched.advice.tuner.ship.headers import HeaderPlan, as_candidate, covered, header_plans, says_all
 from mixedsched.advice.tuner.ship.lines import HeaderRule, HtmlLine
 from mixedsched.errors import MixedschedError
@@ -263,23 +263,23 @@ class _Trials:
     def of_rules(self, sets: Sequence[tuple[HeaderRule, ...]], seeds: Sequence[int]) -> list[Played]:
         scenes = self._ground.scenes
         settings = [[("", scene, as_candidate(rules, scene.page)) for scene in scenes] for rules in sets]
-        return self._judged(settings, seeds)
+        return self._results_of(settings, seeds)
 
     def of_changes(self, sets: Sequence[tuple[Change, ...]], seeds: Sequence[int]) -> list[Played]:
         pairs = list(zip(self._ground.scenes, self._ground.models, strict=True))
-        return self._judged([[_changed(*pair, changes) for pair in pairs] for changes in sets], seeds)
+        return self._results_of([[_changed(*pair, changes) for pair in pairs] for changes in sets], seeds)
 
-    def _judged(self, sets: Sequence[Sequence[_Setting]], seeds: Sequence[int]) -> list[Played]:
+    def _results_of(self, sets: Sequence[Sequence[_Setting]], seeds: Sequence[int]) -> list[Played]:
         ground = self._ground
         plain, *found = self._played([[("", scene, PLAIN) for scene in ground.scenes], *sets], seeds)
-        judge = Judge.of(ground.objective, (ground.scenes[0].page,), 0.0, ground.names, {"eps": plain})
-        judged = []
+        scorer = Scorer.of(ground.objective, (ground.scenes[0].page,), 0.0, ground.names, {"eps": plain})
+        results = []
         for item in found:
-            value = judge.value(item)
+            value = scorer.value(item)
             assert value is not None, "all loads ended"
             by_name = zip(ground.names, map(typical, item), strict=True)
-            judged.append(Played(value, {name: each.to_dict()[ground.objective.primary] for name, each in by_name}))
-        return judged
+            results.append(Played(value, {name: each.to_dict()[ground.objective.primary] for name, each in by_name}))
+        return results
 
     def _played(self, sets: Sequence[Sequence[_Setting]], seeds: Sequence[int]) -> list[_ByScene]:
         """Raises MixedschedError if a load never ends, NoTime if there is no time for all of them."""
