@@ -1,4 +1,4 @@
-"""Parsing and printing of rates, sizes and times. The only place that does either."""
+"""Parsing and printing of rates, sizes and times, the only place that does either; and text that is fit for a terminal."""
 
 from __future__ import annotations
 
@@ -70,3 +70,8 @@ def format_duration(duration_s: float) -> str:
         return f"{seconds} s"
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s"
+
+
+def printable(text: str) -> str:
+    """Text from elsewhere, fit for a terminal: control characters, which could write anywhere, become escapes."""
+    return "".join(sign if sign.isprintable() else f"\\x{ord(sign):02x}" for sign in text)

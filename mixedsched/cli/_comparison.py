@@ -8,12 +8,12 @@ import statistics
 from rich.text import Text
 
 from mixedsched.cli._console import err, out
-from mixedsched.cli._output import printable, say_json
+from mixedsched.cli._output import say_json
 from mixedsched.lab.costs import median_overhead_s
 from mixedsched.lab.experiment import Experiment
 from mixedsched.lab.model import RunStatus
-from mixedsched.report import miss_lines, render_table, write_report
-from mixedsched.units import format_duration
+from mixedsched.report.compare import miss_lines, render_comparison, write_comparison
+from mixedsched.units import format_duration, printable
 
 REPORT_NAME = "report.html"
 
@@ -22,11 +22,11 @@ def say_experiment(experiment: Experiment, *, as_json: bool) -> None:
     """Write the report of an experiment into its folder, and say what it shows."""
     comparison, runs = experiment.comparison, experiment.runs
     report = experiment.folder / REPORT_NAME
-    write_report(comparison, runs, {**experiment.facts.to_dict(), "command": _command(experiment)}, report)
+    write_comparison(comparison, runs, {**experiment.facts.to_dict(), "command": _command(experiment)}, report)
     if as_json:
         say_json(experiment.to_dict(str(report)))
         return
-    out.print(render_table(comparison))
+    out.print(render_comparison(comparison))
     for line in miss_lines(comparison, runs):
         out.print(Text(printable(line), style="yellow"), soft_wrap=True)
     out.print(f"report: {report}", soft_wrap=True)

@@ -14,8 +14,9 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.text import Text
 
-from mixedsched.cli._output import printable, say_json
+from mixedsched.cli._output import say_json
 from mixedsched.errors import MixedschedError
+from mixedsched.units import printable
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)

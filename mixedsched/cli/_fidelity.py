@@ -11,9 +11,9 @@ from rich.text import Text
 
 from mixedsched.cli._console import err, out, shown
 from mixedsched.cli._options import Screen
-from mixedsched.cli._output import printable
 from mixedsched.lab.fidelity import Fidelity, check_site
 from mixedsched.sites.site import Site
+from mixedsched.units import printable
 
 _SHOWN_MAX = 40  # rows; --json has them all
 

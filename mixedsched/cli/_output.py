@@ -15,8 +15,3 @@ def say_json(value: Any, *, indent: int | None = None) -> None:
     """One JSON value on a line of its own, at once."""
     sys.stdout.write(json.dumps(value, indent=indent, allow_nan=False) + "\n")
     sys.stdout.flush()
-
-
-def printable(text: str) -> str:
-    """What a client sent, fit for a terminal: control characters, which could write anywhere, as escapes."""
-    return "".join(sign if sign.isprintable() else f"\\x{ord(sign):02x}" for sign in text)

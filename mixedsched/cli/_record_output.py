@@ -12,13 +12,13 @@ from rich.table import Table
 from rich.text import Text
 
 from mixedsched.cli._console import out, shown
-from mixedsched.cli._output import printable, say_json
+from mixedsched.cli._output import say_json
 from mixedsched.cli._progress import Progress
 from mixedsched.errors import MixedschedError, UsageError
 from mixedsched.sites.opening import recipes
 from mixedsched.sites.recorded import RecordingSummary
 from mixedsched.sites.site import site_name_of
-from mixedsched.units import format_bytes
+from mixedsched.units import format_bytes, printable
 from mixedsched.world.browser.observation import Observation
 from mixedsched.world.browser.pageload import FormFactor
 

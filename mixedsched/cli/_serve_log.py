@@ -8,10 +8,9 @@ from rich.markup import escape
 from rich.text import Text
 
 from mixedsched.cli._console import err, out
-from mixedsched.cli._output import printable
 from mixedsched.core.h3.exchange import ServedRequest
 from mixedsched.report.simulation import strip_text
-from mixedsched.units import format_bytes
+from mixedsched.units import format_bytes, printable
 from mixedsched.world.server.connected import Connected
 from mixedsched.world.server.explain import StreamProgress, Stretch
 from mixedsched.world.server.facts import ServerFacts

@@ -11,14 +11,14 @@ from rich.text import Text
 from mixedsched.cli._console import out
 from mixedsched.cli._fidelity import load_in_chromium, say_fidelity
 from mixedsched.cli._options import Screen
-from mixedsched.cli._output import Json, printable, say_json
+from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._sites import open_site
 from mixedsched.errors import ExitCode, SiteError
 from mixedsched.report.sites import shortened
 from mixedsched.sites.analysis import Severity, SiteFinding, check_site, expected_connections
 from mixedsched.sites.opening import folder_of
 from mixedsched.sites.site import Origins, Site, built_problems
-from mixedsched.units import format_bytes
+from mixedsched.units import format_bytes, printable
 
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow"}
 _MOST_SHOWN = 20  # findings of a check

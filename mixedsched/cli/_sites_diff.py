@@ -9,12 +9,12 @@ import typer
 from rich.text import Text
 
 from mixedsched.cli._console import out
-from mixedsched.cli._output import Json, printable, say_json
+from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._sites import open_described
 from mixedsched.model.page import Resource
 from mixedsched.report.sites import shortened
 from mixedsched.sites.analysis import Described, Difference, FieldChange, ResourcePair, difference
-from mixedsched.units import format_bytes
+from mixedsched.units import format_bytes, printable
 
 _MOST_SHOWN = 30  # of each list
 _LONGEST_ADDRESS = 140  # characters

@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from mixedsched.cli._console import err, out
-from mixedsched.cli._output import Json, printable, say_json
+from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._sites import open_described
 from mixedsched.errors import MixedschedError, UsageError
 from mixedsched.model.page import Resource
@@ -29,7 +29,7 @@ from mixedsched.report.sites import (
     write_site,
 )
 from mixedsched.sites.analysis import Described, expected_connections
-from mixedsched.units import format_bytes
+from mixedsched.units import format_bytes, printable
 
 _SHOWN_CHILDREN = 12
 _WIDTH = 140  # where there is no terminal, in characters

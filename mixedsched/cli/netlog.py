@@ -12,9 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from mixedsched.cli._console import out
-from mixedsched.cli._output import Json, printable, say_json
+from mixedsched.cli._output import Json, say_json
 from mixedsched.errors import InputError
-from mixedsched.units import format_bytes, format_ms
+from mixedsched.units import format_bytes, format_ms, printable
 from mixedsched.world.browser.netlog import NetLog, QuicSession, StreamArrival, StreamRequest, read_netlog
 
 _UNKNOWN = "–"

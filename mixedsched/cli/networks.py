@@ -11,12 +11,13 @@ from rich.table import Table
 from rich.text import Text
 
 from mixedsched.cli._console import err, out, shown
-from mixedsched.cli._output import Json, printable, say_json
+from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._simulation_options import check_plot
 from mixedsched.core.link import loss_pattern
 from mixedsched.model.profile import Direction, Profile
 from mixedsched.model.profile_words import direction_text
 from mixedsched.report.networks import loss_text, queue_text, rate_text, write_networks_plot
+from mixedsched.units import printable
 from mixedsched.world import catalog
 
 PACKETS = 200

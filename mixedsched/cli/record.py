@@ -16,13 +16,14 @@ from urllib.parse import urlsplit
 import typer
 
 from mixedsched.cli._console import err
-from mixedsched.cli._output import Json, printable
+from mixedsched.cli._output import Json
 from mixedsched.cli._progress import Progress
 from mixedsched.cli._record_output import Licence, Name, Out, Replace, recording_folder, say_load, say_recording
 from mixedsched.errors import ExitCode, UsageError
 from mixedsched.sites.live import Loads, Plan, name_of, observe_all, write_loads
 from mixedsched.sites.recorded import check_target
 from mixedsched.sites.site import site_name_of
+from mixedsched.units import printable
 from mixedsched.world.browser.observe import Observer
 from mixedsched.world.browser.pageload import FormFactor
 from mixedsched.world.browser.profiles import make_profile_dir, remove_profile_dir

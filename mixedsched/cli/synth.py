@@ -10,7 +10,7 @@ import typer
 from mixedsched.cli._console import out, shown
 from mixedsched.cli._fidelity import load_in_chromium, say_fidelity, say_rows
 from mixedsched.cli._options import Screen
-from mixedsched.cli._output import Json, printable, say_json
+from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._progress import Progress
 from mixedsched.cli._record_output import Name, Out, Replace, recording_folder
 from mixedsched.errors import ExitCode, UsageError
@@ -21,7 +21,7 @@ from mixedsched.sites.pages import read_pages
 from mixedsched.sites.recorded import check_target
 from mixedsched.sites.site import site_name_of
 from mixedsched.sites.synth import Synthesis, synthesise
-from mixedsched.units import format_bytes
+from mixedsched.units import format_bytes, printable
 
 
 def register(app: typer.Typer) -> None:

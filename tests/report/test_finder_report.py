@@ -70,7 +70,7 @@ def test_the_answer_names_both_yardsticks_where_they_differ() -> None:
         r"everywhere is eps: on average 4\.9 % later than the best scheme of each place \(95 % interval", on_average
     )
     assert "at worst 21 % (three over dsl)" in on_average
-    assert at_worst.startswith("Who fears the worst case takes fifo: at worst 10 % (one over dsl); ")
+    assert at_worst.startswith("By worst case, it is fifo: at worst 10 % (one over dsl); ")
 
 
 def test_one_answer_is_told_once() -> None:

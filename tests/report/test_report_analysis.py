@@ -17,8 +17,8 @@ from mixedsched.core import stats
 from mixedsched.errors import UsageError
 from mixedsched.lab.analysis import Comparison, Effect, Family, Verdict, analyse
 from mixedsched.lab.model import Arm, Plan, Run, RunStatus
-from mixedsched.report._plots import told_change
-from mixedsched.report._words import headline
+from mixedsched.report.compare._words import headline
+from mixedsched.report.words import change_text
 from tests.report.made_up_runs import BASE_METRICS, MadeUp, made_up_plan
 
 
@@ -327,13 +327,13 @@ def test_a_single_block_has_a_change_but_no_interval() -> None:
     assert effect.change == pytest.approx(18.7)
     assert (effect.low, effect.high, effect.low_pct, effect.high_pct) == (None, None, None, None)
     assert effect.verdict is Verdict.UNDECIDED
-    assert told_change(effect) == "+18.7 % (no interval)"
+    assert change_text(effect) == "+18.7 % (no interval)"
     assert "best guess 18.7 % later" in headline(effect)
 
 
 def test_an_interval_below_95_percent_says_so() -> None:
     effect = effect_of([(1000.0, 1100.0), (1000.0, 1120.0), (1000.0, 1150.0)])
-    assert "(75 %: +10.0 % to +15.0 %)" in told_change(effect)
+    assert "(75 %: +10.0 % to +15.0 %)" in change_text(effect)
 
 
 positive: st.SearchStrategy[float] = st.floats(1.0, 1e5)

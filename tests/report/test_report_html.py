@@ -16,7 +16,8 @@ import pytest
 
 from mixedsched.lab.analysis import analyse
 from mixedsched.lab.model import Plan, Run, RunStatus
-from mixedsched.report import render_report, write_report
+from mixedsched.report.compare import write_comparison
+from mixedsched.report.compare._document import render_html
 from tests.report.made_up_runs import GREY_JPEG, MadeUp, made_up_plan
 
 FACTS: dict[str, Any] = {
@@ -69,7 +70,7 @@ def experiment(blocks: int = 12, **maker: Any) -> tuple[Plan, list[Run]]:
 
 
 def report(plan: Plan, runs: list[Run], facts: dict[str, Any] | None = None) -> str:
-    return render_report(analyse(plan, runs), runs, FACTS if facts is None else facts)
+    return render_html(analyse(plan, runs), runs, FACTS if facts is None else facts)
 
 
 def test_sections_come_in_the_order_of_questions() -> None:
@@ -393,9 +394,9 @@ def browse(page: Path, profile: Path, *options: str) -> subprocess.CompletedProc
 @pytest.mark.browser
 def test_chromium_shows_it_without_a_word_on_the_console(tmp_path: Path) -> None:
     plan, runs, facts = hostile_experiment()
-    write_report(analyse(plan, runs), runs, facts, tmp_path / "deep" / "hostile.html")
+    write_comparison(analyse(plan, runs), runs, facts, tmp_path / "deep" / "hostile.html")
     healthy_plan, healthy_runs = experiment()
-    write_report(analyse(healthy_plan, healthy_runs), healthy_runs, FACTS, tmp_path / "healthy.html")
+    write_comparison(analyse(healthy_plan, healthy_runs), healthy_runs, FACTS, tmp_path / "healthy.html")
     for page in (tmp_path / "deep" / "hostile.html", tmp_path / "healthy.html"):
         seen = browse(page, tmp_path / "profile")
         assert "How to repeat it" in seen.stdout
@@ -414,7 +415,7 @@ def test_a_page_that_breaks_its_own_policy_would_be_noticed(tmp_path: Path) -> N
 @pytest.mark.parametrize("width_px", [400, 1280])
 def test_the_page_never_scrolls_sideways(tmp_path: Path, width_px: int) -> None:
     plan, runs = experiment()
-    write_report(analyse(plan, runs), runs, FACTS, tmp_path / "report.html")
+    write_comparison(analyse(plan, runs), runs, FACTS, tmp_path / "report.html")
     (tmp_path / "frame.html").write_text(
         f"<iframe id=f src=report.html width={width_px} height=900 style='border:0'></iframe><p id=answer></p><script>"
         "f.onload = () => { answer.textContent = 'width ' + f.contentDocument.documentElement.scrollWidth }</script>",

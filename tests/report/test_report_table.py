@@ -9,7 +9,7 @@ from rich.console import Console
 
 from mixedsched.lab.analysis import Comparison, analyse
 from mixedsched.lab.model import RunStatus
-from mixedsched.report import render_table
+from mixedsched.report.compare import render_comparison
 from tests.report.made_up_runs import MadeUp, made_up_plan
 
 
@@ -17,7 +17,7 @@ def printed(comparison: Comparison, *, terminal: bool = False, width: int = 90) 
     console = Console(
         file=io.StringIO(), width=width, force_terminal=terminal, color_system="standard" if terminal else None
     )
-    console.print(render_table(comparison))
+    console.print(render_comparison(comparison))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 

@@ -11,9 +11,11 @@ from mixedsched.advice.audit.verdict import PRIMARY, AuditVerdict
 from mixedsched.advice.changes.change import Change, name_of
 from mixedsched.advice.changes.findings import NAMED_MOST, LateResource, Reason
 from mixedsched.advice.changes.look import PaintRole
-from mixedsched.core.metrics import METRICS, metric_named
+from mixedsched.core.metrics import METRICS
 from mixedsched.lab.comparison import Effect, Verdict
 from mixedsched.lab.costs import BLOCKS_MOST
+from mixedsched.report.effects import EffectView, effect_views
+from mixedsched.report.words import change_text, confidence_text, counted, interval_text
 from mixedsched.units import format_bytes, format_duration, format_ms
 
 SCHEMES = {
@@ -30,21 +32,15 @@ ROLES = {
     PaintRole.SCRIPT: "late script",
     PaintRole.REST: "",
 }
+# By verdict: the style of the answer, and the word in front of it.
 TONES = {
-    AuditVerdict.GOOD: "equivalent",
-    AuditVerdict.IMPROVABLE: "better",
-    AuditVerdict.MIXED: "worse",
-    AuditVerdict.OPEN: "undecided",
-    AuditVerdict.UNMEASURED: "undecided",
+    AuditVerdict.GOOD: ("equivalent", "= good as it is"),
+    AuditVerdict.IMPROVABLE: ("better", "▼ could be better"),
+    AuditVerdict.MIXED: ("worse", "▲▼ better here, worse there"),
+    AuditVerdict.OPEN: ("undecided", "? not proved yet"),
+    AuditVerdict.UNMEASURED: ("undecided", "? not measured"),
 }
-CHIPS = {
-    AuditVerdict.GOOD: "= good as it is",
-    AuditVerdict.IMPROVABLE: "▼ could be better",
-    AuditVerdict.MIXED: "▲▼ better here, worse there",
-    AuditVerdict.OPEN: "? not proved yet",
-    AuditVerdict.UNMEASURED: "? not measured",
-}
-SECONDS_PER_MINUTE = 60
+_SECONDS_PER_MINUTE = 60
 
 
 def headline(audit: Audit) -> str:
@@ -52,8 +48,7 @@ def headline(audit: Audit) -> str:
     chosen = audit.chosen
     if chosen is None:
         return f"Today's delivery is good: {_nothing_found(audit)}."
-    measured = [_measured(item, chosen) for item in audit.networks]
-    told = "; ".join(text for text in measured if text)
+    told = "; ".join(_measured(item, chosen) for item in audit.networks)
     what = _what(chosen)
     match audit.outcome:
         case AuditVerdict.IMPROVABLE:
@@ -61,8 +56,9 @@ def headline(audit: Audit) -> str:
         case AuditVerdict.MIXED:
             return f"No clear advice: {what} helps on one network and harms on another. {_capital(told)}."
         case AuditVerdict.GOOD:
-            best = f"even the best that could be found, {what}, is not seen to help"
-            return f"Today's delivery is good: {best}. {_capital(told)}."
+            return (
+                f"Today's delivery is good: even the best alternative, {what}, is not seen to help. {_capital(told)}."
+            )
         case AuditVerdict.OPEN:
             return (
                 f"Not proved yet: {what} should help, says the simulation, but more loads are needed. {_capital(told)}."
@@ -71,8 +67,35 @@ def headline(audit: Audit) -> str:
             return f"Not measured: {what} should help, says the simulation, but no block of loads is complete."
 
 
-def advice_on_time(audit: Audit) -> str:
-    """How much time would decide what is open; "" where nothing is."""
+def notes(audit: Audit) -> list[str]:
+    """What to know beside the verdict: the server that the advice needs, what gets worse, how much time would decide."""
+    found = (_server_note(audit), _guard_note(audit), _advice_on_time(audit))
+    return [note for note in found if note]
+
+
+def _server_note(audit: Audit) -> str:
+    chosen = audit.chosen
+    if chosen is None or chosen.scheme == audit.baseline:
+        return ""
+    return f"This needs {SCHEMES[chosen.scheme]}; today's is taken to be {SCHEMES[audit.baseline]}."
+
+
+def _guard_note(audit: Audit) -> str:
+    """What got worse while the largest paint got better."""
+    chosen = audit.chosen
+    if chosen is None or audit.outcome is not AuditVerdict.IMPROVABLE:
+        return ""
+    told = [
+        f"{effect.metric.short} over {network.name} {change_text(effect)}"
+        for network in audit.networks
+        for effect in page_effects(network, [chosen])
+        if effect.verdict is Verdict.WORSE
+    ]
+    return f"Mind what seems to get worse: {', '.join(told)}." if told else ""
+
+
+def _advice_on_time(audit: Audit) -> str:
+    """How much time would decide what is open."""
     if audit.chosen is None or audit.outcome not in {AuditVerdict.OPEN, AuditVerdict.UNMEASURED}:
         return ""
     effects = [item for network in audit.networks for item in network.effects if item.arm == audit.chosen.label]
@@ -80,7 +103,7 @@ def advice_on_time(audit: Audit) -> str:
     needed = max(needed, blocks_wanted(len(audit.contenders), len(audit.networks)) + 1)
     costs_s = {item.name: item.looks[audit.baseline].cost_s for item in audit.networks}
     budget_s = audit.spent_s + max(1, needed - audit.complete_blocks) * block_cost_s(costs_s, len(audit.contenders))
-    minutes = math.ceil(budget_s / SECONDS_PER_MINUTE)
+    minutes = math.ceil(budget_s / _SECONDS_PER_MINUTE)
     done = f"about {needed} blocks would decide, {audit.complete_blocks} are complete"
     if needed > BLOCKS_MOST:
         return f"The difference is small beside the scatter of loads: {done}. A machine with less to do scatters less."
@@ -112,60 +135,27 @@ def finding_sentence(finding: LateResource, network: NetworkResult) -> str:
 
 
 def changes_in_words(changes: Sequence[Change]) -> str:
-    """As "preload hero.jpg, defer app.js"."""
-    titles = [change.title[:1].lower() + change.title[1:] for change in changes]
-    return "; ".join(titles)
+    """As "preload hero.jpg; defer app.js"."""
+    return "; ".join(change.title[:1].lower() + change.title[1:] for change in changes)
 
 
-def effect_in_words(effect: Effect | None) -> str:
-    """As "−18.0 % (−22.1 to −14.3 %)"."""
-    if effect is None or effect.change is None:
-        return "not measured"
-    change = effect.metric.format_change(effect.change)
-    if effect.low is None or effect.high is None:
-        return f"{change} (one block, no interval)"
-    confidence = "" if effect.confidence >= 0.95 else f", confidence only {effect.confidence * 100:.3g} %"
-    low, high = effect.metric.format_change(effect.low), effect.metric.format_change(effect.high)
-    return f"{change} ({low.removesuffix(' %')} to {high}{confidence})"
+def reason_sentence(change: Change) -> str:
+    """Why a change is proposed. Names of files at its beginning keep their spelling."""
+    begins_with_name = change.why.startswith(tuple(name_of(key) for key in change.targets))
+    return f"{change.why if begins_with_name else _capital(change.why)}."
 
 
-def medians(network: NetworkResult, contender: str, metric: str, baseline: str) -> str:
-    """As "2.80 s → 1.66 s"; today's first load where nothing was compared."""
-    how = metric_named(metric)
-    if network.comparison is None or not network.comparison.complete_blocks:
-        return how.format(network.looks[baseline].page_load["metrics"].get(metric))
-    by_label = {arm.label: arm.median[metric] for arm in network.comparison.arms}
-    return f"{how.format(by_label['today'])} → {how.format(by_label[contender])}"
+def page_effects(network: NetworkResult, contenders: Sequence[Alternative]) -> list[Effect]:
+    """The effects of contenders on all metrics of the page, the primary one first."""
+    metrics = sorted((item for item in METRICS if item.source == "page"), key=lambda item: item.key != PRIMARY)
+    found = (network.effect(contender.label, metric.key) for contender in contenders for metric in metrics)
+    return [effect for effect in found if effect is not None]
 
 
-def guard_note(audit: Audit) -> str:
-    """What got worse while the largest paint got better; "" if nothing did."""
-    chosen = audit.chosen
-    if chosen is None or audit.outcome is not AuditVerdict.IMPROVABLE:
-        return ""
-    told = [
-        f"{metric.short} over {network.name} {effect_in_words(effect)}"
-        for network in audit.networks
-        for metric in METRICS
-        if (effect := network.effect(chosen.label, metric.key)) is not None
-        and effect.verdict is Verdict.WORSE
-        and metric.source == "page"
-    ]
-    return f"Mind what seems to get worse: {', '.join(told)}." if told else ""
-
-
-def server_note(audit: Audit) -> str:
-    """What server the advice takes."""
-    chosen = audit.chosen
-    if chosen is None or chosen.scheme == audit.baseline:
-        return ""
-    return f"This takes {SCHEMES[chosen.scheme]}; today's is taken to be {SCHEMES[audit.baseline]}."
-
-
-def expected_pct(change: float) -> str:
-    """A simulated change in per cent: whole numbers, as simulation is no finer."""
-    rounded = round(change)
-    return "±0 %" if rounded == 0 else f"{'−' if rounded < 0 else '+'}{abs(rounded)} %"
+def effects_on(network: NetworkResult, audit: Audit) -> list[EffectView]:
+    """All contenders against today's page, for tables."""
+    arms = network.comparison.arms if network.comparison is not None else ()
+    return effect_views(page_effects(network, audit.contenders), arms, lambda effect: effect in network.effects)
 
 
 def time_line(audit: Audit) -> str:
@@ -187,18 +177,18 @@ def _nothing_found(audit: Audit) -> str:
     tried = len(audit.screening.singles)
     if not tried:
         return "there is nothing in it that could come in a better order"
-    return f"of {tried} change{'s' if tried > 1 else ''} tried in simulation, none would make the page faster"
+    return f"of {counted(tried, 'change')} tried in simulation, none would make the page faster"
 
 
 def _measured(network: NetworkResult, chosen: Alternative) -> str:
     effect = network.effect(chosen.label, PRIMARY)
     if effect is None or effect.change is None:
         return f"over {network.name} nothing was measured"
-    blocks = f"{effect.blocks} block{'s' if effect.blocks > 1 else ''}"
-    gain = _gain_ms(network, chosen)
-    told = effect_in_words(effect).removesuffix(")").replace(" (", ", interval " if effect.blocks > 1 else ", ", 1)
-    basis = f"{told}; {blocks}; {effect.verdict.value}"
-    return f"over {network.name} the largest paint {_moves(effect)} {gain}({basis})"
+    change, interval = effect.metric.format_change(effect.change), interval_text(effect)
+    confidence = "" if confidence_text(effect) == "95 %" else f"{confidence_text(effect)} "
+    told = f"{change}, {confidence}interval {interval}" if interval else f"{change}, one block, no interval"
+    basis = f"{told}; {counted(effect.blocks, 'block')}; {effect.verdict.value}"
+    return f"over {network.name} the largest paint {_moves(effect)} {_gain(network, chosen)}({basis})"
 
 
 def _moves(effect: Effect) -> str:
@@ -207,18 +197,13 @@ def _moves(effect: Effect) -> str:
     return f"comes {abs(effect.change):.0f} % {word}" if round(effect.change) else "comes at the same time"
 
 
-def _gain_ms(network: NetworkResult, chosen: Alternative) -> str:
+def _gain(network: NetworkResult, chosen: Alternative) -> str:
+    """By how many milliseconds the medians differ."""
     if network.comparison is None:
         return ""
     by_label = {arm.label: arm.median[PRIMARY] for arm in network.comparison.arms}
     before, after = by_label["today"], by_label[chosen.label]
     return f"by {format_ms(abs(after - before))} " if before is not None and after is not None else ""
-
-
-def reason_sentence(change: Change) -> str:
-    """Why a change is proposed. Names of files at its beginning stay as they are."""
-    begins_with_name = change.why.startswith(tuple(name_of(key) for key in change.targets))
-    return f"{change.why if begins_with_name else _capital(change.why)}."
 
 
 def _capital(text: str) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from markupsafe import Markup
 
 from mixedsched.advice.calibration.result import Calibration, SiteResult
-from mixedsched.report._svg import Scale, element, line, rectangle, shortened, span_of, text, tooltip
 from mixedsched.report.calibration._terminal import number_words
+from mixedsched.report.svg import Scale, element, line, moved, rectangle, shortened, span_of, svg_file, text, tooltip
 from mixedsched.units import format_ms
 
 METRIC = "lcp"
@@ -47,23 +47,8 @@ def calibration_picture(found: Calibration) -> str:
     ]
     for place, site in enumerate(found.sites):
         row, column = divmod(place, _COLUMNS)
-        cell = element(
-            "g", *_cell(site), transform=f"translate({10 + column * _CELL:g} {_HEAD + row * (_CELL + 16):g})"
-        )
-        shapes.append(cell)
-    picture = element(
-        "svg",
-        element("title", "Simulated against measured Largest Contentful Paint"),
-        element("style", Markup(_STYLE)),  # noqa: S704  our own text
-        element("rect", width=width, height=height, class_="paper"),
-        *shapes,
-        xmlns="http://www.w3.org/2000/svg",
-        viewBox=f"0 0 {width:g} {height:g}",
-        width=width,
-        height=height,
-        role="img",
-    )
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{picture}\n'
+        shapes.append(moved(10 + column * _CELL, _HEAD + row * (_CELL + 16), *_cell(site)))
+    return svg_file("Simulated against measured Largest Contentful Paint", "", _STYLE, width, height, *shapes)
 
 
 def _cell(site: SiteResult) -> list[Markup]:

@@ -8,9 +8,9 @@ from typing import Any
 
 from mixedsched.advice.finder.result import FinderResult, Place, Regret, Standing
 from mixedsched.core.schedulers import SCHEMES
-from mixedsched.report._facts import fact_rows
-from mixedsched.report._templates import template
+from mixedsched.report.document import render, tables_of
 from mixedsched.report.finder import _words
+from mixedsched.report.words import objective_text
 from mixedsched.units import format_ms
 
 # Upper ends of the shades of the heat map, in per cent of regret; what is beyond has the last one.
@@ -19,42 +19,43 @@ SHADES_PCT = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A square of the heat map. shade: 0 for none, up to len(SHADES_PCT). mark: for the winner, ties and failures."""
+    """A square of the heat map."""
 
     told: str
-    mark: str
-    shade: int
+    mark: str  # style of the winner, ties and failures
+    shade: int  # 0 for none, up to len(SHADES_PCT)
     hint: str
 
 
 @dataclass(frozen=True, slots=True)
 class HeatMap:
-    """Sites x schemes on one network; schemes by their mean regret there. means: a row of its own at the bottom."""
+    """Sites x schemes on one network."""
 
     network: str
-    schemes: Sequence[str]
+    schemes: Sequence[str]  # by their mean regret there
     rows: Sequence[tuple[str, Sequence[Cell]]]
-    means: Sequence[Cell]
+    means: Sequence[Cell]  # the row at the bottom
 
 
 @dataclass(frozen=True, slots=True)
 class RegretRow:
-    """A scheme over all places. width: of the bar for its mean, 0 to 100. needs: what a server must know to use it."""
+    """A scheme over all places."""
 
     regret: Regret
     mean: str
     worst: str
     at: str
-    width: float
+    width: float  # of the bar for its mean, 0 to 100
     by_network: Sequence[str]
-    needs: str
+    needs: str  # what a server must know to use it
 
 
 def render_html(finding: FinderResult, notes: Sequence[str], facts: Mapping[str, Any]) -> str:
     """The report as text. The same finding gives the same text."""
-    return template("finder.html.j2").render(
+    return render(
+        "finder.html.j2",
         finding=finding,
-        objective=_words.objective_words(finding.objective),
+        objective=objective_text(finding.objective),
         headlines=_words.headlines(finding),
         alerts=[*_words.failed_words(finding), *notes],
         matrix=[
@@ -66,7 +67,7 @@ def render_html(finding: FinderResult, notes: Sequence[str], facts: Mapping[str,
         maps=[_heat_map(finding, network) for network in finding.by_network],
         shades=_legend(),
         command=str(facts.get("command") or ""),
-        fact_tables=[(name, fact_rows(value)) for name, value in facts.items() if isinstance(value, Mapping)],
+        fact_tables=tables_of(facts),
     )
 
 

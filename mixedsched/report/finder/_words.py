@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from mixedsched.advice.finder.result import Choice, FinderResult, Place, Regret
-from mixedsched.core.metrics import metric_named
+from mixedsched.report.words import counted
 
 WINNER, TIE, FAILED = "★", "=", "✗"
 
@@ -23,7 +21,7 @@ def headlines(finding: FinderResult) -> list[str]:
         return [f"{one}: {_mean(by_scheme[mean.scheme], mean)}, and {_worst(by_scheme[mean.scheme], worst)}."]
     usual, careful = by_scheme[mean.scheme], by_scheme[worst.scheme]
     on_average = f"The best single scheme everywhere is {mean.scheme}: {_mean(usual, mean)}, and {_worst(usual, None)}."
-    at_worst = f"Who fears the worst case takes {worst.scheme}: {_worst(careful, worst)}, and {_mean(careful, None)}."
+    at_worst = f"By worst case, it is {worst.scheme}: {_worst(careful, worst)}, and {_mean(careful, None)}."
     return [on_average, at_worst]
 
 
@@ -55,14 +53,6 @@ def pct(value: float | None) -> str:
     return f"{value:.1f} %" if 0.05 <= value < 9.95 else f"{value:.0f} %"
 
 
-def objective_words(objective: Mapping[str, float]) -> str:
-    """As "LCP", "0.7 LCP + 0.3 FCP"."""
-    if len(objective) == 1:
-        return metric_named(next(iter(objective))).short
-    total = sum(objective.values())
-    return " + ".join(f"{weight / total:.2g} {metric_named(key).short}" for key, weight in objective.items())
-
-
 def winner_words(place: Place | None) -> str:
     """As "eps, 3 tie"; what is not sure has a question mark."""
     if place is None:
@@ -76,7 +66,7 @@ def winner_words(place: Place | None) -> str:
 def failed_words(finding: FinderResult) -> list[str]:
     """Schemes whose loads did not all end, a sentence each."""
     return [
-        f"{item.scheme}: {item.failed_loads} load{'s' if item.failed_loads > 1 else ''} never ended, at "
+        f"{item.scheme}: {counted(item.failed_loads, 'load')} never ended, at "
         f"{len(finding.places) - item.finished} of {len(finding.places)} places, which its mean and worst regret leave out."
         for item in finding.regrets
         if item.failed_loads

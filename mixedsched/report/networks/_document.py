@@ -1,17 +1,15 @@
-"""Pictures of networks as one SVG file that stands alone, or as an HTML page that needs no network and no script."""
+"""Pictures of networks as one SVG file that stands alone, or as an HTML page."""
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
-from importlib import resources
 
 from markupsafe import Markup
 
 from mixedsched.model.profile import Profile
-from mixedsched.report._svg import drawing, element, text
-from mixedsched.report._templates import template
+from mixedsched.report.document import render
 from mixedsched.report.networks._picture import COLUMN_WIDTH, picture_of
+from mixedsched.report.svg import Stack, drawing, moved, style_sheet, svg_file, text
 
 _MARGIN, _GAP = 24.0, 40.0
 _WIDTH = 2 * COLUMN_WIDTH + _GAP
@@ -20,42 +18,23 @@ _CHARACTERS = 170  # that fit on a line
 
 def render_html(profiles: Sequence[Profile], seed: int) -> str:
     pictures = [(profile, _inline(profile, seed)) for profile in profiles]
-    return template("networks.html.j2").render(pictures=pictures, seed=seed, title=_title(profiles))
+    return render("networks.html.j2", pictures=pictures, seed=seed, title=_title(profiles))
 
 
 def render_svg(profiles: Sequence[Profile], seed: int) -> str:
-    shapes: list[Markup] = []
-    y = _MARGIN
+    stack = Stack(_MARGIN, _CHARACTERS)
     for profile in profiles:
-        shapes.append(_at(y, text(0, 16, profile.name, class_="title")))
-        y += 26
-        for words in textwrap.wrap(f"{profile.description} Source: {profile.source}. Seed {seed}.", _CHARACTERS):
-            shapes.append(_at(y, text(0, 11, words, class_="faint")))
-            y += 16
+        stack.put(26, text(0, 16, profile.name, class_="title"))
+        stack.words(f"{profile.description} Source: {profile.source}. Seed {seed}.")
         picture = picture_of(profile, seed)
         columns = [
-            element("g", *column.shapes, transform=f"translate({place * (COLUMN_WIDTH + _GAP):g} 0)")
-            for place, column in enumerate(picture.columns)
+            moved(place * (COLUMN_WIDTH + _GAP), 0, *column.shapes) for place, column in enumerate(picture.columns)
         ]
+        stack.y += 8
         spoken = "; ".join(column.spoken for column in picture.columns)
-        shapes.append(_at(y + 8, element("g", *columns, role="img", aria_label=spoken)))
-        y += picture.height + 40
-    style = resources.files("mixedsched.report").joinpath("templates/networks.css").read_text(encoding="utf-8")
-    width, height = _WIDTH + 2 * _MARGIN, y
-    whole = element(
-        "svg",
-        element("title", _title(profiles)),
-        element("style", Markup("\n"), Markup(style)),  # noqa: S704  our own file
-        element("rect", width=width, height=height, class_="paper"),
-        *shapes,
-        xmlns="http://www.w3.org/2000/svg",
-        class_="net",
-        viewBox=f"0 0 {width:g} {height:g}",
-        width=width,
-        height=height,
-        style="max-width:100%;height:auto",
-    )
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{whole}\n'
+        stack.put(picture.height + 32, *columns, role="img", aria_label=spoken)
+    title, style = _title(profiles), style_sheet("networks.css")
+    return svg_file(title, "net", style, _WIDTH + 2 * _MARGIN, stack.y, *stack.shapes)
 
 
 def _title(profiles: Sequence[Profile]) -> str:
@@ -69,7 +48,3 @@ def _inline(profile: Profile, seed: int) -> list[Markup]:
         drawing(COLUMN_WIDTH, picture.height, f"{profile.name}, {column.spoken}", *column.shapes, class_="net")
         for column in picture.columns
     ]
-
-
-def _at(y: float, shape: Markup) -> Markup:
-    return element("g", shape, transform=f"translate({_MARGIN:g} {y:g})")

@@ -12,7 +12,6 @@ from markupsafe import Markup
 
 from mixedsched.model.profile import FULL_PACKET_BYTES, Direction, Profile
 from mixedsched.model.profile_words import direction_text
-from mixedsched.report._svg import Scale, element, line, rectangle, text
 from mixedsched.report.networks._views import (
     LongestTime,
     drawn_delays_ms,
@@ -20,6 +19,7 @@ from mixedsched.report.networks._views import (
     loss_view,
     rate_view,
 )
+from mixedsched.report.svg import Scale, element, line, rectangle, text
 from mixedsched.units import format_ms, format_rate
 
 COLUMN_WIDTH = 540.0

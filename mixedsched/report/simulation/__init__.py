@@ -1,6 +1,6 @@
-"""Pictures of simulated loads, after figures 8, 11, 12 and 13 of Marx et al. 2019: who was sent when, and what it was good for.
+"""Pictures of simulated loads, after figures 8, 11, 12 and 13 of Marx et al. 2019: what was sent when, and how that helped.
 
-Hand-made SVG, as in the comparison report. Imports neither statistics nor storage, so that `simulate` starts at once.
+Imports neither statistics nor storage, so that `simulate` starts at once.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from pathlib import Path
 
 from mixedsched.core.sim.load import PageLoad
 from mixedsched.errors import UsageError
+from mixedsched.report.simulation._order import strip_text
 from mixedsched.report.simulation._picture import render_svg
 from mixedsched.report.simulation._sections import sections_of
-from mixedsched.report.simulation._terminal import strip_text
 
 __all__ = ["render_plot", "strip_text", "write_plot"]
 

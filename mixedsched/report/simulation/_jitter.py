@@ -9,11 +9,11 @@ from itertools import pairwise
 from markupsafe import Markup
 
 from mixedsched.core.sim.load import Delivery
-from mixedsched.report._svg import Scale, element, line, text, tooltip
 from mixedsched.report.simulation._loads import PageGroup, Row
 from mixedsched.report.simulation._panel import WIDTH, Panel
 from mixedsched.report.simulation._progress import time_text
 from mixedsched.report.simulation._strip import LABELS, row_label
+from mixedsched.report.svg import Scale, element, line, text, tooltip
 from mixedsched.units import format_ms
 
 SLOTS = 90

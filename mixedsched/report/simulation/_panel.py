@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from mixedsched.report._svg import drawing
+from mixedsched.report.svg import drawing
 
 WIDTH = 1120.0
 

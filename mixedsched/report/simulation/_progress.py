@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from mixedsched.report._svg import Scale, element, line, rectangle, shortened, text, tooltip
 from mixedsched.report.simulation._loads import PageGroup, Row, completions, factor_text, tone_of
 from mixedsched.report.simulation._panel import WIDTH, Panel
+from mixedsched.report.svg import Scale, element, line, rectangle, shortened, text, tooltip
 from mixedsched.units import format_ms
 
 _GAP = 22.0

@@ -9,10 +9,10 @@ from itertools import accumulate
 from markupsafe import Markup
 
 from mixedsched.core.sim.record import weight_of
-from mixedsched.report._svg import Scale, element, line, shortened, text, tooltip
 from mixedsched.report.simulation._loads import PageGroup, Row, factor_text
+from mixedsched.report.simulation._order import joined, thinned
 from mixedsched.report.simulation._panel import WIDTH, Panel
-from mixedsched.report.simulation._thin import joined, thinned
+from mixedsched.report.svg import Scale, element, line, shortened, text, tooltip
 from mixedsched.units import format_bytes, format_ms
 
 LABELS = 196.0

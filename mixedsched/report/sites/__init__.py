@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mixedsched.report._svg import shortened
 from mixedsched.report.sites._structure import (
     Node,
     Structure,
@@ -16,6 +15,7 @@ from mixedsched.report.sites._structure import (
     sums,
 )
 from mixedsched.report.sites._terminal import structure_table, sums_table
+from mixedsched.report.svg import shortened
 from mixedsched.sites.analysis import Described
 
 __all__ = [

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from mixedsched.model.page import Resource
 from mixedsched.model.request import ChromiumPriority, Flag
-from mixedsched.report._templates import template
+from mixedsched.report.document import render
 from mixedsched.report.sites._picture import DEEPEST, icicle, left_out, sign_of
 from mixedsched.report.sites._structure import Structure, Sum, found_text, is_above_fold, largest, priority_sums, sums
 from mixedsched.sites.analysis import Described, expected_connections
@@ -18,11 +18,11 @@ _INDENT_PX, _MOST_INDENT_PX = 16, 240
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A row of the table of resources. indent_px: by its depth. share: of the largest resource, in percent."""
+    """A row of the table of resources."""
 
     item: Resource
-    indent_px: int
-    share: float
+    indent_px: int  # by its depth
+    share: float  # of the largest resource, in per cent
     host: str
     sign: str
     size: str
@@ -33,7 +33,8 @@ class _Line:
 def render_html(described: Described) -> str:
     items = described.page.resources
     site = described.site
-    return template("site.html.j2").render(
+    return render(
+        "site.html.j2",
         name=described.page.name,
         facts=described.facts,
         counted=f"{len(items)} resources, {format_bytes(sum(item.body_bytes for item in items))}",
@@ -44,7 +45,6 @@ def render_html(described: Described) -> str:
         priorities=list(ChromiumPriority),
         lines=_lines(described),
         tables=_tables(described),
-        size=format_bytes,
     )
 
 

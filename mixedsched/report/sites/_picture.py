@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from mixedsched.model.request import Flag
-from mixedsched.report._svg import drawing, element, line, rectangle, shortened, text, tooltip
 from mixedsched.report.sites._structure import DRAWN_LEVELS, Node, Structure, found_text, is_above_fold
+from mixedsched.report.svg import drawing, element, line, rectangle, shortened, text, tooltip
 from mixedsched.sites.analysis import Described
 from mixedsched.units import format_bytes
 

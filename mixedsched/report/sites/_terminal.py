@@ -10,10 +10,10 @@ from rich.text import Text
 
 from mixedsched.model.page import Resource
 from mixedsched.model.request import ChromiumPriority, Flag, Kind
-from mixedsched.report._svg import shortened
 from mixedsched.report.sites._structure import Folded, Node, Row, Sum, found_text, is_above_fold, sums
+from mixedsched.report.svg import shortened
 from mixedsched.sites.analysis import Described
-from mixedsched.units import format_bytes
+from mixedsched.units import format_bytes, printable
 
 KIND_STYLES: Mapping[Kind, str] = {
     Kind.DOCUMENT: "bold blue",
@@ -72,7 +72,7 @@ def _add_resource(
 ) -> None:
     guides = _guides(row)
     host = f"//{described.host_of(item)}" if item.host else ""
-    name = shortened(_printable(f"{host}{item.path}"), max(8, path_width - len(guides)))
+    name = shortened(printable(f"{host}{item.path}"), max(8, path_width - len(guides)))
     incremental = ", i" if item.incremental else ""
     found = (Text(found_text(item)),) if len(table.columns) > _COLUMNS else ()
     table.add_row(
@@ -130,15 +130,10 @@ def sums_table(title: str, found: Sequence[Sum]) -> Table:
         share = f"{100 * item.body_bytes / whole:.0f} %" if whole else "–"
         style = KIND_STYLES.get(Kind(item.name), "") if item.name in tuple(Kind) else ""
         table.add_row(
-            Text(_printable(item.name), style=style),
+            Text(printable(item.name), style=style),
             str(item.resources),
             format_bytes(item.body_bytes),
             share,
             Text(size_bar(item.body_bytes, most), style=style),
         )
     return table
-
-
-def _printable(text: str) -> str:
-    """Control characters as escapes: they could write anywhere on the terminal."""
-    return "".join(sign if sign.isprintable() else f"\\x{ord(sign):02x}" for sign in text)

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from mixedsched.advice.tuner.result import Dropped, RungResult
 from mixedsched.core.metrics import Metric
-from mixedsched.report._svg import Scale, drawing, element, line, rectangle, shortened, span_of, text
+from mixedsched.report.svg import Scale, drawing, element, line, rectangle, shortened, span_of, text
 from mixedsched.report.tune._words import dropped_line
 from mixedsched.units import format_ms
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 
 from mixedsched.advice.tuner.candidate import Candidate
 from mixedsched.advice.tuner.result import Contender, Dropped, Outcome, Role, Tuning
-from mixedsched.core.metrics import metric_named
 from mixedsched.lab.comparison import Effect
-from mixedsched.report._plots import told_change
 from mixedsched.report.tune._evidence import (
     Evidence,
     primary_metric,
@@ -18,21 +15,24 @@ from mixedsched.report.tune._evidence import (
     tuned_label,
     value_of,
 )
+from mixedsched.report.words import (
+    confidence_text,
+    counted,
+    direction_text,
+    expected_text,
+    interval_text,
+    p_text,
+    with_minus,
+)
 from mixedsched.units import format_duration, format_ms
 
+# By outcome: the style of the answer, and the words in front of it.
 TONES = {
-    Outcome.CONFIRMED: "better",
-    Outcome.UNCONFIRMED: "undecided",
-    Outcome.NOTHING_TO_GAIN: "equivalent",
-    Outcome.SIMULATED: "undecided",
-    Outcome.INTERRUPTED: "undecided",
-}
-CHIPS = {
-    Outcome.CONFIRMED: "▼ confirmed",
-    Outcome.UNCONFIRMED: "? not confirmed",
-    Outcome.NOTHING_TO_GAIN: "= nothing to gain",
-    Outcome.SIMULATED: "~ simulated only",
-    Outcome.INTERRUPTED: "… stopped early",
+    Outcome.CONFIRMED: ("better", "▼ confirmed"),
+    Outcome.UNCONFIRMED: ("undecided", "? not confirmed"),
+    Outcome.NOTHING_TO_GAIN: ("equivalent", "= nothing to gain"),
+    Outcome.SIMULATED: ("undecided", "~ simulated only"),
+    Outcome.INTERRUPTED: ("undecided", "… stopped early"),
 }
 ROLES = {
     Role.BASELINE: "baseline",
@@ -80,26 +80,17 @@ def _measured(evidence: Evidence) -> str:
     values = ""
     if label in medians and best in medians:  # a weighted metric has none
         values = f": {metric.format(medians[label])} instead of {metric.format(medians[best])}"
-    return (
-        f"{metric.event} {directed(effect)} than with {best} over {evidence.network.name}{values} ({_interval(effect)})"
-    )
+    moved = f"{direction_text(effect, effect.change)} than with"
+    return f"{metric.event} {moved} {best} over {evidence.network.name}{values} ({_basis(effect)})"
 
 
-def directed(effect: Effect) -> str:
-    """As "18.2 % sooner"."""
-    assert effect.change is not None
-    size = effect.metric.format_change(effect.change, signed=False)
-    return f"{size} {effect.metric.less if effect.change < 0 else effect.metric.more}"
-
-
-def _interval(effect: Effect) -> str:
-    blocks = f"{effect.blocks} block{'s' if effect.blocks != 1 else ''}"
-    if effect.low is None or effect.high is None:
+def _basis(effect: Effect) -> str:
+    """As "LCP; 95 % interval −22.0 % to −14.3 %; 8 blocks; p = 0.031"."""
+    blocks, interval = counted(effect.blocks, "block"), interval_text(effect)
+    if not interval:
         return f"{effect.metric.short}, {blocks}, no interval"
-    tell = effect.metric.format_change
-    confidence = f"{min(95.0, effect.confidence * 100):.3g} %"
-    sure = "p < 0.001" if effect.p_adjusted < 0.001 else f"p = {effect.p_adjusted:.2g}"
-    return f"{effect.metric.short}; {confidence} interval {tell(effect.low)} to {tell(effect.high)}; {blocks}; {sure}"
+    parts = (effect.metric.short, f"{confidence_text(effect)} interval {interval}", blocks, p_text(effect.p_adjusted))
+    return "; ".join(parts)
 
 
 def _promised(tuning: Tuning, network: str) -> str:
@@ -114,26 +105,9 @@ def _promised(tuning: Tuning, network: str) -> str:
     after = value_of(tuning.winner.by_network[network], metric.key)
     before = value_of(baseline.by_network[network], metric.key)
     return (
-        f"{metric.short} {expected_pct(change)} against {tuning.best_baseline} over {network}, "
+        f"{metric.short} {expected_text(change)} against {tuning.best_baseline} over {network}, "
         f"{metric.format(after)} instead of {metric.format(before)}"
     )
-
-
-def expected_pct(change: float | None) -> str:
-    """A simulated change in whole per cent: simulation is no finer. A dash where there is none."""
-    if change is None or not math.isfinite(change):
-        return "–"
-    rounded = round(change)
-    return "±0 %" if rounded == 0 else f"{'−' if rounded < 0 else '+'}{abs(rounded)} %"
-
-
-def objective_words(tuning: Tuning) -> str:
-    """As "LCP", "0.7 LCP + 0.3 FCP"."""
-    weights = tuning.objective
-    if len(weights) == 1:
-        return metric_named(next(iter(weights))).short
-    total = sum(weights.values()) or 1.0
-    return " + ".join(f"{weight / total:.2g} {metric_named(key).short}" for key, weight in weights.items())
 
 
 def candidate_words(candidate: Candidate) -> str:
@@ -144,10 +118,9 @@ def candidate_words(candidate: Candidate) -> str:
         return candidate.scheme
     if not candidate.cells and not candidate.overrides:
         return f"{candidate.scheme}, as the browser signals"
-    parts = [f"{len(candidate.cells)} cells"] if candidate.cells else []
-    parts += [f"{len(candidate.overrides)} paths"] if candidate.overrides else []
-    changed = _joined(parts).replace("1 cells", "1 cell").replace("1 paths", "1 path")
-    return f"{candidate.scheme}, {changed} otherwise than the browser signals"
+    parts = [counted(len(candidate.cells), "cell")] if candidate.cells else []
+    parts += [counted(len(candidate.overrides), "path")] if candidate.overrides else []
+    return f"{candidate.scheme}, {' and '.join(parts)} otherwise than the browser signals"
 
 
 def contender_words(tuning: Tuning, contender: Contender) -> str:
@@ -171,21 +144,18 @@ def search_line(tuning: Tuning) -> str:
 
 
 def time_line(tuning: Tuning) -> str:
-    """How long it took."""
+    """As "9 min 48 s of 10 min 0 s"."""
     return f"{format_duration(tuning.spent_s)} of {format_duration(tuning.budget_s)}"
 
 
 def dropped_line(item: Dropped) -> str:
-    """Who left the race, when and why."""
-    blocks = f"{item.after} block{'s' if item.after != 1 else ''}"
-    sure = "p < 0.001" if item.p < 0.001 else f"p = {item.p:.2g}"
-    return f"{item.label} left after {blocks}: {item.change_pct:+.1f} % against {item.leader} ({sure})".replace(
-        "-", "−"
-    )
+    """Which arm left the race, when and why."""
+    text = f"{item.label} left after {counted(item.after, 'block')}: {item.change_pct:+.1f} % against {item.leader}"
+    return with_minus(f"{text} ({p_text(item.p)})")
 
 
 def kept_lines(tuning: Tuning) -> list[str]:
-    """How much of the gain remains on servers that only follow headers, or pages with other tags."""
+    """How much of the gain remains on servers that only follow headers, or with changed HTML alone."""
     lines = []
     for role, by_network in tuning.kept_pct.items():
         if role is Role.HEADERS and any(item.is_by_headers for item in tuning.contenders):
@@ -196,7 +166,7 @@ def kept_lines(tuning: Tuning) -> list[str]:
         for network, share in by_network.items():
             low, high = tuning.kept_range_pct.get(role, {}).get(network, (math.nan, math.nan))
             interval = f" (95 % interval {_whole(low)} to {_whole(high)} %)" if low <= high else ""
-            share_told = f"{_whole(share)} % of the gain remain" if share > 0 else "nothing of the gain remains"
+            share_told = f"{_whole(share)} % of the gain remains" if share > 0 else "nothing of the gain remains"
             lines.append(
                 f"With plain eps and {ROLES[role]}, {share_told} over {network}{interval if share > 0 else ''}."
             )
@@ -204,7 +174,7 @@ def kept_lines(tuning: Tuning) -> list[str]:
 
 
 def _whole(value: float) -> str:
-    return f"{value:.0f}".replace("-", "−")
+    return with_minus(f"{value:.0f}")
 
 
 def bound_line(evidence: Evidence) -> str:
@@ -225,33 +195,20 @@ def bound_line(evidence: Evidence) -> str:
     )
 
 
-def effect_words(effect: Effect | None) -> str:
-    """As "−18.2 % (−22.0 % to −14.3 %)"."""
-    return "not measured" if effect is None else told_change(effect)
-
-
-def effect_by_network(effects: Sequence[tuple[str, float]]) -> str:
-    """As "slow-4g +12 %, 4g +3 %"."""
-    return ", ".join(f"{name} {expected_pct(change)}" for name, change in effects)
+def effect_by_network(effects: Mapping[str, float]) -> str:
+    """As "slow-4g +12 %, 4g +3 %". effects: in per cent."""
+    return ", ".join(f"{name} {expected_text(change)}" for name, change in effects.items())
 
 
 def measured_by_network(measured: Mapping[str, tuple[float, float, float]]) -> str:
     """As "slow-4g −18.1 % (−22.0 % to −13.4 %)"."""
-    return _with_minus(
-        ", ".join(
-            f"{name} {change:+.1f} % ({low:+.1f} % to {high:+.1f} %)" for name, (change, low, high) in measured.items()
-        )
-    )
+    told = (f"{name} {change:+.1f} % ({low:+.1f} % to {high:+.1f} %)" for name, (change, low, high) in measured.items())
+    return with_minus(", ".join(told))
 
 
 def withheld_lines(tuning: Tuning) -> list[str]:
-    """What simulation likes for other servers and pages, and loads spoke against."""
-    return [_with_minus(f"Not recommended: {ROLES[role]}; {why}.") for role, why in tuning.withheld.items()]
-
-
-def _with_minus(text: str) -> str:
-    """Not the hyphen of "slow-4g"."""
-    return re.sub(r"(?<!\w)-(?=\d)", "−", text)
+    """What simulation recommends for other servers and pages, but measured loads do not."""
+    return [with_minus(f"Not recommended: {ROLES[role]}; {why}.") for role, why in tuning.withheld.items()]
 
 
 def _joined(parts: Sequence[str]) -> str:

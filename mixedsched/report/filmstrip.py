@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from markupsafe import Markup
 
 from mixedsched.lab.model import Run
-from mixedsched.report._svg import element, round_step
+from mixedsched.report.svg import element, round_step
+from mixedsched.report.waterfall import marks_of
 from mixedsched.units import format_ms
 
 _COLUMNS_MOST = 12
@@ -22,26 +23,23 @@ AFTER_LOAD_MS = 500.0
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One presented picture. name: fingerprint of its content. width, height: in pixels."""
+    """One presented picture."""
 
     at_ms: float
-    name: str
+    name: str  # fingerprint of its content
     jpeg: bytes
-    width: int
+    width: int  # in pixels
     height: int
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One moment of one arm. frame: None before the first picture. is_new: differs from the cell before.
-
-    marks: names and times of the moments that became visible since the cell before, for instance "LCP 1.20 s".
-    """
+    """One moment of one arm."""
 
     at_ms: float
-    frame: Frame | None
-    is_new: bool
-    marks: tuple[str, ...] = ()
+    frame: Frame | None  # None before the first picture
+    is_new: bool  # it differs from the cell before
+    marks: tuple[str, ...] = ()  # moments that passed since the cell before, such as "LCP 1.20 s"
 
     @property
     def picture(self) -> Markup:
@@ -55,10 +53,10 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Filmstrip:
-    """rows: cells by arm label, all on the same times."""
+    """What the screen showed in several loads."""
 
-    times_ms: tuple[float, ...]
-    rows: Mapping[str, tuple[Cell, ...]]
+    times_ms: tuple[float, ...]  # of the columns
+    rows: Mapping[str, tuple[Cell, ...]]  # by arm label
     frames: tuple[Frame, ...] = field(repr=False)
 
     @property
@@ -90,9 +88,7 @@ def _end_ms(run: Run) -> float:
     load_ms = (run.page_load.get("observed") or {}).get("load_ms")
     if not isinstance(load_ms, int | float):
         return math.inf
-    metrics = run.page_load.get("metrics") or {}
-    moments = [metrics.get("fcp_ms"), metrics.get("lcp_ms")]
-    return max([load_ms, *(at_ms for at_ms in moments if isinstance(at_ms, int | float))]) + AFTER_LOAD_MS
+    return max([load_ms, *marks_of(run).values()]) + AFTER_LOAD_MS
 
 
 def jpeg_size(data: bytes) -> tuple[int, int] | None:
@@ -109,12 +105,13 @@ def jpeg_size(data: bytes) -> tuple[int, int] | None:
     return None
 
 
-def filmstrip(runs: Mapping[str, Run], marks: Mapping[str, Mapping[str, float]]) -> Filmstrip | None:
+def filmstrip(runs: Mapping[str, Run]) -> Filmstrip | None:
     """Put the frames of several arms on one time axis of even steps; None if no arm has any frame.
 
-    marks: by arm, named moments in ms. The axis ends when the last arm shows its final picture and all marks have passed.
+    The axis ends when the last arm shows its final picture, and FCP and LCP of all have passed.
     """
     frames = {arm: frames_of(run) for arm, run in runs.items()}
+    marks = {arm: marks_of(run) for arm, run in runs.items()}
     if not any(frames.values()):
         return None
     ends = [_final_change_ms(items) for items in frames.values()]
@@ -125,7 +122,7 @@ def filmstrip(runs: Mapping[str, Run], marks: Mapping[str, Mapping[str, float]])
     if 2 * (count - 1) + 1 <= _COLUMNS_MOST:
         step_ms, count = step_ms / 2, 2 * (count - 1) + 1
     times = tuple(index * step_ms for index in range(count))
-    rows = {arm: _cells(items, times, marks.get(arm, {})) for arm, items in frames.items()}
+    rows = {arm: _cells(items, times, marks[arm]) for arm, items in frames.items()}
     shown = {cell.frame.name: cell.frame for cells in rows.values() for cell in cells if cell.frame is not None}
     return Filmstrip(times, rows, tuple(shown.values()))
 

@@ -1,4 +1,4 @@
-"""Charts of numbers: a strip of all values, a forest bar for a change with its interval, and paired differences."""
+"""Charts of measured numbers: all values as a strip, a change with its interval, differences block by block."""
 
 from __future__ import annotations
 
@@ -7,20 +7,10 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from mixedsched.core import stats
 from mixedsched.core.metrics import Metric
 from mixedsched.lab.comparison import ArmSummary, Effect
-from mixedsched.report._svg import (
-    Scale,
-    drawing,
-    element,
-    line,
-    rectangle,
-    span_of,
-    text,
-    tooltip,
-)
-from mixedsched.report._words import confidence_text
+from mixedsched.report.svg import Scale, drawing, element, line, rectangle, span_of, text, tooltip, x_grid, y_grid
+from mixedsched.report.words import change_text
 
 _LABEL_CHARACTER_WIDTH = 6.5
 _GOLDEN_RATIO = 0.618034  # its multiples spread dots evenly without any randomness
@@ -37,7 +27,7 @@ def strip(metric: Metric, arms: Sequence[ArmSummary], width: float = 236) -> Mar
     shapes = [line(left, bottom, right, bottom, "axis")]
     for index, (arm, column) in enumerate(zip(arms, columns, strict=True)):
         shapes += _lane(metric, arm, column, scale, top + lane * index, lane, index)
-    shapes += _ticks_below(scale, bottom, 4, metric)
+    shapes += x_grid(scale, bottom, bottom + 4, bottom + 15, metric.format, about=4, look="axis", label_look=None)
     spoken = "; ".join(
         f"{arm.label}: {len(column)} values, median {metric.format(arm.median[metric.key])}"
         for arm, column in zip(arms, columns, strict=True)
@@ -62,20 +52,10 @@ def _lane(
     return [*shapes, line(middle, y + 2, middle, y + height - 2, f"median arm-{index % 6}")]
 
 
-def _ticks_below(scale: Scale, y: float, about: int, metric: Metric) -> list[Markup]:
-    shapes = []
-    for tick in scale.ticks(about):
-        shapes += [
-            line(scale(tick), y, scale(tick), y + 4, "axis"),
-            text(scale(tick), y + 15, metric.format(tick), "middle"),
-        ]
-    return shapes
-
-
 def forest_domain(effects: Sequence[Effect]) -> tuple[float, float]:
-    """A common domain for effects told in the same unit: all intervals, zero and the margin, the same on both sides."""
+    """A common domain for effects in the same unit: all changes and intervals, zero and the margin, the same on both sides."""
     reach = [effect.metric.change_margin * 1.5 for effect in effects]
-    reach += [abs(bound) for effect in effects for bound in (effect.low, effect.high) if bound is not None]
+    reach += [abs(value) for item in effects for value in (item.change, item.low, item.high) if value is not None]
     most = max(reach, default=1.0) * 1.1
     return -most, most
 
@@ -94,9 +74,8 @@ def forest(effect: Effect, domain: tuple[float, float], width: float = 206) -> M
     ticks = scale.ticks(4, at_least=3)
     for index, tick in enumerate(ticks):
         shapes.append(line(scale(tick), bottom, scale(tick), bottom + 4, "axis"))
-        if (
-            len(ticks) <= 4 or (index - len(ticks) // 2) % 2 == 0
-        ):  # every other label where all would collide; zero has one
+        # Every other label where all would collide; zero has one.
+        if len(ticks) <= 4 or (index - len(ticks) // 2) % 2 == 0:
             label = _tick(metric, tick)
             half = len(label) * _LABEL_CHARACTER_WIDTH / 2
             shapes.append(text(min(max(scale(tick), half), width - half), bottom + 15, label, "middle"))
@@ -110,19 +89,8 @@ def forest(effect: Effect, domain: tuple[float, float], width: float = 206) -> M
         shapes += [line(end, middle - 5, end, middle + 5, kind) for end in (low, high)]
     diamond = f"M{x - 6:.1f} {middle}L{x:.1f} {middle - 6}L{x + 6:.1f} {middle}L{x:.1f} {middle + 6}Z"
     shapes.append(element("path", d=diamond, class_=kind))
-    label = f"{metric.title}: {effect.arm} against {effect.baseline} {told_change(effect)}, {effect.verdict.value}"
+    label = f"{metric.title}: {effect.arm} against {effect.baseline} {change_text(effect)}, {effect.verdict.value}"
     return drawing(width, bottom + 18, label, *shapes, class_="forest")
-
-
-def told_change(effect: Effect) -> str:
-    """The change with its 95 % interval, "−12.3 % (−16.4 % to −8.1 %)"; a lesser one says so, "(87.5 %: ...)"."""
-    if effect.change is None:
-        return "no paired value"
-    tell = effect.metric.format_change
-    if effect.low is None or effect.high is None:
-        return f"{tell(effect.change)} (no interval)"
-    lesser = "" if effect.confidence >= stats.CONFIDENCE else f"{confidence_text(effect)}: "
-    return f"{tell(effect.change)} ({lesser}{tell(effect.low)} to {tell(effect.high)})"
 
 
 def paired_differences(effect: Effect, arm_index: int, width: float = 350, height: float = 190) -> Markup:
@@ -138,8 +106,7 @@ def paired_differences(effect: Effect, arm_index: int, width: float = 350, heigh
             left, y(metric.change_margin), right - left, y(-metric.change_margin) - y(metric.change_margin), "margin"
         )
     ]
-    for tick in y.ticks(5):
-        shapes += [line(left, y(tick), right, y(tick), "grid"), text(left - 6, y(tick) + 4, _tick(metric, tick), "end")]
+    shapes += y_grid(y, left, right, lambda tick: _tick(metric, tick), about=5)
     if effect.low is not None and effect.high is not None:
         height_of_band = max(1.5, y(effect.low) - y(effect.high))
         shapes.append(rectangle(left, y(effect.high), right - left, height_of_band, f"band arm-{arm_index % 6}"))
@@ -151,7 +118,7 @@ def paired_differences(effect: Effect, arm_index: int, width: float = 350, heigh
         shapes.append(element("circle", hint, cx=x(place), cy=y(change), r=3.4, class_=f"dot arm-{arm_index % 6}"))
     shapes += _block_ticks(effect, x, bottom)
     compared = f"{metric.title}, {effect.arm} against {effect.baseline}, {effect.blocks} blocks"
-    label = f"Paired differences in {compared}: {told_change(effect)}"
+    label = f"Paired differences in {compared}: {change_text(effect)}"
     return drawing(width, height, label, *shapes, class_="differences")
 
 

@@ -1,4 +1,4 @@
-"""Signs of trouble that need not fail a run: connections, losses, the processor's speed, warnings."""
+"""Failures, and signs of trouble that need not fail a run: connections, losses, the processor's speed, what the site lacks."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mixedsched.lab.comparison import Comparison
-from mixedsched.lab.diagnostics import held_up_of
+from mixedsched.lab.diagnostics import Misses, held_up_of, misses_of
 from mixedsched.lab.model import Run, RunStatus
+from mixedsched.report.svg import shortened
 from mixedsched.units import format_duration, format_ms
+
+_MISSES_NAMED = 5
+_ADDRESS_CHARACTERS = 160
 
 
 @dataclass(frozen=True, slots=True)
 class HealthRow:
-    """One arm, all texts: counts of runs, and medians with ranges over its ok runs.
-
-    random_losses, queue_overflows: packets on their way to the browser. longer_waits: runs with Lighthouse's own waits.
-    held_up: how long this machine kept packets beyond their time before the largest paint. waited: how long the server, and the
-    browser's worker, waited for a processor.
-    """
+    """One arm: counts of runs, and as texts medians with ranges over its ok runs."""
 
     arm: str
     attempted: int
@@ -27,14 +26,14 @@ class HealthRow:
     failed: int
     invalid: int
     connections: str
-    random_losses: str
-    queue_overflows: str
+    random_losses: str  # packets on their way to the browser
+    queue_overflows: str  # likewise
     benchmark_index: str
     run_time: str
-    longer_waits: str
+    longer_waits: str  # runs with Lighthouse's own waits
     warnings: str
-    held_up: str
-    waited: str
+    held_up: str  # how long this machine kept packets beyond their time before the largest paint
+    waited: str  # how long the server, and the browser's worker, waited for a processor
 
 
 def health_rows(comparison: Comparison, runs: Sequence[Run]) -> list[HealthRow]:
@@ -83,3 +82,28 @@ def _middle_and_range(values: Sequence[float]) -> str:
         return "–"
     middle, low, high = statistics.median(values), min(values), max(values)
     return f"{middle:g}" if low == high else f"{middle:g} ({low:g} to {high:g})"
+
+
+def miss_lines(comparison: Comparison, runs: Sequence[Run]) -> list[str]:
+    """A sentence for each arm whose runs asked for what the site does not have, with the requests that most runs missed."""
+    return [_miss_line(item) for item in misses_of(runs, [arm.label for arm in comparison.arms])]
+
+
+def _miss_line(item: Misses) -> str:
+    named = "; ".join(
+        shortened(text, _ADDRESS_CHARACTERS) + (f" (in {runs})" if runs != item.missing_runs else "")
+        for text, runs in item.requests[:_MISSES_NAMED]
+    )
+    more = len(item.requests) - _MISSES_NAMED
+    rest = f"; and {more} more" if more > 0 else ""
+    return f"{item.arm}: {item.missing_runs} of {item.runs} runs asked for what the site does not have: {named}{rest}"
+
+
+def failure_rows(comparison: Comparison) -> list[tuple[str, str, str, int, str]]:
+    """(arm, status, reason, how often, blocks), most frequent first."""
+    blocks: dict[tuple[str, str, str], list[str]] = {}
+    for item in comparison.failures:
+        name = f"{item.block}{' (warm-up)' if item.warm_up else ''}"
+        blocks.setdefault((item.arm, item.status, item.reason or "no reason given"), []).append(name)
+    ranked = sorted(blocks.items(), key=lambda entry: (-len(entry[1]), entry[0]))
+    return [(*key, len(names), ", ".join(dict.fromkeys(names))) for key, names in ranked]

@@ -8,8 +8,8 @@ from markupsafe import Markup
 
 from mixedsched.lab.model import Arrival
 from mixedsched.lab.page_view import SeenResponse
-from mixedsched.report._svg import Scale, drawing, element, line, rectangle, shortened, text, tooltip
-from mixedsched.report._waterfall import LABELS, WIDTH, hint_of, kind_label, moment_lines, time_axis
+from mixedsched.report.svg import Scale, drawing, element, line, rectangle, shortened, text, tooltip
+from mixedsched.report.waterfall import LABELS, WIDTH, hint_of, kind_label, moment_lines, time_axis
 from mixedsched.units import format_bytes, format_ms
 
 _ROW = 17.0
@@ -46,7 +46,7 @@ def arrivals_chart(
     for index, (response, sizes) in enumerate(zip(shown, binned, strict=True)):
         y = top + _ROW * index
         shapes += [rectangle(0, y, WIDTH, _ROW, "row")] if index % 2 else []
-        shapes += kind_label(response, y)
+        shapes += kind_label(response.kind, y)
         shapes.append(text(24, y + 13, shortened(response.name, 31), class_="name"))
         shapes.append(line(scale.start, y + _ROW - 1, scale.end, y + _ROW - 1, "lane"))
         heights = _heights(sizes, totals)

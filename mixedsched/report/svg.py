@@ -1,14 +1,16 @@
-"""The little that charts need: escaped SVG elements, a linear scale, round tick values.
+"""The little that charts need: escaped SVG elements, a linear scale, round tick values, files that stand alone.
 
-No plotting library: its bundle would make every report megabytes larger and need scripts to be read, while strips, forests
-and waterfalls are rectangles, lines and text.
+Written by hand: strips, forests, waterfalls and schedules are rectangles, lines and text that no plotting library offers as
+they are needed here, and what those write needs megabytes of scripts, or has no tooltips.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+import textwrap
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from importlib import resources
 
 from markupsafe import Markup, escape
 
@@ -48,6 +50,52 @@ def drawing(width: float, height: float, label: str, *children: str, class_: str
         role="img",
         aria_label=label,
     )
+
+
+def svg_file(title: str, class_: str, style: str, width: float, height: float, *children: str) -> str:
+    """A picture that stands alone, as the text of a file. class_: of the whole. style: its style sheet."""
+    picture = element(
+        "svg",
+        element("title", title),
+        element("style", Markup("\n"), Markup(style)),  # noqa: S704  our own text
+        element("rect", width=width, height=height, class_="paper"),
+        *children,
+        xmlns="http://www.w3.org/2000/svg",
+        class_=class_ or None,
+        viewBox=f"0 0 {width:g} {height:g}",
+        width=width,
+        height=height,
+        style="max-width:100%;height:auto",
+    )
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{picture}\n'
+
+
+def style_sheet(name: str) -> str:
+    """A style sheet of the documents, by the name of its file."""
+    return resources.files("mixedsched.report").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def moved(x: float, y: float, *shapes: str, **attributes: Attribute) -> Markup:
+    """Shapes as a group whose origin is at x, y."""
+    return element("g", *shapes, transform=f"translate({x:g} {y:g})", **attributes)
+
+
+class Stack:
+    """Shapes and paragraphs below each other, for pictures that stand alone. characters: how many fit on a line of text."""
+
+    def __init__(self, margin: float, characters: int) -> None:
+        self.shapes: list[Markup] = []
+        self.y = self._margin = margin
+        self._characters = characters
+
+    def put(self, height: float, *shapes: str, **attributes: Attribute) -> None:
+        """Shapes, and the height that they take."""
+        self.shapes.append(moved(self._margin, self.y, *shapes, **attributes))
+        self.y += height
+
+    def words(self, content: str) -> None:
+        for part in textwrap.wrap(content, self._characters):
+            self.put(16, text(0, 11, part, class_="faint"))
 
 
 def tooltip(text: str) -> Markup:
@@ -93,6 +141,42 @@ class Scale:
             if last - first + 1 >= at_least:
                 return [index * step for index in range(first, last + 1)]
             step = round_step(step / 2.5)
+
+
+def x_grid(
+    scale: Scale,
+    top: float,
+    bottom: float,
+    label_y: float,
+    tell: Callable[[float], str],
+    *,
+    about: int,
+    look: str = "grid",
+    label_look: str | None = "faint",
+) -> list[Markup]:
+    """Vertical lines at round values, each with its label at the height label_y. about: how many. look: class of the lines."""
+    return [
+        shape
+        for tick in scale.ticks(about)
+        for shape in (
+            line(scale(tick), top, scale(tick), bottom, look),
+            text(scale(tick), label_y, tell(tick), "middle", label_look),
+        )
+    ]
+
+
+def y_grid(
+    scale: Scale, left: float, right: float, tell: Callable[[float], str], *, about: int, label_look: str | None = None
+) -> list[Markup]:
+    """Horizontal lines at round values, each with its label on the left."""
+    return [
+        shape
+        for tick in scale.ticks(about)
+        for shape in (
+            line(left, scale(tick), right, scale(tick), "grid"),
+            text(left - 5, scale(tick) + 4, tell(tick), "end", label_look),
+        )
+    ]
 
 
 def round_step(least: float) -> float:

@@ -1,0 +1,96 @@
+"""Words that reports share: verdicts, changes with their intervals, lists, objectives."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+
+from mixedsched.core import stats
+from mixedsched.core.metrics import metric_named
+from mixedsched.lab.comparison import Effect, Verdict
+
+_SYMBOLS = {Verdict.BETTER: "▼", Verdict.WORSE: "▲", Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "?"}
+
+
+def verdict_text(effect: Effect) -> str:
+    """As "▼ better"."""
+    return f"{_SYMBOLS[effect.verdict]} {effect.verdict.value}"
+
+
+def change_text(effect: Effect) -> str:
+    """The change with its 95 % interval, "−12.3 % (−16.4 % to −8.1 %)"; a lower confidence is named, "(87.5 %: ...)"."""
+    if effect.change is None:
+        return "no paired value"
+    interval = interval_text(effect)
+    if not interval:
+        return f"{effect.metric.format_change(effect.change)} (no interval)"
+    lower = "" if effect.confidence >= stats.CONFIDENCE else f"{confidence_text(effect)}: "
+    return f"{effect.metric.format_change(effect.change)} ({lower}{interval})"
+
+
+def interval_text(effect: Effect) -> str:
+    """As "−16.4 % to −8.1 %"; "" if there is none."""
+    if effect.low is None or effect.high is None:
+        return ""
+    return f"{effect.metric.format_change(effect.low)} to {effect.metric.format_change(effect.high)}"
+
+
+def confidence_text(effect: Effect) -> str:
+    """As "95 %"; few blocks may reach less, which is given exactly: "87.5 %"."""
+    return "95 %" if effect.confidence >= stats.CONFIDENCE else f"{effect.confidence * 100:.3g} %"
+
+
+def direction_text(effect: Effect, change: float) -> str:
+    """A change of the effect's metric in words: "12.3 % sooner"; "unchanged" if it rounds to nothing."""
+    size = effect.metric.format_change(change, signed=False)
+    if effect.metric.format_change(change) == size:
+        return "unchanged"
+    return f"{size} {effect.metric.less if change < 0 else effect.metric.more}"
+
+
+def p_text(p: float) -> str:
+    """As "p = 0.031"."""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
+
+
+def remarks(effect: Effect, *, with_note: bool = True) -> str:
+    """What belongs below a verdict: the adjusted p, how many more blocks would decide, what these can notice, the note."""
+    said = [p_text(effect.p_adjusted)]
+    if effect.more_blocks:
+        said.append(f"about {effect.more_blocks} more blocks would decide")
+    if effect.detectable and effect.verdict in (Verdict.EQUIVALENT, Verdict.UNDECIDED):
+        size = effect.metric.format_change(effect.detectable, signed=False)
+        said.append(f"these {effect.blocks} blocks would likely notice a change of {size}")
+    return "; ".join([*said, effect.note] if effect.note and with_note else said)
+
+
+def expected_text(change_pct: float | None) -> str:
+    """A simulated change in whole per cent, as simulation is no finer; a dash if there is none."""
+    if change_pct is None or not math.isfinite(change_pct):
+        return "–"
+    rounded = round(change_pct)
+    return "±0 %" if rounded == 0 else with_minus(f"{rounded:+d} %")
+
+
+def objective_text(weights: Mapping[str, float]) -> str:
+    """As "LCP", "0.7 LCP + 0.3 FCP". weights: by metric key."""
+    if len(weights) == 1:
+        return metric_named(next(iter(weights))).short
+    total = sum(weights.values()) or 1.0
+    return " + ".join(f"{weight / total:.2g} {metric_named(key).short}" for key, weight in weights.items())
+
+
+def counted(count: int, noun: str) -> str:
+    """As "1 block", "2 blocks"."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def listed(names: Sequence[str]) -> str:
+    """As "TBT, CLS and HOL"."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def with_minus(text: str) -> str:
+    """With a minus sign in front of negative numbers, but not for the hyphen of "slow-4g"."""
+    return re.sub(r"(?<!\w)-(?=\d)", "−", text)
