@@ -14,24 +14,30 @@ import typer
 
 from mixedsched.advice.audit.budget import least_budget_s
 from mixedsched.advice.audit.facts import audit_facts
-from mixedsched.advice.audit.play import Task, play_load, play_task, seeds_for
 from mixedsched.advice.audit.result import Audit
 from mixedsched.advice.audit.session import FOLLOWS_PRIORITIES, AuditJob, AuditSurroundings, run_audit
+from mixedsched.advice.changes.observed import scenario_of
+from mixedsched.advice.changes.page_change import PageModel
 from mixedsched.cli._console import err, out, shown
 from mixedsched.cli._interrupts import end_in_order
 from mixedsched.cli._networks import networks_named
 from mixedsched.cli._options import BudgetOption, FormFactorOption, OriginsOption, ResultsOption, Screen
 from mixedsched.cli._output import Json, say_json
-from mixedsched.cli._pool import pool_of
-from mixedsched.cli._progress import RunProgress
+from mixedsched.cli._progress import RunProgress, watch_loads
 from mixedsched.cli._sites import open_site
+from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.errors import MixedschedError, UsageError
 from mixedsched.lab.costs import known_overhead_s
-from mixedsched.lab.machine import ADVICE_CODE, machine_facts, own_versions, processors
+from mixedsched.lab.machine import ADVICE_CODE, machine_facts, own_versions
+from mixedsched.lab.play.pool import Pool, playing_costs
+from mixedsched.lab.play.scenario import JUDGE_MODEL, SEEDS
+from mixedsched.lab.play.stored import PlayedLoads
+from mixedsched.lab.play.task import NamedScheme, PaintReader
 from mixedsched.lab.results import folder_of, owned
 from mixedsched.report.audit import render_audit, write_audit
 from mixedsched.sites.site import site_digest
 from mixedsched.units import format_duration, parse_duration_s
+from mixedsched.world import catalog
 
 DEFAULT_NETWORKS = "4g,slow-4g"
 BASELINES = ("eps", "stock", "sequential", "none")
@@ -83,6 +89,7 @@ def audit(
         seed=seed,
         folder=folder or Path(),
         versions=own_versions(ADVICE_CODE),
+        model=catalog.load_browser_model(JUDGE_MODEL),
     )
     if folder is None:
         job = replace(job, folder=folder_of(f"audit-{job.site.name}", job.digest, job.versions))
@@ -112,29 +119,34 @@ def _scheme(baseline: str) -> str:
 
 def _refuse_small_budget(job: AuditJob) -> None:
     """Raises UsageError before any work, if there is no time for one block. How long a load takes is simulated."""
-    load_s, screening_s, site = {}, 0.0, job.site
-    for network in job.networks:
-        began_s = time.monotonic()
-        load_s[network.name] = play_load(Task(site.page, job.baseline, network, 1)).finished_ms / 1000
-        screening_s += (time.monotonic() - began_s) * seeds_for(site.page, network) * PLAYED_PER_LOAD / processors()
+    load_s, screening_s = playing_costs(
+        [scenario_of(PageModel(job.site.page, {}), network, job.model) for network in job.networks],
+        NamedScheme(job.baseline),
+        job.seed,
+        lambda scenario: PLAYED_PER_LOAD * len(scenario.few_seeds_of(range(SEEDS))),
+    )
     least_s = least_budget_s(load_s, len(job.schemes), known_overhead_s(job.folder), screening_s)
     if job.budget_s < least_s:
         raise UsageError(
-            f"{format_duration(job.budget_s)} is too short for {site.name} on {', '.join(load_s)}",
+            f"{format_duration(job.budget_s)} is too short for {job.site.name} on {', '.join(load_s)}",
             why=f"to look at the page, simulate changes and measure a single block takes about {format_duration(least_s)}",
             fix=f"give --budget {int(least_s // 60) + 1}m at least; a sure answer takes five to ten times as long",
         )
 
 
 def _carry_out(job: AuditJob, began_s: float) -> Audit:
-    facts: Mapping[str, Any] = {"machine": machine_facts(), "versions": dict(job.versions)}
-    with pool_of(play_task) as workers:
+    model = {"name": job.model.name, "source": job.model.source}
+    facts: Mapping[str, Any] = {"machine": machine_facts(), "versions": dict(job.versions), "browser_model": model}
+    with (
+        Pool(PaintReader) as pool,
+        PlayedLoads(pool, job.folder, PaintEstimate | None, watch_loads) as simulator,
+    ):
         world = AuditSurroundings(
             clock_s=time.monotonic,
             began_s=began_s,
             say=lambda text: err.print(shown(text), style="dim", soft_wrap=True),
             observe=RunProgress,
-            workers=workers,
+            simulator=simulator,
         )
         return asyncio.run(run_audit(job, world, facts))
 

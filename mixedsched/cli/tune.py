@@ -17,8 +17,9 @@ from mixedsched.cli._options import BudgetOption, FormFactorOption, OriginsOptio
 from mixedsched.cli._output import Json
 from mixedsched.core.sim.load import Rung
 from mixedsched.errors import ExitCode, UsageError
+from mixedsched.lab.play.scenario import JUDGE_MODEL
 from mixedsched.lab.play.task import ALL_SCHEMES
-from mixedsched.model.browser_model import BrowserModel
+from mixedsched.model.browser_model import IDEAL, BrowserModel
 from mixedsched.model.profile import Profile
 from mixedsched.units import parse_duration_s
 from mixedsched.world import catalog
@@ -125,7 +126,7 @@ def tune(
 
 def _model(name: str | None, rung: str) -> BrowserModel:
     """What plays pages like Chromium where Chromium has the last word; else what `simulate` plays them with."""
-    return catalog.load_browser_model(name or ("chromium" if rung == BROWSER else "ideal"))
+    return catalog.load_browser_model(name or (JUDGE_MODEL if rung == BROWSER else IDEAL.name))
 
 
 def _is_for_finder(sites: list[str], networks: tuple[Profile, ...], *, wants_all: bool) -> bool:

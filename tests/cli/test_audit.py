@@ -7,12 +7,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from mixedsched.advice.audit.play import Task, play_task
 from mixedsched.cli import app
-from mixedsched.cli._pool import pool_of
 from mixedsched.errors import MixedschedError
-from mixedsched.world import catalog
-from tests.advice.changes.shop import PAGE
 
 
 def refusal(*arguments: str) -> MixedschedError:
@@ -66,9 +62,3 @@ def test_a_site_that_is_none_is_refused(tmp_path: Path) -> None:
 def test_help_has_an_example() -> None:
     told = " ".join(CliRunner().invoke(app, ["audit", "--help"]).output.split())
     assert "Example: mixedsched audit ./public --networks 4g,slow-4g --budget 10m --baseline" in told
-
-
-def test_processes_of_its_own_play_the_same_as_this_one_in_order() -> None:
-    tasks = [Task(PAGE, "eps", catalog.load_profile(network), 1) for network in ("fiber", "cable", "4g")]
-    with pool_of(play_task) as play:
-        assert play(tasks) == [play_task(task) for task in tasks]

@@ -12,22 +12,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from mixedsched.advice.changes.change import Change
+from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.lab.play.scenario import LEAST_GAIN
 
 COST_OF_A_CHANGE = 0.002
 FCP_WEIGHT = 0.25  # of a gain in first paint beside one in largest paint; a loss counts in full
 
 
-@dataclass(frozen=True, slots=True)
-class Paints:
-    """Estimated paints of one page on one network, medians over seeds; in ms."""
-
-    fcp_ms: float
-    lcp_ms: float
-
-
 Changes = tuple[Change, ...]
-ByNetwork = Mapping[str, Paints]
+ByNetwork = Mapping[str, PaintEstimate]  # medians over seeds
 # Plays today's page (no changes) and editions of it; what it gives has their order.
 Play = Callable[[Sequence[Changes]], Sequence[ByNetwork]]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mixedsched.advice.audit.budget import Measuring, more_blocks, plan_measuring
-from mixedsched.advice.audit.play import Player, Workers
+from mixedsched.advice.audit.play import EditionPlayer
 from mixedsched.advice.audit.result import TODAY, Alternative, Audit, NetworkResult
 from mixedsched.advice.audit.screening import Screening, screen
 from mixedsched.advice.audit.verdict import PRIMARY, AuditVerdict, best_contender, family_effects, outcome_of
@@ -18,13 +18,17 @@ from mixedsched.advice.changes.change import Change
 from mixedsched.advice.changes.edition import document_of, make_edition
 from mixedsched.advice.changes.findings import LateResource, findings_of
 from mixedsched.advice.changes.look import Look, look_at
+from mixedsched.advice.changes.observed import page_model
 from mixedsched.core.metrics import metric_named
+from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.lab.analysis import analyse
 from mixedsched.lab.bench import Bench, Design, ServedArm, Surroundings
 from mixedsched.lab.costs import START_S
 from mixedsched.lab.model import Arm, Run
 from mixedsched.lab.patience import TimeIsUp
+from mixedsched.lab.play.task import Simulator
 from mixedsched.lab.results import ExperimentFacts, continued, open_store, spent_before_s
+from mixedsched.model.browser_model import BrowserModel
 from mixedsched.model.profile import Profile
 from mixedsched.sites.site import Site
 from mixedsched.world.store import Store
@@ -32,8 +36,7 @@ from mixedsched.world.store import Store
 FOLLOWS_PRIORITIES = "eps"  # the scheme of RFC 9218
 CHANGED, CHANGED_SAME_SERVER, NEW_SERVER = "changed", "changed, same server", "priorities followed"
 _SIMPLER_LABELS = "changed in part"
-EDITIONS_FOLDER, MEMORY_NAME = "editions", "screening.json"
-_SEED_SPACE = 1_000_000  # apart from the seeds of measured links, which are drawn from 48 bits by name
+EDITIONS_FOLDER = "editions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,7 @@ class AuditJob:
     seed: int  # of orders, links and simulations
     folder: Path  # for everything that is kept
     versions: Mapping[str, str]  # of our own programs
+    model: BrowserModel  # plays the page in simulation
 
     @property
     def schemes(self) -> tuple[str, ...]:
@@ -72,7 +76,7 @@ class AuditJob:
 class AuditSurroundings(Surroundings):
     """What an audit needs of the world."""
 
-    workers: Workers  # play simulated loads
+    simulator: Simulator[PaintEstimate | None]
 
 
 async def run_audit(job: AuditJob, world: AuditSurroundings, facts: Mapping[str, Any]) -> Audit:
@@ -149,16 +153,8 @@ class _AuditSession:
         everything = [item for items in findings.values() for item in items]
         candidates = candidates_of(list(looks.values()), everything, document)
         self._world.say(f"simulating {len(candidates)} changes and sets of them")
-        codes = ",".join(change.code for change in candidates)
-        runs = ",".join(look.run.started_at for look in looks.values())
-        player = Player(
-            {name: look.model for name, look in looks.items()},
-            job.networks,
-            self._world.workers,
-            first_seed=_SEED_SPACE + job.seed,
-            memory=job.folder / MEMORY_NAME,
-            subject=hashlib.sha256(f"{job.digest} {codes} {runs} {sorted(job.versions.items())}".encode()).hexdigest(),
-        )
+        models = {name: page_model(look, job.site.page, job.site.hosts, job.model) for name, look in looks.items()}
+        player = EditionPlayer(models, job.networks, self._world.simulator, job.model, job.seed)
         screening = screen(candidates, player.under(FOLLOWS_PRIORITIES))
         expected_today = player.under(job.baseline)([()])[0]
         return screening, _contenders(screening, job.baseline, player), expected_today
@@ -226,7 +222,7 @@ class _AuditSession:
         )
 
 
-def _contenders(screening: Screening, baseline: str, player: Player) -> list[Alternative]:
+def _contenders(screening: Screening, baseline: str, player: EditionPlayer) -> list[Alternative]:
     """What is worth measuring, in order of interest."""
     best = screening.best.changes
     if not best and screening.singles and screening.singles[0].score < 0:

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
-from mixedsched.advice.calibration.observed import ObservedPage
 from mixedsched.advice.calibration.play import Times
+from mixedsched.advice.changes.observed import ObservedPage
 from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.model.browser_model import BrowserModel
 
@@ -50,20 +50,15 @@ class Case:
 
 def paints_of(case: Case, model: BrowserModel) -> dict[str, PaintEstimate]:
     """By scheme, medians over seeds."""
-    return {name: _median([_paints(case.page, times, model) for times in case.times[name]]) for name in case.schemes}
+    return {
+        name: PaintEstimate.median_of([_paints(case.page, times, model) for times in case.times[name]])
+        for name in case.schemes
+    }
 
 
 def _paints(page: ObservedPage, times: Times, model: BrowserModel) -> PaintEstimate:
     needs = tuple(name for name in page.hero_needs if name in times.complete_ms)
     return page.needs.estimate(times.first_byte_ms, times.complete_ms, model, needs)
-
-
-def _median(paints: Sequence[PaintEstimate]) -> PaintEstimate:
-    return PaintEstimate(
-        statistics.median(item.fcp_ms for item in paints),
-        statistics.median(item.lcp_ms for item in paints),
-        statistics.median(item.si_ms for item in paints),
-    )
 
 
 def log_errors(case: Case, model: BrowserModel) -> list[float]:

@@ -17,7 +17,6 @@ from mixedsched.advice.calibration.agreement import (
 )
 from mixedsched.advice.calibration.fit import Case, fitted, left_out, loss, paints_of
 from mixedsched.advice.calibration.loads import SiteLoads
-from mixedsched.advice.calibration.observed import ObservedPage, as_gated, as_listed, as_observed
 from mixedsched.advice.calibration.play import Task, Times
 from mixedsched.advice.calibration.result import (
     METRIC_NAMES,
@@ -28,6 +27,7 @@ from mixedsched.advice.calibration.result import (
     Summary,
     Variant,
 )
+from mixedsched.advice.changes.observed import ObservedPage, as_gated, as_listed, as_observed
 from mixedsched.errors import PageLoadError
 from mixedsched.lab.model import Run
 from mixedsched.model.browser_model import IDEAL, BrowserModel

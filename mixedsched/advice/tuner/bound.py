@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 
 from mixedsched.advice.tuner.candidate import Candidate
 from mixedsched.advice.tuner.result import Estimates
-from mixedsched.advice.tuner.scoring import typical
 from mixedsched.advice.tuner.targets import literal
 from mixedsched.core.metrics.paint import PaintNeeds
 from mixedsched.lab.play.scenario import Scenario
@@ -55,7 +54,7 @@ def bounds(
         for metric in play.metrics if estimates is not None else ():
             found.setdefault((play.place, metric, task.seed), []).append(getattr(estimates, metric))
     return {
-        name: typical([_earliest(found, place, seed) for seed in seeds(scene)])
+        name: Estimates.median_of([_earliest(found, place, seed) for seed in seeds(scene)])
         for place, (scene, name) in enumerate(zip(scenes, names, strict=True))
     }
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from mixedsched.advice.calibration.observed import as_observed
 from mixedsched.advice.changes.change import Change
 from mixedsched.advice.changes.edition import document_of
 from mixedsched.advice.changes.findings import findings_of
 from mixedsched.advice.changes.html_change import Document
 from mixedsched.advice.changes.look import Look, look_at
-from mixedsched.advice.changes.page_change import PageModel, with_resources
+from mixedsched.advice.changes.observed import page_model, scenario_of
+from mixedsched.advice.changes.page_change import PageModel
 from mixedsched.advice.tuner.job import TuneJob
 from mixedsched.advice.tuner.measure import bench_of, plain_eps
 from mixedsched.advice.tuner.result import Role
@@ -20,8 +20,6 @@ from mixedsched.advice.tuner.space import Space
 from mixedsched.core.metrics.paint import PaintNeeds
 from mixedsched.lab.bench import Surroundings
 from mixedsched.lab.play.scenario import Scenario
-from mixedsched.model.browser_model import BrowserModel
-from mixedsched.model.page import Page
 from mixedsched.model.request import Flag, Kind
 from mixedsched.world.store import Store
 
@@ -65,26 +63,9 @@ async def look(job: TuneJob, world: Surroundings, store: Store) -> View:
     document = document_of(job.site)
     findings = [item for network in job.networks for item in findings_of(looks[network.name], network.down.rate_bps)]
     models = tuple(page_model(found, job.site.page, job.site.hosts, job.model) for found in looks.values())
-    scenes = tuple(
-        Scenario(model.played(), network, model.hero_needs, job.model, is_varied=True)
-        for model, network in zip(models, job.networks, strict=True)
-    )
+    scenes = tuple(scenario_of(model, network, job.model) for model, network in zip(models, job.networks, strict=True))
     changes = changes_from_looks(list(looks.values()), findings, document)
     return View(scenes, models, costs_s, changes, document)
-
-
-def page_model(found: Look, page: Page, hosts: Sequence[str], browser: BrowserModel) -> PageModel:
-    """The page to play with this browser. page, hosts: of the site.
-
-    A load says when the browser gave each request out. Where `browser` withholds requests itself, what counts is when the page
-    made them known, or they would be held back twice.
-    """
-    if not browser.withholds:
-        return found.model
-    known = as_observed([found.run], page, hosts, found.rtt_ms).page
-    seen_flags = {item.id: item.flags for item in found.model.page.resources}
-    resources = [item.model_copy(update={"flags": seen_flags[item.id]}) for item in known.resources]
-    return replace(found.model, page=with_resources(page, resources), gated=frozenset())
 
 
 def hero_note(view: View) -> str:

@@ -80,12 +80,13 @@ class Scorer:
     def _value_on(self, place: int, paints: Sequence[Estimates]) -> float:
         """Each seed is compared with the same seed: it loses the same packets."""
         counted = statistics.fmean(map(self.objective.value, paints, self.references[place]))
-        return counted + self.objective.guard(typical(paints), typical(self.limits[place]))
+        return counted + self.objective.guard(Estimates.median_of(paints), Estimates.median_of(self.limits[place]))
 
     def floor(self, bounds: Mapping[str, Estimates]) -> float:
         """The least value that any order can reach, given the earliest paints by scene."""
         return statistics.fmean(
-            self.objective.value(bounds[name], typical(self.references[place])) for place, name in enumerate(self.names)
+            self.objective.value(bounds[name], Estimates.median_of(reference))
+            for name, reference in zip(self.names, self.references, strict=True)
         )
 
     def scored(self, candidate: Candidate, paints: Paints) -> Scored | None:
@@ -95,19 +96,10 @@ class Scorer:
             return None
         penalty = self.penalty * departures(candidate, self.pages)
         by_network = {
-            name: typical([item for item in of_scene if item is not None])
+            name: Estimates.median_of([item for item in of_scene if item is not None])
             for name, of_scene in zip(self.names, paints, strict=True)
         }
         return Scored(candidate, value + penalty, penalty, MappingProxyType(by_network))
-
-
-def typical(paints: Sequence[Estimates]) -> Estimates:
-    """Medians over seeds."""
-    return Estimates(
-        statistics.median(item.fcp_ms for item in paints),
-        statistics.median(item.lcp_ms for item in paints),
-        statistics.median(item.si_ms for item in paints),
-    )
 
 
 def is_better(score: float, other: float | None) -> bool:

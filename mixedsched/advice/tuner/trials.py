@@ -14,12 +14,10 @@ from mixedsched.advice.tuner.result import Estimates, RungResult, Scored
 from mixedsched.advice.tuner.scoring import Paints, Scorer, is_better
 from mixedsched.advice.tuner.space import Genome, Space
 from mixedsched.core.sim.load import Rung
-from mixedsched.lab.play.scenario import SEEDS, Scenario
+from mixedsched.lab.play.scenario import SEEDS, SEEDS_APART, Scenario, seeds_for
 from mixedsched.lab.play.task import Simulator, Task
 
 HELD_OUT_SEEDS = 8
-SEED_SPACE = 2_000_000  # apart from the seeds of audits, and of measured links, which are drawn from 48 bits
-SEEDS_OF_A_SEARCH = 1000
 
 Ranking = list[tuple[Genome, Scored]]
 """Candidates whose loads all ended, best first."""
@@ -49,14 +47,12 @@ class Options:
     @property
     def search_seeds(self) -> tuple[int, ...]:
         """Link seeds used by the search."""
-        first = SEED_SPACE + self.seed * SEEDS_OF_A_SEARCH
-        return tuple(range(first, first + self.seeds))
+        return seeds_for(self.seed, self.seeds)
 
     @property
     def held_out_seeds(self) -> tuple[int, ...]:
         """Link seeds for the finalists; none of them was used in the search."""
-        first = SEED_SPACE + self.seed * SEEDS_OF_A_SEARCH + SEEDS_OF_A_SEARCH // 2
-        return tuple(range(first, first + self.held_out))
+        return tuple(seed + SEEDS_APART // 2 for seed in seeds_for(self.seed, self.held_out))
 
 
 @dataclass(frozen=True, slots=True)

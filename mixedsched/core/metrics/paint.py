@@ -9,6 +9,7 @@ what a script draws; and which element really is the largest (the page's flags s
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
@@ -44,6 +45,15 @@ class PaintEstimate:
     fcp_ms: float
     lcp_ms: float
     si_ms: float
+
+    @classmethod
+    def median_of(cls, paints: Sequence[PaintEstimate]) -> Self:
+        """Of several loads, each paint by itself."""
+        return cls(
+            statistics.median(item.fcp_ms for item in paints),
+            statistics.median(item.lcp_ms for item in paints),
+            statistics.median(item.si_ms for item in paints),
+        )
 
     def to_dict(self) -> dict[str, float]:
         return {"fcp_ms": self.fcp_ms, "lcp_ms": self.lcp_ms, "si_ms": self.si_ms}

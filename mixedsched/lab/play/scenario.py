@@ -17,6 +17,8 @@ from mixedsched.model.profile import Direction, Profile
 
 JUDGE_MODEL = "chromium"  # the browser model that plays wherever the real browser has the last word
 SEEDS = 4  # played on networks on which loads differ by seed
+_SEEDS_FROM = 2_000_000  # apart from the seeds of measured links, which are drawn from 48 bits by name
+SEEDS_APART = 1000  # of two runs with consecutive --seed
 LARGE_PAGE_BYTES = 3_000_000
 SEEDS_OF_LARGE_PAGES = 2
 LEAST_GAIN = 0.005  # of a score, which is a mean of logarithms: simulation cannot be trusted with less
@@ -91,6 +93,12 @@ class Scenario:
         """The same on rung `pipe`: an ideal pipe with the rate of the network, and its round trips added to the page."""
         page = with_round_trips(self.page, self.network.rtt_ms)
         return Scenario(page, pipe_of(self.network), self.hero_needs, self.model)
+
+
+def seeds_for(seed: int, count: int = SEEDS) -> tuple[int, ...]:
+    """Seeds of simulated networks, for a run with this --seed. The first is even, as `varied` wants it."""
+    first = _SEEDS_FROM + seed * SEEDS_APART
+    return tuple(range(first, first + count))
 
 
 def pipe_of(network: Profile) -> PipeOptions:

@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from mixedsched.advice.audit.result import TODAY, Alternative, Audit, NetworkResult
-from mixedsched.advice.audit.screening import Changes, Paints, screen
+from mixedsched.advice.audit.screening import Changes, screen
 from mixedsched.advice.audit.verdict import best_contender, family_effects, outcome_of
 from mixedsched.advice.changes.candidates import candidates_of
 from mixedsched.advice.changes.change import Action
 from mixedsched.advice.changes.findings import findings_of
+from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.lab.analysis import analyse
 from mixedsched.lab.model import Arm, Run
 from mixedsched.lab.plan import make_plan
@@ -26,12 +27,14 @@ def network(name: str) -> Profile:
     return Profile(name=name, description=f"The network {name}.", source="made up", down=_HALF, up=_HALF)
 
 
-def _play(sets: Sequence[Changes]) -> list[dict[str, Paints]]:
+def _play(sets: Sequence[Changes]) -> list[dict[str, PaintEstimate]]:
     """Deferring helps the first paint, everything else the largest one a little."""
     return [
         {
-            name: Paints(
-                800.0 - 100 * any(change.action is Action.DEFER for change in changes), 1600.0 - 90 * len(changes)
+            name: PaintEstimate(
+                800.0 - 100 * any(change.action is Action.DEFER for change in changes),
+                1600.0 - 90 * len(changes),
+                1600.0 - 90 * len(changes),
             )
             for name in ("fast", "slow")
         }

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.advice.audit.budget import blocks_wanted, least_budget_s, more_blocks, plan_measuring
-from mixedsched.advice.audit.screening import Changes, Paints, screen
+from mixedsched.advice.audit.screening import Changes, screen
 from mixedsched.advice.audit.verdict import AuditVerdict, best_contender, family_effects, outcome_of
 from mixedsched.advice.changes.change import Action, Change
+from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.lab.analysis import analyse
 from mixedsched.lab.comparison import Comparison, Verdict
 from mixedsched.lab.costs import BLOCKS_MOST, START_S
@@ -29,9 +30,9 @@ class Model:
         self.gains = gains
         self.asked: list[Changes] = []
 
-    def __call__(self, sets: Sequence[Changes]) -> list[dict[str, Paints]]:
+    def __call__(self, sets: Sequence[Changes]) -> list[dict[str, PaintEstimate]]:
         self.asked += sets
-        return [{"net": Paints(500.0, 1000.0 - self._gain(changes))} for changes in sets]
+        return [{"net": PaintEstimate(500.0, 1000.0 - self._gain(changes), 0.0)} for changes in sets]
 
     def _gain(self, changes: Changes) -> float:
         names = {change.targets[0][1].lstrip("/") for change in changes}

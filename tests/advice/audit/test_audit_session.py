@@ -13,11 +13,13 @@ import pytest
 from PIL import Image
 
 from mixedsched.advice.audit.facts import audit_facts
-from mixedsched.advice.audit.play import play_task
 from mixedsched.advice.audit.result import Audit
 from mixedsched.advice.audit.session import AuditJob, AuditSurroundings, run_audit
 from mixedsched.errors import UsageError
 from mixedsched.lab.model import Run, RunStatus
+from mixedsched.lab.play.pool import Pool
+from mixedsched.lab.play.scenario import JUDGE_MODEL
+from mixedsched.lab.play.task import PaintReader
 from mixedsched.sites.opening import load_site
 from mixedsched.sites.site import site_digest
 from mixedsched.world import catalog
@@ -70,15 +72,14 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> AuditJob:
         seed=1,
         folder=folder,
         versions={"code": "under test"},
+        model=catalog.load_browser_model(JUDGE_MODEL),
     )
 
 
 def carried_out(job: AuditJob) -> tuple[Audit, Watching]:
     """With a clock that stands still: the time is never up."""
     watching = Watching()
-    world = AuditSurroundings(
-        lambda: 0.0, 0.0, lambda _: None, watching, lambda tasks: [play_task(task) for task in tasks]
-    )
+    world = AuditSurroundings(lambda: 0.0, 0.0, lambda _: None, watching, Pool(PaintReader, 1))
     return asyncio.run(run_audit(job, world, {"machine": {}})), watching
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from mixedsched.advice.calibration.fit import Case, paints_of
 from mixedsched.advice.calibration.loads import SiteLoads
-from mixedsched.advice.calibration.observed import as_listed
 from mixedsched.advice.calibration.play import Task, Times, play_task
 from mixedsched.advice.calibration.session import START
+from mixedsched.advice.changes.observed import as_listed
 from mixedsched.lab.model import Arm, Run
 from mixedsched.lab.plan import make_plan
 from mixedsched.model.browser_model import BrowserModel

@@ -12,10 +12,10 @@ from rich.console import Console
 
 from mixedsched.advice.calibration.fit import Case, paints_of
 from mixedsched.advice.calibration.loads import SiteLoads
-from mixedsched.advice.calibration.observed import as_observed
 from mixedsched.advice.calibration.play import Task, Times, play_task
 from mixedsched.advice.calibration.result import STAGES, Calibration
 from mixedsched.advice.calibration.session import OTHERS, Job, calibrate, seeds_of
+from mixedsched.advice.changes.observed import as_observed
 from mixedsched.errors import PageLoadError
 from mixedsched.model.browser_model_file import dump_browser_model, parse_browser_model
 from mixedsched.model.profile import Direction, RandomLoss

@@ -5,11 +5,12 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixedsched.advice.audit.play import Task, play_load, play_task
 from mixedsched.advice.changes.change import Action, Change
 from mixedsched.advice.changes.look import look_at
 from mixedsched.advice.changes.page_change import PageModel, with_resources
 from mixedsched.core.metrics.paint import PaintNeeds
+from mixedsched.lab.play.scenario import Scenario
+from mixedsched.lab.play.task import NamedScheme, PaintReader, Player, Task, play_whole
 from mixedsched.model.page import Page, Resource
 from mixedsched.model.request import ChromiumPriority, Flag
 from mixedsched.world import catalog
@@ -111,11 +112,11 @@ def test_a_hero_that_a_script_inserts_is_not_drawn_without_the_script() -> None:
 
     def lcp_ms(*some: Change) -> float:
         model = look.model.with_changes(some)
-        return play_task(Task(model.played(), "eps", network, 1, model.hero_needs)).lcp_ms
+        paints = Player(PaintReader).play(Task(Scenario(model.played(), network, model.hero_needs), NamedScheme("eps")))
+        assert paints is not None
+        return paints.lcp_ms
 
     preload, defer = Change(Action.PRELOAD, (HERO,), ""), Change(Action.DEFER, (LATE,), "")
     assert lcp_ms(preload) < lcp_ms() < lcp_ms(defer)
-    script_there_ms = play_load(Task(look.model.with_changes([preload]).played(), "eps", network, 1)).times()[
-        "/late.js"
-    ]
-    assert lcp_ms(preload) >= script_there_ms.complete_ms
+    preloaded = Scenario(look.model.with_changes([preload]).played(), network)
+    assert lcp_ms(preload) >= play_whole(Task(preloaded, NamedScheme("eps"))).times()["/late.js"].complete_ms

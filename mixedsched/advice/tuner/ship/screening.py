@@ -17,7 +17,7 @@ from mixedsched.advice.changes.page_change import PageModel
 from mixedsched.advice.tuner.candidate import Candidate
 from mixedsched.advice.tuner.objective import Objective
 from mixedsched.advice.tuner.result import Estimates, Role, Scored
-from mixedsched.advice.tuner.scoring import Scorer, typical
+from mixedsched.advice.tuner.scoring import Scorer
 from mixedsched.advice.tuner.ship.headers import HeaderPlan, as_candidate, covered, header_plans, says_all
 from mixedsched.advice.tuner.ship.lines import HeaderRule, HtmlLine
 from mixedsched.errors import MixedschedError
@@ -277,7 +277,7 @@ class _Trials:
         for item in found:
             value = scorer.value(item)
             assert value is not None, "all loads ended"
-            by_name = zip(ground.names, map(typical, item), strict=True)
+            by_name = zip(ground.names, map(Estimates.median_of, item), strict=True)
             results.append(Played(value, {name: each.to_dict()[ground.objective.primary] for name, each in by_name}))
         return results
 

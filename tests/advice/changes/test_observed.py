@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mixedsched.advice.calibration.observed import ObservedPage, as_gated, as_listed, as_observed
+from mixedsched.advice.changes.observed import ObservedPage, as_gated, as_listed, as_observed
 from mixedsched.core.metrics.paint import PaintNeeds
 from mixedsched.lab.model import Run
 from mixedsched.model.request import ChromiumPriority

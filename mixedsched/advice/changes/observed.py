@@ -12,11 +12,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mixedsched.advice.changes.look import Look, look_at
-from mixedsched.advice.changes.page_change import with_resources
+from mixedsched.advice.changes.page_change import PageModel, with_resources
 from mixedsched.core.metrics.paint import PaintNeeds
 from mixedsched.lab.model import Run
 from mixedsched.lab.page_view import SAME_TIME_MS
+from mixedsched.lab.play.scenario import Scenario
+from mixedsched.model.browser_model import BrowserModel
 from mixedsched.model.page import Page, Resource
+from mixedsched.model.profile import Profile
 from mixedsched.model.request import ChromiumPriority, Flag, Kind
 
 AT_LAYOUT_MS = 300.0  # by which what is asked for at the first layout may come after the last thing that blocked it
@@ -64,6 +67,25 @@ def as_observed(runs: Sequence[Run], page: Page, hosts: Sequence[str], rtt_ms: f
     hero = next((item.id for item in first.model.page.resources if (item.host, item.path) == first.hero), None)
     needs = replace(PaintNeeds.of(observed), largest=() if hero is None else (hero,))
     return ObservedPage(observed, needs, first.model.hero_needs)
+
+
+def page_model(found: Look, page: Page, hosts: Sequence[str], browser: BrowserModel) -> PageModel:
+    """The page to play with this browser. page, hosts: of the site.
+
+    A load says when the real browser let each request go. Where `browser` withholds requests itself, what counts is when the
+    page made them known, or they would be held back twice.
+    """
+    if not browser.withholds:
+        return found.model
+    known = as_observed([found.run], page, hosts, found.rtt_ms).page
+    seen_flags = {item.id: item.flags for item in found.model.page.resources}
+    resources = [item.model_copy(update={"flags": seen_flags[item.id]}) for item in known.resources]
+    return replace(found.model, page=with_resources(page, resources), gated=frozenset())
+
+
+def scenario_of(model: PageModel, network: Profile, browser: BrowserModel) -> Scenario:
+    """How a page is simulated wherever the real browser has the last word: seeds vary the network, as loads vary."""
+    return Scenario(model.played(), network, model.hero_needs, browser, is_varied=True)
 
 
 def _signal(item: Resource, listed: Resource | None) -> dict[str, Any]:
