@@ -11,10 +11,9 @@ from mixedsched.cli._console import err, out
 from mixedsched.core.h3.exchange import ServedRequest
 from mixedsched.report.simulation import strip_text
 from mixedsched.units import format_bytes, printable
-from mixedsched.world.server.connected import Connected
-from mixedsched.world.server.explain import StreamProgress, Stretch
-from mixedsched.world.server.facts import ServerFacts
+from mixedsched.world.server.facts import ConnectionRecord, ServerFacts
 from mixedsched.world.server.log import ServerLog
+from mixedsched.world.server.schedule import ScheduleInterval, StreamProgress
 from mixedsched.world.system.udp import BUFFER_BYTES
 
 STRIP_WIDTH = 48
@@ -52,13 +51,13 @@ class TextLog(ServerLog):
             f"  bytes from {first} to {last} ms"
         )
 
-    def _connection(self, connection: Connected, worker: int | None) -> str:
+    def _connection(self, connection: ConnectionRecord, worker: int | None) -> str:
         name = printable(connection.server_name) if connection.server_name is not None else "no host"
         return f"{_prefix(worker)}connection {connection.connection} from {connection.client}, which asked for {name}"
 
-    def _schedule(self, stretch: Stretch, worker: int | None) -> str:
+    def _schedule(self, interval: ScheduleInterval, worker: int | None) -> str:
         with out.capture() as captured:
-            out.print(explain_text(stretch, worker), soft_wrap=True, end="")
+            out.print(explain_text(interval, worker), soft_wrap=True, end="")
         return captured.get()
 
 
@@ -76,7 +75,7 @@ def _warn_of_short_buffers(facts: ServerFacts) -> None:
     err.print(f"  fix: sysctl -w net.core.rmem_max={BUFFER_BYTES} net.core.wmem_max={BUFFER_BYTES}", soft_wrap=True)
 
 
-def explain_text(stretch: Stretch, worker: int | None = None) -> Text:
+def explain_text(interval: ScheduleInterval, worker: int | None = None) -> Text:
     """One line: connection, time, the strip, and for each letter its path, priority, placement and how much of it was sent.
 
     Letters are those of the connection's requests in order, anew after 52 of them. A strip of more packets than it has room
@@ -84,22 +83,22 @@ def explain_text(stretch: Stretch, worker: int | None = None) -> Text:
     """
     line = Text(no_wrap=True, end="")
     line.append(_prefix(worker))
-    line.append(f"#{stretch.connection}", style="bold")
-    line.append(f" {stretch.to_ms / 1000:7.2f} s  ")
-    line.append_text(_strip(list(stretch.runs), STRIP_WIDTH))
+    line.append(f"#{interval.connection}", style="bold")
+    line.append(f" {interval.to_ms / 1000:7.2f} s  ")
+    line.append_text(_strip(list(interval.runs), STRIP_WIDTH))
     packets: Counter[int] = Counter()
-    for stream_id, count in stretch.runs:
+    for stream_id, count in interval.runs:
         packets[stream_id] += count
     named = {stream_id for stream_id, _ in packets.most_common(MAX_NAMED)}
-    for stream in stretch.streams:
+    for stream in interval.streams:
         if stream.stream_id in named:
             line.append("  ")
             line.append_text(_strip([(stream.stream_id, 1)], 1))
             line.append(f" {_described(stream)}")
-    if len(stretch.streams) > len(named):
-        line.append(f"  and {len(stretch.streams) - len(named)} more", style="dim")
-    if stretch.packets_left_out:
-        line.append(f"  {stretch.packets_left_out} packets are not shown", style="dim")
+    if len(interval.streams) > len(named):
+        line.append(f"  and {len(interval.streams) - len(named)} more", style="dim")
+    if interval.packets_left_out:
+        line.append(f"  {interval.packets_left_out} packets are not shown", style="dim")
     return line
 
 

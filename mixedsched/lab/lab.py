@@ -32,7 +32,7 @@ from mixedsched.world.browser import (
 from mixedsched.world.emulator.awake import processors_to_keep_awake
 from mixedsched.world.emulator.backend import RELAY, Backend, LinkInUse, open_backend
 from mixedsched.world.server.running import RunningServer, ServerInput, running_server
-from mixedsched.world.server.settings import ServerSettings, WatchSettings
+from mixedsched.world.server.settings import LogSettings, ServerSettings
 from mixedsched.world.system.precedence import Precedence, browser_courtesy, kernel_release
 
 NEEDS_OWN_WAITS = "needs_own_waits"  # a long task came so late that Lighthouse must wait longer to find TTI
@@ -189,7 +189,7 @@ class Lab:
         settings = ServerSettings(
             host=self._backend.server_host,
             gso=self._backend.name == RELAY,  # a kernel's link would take a flight of packets for one
-            watch=WatchSettings(connections=True),
+            log=LogSettings(connections=True),
             across_connections=self._setup.across_connections,
         )
         given = ServerInput(served_site(self._setup.sites[arm.label]), arm.scheme, arm.mapping, settings)

@@ -8,9 +8,8 @@ from mixedsched.model.page import Resource
 from mixedsched.sites.analysis.connections import expected_connections
 from mixedsched.sites.site import Site
 from mixedsched.sites.site.responses import ResponseSettings
-from mixedsched.world.server.files import Entry
-from mixedsched.world.server.replay import Recorded
-from mixedsched.world.server.site import ServedSite
+from mixedsched.world.server.replay import RecordedAnswer
+from mixedsched.world.server.site import ServedSite, SiteEntry
 
 
 def served_site(site: Site) -> ServedSite:
@@ -20,10 +19,10 @@ def served_site(site: Site) -> ServedSite:
     return ServedSite(site.name, site.url, tuple(site.hosts), entries, recorded, expected_connections(site).count)
 
 
-def _entries(site: Site) -> dict[str, dict[str, Entry]]:
+def _entries(site: Site) -> dict[str, dict[str, SiteEntry]]:
     """By host name, then path: what the server serves, and what the page's manifest says of it."""
     resources = site.page.by_path()
-    entries: dict[str, dict[str, Entry]] = {host: {} for host in site.hosts}
+    entries: dict[str, dict[str, SiteEntry]] = {host: {} for host in site.hosts}
     for (host, path), file in site.files.items():
         entries[site.hosts[host]][path] = _entry(
             file,
@@ -35,10 +34,10 @@ def _entries(site: Site) -> dict[str, dict[str, Entry]]:
     return entries
 
 
-def _recorded(site: Site, entries: dict[str, dict[str, Entry]]) -> list[Recorded[Entry]]:
+def _recorded(site: Site, entries: dict[str, dict[str, SiteEntry]]) -> list[RecordedAnswer[SiteEntry]]:
     """The answers that are replayed, in the order of the manifest."""
     answers = [
-        Recorded("GET", host, path, entry.status, entry)
+        RecordedAnswer("GET", host, path, entry.status, entry)
         for host, of_host in entries.items()
         for path, entry in of_host.items()
     ]
@@ -46,14 +45,14 @@ def _recorded(site: Site, entries: dict[str, dict[str, Entry]]) -> list[Recorded
     for item in site.variants:
         entry = _entry(item.file, item.mime, item.encoding, resources.get(item.id), item.settings)
         host = site.hosts[item.host]
-        answers.append(Recorded(item.method, host, item.path, entry.status, entry, item.if_none_match))
+        answers.append(RecordedAnswer(item.method, host, item.path, entry.status, entry, item.if_none_match))
     return answers
 
 
 def _entry(
     file: Path | None, mime: str, encoding: str | None, resource: Resource | None, settings: ResponseSettings
-) -> Entry:
-    return Entry(
+) -> SiteEntry:
+    return SiteEntry(
         file,
         mime,
         encoding,

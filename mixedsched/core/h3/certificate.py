@@ -8,6 +8,7 @@ import hashlib
 import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -33,6 +34,20 @@ class Certificate:
             serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
         )
         return base64.b64encode(hashlib.sha256(spki).digest()).decode()
+
+    def to_pem(self) -> str:
+        """Certificate and unencrypted key."""
+        key = self.private_key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+        return (self.certificate.public_bytes(serialization.Encoding.PEM) + key).decode()
+
+    @classmethod
+    def from_pem(cls, pem: str) -> Self:
+        """Undoes to_pem."""
+        key = serialization.load_pem_private_key(pem.encode(), password=None)
+        assert isinstance(key, ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey), "as it was written"
+        return cls(x509.load_pem_x509_certificate(pem.encode()), key)
 
 
 def make_certificate(hosts: Sequence[str], now: dt.datetime) -> Certificate:

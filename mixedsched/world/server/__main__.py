@@ -1,28 +1,24 @@
-"""A server as a child process. The first line of its standard input is a ServerInput as JSON; it prints what JsonLog says."""
+"""A server as a child process: reads a ServerInput from standard input, and prints what JsonLog says."""
 
 from __future__ import annotations
 
 import sys
 from dataclasses import replace
 
-from mixedsched.core.schedulers import SCHEMES
 from mixedsched.errors import ExitCode, MixedschedError
-from mixedsched.model.scheme import configure
-from mixedsched.world import catalog
 from mixedsched.world.server.log import JsonLog
 from mixedsched.world.server.run import run_server
 from mixedsched.world.server.running import INPUT
+from mixedsched.world.system.json_lines import say_error
 
 
 def main() -> int:
     """Serve until standard input ends. Returns the exit code."""
     given = INPUT.validate_json(sys.stdin.buffer.readline())
     try:
-        scheme = configure(given.scheme, SCHEMES, catalog.load_mapping, given.mapping)
-        run_server(given.site, scheme, replace(given.settings, stop_with_stdin=True), JsonLog())
+        run_server(replace(given, settings=replace(given.settings, stop_with_stdin=True)), JsonLog())
     except MixedschedError as error:
-        sys.stderr.write(f"{error}\n")
-        return error.exit_code
+        return say_error(error)
     return ExitCode.DONE
 
 

@@ -1,4 +1,4 @@
-"""From a request's path to what the site has there: a lookup in a list, never a step in the file system."""
+"""Looks up the path of a request among those of a host, and never in the file system."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Entry = TypeVar("Entry")
 
 @dataclass(frozen=True, slots=True)
 class Redirect:
-    """Where a folder's name without its slash leads. location: a path of the same host."""
+    """A folder's name without its slash leads to the folder. location: a path of the same host."""
 
     location: str
 
@@ -24,9 +24,9 @@ class Redirect:
 class Addresses(Generic[Entry]):
     """The paths of one host.
 
-    entries: by path as listed, with query where one matters. Found are, in this order: the target as it stands; the path
-    without its query; the same path in another spelling (percent-encoding); for a folder, its index.html; for a folder's
-    name without the slash at its end, a redirect there.
+    entries: by path as listed, with query where one matters. They are matched in this order: the target as it is; the path
+    without its query; the same path in another percent-encoding; for a folder, its index.html; for a folder's name without
+    the slash at its end, a redirect there.
     """
 
     def __init__(self, entries: Mapping[str, Entry]) -> None:
@@ -43,7 +43,7 @@ class Addresses(Generic[Entry]):
         self._folders = {spelling[:-1] for spelling in self._spelt if spelling.endswith("/") and spelling != "/"}
 
     def find(self, target: str) -> Entry | Redirect | None:
-        """What is at a request's path and query."""
+        """The entry for a request's path and query."""
         path, mark, query = target.partition("?")
         for listed in (target, path):
             if listed in self._listed:
@@ -63,8 +63,8 @@ class Addresses(Generic[Entry]):
 def one_spelling(path: str) -> str | None:
     """A path with its percent-encoding undone, so that all its spellings become one.
 
-    path: as received, its bytes as Latin-1. None for what no site has, however it is encoded: a path that does not begin
-    with a slash, dot segments, bytes that are not UTF-8, and segments that hold a slash, a backslash or NUL.
+    path: as received, its bytes as Latin-1. None for a path that no site has: one that does not begin with a slash, or has dot
+    segments, bytes that are not UTF-8, or segments that hold a slash, a backslash or NUL.
     """
     if not path.startswith("/"):
         return None

@@ -1,24 +1,23 @@
-"""Decides which newcomers get a connection. Pure: whoever asks tells what has happened."""
+"""Which new clients get a connection."""
 
 from __future__ import annotations
 
 import ipaddress
+import time
 from collections import Counter
 from enum import Enum, auto
 
+import psutil
+
 from mixedsched.core.h3.session import Address
-from mixedsched.world.server.limits import Limits
+from mixedsched.world.server.settings import Limits, RetryPolicy
+
+_MEMORY_EVERY_S = 0.25
 
 
-class RetryPolicy(Enum):
-    """When a client must prove its address before it costs us a handshake."""
+class Admittance(Enum):
+    """What becomes of a client's first packet."""
 
-    AUTO = "auto"  # while many handshakes of unproven addresses are under way
-    ALWAYS = "always"
-    NEVER = "never"
-
-
-class Verdict(Enum):
     ACCEPT = auto()
     PROVE_ADDRESS = auto()
     REFUSE = auto()
@@ -26,7 +25,7 @@ class Verdict(Enum):
 
 
 class Admission:
-    """Counts connections and handshakes, and judges newcomers by them."""
+    """Counts connections and handshakes, and admits new clients by them. Pure: its caller reports what happens."""
 
     def __init__(self, limits: Limits, retry: RetryPolicy) -> None:
         self._limits = limits
@@ -40,21 +39,21 @@ class Admission:
     def connections(self) -> int:
         return self._connections
 
-    def judge(self, client: str, *, proven: bool, memory_is_full: bool) -> Verdict:
+    def judge(self, client: str, *, proven: bool, memory_is_full: bool) -> Admittance:
         """What becomes of a client's first packet. proven: it has shown that it receives what is sent to its address.
 
-        The proof is asked for before anything is refused: whoever forges addresses shall not find out more, nor cost more.
+        The proof is demanded before anything is refused, so that a client with a forged address learns and costs nothing more.
         """
         limits = self._limits
         if not proven and self._must_prove():
-            return Verdict.PROVE_ADDRESS
+            return Admittance.PROVE_ADDRESS
         if (
             memory_is_full
             or self._connections >= limits.connections
             or self._by_client[client] >= limits.connections_per_client
         ):
-            return Verdict.REFUSE
-        return Verdict.ACCEPT if self._handshakes < limits.handshakes else Verdict.IGNORE
+            return Admittance.REFUSE
+        return Admittance.ACCEPT if self._handshakes < limits.handshakes else Admittance.IGNORE
 
     def opened(self, client: str, *, proven: bool) -> None:
         """A handshake begins."""
@@ -82,7 +81,7 @@ class Admission:
 
 
 def client_of(address: Address) -> str:
-    """Who counts as one client: an IPv4 address, or the /64 network that one subscriber of IPv6 has to himself."""
+    """What counts as one client: an IPv4 address, or the /64 network that one IPv6 subscriber has."""
     host = str(address[0]).partition("%")[0]
     parsed = ipaddress.ip_address(host)
     if parsed.version == 4:
@@ -90,3 +89,22 @@ def client_of(address: Address) -> str:
     if parsed.ipv4_mapped is not None:
         return str(parsed.ipv4_mapped)
     return str(ipaddress.ip_network((host, 64), strict=False))
+
+
+class MemoryLimit:
+    """Tells when this process uses more memory than it may. Pages of mapped files do not count: the system can drop them."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        self._limit_bytes = limit_bytes
+        self._process = psutil.Process()
+        self._measured_at_s = float("-inf")
+        self._is_exceeded = False
+
+    def is_exceeded(self) -> bool:
+        """Measured anew at most every quarter of a second."""
+        now_s = time.monotonic()
+        if now_s >= self._measured_at_s + _MEMORY_EVERY_S:
+            self._measured_at_s = now_s
+            info = self._process.memory_info()
+            self._is_exceeded = info.rss - getattr(info, "shared", 0) > self._limit_bytes
+        return self._is_exceeded

@@ -1,55 +1,68 @@
-"""Conditional requests: what a client already has, or insists on (RFC 9110 section 13)."""
+"""Conditional requests (RFC 9110 section 13), and the HTTP dates in them (section 5.6.7)."""
 
 from __future__ import annotations
 
+import calendar
 import re
 from dataclasses import dataclass
+from email.utils import formatdate
 from enum import Enum, auto
 
 from mixedsched.core.h3.response import RequestHead
-from mixedsched.world.server.dates import parse_http_date
 
 _TAG = r'(W/)?"([\x21\x23-\x7e\x80-\xff]*)"'
 _ONE_TAG = re.compile(_TAG)
 _TAG_LIST = re.compile(rf"[ \t,]*{_TAG}(?:[ \t]*,[ \t,]*{_TAG})*[ \t,]*")
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_MONTH = f"(?P<month>{'|'.join(_MONTHS)})"
+_TIME = "(?P<hour>[0-9]{2}):(?P<minute>[0-9]{2}):(?P<second>[0-9]{2})"
+_FORMS = tuple(
+    re.compile(form)
+    for form in (
+        f"[A-Z][a-z]{{2}}, (?P<day>[0-9]{{2}}) {_MONTH} (?P<year>[0-9]{{4}}) {_TIME} GMT",  # Sun, 06 Nov 1994 08:49:37 GMT
+        f"[A-Z][a-z]+day, (?P<day>[0-9]{{2}})-{_MONTH}-(?P<year>[0-9]{{2}}) {_TIME} GMT",  # Sunday, 06-Nov-94 08:49:37 GMT
+        f"[A-Z][a-z]{{2}} {_MONTH} (?P<day>[ 0-9][0-9]) {_TIME} (?P<year>[0-9]{{4}})",  # Sun Nov  6 08:49:37 1994
+    )
+)
+_YEAR_S = 31_556_952
 
 
 @dataclass(frozen=True, slots=True)
 class Validators:
-    """What tells one state of a representation from another. etag: quoted and strong. modified_s: seconds since 1970."""
+    """Tell one state of a representation from another."""
 
-    etag: str
-    modified_s: int
+    etag: str  # quoted and strong
+    modified_s: int  # seconds since 1970
 
 
-class Verdict(Enum):
-    """What the conditions of a request come to."""
+class ConditionResult(Enum):
+    """The result of a request's conditions."""
 
     SEND = auto()
     NOT_MODIFIED = auto()  # 304: the client has it
     FAILED = auto()  # 412: it is not what the client insists on
 
 
-def judge(head: RequestHead, current: Validators, now_s: float) -> Verdict:
-    """Weigh the conditions of a GET or HEAD in the order of RFC 9110 section 13.2.2.
+def judge(head: RequestHead, current: Validators, now_s: float) -> ConditionResult:
+    """Evaluate the conditions of a GET or HEAD in the order of RFC 9110 section 13.2.2.
 
-    A list of tags that is malformed matches nothing; a date that is none is ignored. now_s: the server's clock.
+    A malformed list of tags matches nothing; a malformed date is ignored. now_s: the server's clock.
     """
     if (wanted := _value(head, b"if-match")) is not None:
         if not _lists(wanted, current.etag, strongly=True):
-            return Verdict.FAILED
+            return ConditionResult.FAILED
     elif (since_s := _date(head, b"if-unmodified-since", now_s)) is not None and current.modified_s > since_s:
-        return Verdict.FAILED
+        return ConditionResult.FAILED
     if (known := _value(head, b"if-none-match")) is not None:
         if _lists(known, current.etag, strongly=False):
-            return Verdict.NOT_MODIFIED
+            return ConditionResult.NOT_MODIFIED
     elif (since_s := _date(head, b"if-modified-since", now_s)) is not None and current.modified_s <= since_s:
-        return Verdict.NOT_MODIFIED
-    return Verdict.SEND
+        return ConditionResult.NOT_MODIFIED
+    return ConditionResult.SEND
 
 
 def range_applies(head: RequestHead, current: Validators, now_s: float) -> bool:
-    """Whether If-Range, if there is one, lets a Range be honoured: same strong tag, or same and by now certain date."""
+    """Whether If-Range, if there is one, allows the Range: it has the same strong tag, or the same date and that is certain."""
     value = _value(head, b"if-range")
     if value is None:
         return True
@@ -77,3 +90,30 @@ def _lists(value: str, etag: str, *, strongly: bool) -> bool:
     if not _TAG_LIST.fullmatch(value):
         return False
     return any(f'"{tag[2]}"' == etag for tag in _ONE_TAG.finditer(value) if not (strongly and tag[1]))
+
+
+def format_http_date(at_s: float) -> str:
+    """A time in seconds since 1970, as servers write it: "Sun, 06 Nov 1994 08:49:37 GMT"."""
+    return formatdate(at_s, usegmt=True)
+
+
+def parse_http_date(text: str, now_s: float) -> int | None:
+    """Seconds since 1970; None for anything but an HTTP date, in one of its three forms. The day of the week is not checked.
+
+    now_s: a year of two digits lies at most 50 years ahead of it. (email.utils takes other forms, too, and ends at 2068.)
+    """
+    found = next((match for form in _FORMS if (match := form.fullmatch(text))), None)
+    if found is None:
+        return None
+    day, hour, minute, second = (int(found[name]) for name in ("day", "hour", "minute", "second"))
+    year, month = int(found["year"]), _MONTHS.index(found["month"]) + 1
+    if len(found["year"]) == 2:
+        year += 2000 if _seconds(2000 + year, month, day, 0) <= now_s + 50 * _YEAR_S else 1900
+    is_a_day = year >= 1 and 1 <= day <= calendar.monthrange(year, month)[1]
+    if not is_a_day or hour > 23 or minute > 59 or second > 60:
+        return None
+    return _seconds(year, month, day, hour * 3600 + minute * 60 + min(second, 59))
+
+
+def _seconds(year: int, month: int, day: int, second_of_day: int) -> int:
+    return calendar.timegm((year, month, 1, 0, 0, 0)) + (day - 1) * 86400 + second_of_day

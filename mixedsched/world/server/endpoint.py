@@ -8,7 +8,6 @@ import logging
 import socket
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from functools import partial
 
 from aioquic.buffer import Buffer  # type: ignore[attr-defined]
@@ -17,21 +16,20 @@ from aioquic.quic.packet import QuicHeader, QuicPacketType, pull_quic_header
 
 from mixedsched.core.h3.certificate import Certificate
 from mixedsched.core.h3.events import SessionEvents
-from mixedsched.core.h3.exchange import ServedRequest
 from mixedsched.core.h3.response import Responder
 from mixedsched.core.h3.session import H3_INTERNAL_ERROR, H3_NO_ERROR, Address, Session
 from mixedsched.model.scheme import ConfiguredScheme
-from mixedsched.world.server.admission import Admission
-from mixedsched.world.server.connected import Connected
-from mixedsched.world.server.door import Door, Entry
-from mixedsched.world.server.explain import Stretch
-from mixedsched.world.server.farewells import Farewells
+from mixedsched.world.server.admission import Admission, MemoryLimit
+from mixedsched.world.server.client_groups import ClientGroups
+from mixedsched.world.server.closed import ClosedConnections
+from mixedsched.world.server.connections import ConnectionTable, LazyTimer, ServedConnection
+from mixedsched.world.server.facts import ConnectionRecord
+from mixedsched.world.server.first_packets import FirstPackets, NewClient
 from mixedsched.world.server.handover import CONNECTION_ID_BYTES, Handover, make_connection_id
-from mixedsched.world.server.memory import MemoryGuard
+from mixedsched.world.server.log import ServerLog
+from mixedsched.world.server.observers import ConnectionObservers
 from mixedsched.world.server.outbox import Outbox
 from mixedsched.world.server.settings import ServerSettings
-from mixedsched.world.server.siblings import Siblings
-from mixedsched.world.server.watch import Watch
 from mixedsched.world.system.udp import host_and_port
 
 _log = logging.getLogger(__name__)
@@ -39,27 +37,6 @@ _log = logging.getLogger(__name__)
 BATCH = 64  # datagrams taken before their answers are sent, and timers and other sockets get their turn
 _LARGEST_DATAGRAM_BYTES = 65536
 _LONG_HEADER = 0x80
-_TIMER_SLACK_S = 0.0005  # uvloop counts in milliseconds, and may be half of one early
-
-
-@dataclass(slots=True, eq=False)
-class _Connection:
-    """A session with what ties it to the event loop.
-
-    client: as counted by Admission. proven: its address was, before the handshake. due_s: when the session wants to be
-    called; armed_s: when `timer` fires, which may be earlier.
-    """
-
-    number: int
-    session: Session
-    client: str
-    proven: bool
-    connection_ids: set[bytes] = field(default_factory=set)
-    handshake_timer: asyncio.TimerHandle | None = None
-    due_s: float | None = None
-    timer: asyncio.TimerHandle | None = None
-    armed_s: float = 0.0
-    is_gone: bool = False
 
 
 class Endpoint:
@@ -70,8 +47,6 @@ class Endpoint:
     uvloop keeps in milliseconds: too coarse to measure RTTs.
 
     sock: bound and non-blocking; it is closed by `close`. handover: to the other workers on the same port, if there are any.
-    served: told of each request that is over. explained, connected: told of who gets the packets, and of each connection,
-    where that is wanted.
     """
 
     def __init__(
@@ -81,10 +56,8 @@ class Endpoint:
         certificate: Certificate,
         scheme: ConfiguredScheme,
         responder: Responder,
-        served: Callable[[ServedRequest], None],
+        log: ServerLog,
         handover: Handover | None = None,
-        explained: Callable[[Stretch], None] = lambda _: None,
-        connected: Callable[[Connected], None] = lambda _: None,
     ) -> None:
         limits = settings.limits.shared_among(settings.workers)
         self._configuration = QuicConfiguration(
@@ -101,8 +74,8 @@ class Endpoint:
         self._limits = limits
         self._scheme = scheme
         self._responder = responder
-        self._served = served
-        self._connected = connected if settings.watch.connections else None
+        self._log = log
+        self._logs_connections = settings.log.connections
         self._handover = handover
         self._worker = handover.worker if handover is not None else 0
         self._workers = settings.workers
@@ -111,16 +84,17 @@ class Endpoint:
         self._outbox = Outbox(sock, settings.gso, self._flush_delayed)
         self._admission = Admission(limits, settings.retry)
         versions = self._configuration.supported_versions
-        self._door = Door(versions, self._admission, MemoryGuard(limits.memory_bytes), self._worker)
-        self._watch = Watch(settings.watch, scheme.label, explained)
-        self._siblings = (
-            Siblings(scheme.create_scheduler, self._flush_numbered) if settings.across_connections else None
+        self._first_packets = FirstPackets(versions, self._admission, MemoryLimit(limits.memory_bytes), self._worker)
+        self._observers = ConnectionObservers(settings.log, scheme.label, log.schedule)
+        self._groups = (
+            ClientGroups(scheme.create_scheduler, lambda number: self._flush_one(self._connections[number]))
+            if settings.across_connections
+            else None
         )
-        self._farewells = Farewells()
-        self._by_id: dict[bytes, _Connection] = {}
-        self._connections: dict[int, _Connection] = {}
-        self._touched: dict[int, _Connection] = {}  # have received something in this turn
-        self._delayed: dict[int, _Connection] = {}  # wait until the kernel has room
+        self._closed = ClosedConnections()
+        self._connections = ConnectionTable()
+        self._touched: dict[int, ServedConnection] = {}  # have received something in this turn
+        self._delayed: dict[int, ServedConnection] = {}  # wait until the kernel has room
         self._count = 0
         self._is_stopping = False
         self._all_gone = asyncio.Event()
@@ -141,7 +115,7 @@ class Endpoint:
         """
         self._is_stopping = True
         now_s = time.monotonic()
-        for connection in tuple(self._connections.values()):
+        for connection in self._connections:
             if self._guarded(connection, partial(connection.session.shut_down, now_s, grace_s)):
                 self._flush(connection)
         if self._connections:
@@ -150,9 +124,9 @@ class Endpoint:
 
     def close(self) -> None:
         """Say goodbye to every client and stop listening."""
-        for connection in tuple(self._connections.values()):
+        for connection in self._connections:
             self._end(connection, H3_NO_ERROR)
-        self._watch.stop()
+        self._observers.stop()
         self._loop.remove_reader(self._sock)
         if self._handover is not None:
             self._loop.remove_reader(self._handover.fileno())
@@ -192,9 +166,9 @@ class Endpoint:
             except ValueError:
                 return
             connection_id = header.destination_cid
-        connection = self._by_id.get(connection_id)
-        if connection is None and (farewell := self._farewells.answer(connection_id, len(data), now_s)) is not None:
-            self._outbox.send([(farewell, address)])
+        connection = self._connections.find(connection_id)
+        if connection is None and (answer := self._closed.answer(connection_id, len(data), now_s)) is not None:
+            self._outbox.send([(answer, address)])
             return
         if connection is None and not handed_over and self._hand_over(header, connection_id, data, address):
             return
@@ -220,30 +194,30 @@ class Endpoint:
         self._handover.give(owner, data, address)
         return True
 
-    def _accept(self, header: QuicHeader, size_bytes: int, address: Address, now_s: float) -> _Connection | None:
+    def _accept(self, header: QuicHeader, size_bytes: int, address: Address, now_s: float) -> ServedConnection | None:
         """A new connection for the first packet of a client; None if there is to be none."""
-        judged = self._door.judge(header, size_bytes, address, now_s, is_closed=self._is_stopping)
+        judged = self._first_packets.judge(header, size_bytes, address, now_s, is_closed=self._is_stopping)
         if judged is None:
             return None
-        if not isinstance(judged, Entry):
+        if not isinstance(judged, NewClient):
             self._outbox.send([(judged, address)])
             return None
         connection = self._open(judged, address, now_s)
-        self._add_id(connection.number, header.destination_cid)
+        self._connections.add_id(connection.number, header.destination_cid)
         return connection
 
-    def _open(self, entry: Entry, address: Address, now_s: float) -> _Connection:
+    def _open(self, new: NewClient, address: Address, now_s: float) -> ServedConnection:
         self._count += 1
         number = 1 + self._worker + (self._count - 1) * self._workers  # no two workers use the same
-        configuration, events = self._watch.open(
+        configuration, events = self._observers.open(
             number,
-            entry.first_id,
+            new.first_id,
             now_s,
             self._configuration,
             SessionEvents(
-                connection_id_issued=lambda cid: self._add_id(number, cid),
-                connection_id_retired=lambda cid: self._drop_id(number, cid),
-                served=self._served,
+                connection_id_issued=partial(self._connections.add_id, number),
+                connection_id_retired=partial(self._connections.drop_id, number),
+                served=self._log.request,
             ),
         )
         session = Session(
@@ -253,44 +227,36 @@ class Endpoint:
             events=events,
             number=number,
             now_s=now_s,
-            scheduler=self._siblings.join(number, str(address[0])) if self._siblings is not None else None,
-            original_destination_connection_id=entry.first_id,
-            retry_source_connection_id=entry.retry_id,
+            scheduler=self._groups.join(number, str(address[0])) if self._groups is not None else None,
+            original_destination_connection_id=new.first_id,
+            retry_source_connection_id=new.retry_id,
             make_connection_id=lambda: make_connection_id(self._worker),
             request_limit=self._limits.streams,
             sends_flights=True,
-            notes_server_name=self._connected is not None,
+            notes_server_name=self._logs_connections,
         )
-        if self._siblings is not None:
-            self._siblings.watch(number, lambda: session.is_stalled)
-        connection = _Connection(number, session, entry.client, proven=entry.retry_id is not None)
-        self._connections[number] = connection
-        self._admission.opened(entry.client, proven=connection.proven)
-        connection.handshake_timer = self._loop.call_later(self._limits.handshake_s, self._end, connection)
-        self._add_id(number, session.quic.host_cid)
+        if self._groups is not None:
+            self._groups.set_stall_test(number, lambda: session.is_stalled)
+        timer = LazyTimer(partial(self._on_timer, number))
+        handshake_timer = self._loop.call_later(self._limits.handshake_s, self._time_out, number)
+        connection = ServedConnection(number, session, new.client, new.retry_id is not None, timer, handshake_timer)
+        self._connections.add(connection)
+        self._connections.add_id(number, session.quic.host_cid)
+        self._admission.opened(new.client, proven=connection.proven)
         return connection
 
-    def _note_handshake(self, connection: _Connection, address: Address) -> None:
+    def _note_handshake(self, connection: ServedConnection, address: Address) -> None:
         if connection.handshake_timer is not None and connection.session.is_established:
             self._end_handshake(connection)
-            if self._connected is not None:
+            if self._logs_connections:
                 client = host_and_port(address[0], address[1])
-                self._connected(Connected(connection.number, client, connection.session.server_name))
+                self._log.connection(ConnectionRecord(connection.number, client, connection.session.server_name))
 
-    def _end_handshake(self, connection: _Connection) -> None:
+    def _end_handshake(self, connection: ServedConnection) -> None:
         if connection.handshake_timer is not None:
             connection.handshake_timer.cancel()
             connection.handshake_timer = None
             self._admission.established(proven=connection.proven)
-
-    def _add_id(self, number: int, connection_id: bytes) -> None:
-        connection = self._connections[number]
-        connection.connection_ids.add(connection_id)
-        self._by_id[connection_id] = connection
-
-    def _drop_id(self, number: int, connection_id: bytes) -> None:
-        self._connections[number].connection_ids.discard(connection_id)
-        self._by_id.pop(connection_id, None)
 
     def _flush_touched(self) -> None:
         touched, self._touched = self._touched, {}
@@ -305,17 +271,14 @@ class Endpoint:
             if not connection.is_gone:
                 self._flush(connection)
 
-    def _flush(self, connection: _Connection) -> None:
+    def _flush(self, connection: ServedConnection) -> None:
         """Send what may leave on this connection, and on those that share its scheduler."""
-        if self._siblings is None:
+        if self._groups is None:
             self._flush_one(connection)
         else:
-            self._siblings.flush(connection.number)
+            self._groups.flush(connection.number)
 
-    def _flush_numbered(self, number: int) -> None:
-        self._flush_one(self._connections[number])
-
-    def _flush_one(self, connection: _Connection) -> None:
+    def _flush_one(self, connection: ServedConnection) -> None:
         """Send what may leave, set the next timer, and drop the session if it has ended."""
         if self._outbox.is_blocked:
             self._delayed[connection.number] = connection
@@ -326,33 +289,18 @@ class Endpoint:
         if session.has_ended:
             self._remove(connection)
         else:
-            self._arm(connection)
+            connection.timer.arm(session.next_timer_s())
 
-    def _arm(self, connection: _Connection) -> None:
-        """Have the session called in time. A timer that is set for earlier stays: most are put off before they fire."""
-        due_s = connection.due_s = connection.session.next_timer_s()
-        if due_s is None or (connection.timer is not None and connection.armed_s <= due_s):
-            return
-        if connection.timer is not None:
-            connection.timer.cancel()
-        connection.armed_s = due_s
-        delay_s = max(0.0, due_s - time.monotonic())
-        connection.timer = self._loop.call_later(delay_s, self._on_timer, connection)
-
-    def _on_timer(self, connection: _Connection) -> None:
-        connection.timer = None
-        now_s = time.monotonic()
-        if connection.due_s is None:
-            return
-        if connection.due_s > now_s + _TIMER_SLACK_S:
-            self._arm(connection)
-            return
-        now_s = max(now_s, connection.due_s)  # aioquic would see nothing to do before
-        session = connection.session
-        if self._guarded(connection, lambda: session.handle_timer(now_s)):
+    def _on_timer(self, number: int, now_s: float) -> None:
+        connection = self._connections[number]
+        if self._guarded(connection, partial(connection.session.handle_timer, now_s)):
             self._flush(connection)
 
-    def _guarded(self, connection: _Connection, step: Callable[[], None]) -> bool:
+    def _time_out(self, number: int) -> None:
+        """The handshake takes too long."""
+        self._end(self._connections[number])
+
+    def _guarded(self, connection: ServedConnection, step: Callable[[], None]) -> bool:
         """Take a step of a session; whatever a hostile packet provokes there costs its own connection only."""
         try:
             step()
@@ -362,36 +310,33 @@ class Endpoint:
             return False
         return True
 
-    def _send_all(self, connection: _Connection) -> None:
+    def _send_all(self, connection: ServedConnection) -> None:
         now_s = time.monotonic()
         datagrams = connection.session.send(now_s)
         if datagrams:
             self._outbox.send(datagrams)
             if connection.session.has_ended:
-                self._farewells.keep(sorted(connection.connection_ids), datagrams[-1][0], now_s)
+                self._closed.remember(sorted(connection.connection_ids), datagrams[-1][0], now_s)
 
-    def _end(self, connection: _Connection, error_code: int = H3_NO_ERROR) -> None:
+    def _end(self, connection: ServedConnection, error_code: int = H3_NO_ERROR) -> None:
         """Close a connection at once, with a word to the client if one can be sent."""
         with contextlib.suppress(Exception):
             connection.session.close(error_code)
             self._send_all(connection)
         self._remove(connection)
 
-    def _remove(self, connection: _Connection) -> None:
+    def _remove(self, connection: ServedConnection) -> None:
         if connection.is_gone:
             return
         connection.is_gone = True
         with contextlib.suppress(Exception):
             connection.session.abandon()
-        self._watch.close(connection.number)
+        self._observers.close(connection.number)
         self._end_handshake(connection)
-        if connection.timer is not None:
-            connection.timer.cancel()
-        for connection_id in connection.connection_ids:
-            self._by_id.pop(connection_id, None)
-        del self._connections[connection.number]
-        if self._siblings is not None:
-            self._loop.call_soon(self._siblings.leave(connection.number))
+        connection.timer.cancel()
+        self._connections.remove(connection)
+        if self._groups is not None:
+            self._loop.call_soon(self._groups.leave(connection.number))
         self._admission.closed(connection.client)
         if not self._connections:
             self._all_gone.set()

@@ -1,4 +1,4 @@
-"""What a server says of itself when it listens."""
+"""What a server reports of itself and of its connections."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mixedsched.world.system.udp import BUFFER_BYTES
 
 @dataclass(frozen=True, slots=True)
 class ServerFacts:
-    """The first line of `serve --json`."""
+    """A server that listens: the first line of `serve --json`."""
 
     listening: str  # HOST:PORT
     spki_sha256: str  # of the certificate's public key, in base64
@@ -44,3 +44,15 @@ class ServerFacts:
     def from_dict(cls, facts: dict[str, Any]) -> Self:
         """Undoes to_dict, JSON in between or not."""
         return cls(**{**facts, "hosts": tuple(facts["hosts"])})
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionRecord:
+    """A connection whose handshake is over: a line of the server's log."""
+
+    connection: int  # its number, as requests name it
+    client: str  # address and port
+    server_name: str | None  # the host that the client asked for in its handshake, if any
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)

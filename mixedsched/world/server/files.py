@@ -10,17 +10,15 @@ from pathlib import Path
 
 from mixedsched.core.h3.response import Body, BytesBody, Headers, RequestHead, Response, close_body
 from mixedsched.model.codings import UndecodableError
-from mixedsched.model.request import Flag, Kind
 from mixedsched.world.server import encodings
 from mixedsched.world.server.addresses import Redirect
-from mixedsched.world.server.conditions import Validators, Verdict, judge, range_applies
+from mixedsched.world.server.conditions import ConditionResult, Validators, format_http_date, judge, range_applies
 from mixedsched.world.server.contents import Content, Contents
-from mixedsched.world.server.dates import format_http_date
 from mixedsched.world.server.finding import Finder, Listed, Replayed
-from mixedsched.world.server.multipart import multipart
 from mixedsched.world.server.preflight import allowance, is_preflight, wanted_after
-from mixedsched.world.server.ranges import ByteRange, parse_ranges
-from mixedsched.world.server.replay import Recorded
+from mixedsched.world.server.ranges import ByteRange, multipart, parse_ranges
+from mixedsched.world.server.replay import RecordedAnswer
+from mixedsched.world.server.site import SiteEntry
 
 _WITHOUT_CONTENT = frozenset({204, 205})
 _OF_CONTENT = frozenset({b"content-type", b"content-encoding", b"accept-ranges"})
@@ -33,27 +31,7 @@ _OF_EVERY_FILE: Headers = [
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """One path of the site: the file that is sent for it, and what the page's manifest says of it.
-
-    file: absolute, without symbolic links; None for an answer without content, a recorded 304. encoding: how it is stored.
-    status, delay_ms, headers: what the site sets for this answer; of each header all values, which replace ours, or none,
-    which takes ours away. bare: without what we say of every file.
-    """
-
-    file: Path | None
-    mime: str
-    encoding: str | None = None
-    kind: Kind | None = None
-    flags: frozenset[Flag] | None = None
-    status: int = 200
-    delay_ms: float = 0.0
-    headers: tuple[tuple[bytes, tuple[bytes, ...]], ...] = ()
-    bare: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Selected:
+class _Representation:
     """The representation of a file that suits a client. encoding: the one it travels in."""
 
     content: Content
@@ -71,16 +49,16 @@ class SiteFiles:
 
     def __init__(
         self,
-        entries: Mapping[str, Mapping[str, Entry]],
+        entries: Mapping[str, Mapping[str, SiteEntry]],
         main_host: str,
         clock: Callable[[], float] = time.time,
-        recorded: Sequence[Recorded[Entry]] | None = None,
+        recorded: Sequence[RecordedAnswer[SiteEntry]] | None = None,
     ) -> None:
-        self._finder: Finder[Entry]
+        self._finder: Finder[SiteEntry]
         if recorded is None:
             self._finder = Listed(entries, main_host)
         else:
-            self._finder = Replayed[Entry](recorded, tuple(entries), main_host)
+            self._finder = Replayed[SiteEntry](recorded, tuple(entries), main_host)
         self._contents = Contents()
         self._clock = clock
 
@@ -105,7 +83,7 @@ class SiteFiles:
         response = self._of_entry(found, head)
         return replace(response, kind=found.kind, flags=found.flags, delay_ms=found.delay_ms)
 
-    def _of_entry(self, entry: Entry, head: RequestHead) -> Response:
+    def _of_entry(self, entry: SiteEntry, head: RequestHead) -> Response:
         if entry.file is None:
             return Response(entry.status, _own_fields(entry, []), None, entry.mime)
         try:
@@ -121,7 +99,7 @@ class SiteFiles:
         finally:
             selected.content.close()
 
-    def _select(self, entry: Entry, file: Path, head: RequestHead) -> _Selected | None:
+    def _select(self, entry: SiteEntry, file: Path, head: RequestHead) -> _Representation | None:
         """The representation as it is stored, or decoded for who does not take that; None if neither will do.
 
         Raises OSError if the file cannot be read.
@@ -129,19 +107,19 @@ class SiteFiles:
         accepted = head.field_lines(b"accept-encoding")
         if entry.encoding is None:
             takes_it = encodings.acceptable(accepted, encodings.IDENTITY)
-            return _Selected(self._contents.of(file), None) if takes_it else None
+            return _Representation(self._contents.of(file), None) if takes_it else None
         if not encodings.prefers(accepted, entry.encoding):
             if not encodings.acceptable(accepted, encodings.IDENTITY):
                 return None
             try:
-                return _Selected(self._contents.decoded(file, entry.encoding), None)
+                return _Representation(self._contents.decoded(file, entry.encoding), None)
             except UndecodableError:
                 # Nothing is lost by sending it as it is to who takes any encoding, or did not say.
                 if accepted and not encodings.acceptable(accepted, entry.encoding):
                     return None
-        return _Selected(self._contents.of(file), entry.encoding)
+        return _Representation(self._contents.of(file), entry.encoding)
 
-    def _of_content(self, entry: Entry, selected: _Selected, head: RequestHead) -> Response:
+    def _of_content(self, entry: SiteEntry, selected: _Representation, head: RequestHead) -> Response:
         content = selected.content
         now_s = self._clock()
         validators = Validators(content.etag, min(content.modified_s, int(now_s)))
@@ -151,11 +129,11 @@ class SiteFiles:
             return Response(entry.status, _without_content(fields), None, mime)
         if entry.status // 100 == 2 and head.method in {"GET", "HEAD"}:
             match judge(head, validators, now_s):
-                case Verdict.NOT_MODIFIED:
+                case ConditionResult.NOT_MODIFIED:
                     return Response(304, _without_content(fields), None, mime)
-                case Verdict.FAILED:
+                case ConditionResult.FAILED:
                     return _plain(412, "this is not what you insist on", _vary(entry))
-                case Verdict.SEND:
+                case ConditionResult.SEND:
                     pass
         if entry.status == 200 and head.method == "GET" and range_applies(head, validators, now_s):
             partial = _partial(selected, fields, mime, head)
@@ -165,7 +143,7 @@ class SiteFiles:
         return Response(entry.status, [_length(whole), *fields], whole, mime)
 
 
-def _fields(entry: Entry, selected: _Selected, validators: Validators) -> Headers:
+def _fields(entry: SiteEntry, selected: _Representation, validators: Validators) -> Headers:
     """What is said of a representation, whole or in part: all but its length."""
     fields: Headers = [(b"content-type", entry.mime.encode()), *(() if entry.bare else _OF_EVERY_FILE)]
     if entry.status // 100 == 2:
@@ -179,7 +157,7 @@ def _fields(entry: Entry, selected: _Selected, validators: Validators) -> Header
     return _own_fields(entry, fields)
 
 
-def _own_fields(entry: Entry, fields: Headers) -> Headers:
+def _own_fields(entry: SiteEntry, fields: Headers) -> Headers:
     """The fields with those that the site sets in place of ours."""
     for name, values in entry.headers:
         fields = [field for field in fields if field[0] != name]
@@ -187,7 +165,7 @@ def _own_fields(entry: Entry, fields: Headers) -> Headers:
     return fields
 
 
-def _partial(selected: _Selected, fields: Headers, mime: str, head: RequestHead) -> Response | None:
+def _partial(selected: _Representation, fields: Headers, mime: str, head: RequestHead) -> Response | None:
     """The parts that a Range field asks for; None to send the whole.
 
     Several parts of an encoded representation are not sent as such: of a multipart message nobody could tell whether it or
@@ -232,7 +210,7 @@ def _without_content(fields: Headers) -> Headers:
     return [field for field in fields if field[0] not in _OF_CONTENT]
 
 
-def _vary(entry: Entry) -> Headers:
+def _vary(entry: SiteEntry) -> Headers:
     """What a cache must heed besides the address: only what is stored encoded is there in two forms."""
     return [(b"vary", b"accept-encoding")] if entry.encoding is not None else []
 

@@ -1,4 +1,4 @@
-"""Finds what a site has for a request: by its list of files, or as a recording had it."""
+"""Finds the entry of a site that answers a request: in its list of files, or as it was recorded."""
 
 from __future__ import annotations
 
@@ -8,27 +8,26 @@ from typing import Generic, Protocol, TypeVar
 
 from mixedsched.core.h3.response import RequestHead
 from mixedsched.world.server.addresses import Addresses, Redirect
-from mixedsched.world.server.replay import Recorded, Replay
+from mixedsched.world.server.replay import RecordedAnswer, Replay
 
 Entry = TypeVar("Entry")
 Found_co = TypeVar("Found_co", covariant=True)
 
 
 class Finder(Protocol[Found_co]):
-    """What there is for a request; None for nothing."""
+    """Finds the entry for a request; None if there is none."""
 
     @property
     def knows_methods(self) -> bool:
-        """Whether there may be something for other methods than GET and HEAD."""
+        """Whether there may be entries for other methods than GET and HEAD."""
 
     def find(self, head: RequestHead) -> Found_co | Redirect | None: ...
 
 
 class Listed(Generic[Entry]):
-    """Files as they are listed.
+    """Entries as they are listed.
 
     entries: by host name, then by path, with query where one matters. A host that is not listed is answered as `main_host`.
-    A path with a query that is not listed is served as the path without it.
     """
 
     knows_methods = False
@@ -42,14 +41,14 @@ class Listed(Generic[Entry]):
 
 
 class Replayed(Generic[Entry]):
-    """Answers of a recording. Under an address or a local name, as when a person looks at it, the main host answers.
+    """Answers of a recording. Under an IP address or a local name, as when a person looks at it, the main host answers.
 
-    A HEAD that was not recorded is answered from what a GET gets.
+    A HEAD gets the answer to a GET.
     """
 
     knows_methods = True
 
-    def __init__(self, recorded: Sequence[Recorded[Entry]], hosts: Sequence[str], main_host: str) -> None:
+    def __init__(self, recorded: Sequence[RecordedAnswer[Entry]], hosts: Sequence[str], main_host: str) -> None:
         self._replay = Replay(recorded)
         self._hosts = frozenset(hosts)
         self._main = main_host

@@ -22,7 +22,7 @@ _MESSAGE_BYTES = 65536 + 256
 
 
 def make_connection_id(worker: int) -> bytes:
-    """A fresh connection ID of ours. Its first byte is the worker's number; the others leave nothing to guess."""
+    """A fresh connection ID of ours. Its first byte is the worker's number; the others cannot be guessed."""
     return bytes([worker]) + os.urandom(CONNECTION_ID_BYTES - 1)
 
 
@@ -31,21 +31,21 @@ class Handover:
 
     def __init__(self, worker: int, inbox: socket.socket, inboxes: Sequence[socket.socket]) -> None:
         self.worker = worker
+        self.sockets = (inbox, *inboxes)
         self._inbox = inbox
         self._inboxes = inboxes
+        for sock in self.sockets:
+            sock.setblocking(False)
 
     @classmethod
     def among(cls, workers: int) -> list[Self]:
         """The ends for all workers, by number."""
         pairs = [socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM) for _ in range(workers)]
-        for pair in pairs:
-            for sock in pair:
-                sock.setblocking(False)
         inboxes = [writable for _, writable in pairs]
         return [cls(worker, readable, inboxes) for worker, (readable, _) in enumerate(pairs)]
 
     def fileno(self) -> int:
-        """Of the own inbox, to wait for packets there."""
+        """The file descriptor of this worker's inbox, to wait for packets there."""
         return self._inbox.fileno()
 
     def owner_of(self, connection_id: bytes) -> int | None:
@@ -69,5 +69,5 @@ class Handover:
             yield data, tuple(json.loads(address))
 
     def close(self) -> None:
-        for sock in (self._inbox, *self._inboxes):
+        for sock in self.sockets:
             sock.close()

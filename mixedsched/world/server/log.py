@@ -18,9 +18,8 @@ from typing import Any, Self, TextIO
 
 from mixedsched.core.h3.exchange import ServedRequest
 from mixedsched.errors import UsageError
-from mixedsched.world.server.connected import Connected
-from mixedsched.world.server.explain import Stretch
-from mixedsched.world.server.facts import ServerFacts
+from mixedsched.world.server.facts import ConnectionRecord, ServerFacts
+from mixedsched.world.server.schedule import ScheduleInterval
 
 
 class ServerLog(ABC):
@@ -44,20 +43,20 @@ class ServerLog(ABC):
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def request(self, request: ServedRequest, worker: int | None) -> None:
+    def request(self, request: ServedRequest, worker: int | None = None) -> None:
         """A request is over."""
         self._lines.write(self._request(request, worker))
         if self._kept is not None:
             time = dt.datetime.now(dt.UTC).isoformat(timespec="milliseconds")
             self._kept.write(json_line("request", request.to_dict(), worker, time=time))
 
-    def connection(self, connection: Connected, worker: int | None) -> None:
-        """A handshake is over; reported only if WatchSettings ask for it."""
+    def connection(self, connection: ConnectionRecord, worker: int | None = None) -> None:
+        """A handshake is over; reported only if LogSettings ask for it."""
         self._lines.write(self._connection(connection, worker))
 
-    def schedule(self, stretch: Stretch, worker: int | None) -> None:
-        """Which responses got the packets of a connection; reported only if WatchSettings ask for it."""
-        self._lines.write_minor(lambda: self._schedule(stretch, worker))
+    def schedule(self, interval: ScheduleInterval, worker: int | None = None) -> None:
+        """Which responses got the packets of a connection; reported only if LogSettings ask for it."""
+        self._lines.write_minor(lambda: self._schedule(interval, worker))
 
     @abstractmethod
     def listening(self, facts: ServerFacts) -> None:
@@ -67,10 +66,10 @@ class ServerLog(ABC):
     def _request(self, request: ServedRequest, worker: int | None) -> str: ...
 
     @abstractmethod
-    def _connection(self, connection: Connected, worker: int | None) -> str: ...
+    def _connection(self, connection: ConnectionRecord, worker: int | None) -> str: ...
 
     @abstractmethod
-    def _schedule(self, stretch: Stretch, worker: int | None) -> str: ...
+    def _schedule(self, interval: ScheduleInterval, worker: int | None) -> str: ...
 
 
 class JsonLog(ServerLog):
@@ -82,11 +81,11 @@ class JsonLog(ServerLog):
     def _request(self, request: ServedRequest, worker: int | None) -> str:
         return json_line("request", request.to_dict(), worker)
 
-    def _connection(self, connection: Connected, worker: int | None) -> str:
+    def _connection(self, connection: ConnectionRecord, worker: int | None) -> str:
         return json_line("connection", connection.to_dict(), worker)
 
-    def _schedule(self, stretch: Stretch, worker: int | None) -> str:
-        return json_line("schedule", stretch.to_dict(), worker)
+    def _schedule(self, interval: ScheduleInterval, worker: int | None) -> str:
+        return json_line("schedule", interval.to_dict(), worker)
 
 
 def json_line(name: str, facts: dict[str, Any], worker: int | None, **beside: str) -> str:

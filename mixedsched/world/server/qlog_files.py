@@ -1,4 +1,4 @@
-"""Files of qlog records, written as events happen, so that a server that is killed leaves them whole up to there."""
+"""Files of qlog records, written as events happen, so that a server that is killed leaves complete records."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ _BUFFER_BYTES = 64 * 1024
 
 
 class QlogFile:
-    """Appends whole records, and is open only meanwhile: a server may have more connections than it may have files open.
+    """Appends whole records. It is open only while it writes: a server may have more connections than open files.
 
-    What is in the file from an earlier time is replaced. If it cannot be written, that is said once in the log, and the trace
-    is given up; nobody else is troubled.
+    An earlier file of that name is replaced. If it cannot be written, a warning is logged once and the trace is given up.
     """
 
     def __init__(self, path: Path) -> None:
@@ -28,7 +27,7 @@ class QlogFile:
         self._mode = "wb"
 
     def write(self, record: bytes) -> None:
-        """Take a record; it is in the file after `flush`, or when enough have come together."""
+        """Take a record; it is written by `flush`, or when there are enough of them."""
         self._waiting.append(record)
         self._waiting_bytes += len(record)
         if self._waiting_bytes >= _BUFFER_BYTES:

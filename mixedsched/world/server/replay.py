@@ -21,27 +21,24 @@ Entry = TypeVar("Entry")
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded(Generic[Entry]):
-    """An answer and the request that it was recorded for.
-
-    target: path and query. if_none_match: of a request that was answered with 304; None for all others.
-    """
+class RecordedAnswer(Generic[Entry]):
+    """An answer and the request that it was recorded for."""
 
     method: str
     host: str
-    target: str
+    target: str  # path and query
     status: int
     entry: Entry
-    if_none_match: str | None = None
+    if_none_match: str | None = None  # of a request that was answered with 304
 
 
 class Replay(Generic[Entry]):
     """The answers of a recording, in the order in which they are listed."""
 
-    def __init__(self, answers: Iterable[Recorded[Entry]]) -> None:
+    def __init__(self, answers: Iterable[RecordedAnswer[Entry]]) -> None:
         self._exact: dict[tuple[str, ...], _Queries[Entry]] = {}
         self._spelt: dict[tuple[str, ...], _Queries[Entry]] = {}
-        grouped: dict[tuple[str, ...], list[Recorded[Entry]]] = {}
+        grouped: dict[tuple[str, ...], list[RecordedAnswer[Entry]]] = {}
         for answer in answers:
             path = answer.target.partition("?")[0]
             grouped.setdefault((answer.method, answer.host, path, answer.if_none_match or ""), []).append(answer)
@@ -51,10 +48,10 @@ class Replay(Generic[Entry]):
                 self._spelt.setdefault((method, host, spelling, tag), queries)
 
     def find(self, method: str, host: str, target: str, if_none_match: str | None) -> Entry | None:
-        """What a request gets, None for a miss. Takes time in proportion to the answers of its path at most.
+        """The answer to a request, None if there is none. Takes time in proportion to the answers of its path at most.
 
-        target: path and query. if_none_match: the request's field, whose recorded 304 goes before an answer with no more of
-        the query in common.
+        target: path and query. if_none_match: the request's field. A 304 recorded for it comes before other answers, unless
+        they have more of the query in common.
         """
         path, mark, rest = target.partition("?")
         query = (mark + rest)[:COMPARED_CHARACTERS]
@@ -65,7 +62,7 @@ class Replay(Generic[Entry]):
                 found = unchanged
         return found.answer.entry if found is not None else None
 
-    def _best(self, method: str, host: str, path: str, tag: str, query: str) -> _Match[Entry] | None:
+    def _best(self, method: str, host: str, path: str, tag: str, query: str) -> _ReplayMatch[Entry] | None:
         queries = self._exact.get((method, host, path, tag))
         if queries is None and (spelling := one_spelling(path)) is not None:
             queries = self._spelt.get((method, host, spelling, tag))
@@ -73,17 +70,17 @@ class Replay(Generic[Entry]):
 
 
 @dataclass(frozen=True, slots=True)
-class _Match(Generic[Entry]):
+class _ReplayMatch(Generic[Entry]):
     """score: how many characters of the query agree, the question mark included; one more if it is the very same query."""
 
-    answer: Recorded[Entry]
+    answer: RecordedAnswer[Entry]
     score: int
 
 
 class _Queries(Generic[Entry]):
     """The answers of one path, sorted by query, so that those with most in common with another query are neighbours."""
 
-    def __init__(self, answers: Sequence[Recorded[Entry]]) -> None:
+    def __init__(self, answers: Sequence[RecordedAnswer[Entry]]) -> None:
         def key(place: int) -> tuple[str, int]:
             return _query_of(answers[place]), place
 
@@ -91,17 +88,17 @@ class _Queries(Generic[Entry]):
         self._answers = answers
         self._queries = [_query_of(answers[place]) for place in self._order]
 
-    def best(self, query: str) -> _Match[Entry]:
+    def best(self, query: str) -> _ReplayMatch[Entry]:
         """The answer with the longest common prefix: of several the last one of status 200, else the first one."""
         start, stop = bisect_left(self._queries, query), bisect_right(self._queries, query)
         if start < stop:
-            return _Match(self._chosen(start, stop), len(query) + 1)
+            return _ReplayMatch(self._chosen(start, stop), len(query) + 1)
         neighbours = self._queries[max(0, start - 1) : start + 1]
         prefix = query[: max(_shared_characters(query, near) for near in neighbours)]
         start = bisect_left(self._queries, prefix)
-        return _Match(self._chosen(start, bisect_right(self._queries, prefix + _LAST_CHARACTER)), len(prefix))
+        return _ReplayMatch(self._chosen(start, bisect_right(self._queries, prefix + _LAST_CHARACTER)), len(prefix))
 
-    def _chosen(self, start: int, stop: int) -> Recorded[Entry]:
+    def _chosen(self, start: int, stop: int) -> RecordedAnswer[Entry]:
         """Among the answers from start up to stop of the sorted ones."""
         places = self._order[start:stop]
         good = [place for place in places if self._answers[place].status == _OK]
@@ -115,6 +112,6 @@ def _shared_characters(one: str, other: str) -> int:
     )
 
 
-def _query_of(answer: Recorded[Entry]) -> str:
+def _query_of(answer: RecordedAnswer[Entry]) -> str:
     _, mark, query = answer.target.partition("?")
     return (mark + query)[:COMPARED_CHARACTERS]

@@ -1,4 +1,4 @@
-"""A server in a process of its own, for programs that need one: `python -m mixedsched.world.server`."""
+"""A server in a process of its own: `python -m mixedsched.world.server`, and what it reads from standard input."""
 
 from __future__ import annotations
 
@@ -16,13 +16,25 @@ from mixedsched.world.system.children import Child, child
 
 
 @dataclass(frozen=True, slots=True)
+class WorkerInput:
+    """What a worker process inherits. Sockets are file descriptors."""
+
+    number: int
+    certificate_pem: str  # with its key
+    socket: int  # bound to the server's port
+    inbox: int  # for packets that other workers hand over
+    inboxes: tuple[int, ...]  # of all workers, by number
+
+
+@dataclass(frozen=True, slots=True)
 class ServerInput:
-    """What to serve, and how: the first line of the process's standard input, as JSON. The server stops when the input ends."""
+    """What to serve, and how: the first line of standard input, as JSON. The server stops when standard input ends."""
 
     site: ServedSite
     scheme: str = "eps"  # with parameters: "mixed:alpha=0.5"
     mapping: str | None = None  # table by name or file; None for the scheme's own
     settings: ServerSettings = field(default_factory=ServerSettings)
+    worker: WorkerInput | None = None  # for one of several processes on a port
 
 
 INPUT = TypeAdapter(ServerInput)

@@ -4,9 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from mixedsched.world.server.files import Entry
-from mixedsched.world.server.replay import Recorded
+from mixedsched.model.request import Flag, Kind
+from mixedsched.world.server.replay import RecordedAnswer
+
+
+@dataclass(frozen=True, slots=True)
+class SiteEntry:
+    """One path of a site: the file that is sent for it, and what the page's manifest says of it."""
+
+    file: Path | None  # absolute, without symbolic links; None for an answer without content, a recorded 304
+    mime: str
+    encoding: str | None = None  # how the file is stored
+    kind: Kind | None = None
+    flags: frozenset[Flag] | None = None
+    status: int = 200
+    delay_ms: float = 0.0
+    headers: tuple[tuple[bytes, tuple[bytes, ...]], ...] = ()
+    """Fields that the site sets for this answer, with all their values: they replace the server's own, or with no value remove
+    them."""
+    bare: bool = False  # without the fields that the server adds to every file
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +34,6 @@ class ServedSite:
     name: str
     url: str  # what a browser opens
     hosts: tuple[str, ...]  # the first is the main one
-    entries: Mapping[str, Mapping[str, Entry]]  # by host name, then by path
-    recorded: Sequence[Recorded[Entry]] | None  # answers to replay, in order; None to serve the entries as they are
+    entries: Mapping[str, Mapping[str, SiteEntry]]  # by host name, then by path, with query where one matters
+    recorded: Sequence[RecordedAnswer[SiteEntry]] | None  # to replay, in order; None to serve the entries as they are
     connections: int  # that one load of the page should take

@@ -42,19 +42,28 @@ class Child:
         self._complaint_reader = asyncio.create_task(self._read_complaint())
 
     @classmethod
-    async def start(cls, *words: Any, settings: Any = None, environment: Mapping[str, str] | None = None) -> Self:
+    async def start(
+        cls,
+        *words: Any,
+        settings: Any = None,
+        environment: Mapping[str, str] | None = None,
+        pass_fds: Sequence[int] = (),
+        own_stderr: bool = True,
+    ) -> Self:
         """Run a command. settings: its first line of input, where not None. environment: None for ours.
 
+        pass_fds: file descriptors that it inherits. own_stderr: False to share our standard error, and keep no complaint.
         Raises OSError if there is no such program.
         """
         process = await asyncio.create_subprocess_exec(
             *words,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE if own_stderr else None,
             limit=_LINE_BYTES_MAX,
             env=environment,
             process_group=0,
+            pass_fds=pass_fds,
         )
         started = cls(process)
         if settings is not None:
@@ -102,15 +111,30 @@ class Child:
                     await self._news.wait()
         return self._lines.pop(0) if self._lines else None
 
+    async def lines(self) -> AsyncIterator[dict[str, Any]]:
+        """The lines that were not taken yet, as they come, until the child has ended."""
+        while True:
+            for line in self.take_lines():
+                yield line
+            if self.has_ended and not self._lines:
+                return
+            self._news.clear()
+            if not self._lines and not self.has_ended:
+                await self._news.wait()
+
     async def complaint(self) -> str:
         """The end of what it wrote on standard error, once it has ended."""
         await self._complaint_reader
         return self._complaint.decode(errors="replace").strip().removeprefix("error: ")
 
-    async def stop(self) -> None:
-        """End its input and wait until it has stopped; kill it if it takes too long. May be called again."""
+    def end_input(self) -> None:
+        """Close its standard input, which asks it to stop."""
         assert self._process.stdin is not None
         self._process.stdin.close()
+
+    async def stop(self) -> None:
+        """End its input and wait until it has stopped; kill it if it takes too long. May be called again."""
+        self.end_input()
         try:
             await asyncio.wait_for(self._process.wait(), _STOP_LIMIT_S)
         except TimeoutError:
@@ -122,6 +146,10 @@ class Child:
     def kill(self) -> None:
         with contextlib.suppress(ProcessLookupError):
             self._process.kill()
+
+    def terminate(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            self._process.terminate()
 
     async def _read(self) -> None:
         """Collect lines; what is not an object of JSON is not for us."""
@@ -135,7 +163,8 @@ class Child:
 
     async def _read_complaint(self) -> None:
         """Drain standard error, so that the child never blocks on it."""
-        assert self._process.stderr is not None
+        if self._process.stderr is None:
+            return
         while piece := await self._process.stderr.read(4096):
             self._complaint = (self._complaint + piece)[-_COMPLAINT_BYTES_KEPT:]
 

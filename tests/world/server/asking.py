@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mixedsched.core.h3.response import RequestHead, Response
-from mixedsched.world.server.files import Entry, SiteFiles
+from mixedsched.world.server.files import SiteFiles
+from mixedsched.world.server.site import SiteEntry
 
 NOW_S = 1_700_000_000.0  # Tue, 14 Nov 2023 22:13:20 GMT
 TEXT = b"hello range " * 100
@@ -33,7 +34,7 @@ def written(folder: Path, name: str, content: bytes) -> Path:
     return path
 
 
-def site_files(entries: dict[str, Entry], now_s: float = NOW_S) -> SiteFiles:
+def site_files(entries: dict[str, SiteEntry], now_s: float = NOW_S) -> SiteFiles:
     return SiteFiles({"x.test": entries}, "x.test", clock=lambda: now_s)
 
 

@@ -6,30 +6,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixedsched.world.server.admission import Admission, RetryPolicy, Verdict, client_of
-from mixedsched.world.server.limits import Limits
+from mixedsched.world.server.admission import Admission, Admittance, client_of
+from mixedsched.world.server.settings import Limits, RetryPolicy
 
 
-def judge(admission: Admission, client: str = "a", *, proven: bool = False, memory_is_full: bool = False) -> Verdict:
+def judge(admission: Admission, client: str = "a", *, proven: bool = False, memory_is_full: bool = False) -> Admittance:
     return admission.judge(client, proven=proven, memory_is_full=memory_is_full)
 
 
 def test_under_load_addresses_must_be_proven_and_no_longer_when_it_is_over() -> None:
     admission = Admission(Limits(unproven_handshakes=2), RetryPolicy.AUTO)
     for client in ("a", "b"):
-        assert judge(admission, client) is Verdict.ACCEPT
+        assert judge(admission, client) is Admittance.ACCEPT
         admission.opened(client, proven=False)
-    assert judge(admission, "c") is Verdict.PROVE_ADDRESS
-    assert judge(admission, "c", proven=True) is Verdict.ACCEPT
+    assert judge(admission, "c") is Admittance.PROVE_ADDRESS
+    assert judge(admission, "c", proven=True) is Admittance.ACCEPT
     admission.established(proven=False)
-    assert judge(admission, "c") is Verdict.ACCEPT
+    assert judge(admission, "c") is Admittance.ACCEPT
 
 
-@pytest.mark.parametrize(("policy", "first"), [("always", Verdict.PROVE_ADDRESS), ("never", Verdict.ACCEPT)])
-def test_a_proof_can_be_wanted_always_or_never(policy: str, first: Verdict) -> None:
+@pytest.mark.parametrize(("policy", "first"), [("always", Admittance.PROVE_ADDRESS), ("never", Admittance.ACCEPT)])
+def test_a_proof_can_be_wanted_always_or_never(policy: str, first: Admittance) -> None:
     admission = Admission(Limits(unproven_handshakes=0), RetryPolicy(policy))
     assert judge(admission) is first
-    assert judge(admission, proven=True) is Verdict.ACCEPT
+    assert judge(admission, proven=True) is Admittance.ACCEPT
 
 
 def test_connections_are_limited_in_all_and_per_client() -> None:
@@ -37,24 +37,24 @@ def test_connections_are_limited_in_all_and_per_client() -> None:
     for client in ("a", "a"):
         admission.opened(client, proven=False)
         admission.established(proven=False)
-    assert judge(admission, "a") is Verdict.REFUSE
-    assert judge(admission, "b") is Verdict.ACCEPT
+    assert judge(admission, "a") is Admittance.REFUSE
+    assert judge(admission, "b") is Admittance.ACCEPT
     admission.opened("b", proven=False)
-    assert judge(admission, "c") is Verdict.REFUSE
+    assert judge(admission, "c") is Admittance.REFUSE
     admission.closed("a")
-    assert judge(admission, "a") is Verdict.ACCEPT
+    assert judge(admission, "a") is Admittance.ACCEPT
 
 
 def test_handshakes_beyond_the_limit_wait() -> None:
     admission = Admission(Limits(handshakes=1), RetryPolicy.AUTO)
     admission.opened("a", proven=True)
-    assert judge(admission, "b") is Verdict.IGNORE
+    assert judge(admission, "b") is Admittance.IGNORE
     admission.established(proven=True)
-    assert judge(admission, "b") is Verdict.ACCEPT
+    assert judge(admission, "b") is Admittance.ACCEPT
 
 
 def test_full_memory_refuses_newcomers() -> None:
-    assert judge(Admission(Limits(), RetryPolicy.AUTO), memory_is_full=True) is Verdict.REFUSE
+    assert judge(Admission(Limits(), RetryPolicy.AUTO), memory_is_full=True) is Admittance.REFUSE
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.booleans(), st.booleans()), max_size=50))
@@ -66,7 +66,7 @@ def test_after_the_last_connection_has_closed_all_is_as_before(connections: list
         admission.established(proven=proven)
         admission.closed(client)
     assert admission.connections == 0
-    assert judge(admission) is Verdict.ACCEPT
+    assert judge(admission) is Admittance.ACCEPT
 
 
 def test_an_ipv6_subscriber_is_one_client() -> None:

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from mixedsched.core.h3.response import RequestHead, Response
 from mixedsched.model.request import Flag, Kind
 from mixedsched.world.server.contents import CACHE_FILE_BYTES
-from mixedsched.world.server.files import Entry, SiteFiles
+from mixedsched.world.server.files import SiteFiles
+from mixedsched.world.server.site import SiteEntry
 
 
 @pytest.fixture(scope="module")
@@ -28,15 +29,15 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def files(root: Path) -> SiteFiles:
     entries = {
-        "/": Entry(root / "a.txt", "text/html; charset=utf-8", None, Kind.DOCUMENT, frozenset({Flag.MAIN})),
-        "/a.txt": Entry(root / "a.txt", "text/plain"),
-        "/q.txt?v=1": Entry(root / "q.txt", "text/plain"),
-        "/with space": Entry(root / "a.txt", "text/plain"),
-        "/large.bin": Entry(root / "large.bin", "application/octet-stream"),
-        "/link": Entry(root / "link", "text/plain"),
-        "/gone": Entry(root / "gone", "text/plain"),
+        "/": SiteEntry(root / "a.txt", "text/html; charset=utf-8", None, Kind.DOCUMENT, frozenset({Flag.MAIN})),
+        "/a.txt": SiteEntry(root / "a.txt", "text/plain"),
+        "/q.txt?v=1": SiteEntry(root / "q.txt", "text/plain"),
+        "/with space": SiteEntry(root / "a.txt", "text/plain"),
+        "/large.bin": SiteEntry(root / "large.bin", "application/octet-stream"),
+        "/link": SiteEntry(root / "link", "text/plain"),
+        "/gone": SiteEntry(root / "gone", "text/plain"),
     }
-    other = {"/a.txt": Entry(root / "q.txt", "text/plain")}
+    other = {"/a.txt": SiteEntry(root / "q.txt", "text/plain")}
     return SiteFiles({"x.test": entries, "cdn.test": other}, "x.test")
 
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from mixedsched.core.h3.response import RequestHead
 from mixedsched.world.server.addresses import Addresses, Redirect
-from mixedsched.world.server.files import Entry, SiteFiles
+from mixedsched.world.server.files import SiteFiles
+from mixedsched.world.server.site import SiteEntry
 from tests.world.server.asking import ask, body_of, site_files, written
 
 LISTED = {
@@ -108,13 +109,13 @@ class TestResponses:
         )
         return site_files(
             {
-                "/docs/index.html": Entry(file, "text/html"),
-                "/set": Entry(file, "text/html", headers=headers, delay_ms=150.0),
-                "/twice": Entry(file, "text/html", headers=((b"set-cookie", (b"a=1", b"b=2")),)),
-                "/typed": Entry(file, "text/html", headers=((b"content-type", (b"text/x-own",)),)),
-                "/missing": Entry(file, "text/html", status=404),
-                "/nothing": Entry(file, "text/html", status=204),
-                "/moved": Entry(file, "text/html", status=302, headers=((b"location", (b"/set",)),)),
+                "/docs/index.html": SiteEntry(file, "text/html"),
+                "/set": SiteEntry(file, "text/html", headers=headers, delay_ms=150.0),
+                "/twice": SiteEntry(file, "text/html", headers=((b"set-cookie", (b"a=1", b"b=2")),)),
+                "/typed": SiteEntry(file, "text/html", headers=((b"content-type", (b"text/x-own",)),)),
+                "/missing": SiteEntry(file, "text/html", status=404),
+                "/nothing": SiteEntry(file, "text/html", status=204),
+                "/moved": SiteEntry(file, "text/html", status=302, headers=((b"location", (b"/set",)),)),
             }
         )
 

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from mixedsched.model.codings import UndecodableError, decode
 from mixedsched.world.server import contents
-from mixedsched.world.server.dates import format_http_date, parse_http_date
-from mixedsched.world.server.files import Entry, SiteFiles
+from mixedsched.world.server.conditions import format_http_date, parse_http_date
+from mixedsched.world.server.files import SiteFiles
+from mixedsched.world.server.site import SiteEntry
 from tests.world.server.asking import NOW_S, TEXT, ask, site_files, written, zipped
 
 MODIFIED_S = 784_111_777  # Sun, 06 Nov 1994 08:49:37 GMT
@@ -26,14 +27,14 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> SiteFiles:
     folder = tmp_path_factory.mktemp("site")
     plain = written(folder, "a.txt", TEXT)
     entries = {
-        "/a.txt": Entry(plain, "text/plain"),
-        "/a.html": Entry(written(folder, "a.html.gz", zipped()), "text/html", "gzip"),
-        "/broken": Entry(written(folder, "broken.gz", zipped()[:-9]), "text/html", "gzip"),
-        "/brotli": Entry(written(folder, "x.br", b"brotli"), "text/html", "br"),
-        "/large": Entry(written(folder, "large", bytes(300_000)), "text/plain"),
-        "/huge": Entry(written(folder, "huge", bytes(contents.HASHED_BYTES + 1)), "text/plain"),
-        "/moved": Entry(plain, "text/plain", status=301, headers=((b"location", (b"/a.txt",)),)),
-        "/mine": Entry(plain, "text/plain", headers=((b"cache-control", (b"no-store",)), (b"x-a", (b"1",)))),
+        "/a.txt": SiteEntry(plain, "text/plain"),
+        "/a.html": SiteEntry(written(folder, "a.html.gz", zipped()), "text/html", "gzip"),
+        "/broken": SiteEntry(written(folder, "broken.gz", zipped()[:-9]), "text/html", "gzip"),
+        "/brotli": SiteEntry(written(folder, "x.br", b"brotli"), "text/html", "br"),
+        "/large": SiteEntry(written(folder, "large", bytes(300_000)), "text/plain"),
+        "/huge": SiteEntry(written(folder, "huge", bytes(contents.HASHED_BYTES + 1)), "text/plain"),
+        "/moved": SiteEntry(plain, "text/plain", status=301, headers=((b"location", (b"/a.txt",)),)),
+        "/mine": SiteEntry(plain, "text/plain", headers=((b"cache-control", (b"no-store",)), (b"x-a", (b"1",)))),
     }
     for entry in entries.values():
         os.utime(entry.file, (MODIFIED_S, MODIFIED_S))
@@ -58,7 +59,7 @@ def test_the_tag_follows_the_content_not_its_date(tmp_path: Path) -> None:
     def tag(content: bytes, modified_s: int) -> str:
         file = written(tmp_path, f"{modified_s}", content)
         os.utime(file, (modified_s, modified_s))
-        return ask(site_files({"/": Entry(file, "text/plain")}), "/").headers["etag"]
+        return ask(site_files({"/": SiteEntry(file, "text/plain")}), "/").headers["etag"]
 
     for content in (b"small", bytes(300_000)):
         assert tag(content, 1) == tag(content, 2)
@@ -68,7 +69,7 @@ def test_the_tag_follows_the_content_not_its_date(tmp_path: Path) -> None:
 def test_a_date_in_the_future_is_not_told(tmp_path: Path) -> None:
     file = written(tmp_path, "a", b"a")
     os.utime(file, (NOW_S + 100, NOW_S + 100))
-    headers = ask(site_files({"/": Entry(file, "text/plain")}), "/").headers
+    headers = ask(site_files({"/": SiteEntry(file, "text/plain")}), "/").headers
     assert headers["last-modified"] == headers["date"]
 
 

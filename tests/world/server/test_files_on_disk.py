@@ -14,8 +14,9 @@ from mixedsched.core.h3.response import BodyLostError, RequestHead
 from mixedsched.model.codings import decode
 from mixedsched.world.server import contents
 from mixedsched.world.server.contents import Contents
-from mixedsched.world.server.files import Entry, SiteFiles
+from mixedsched.world.server.files import SiteFiles
 from mixedsched.world.server.openfile import CHUNK_BYTES, FileBody, open_regular
+from mixedsched.world.server.site import SiteEntry
 from tests.world.server.asking import ask, body_of, site_files, written, zipped
 
 LARGE = bytes(range(256)) * 4000
@@ -23,7 +24,7 @@ SECRET = b"secret" * 100_000  # as large as what a page may send in its place
 
 
 def one_file(file: Path, encoding: str | None = None) -> SiteFiles:
-    return site_files({"/a": Entry(file, "text/plain", encoding)})
+    return site_files({"/a": SiteEntry(file, "text/plain", encoding)})
 
 
 def open_descriptors() -> int:
@@ -238,7 +239,7 @@ class TestBounds:
     def test_too_many_large_files_under_way_are_put_off(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(contents, "MAX_OPEN_FILES", 2)
         names = [f"/{number}" for number in range(3)]
-        files = site_files({name: Entry(written(tmp_path, name[1:], LARGE), "text/plain") for name in names})
+        files = site_files({name: SiteEntry(written(tmp_path, name[1:], LARGE), "text/plain") for name in names})
         held = [files.respond(RequestHead("GET", "x.test", name, [])) for name in names[:2]]
         before = open_descriptors()
         busy = ask(files, names[2])

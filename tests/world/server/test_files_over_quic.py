@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from aioquic.quic.events import QuicEvent, StreamReset
 
-from mixedsched.world.server.files import Entry
+from mixedsched.world.server.site import SiteEntry
 from tests.core.h3.pair import Pair
 from tests.world.server.asking import site_files, written
 
@@ -20,7 +20,7 @@ LARGE = os.urandom(400_000)
 class Client(Pair):
     """Notes which streams the server has reset, and with which code."""
 
-    def __init__(self, entries: dict[str, Entry], rate_bps: int = 8_000_000, loss_ratio: float = 0.0) -> None:
+    def __init__(self, entries: dict[str, SiteEntry], rate_bps: int = 8_000_000, loss_ratio: float = 0.0) -> None:
         self.resets: dict[int, int] = {}
         super().__init__("eps", rate_bps=rate_bps, loss_ratio=loss_ratio, responder=site_files(entries))
 
@@ -31,16 +31,16 @@ class Client(Pair):
 
 
 @pytest.fixture
-def entries(tmp_path: Path) -> dict[str, Entry]:
+def entries(tmp_path: Path) -> dict[str, SiteEntry]:
     return {
-        "/large": Entry(written(tmp_path, "large", LARGE), "video/mp4"),
-        "/other": Entry(written(tmp_path, "other", LARGE[::-1]), "video/mp4"),
-        "/slow": Entry(written(tmp_path, "slow", LARGE), "video/mp4", delay_ms=500.0),
+        "/large": SiteEntry(written(tmp_path, "large", LARGE), "video/mp4"),
+        "/other": SiteEntry(written(tmp_path, "other", LARGE[::-1]), "video/mp4"),
+        "/slow": SiteEntry(written(tmp_path, "slow", LARGE), "video/mp4", delay_ms=500.0),
     }
 
 
 @pytest.fixture(autouse=True)
-def nothing_stays_open(entries: dict[str, Entry]) -> Iterator[None]:
+def nothing_stays_open(entries: dict[str, SiteEntry]) -> Iterator[None]:
     """Not by the collector of garbage, which must not be needed."""
     gc.collect()
     gc.disable()
@@ -52,7 +52,7 @@ def nothing_stays_open(entries: dict[str, Entry]) -> Iterator[None]:
         gc.enable()
 
 
-def test_large_files_arrive_whole_though_packets_are_lost(entries: dict[str, Entry]) -> None:
+def test_large_files_arrive_whole_though_packets_are_lost(entries: dict[str, SiteEntry]) -> None:
     client = Client(entries, loss_ratio=0.03).connect()
     streams = {client.request(path): path for path in ("/large", "/other", "/slow")}
     client.finish()
@@ -63,7 +63,7 @@ def test_large_files_arrive_whole_though_packets_are_lost(entries: dict[str, Ent
     }
 
 
-def test_a_range_arrives_with_its_headers(entries: dict[str, Entry]) -> None:
+def test_a_range_arrives_with_its_headers(entries: dict[str, SiteEntry]) -> None:
     client = Client(entries).connect()
     stream_id = client.request("/large", range="bytes=1000-200999")
     client.finish()
@@ -73,7 +73,7 @@ def test_a_range_arrives_with_its_headers(entries: dict[str, Entry]) -> None:
 
 
 @pytest.mark.parametrize("path", ["/large", "/slow"])
-def test_a_cancelled_response_lets_go_of_its_file(entries: dict[str, Entry], path: str) -> None:
+def test_a_cancelled_response_lets_go_of_its_file(entries: dict[str, SiteEntry], path: str) -> None:
     client = Client(entries).connect()
     stream_id = client.request(path)
     client.run(until_s=client.now_s + 0.1)
@@ -83,7 +83,7 @@ def test_a_cancelled_response_lets_go_of_its_file(entries: dict[str, Entry], pat
     assert [served.complete for served in client.log] == [False]
 
 
-def test_a_client_that_leaves_lets_go_of_all_files(entries: dict[str, Entry]) -> None:
+def test_a_client_that_leaves_lets_go_of_all_files(entries: dict[str, SiteEntry]) -> None:
     client = Client(entries).connect()
     for path in entries:
         client.request(path)
@@ -96,7 +96,7 @@ def test_a_client_that_leaves_lets_go_of_all_files(entries: dict[str, Entry]) ->
 @pytest.mark.parametrize("loss_ratio", [0.0, 0.05])
 @pytest.mark.parametrize("others", [[], ["/other"]])
 def test_a_file_that_shrinks_costs_its_own_response_only(
-    entries: dict[str, Entry], others: list[str], loss_ratio: float
+    entries: dict[str, SiteEntry], others: list[str], loss_ratio: float
 ) -> None:
     client = Client(entries, loss_ratio=loss_ratio).connect()
     shrinking = client.request("/large")
@@ -111,7 +111,7 @@ def test_a_file_that_shrinks_costs_its_own_response_only(
     assert {served.stream_id: served.complete for served in client.log}[shrinking] is False
 
 
-def test_a_response_whose_file_shrank_before_its_first_byte_is_reset(entries: dict[str, Entry]) -> None:
+def test_a_response_whose_file_shrank_before_its_first_byte_is_reset(entries: dict[str, SiteEntry]) -> None:
     client = Client(entries).connect()
     stream_id = client.request("/slow")
     client.run(until_s=client.now_s + 0.1)

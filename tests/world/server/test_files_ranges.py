@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixedsched.world.server.files import Entry, SiteFiles
+from mixedsched.world.server.files import SiteFiles
 from mixedsched.world.server.ranges import MAX_RANGES, ByteRange, parse_ranges
+from mixedsched.world.server.site import SiteEntry
 from tests.world.server.asking import TEXT, ask, site_files, written, zipped
 
 LARGE = bytes(range(256)) * 2000
@@ -22,11 +23,11 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> SiteFiles:
     plain = written(folder, "a.txt", TEXT)
     return site_files(
         {
-            "/a.txt": Entry(plain, "text/plain"),
-            "/a.html": Entry(written(folder, "a.html.gz", zipped()), "text/html", "gzip"),
-            "/large": Entry(written(folder, "large", LARGE), "video/mp4"),
-            "/empty": Entry(written(folder, "empty", b""), "text/plain"),
-            "/teapot": Entry(plain, "text/plain", status=418),
+            "/a.txt": SiteEntry(plain, "text/plain"),
+            "/a.html": SiteEntry(written(folder, "a.html.gz", zipped()), "text/html", "gzip"),
+            "/large": SiteEntry(written(folder, "large", LARGE), "video/mp4"),
+            "/empty": SiteEntry(written(folder, "empty", b""), "text/plain"),
+            "/teapot": SiteEntry(plain, "text/plain", status=418),
         }
     )
 
@@ -156,7 +157,7 @@ def test_a_date_of_this_very_second_is_too_weak_for_if_range(tmp_path: Path) -> 
     file = written(tmp_path, "a", b"0123")
     modified_s = int(file.stat().st_mtime)
     for age_s, status in ((0.5, 200), (1.0, 206)):
-        files = site_files({"/a": Entry(file, "text/plain")}, modified_s + age_s)
+        files = site_files({"/a": SiteEntry(file, "text/plain")}, modified_s + age_s)
         date = ask(files, "/a").headers["last-modified"]
         assert ask(files, "/a", range="bytes=0-1", if_range=date).status == status
 

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from mixedsched.core.h3.response import RequestHead, Response
 from mixedsched.world.server import replay
-from mixedsched.world.server.files import Entry, SiteFiles
-from mixedsched.world.server.replay import Recorded, Replay
+from mixedsched.world.server.files import SiteFiles
+from mixedsched.world.server.replay import RecordedAnswer, Replay
+from mixedsched.world.server.site import SiteEntry
 from tests.world.server.asking import NOW_S, body_of, written
 
 HOST = "shop.test"
@@ -20,7 +21,7 @@ HOST = "shop.test"
 def recording(*targets: str | tuple[str, int]) -> Replay[str]:
     """Answers to GETs; each answers with its own target, so that it is seen which one it was."""
     listed = [(item, 200) if isinstance(item, str) else item for item in targets]
-    return Replay([Recorded("GET", HOST, target, status, f"{target} {status}") for target, status in listed])
+    return Replay([RecordedAnswer("GET", HOST, target, status, f"{target} {status}") for target, status in listed])
 
 
 def found(known: Replay[str], target: str, method: str = "GET", host: str = HOST) -> str | None:
@@ -62,8 +63,8 @@ def test_a_path_may_be_spelt_otherwise() -> None:
 
 def test_a_recorded_304_answers_who_has_the_same_tag() -> None:
     answers = [
-        Recorded("GET", HOST, "/a?x=1", 200, "whole"),
-        Recorded("GET", HOST, "/a?x=1", 304, "unchanged", '"v1"'),
+        RecordedAnswer("GET", HOST, "/a?x=1", 200, "whole"),
+        RecordedAnswer("GET", HOST, "/a?x=1", 304, "unchanged", '"v1"'),
     ]
     known = Replay(answers)
     assert known.find("GET", HOST, "/a?x=1", '"v1"') == "unchanged"
@@ -72,7 +73,10 @@ def test_a_recorded_304_answers_who_has_the_same_tag() -> None:
 
 
 def test_a_304_for_a_query_further_off_stays_behind() -> None:
-    answers = [Recorded("GET", HOST, "/a?x=1", 200, "whole"), Recorded("GET", HOST, "/a?y", 304, "unchanged", '"v1"')]
+    answers = [
+        RecordedAnswer("GET", HOST, "/a?x=1", 200, "whole"),
+        RecordedAnswer("GET", HOST, "/a?y", 304, "unchanged", '"v1"'),
+    ]
     assert Replay(answers).find("GET", HOST, "/a?x=1", '"v1"') == "whole"
 
 
@@ -82,7 +86,7 @@ queries = st.text("ab&=?", max_size=5)
 @given(st.lists(st.tuples(queries, st.sampled_from([200, 404])), min_size=1, max_size=8), queries)
 def test_it_is_the_walk_of_the_study(recorded: list[tuple[str, int]], asked: str) -> None:
     targets = [(f"/a?{query}", status) for query, status in recorded]
-    known = Replay([Recorded("GET", HOST, target, status, str(n)) for n, (target, status) in enumerate(targets)])
+    known = Replay([RecordedAnswer("GET", HOST, target, status, str(n)) for n, (target, status) in enumerate(targets)])
     exact = [n for n, (target, _) in enumerate(targets) if target == f"/a?{asked}"]
     best, choice = -1, -1
     for number in exact or range(len(targets)):
@@ -120,10 +124,10 @@ def files(tmp_path: Path) -> SiteFiles:
     page, data = written(tmp_path, "index", b"page"), written(tmp_path, "data", b"data")
     own = ((b"x-cache", (b"HIT",)),)
     answers = [
-        Recorded("GET", HOST, "/", 200, Entry(page, "text/html", headers=own, bare=True)),
-        Recorded("GET", HOST, "/gone", 404, Entry(page, "text/html", status=404)),
-        Recorded("POST", HOST, "/api?q=1", 201, Entry(data, "application/json", status=201)),
-        Recorded("GET", HOST, "/", 304, Entry(None, "text/html", status=304, headers=own), '"theirs"'),
+        RecordedAnswer("GET", HOST, "/", 200, SiteEntry(page, "text/html", headers=own, bare=True)),
+        RecordedAnswer("GET", HOST, "/gone", 404, SiteEntry(page, "text/html", status=404)),
+        RecordedAnswer("POST", HOST, "/api?q=1", 201, SiteEntry(data, "application/json", status=201)),
+        RecordedAnswer("GET", HOST, "/", 304, SiteEntry(None, "text/html", status=304, headers=own), '"theirs"'),
     ]
     return SiteFiles({HOST: {}}, HOST, clock=lambda: NOW_S, recorded=answers)
 

@@ -8,17 +8,14 @@ from typing import Any
 
 import pytest
 
-from mixedsched.errors import MixedschedError
+from mixedsched.errors import UsageError
 from mixedsched.sites.opening import load_site
 from mixedsched.sites.serving import served_site
-from mixedsched.world.server.admission import RetryPolicy
 from mixedsched.world.server.facts import ServerFacts
-from mixedsched.world.server.files import Entry
-from mixedsched.world.server.limits import Limits
-from mixedsched.world.server.replay import Recorded
+from mixedsched.world.server.replay import RecordedAnswer
 from mixedsched.world.server.running import INPUT, RunningServer, ServerInput, running_server
-from mixedsched.world.server.settings import ServerSettings, WatchSettings
-from mixedsched.world.server.site import ServedSite
+from mixedsched.world.server.settings import Limits, LogSettings, RetryPolicy, ServerSettings
+from mixedsched.world.server.site import ServedSite, SiteEntry
 from tests.world.server.client import Answer, fetch
 
 
@@ -37,7 +34,7 @@ async def asked(running: RunningServer) -> tuple[Answer, list[dict[str, Any]], l
 
 def test_it_serves_what_it_is_given_and_tells_its_facts_and_its_log(site: ServedSite) -> None:
     async def load() -> ServerFacts:
-        given = ServerInput(site, "mixed:alpha=0.5", settings=ServerSettings(watch=WatchSettings(connections=True)))
+        given = ServerInput(site, "mixed:alpha=0.5", settings=ServerSettings(log=LogSettings(connections=True)))
         async with running_server(given, "a test") as running:
             answer, requests, connections = await asked(running)
             assert answer.body == b"<!doctype html><p>shop"
@@ -56,18 +53,20 @@ def test_what_it_cannot_serve_is_an_error_of_its_caller(site: ServedSite) -> Non
         async with running_server(ServerInput(site, "none-such"), "a test"):
             raise AssertionError("it runs")
 
-    with pytest.raises(MixedschedError, match="the server for a test did not start: there is no scheme 'none-such'"):
+    with pytest.raises(UsageError, match="there is no scheme 'none-such'"):
         asyncio.run(start())
 
 
 def test_its_input_comes_through_json_as_it_was(tmp_path: Path, site: ServedSite) -> None:
-    entry = Entry(tmp_path / "ä.css", "text/css", "br", delay_ms=1.5, headers=((b"x-one", (b"1", b"2")), (b"etag", ())))
-    recorded = [Recorded("POST", "shop.test", "/?q=1", 304, entry, '"tag"')]
+    entry = SiteEntry(
+        tmp_path / "ä.css", "text/css", "br", delay_ms=1.5, headers=((b"x-one", (b"1", b"2")), (b"etag", ()))
+    )
+    recorded = [RecordedAnswer("POST", "shop.test", "/?q=1", 304, entry, '"tag"')]
     settings = ServerSettings(
         port=4433,
         retry=RetryPolicy.ALWAYS,
         limits=Limits(connections=3),
-        watch=WatchSettings(qlog_folder=tmp_path, explain=True),
+        log=LogSettings(qlog_folder=tmp_path, schedule=True),
     )
     given = ServerInput(
         ServedSite("shop", "https://shop.test/", ("shop.test",), site.entries, recorded, 2),

@@ -1,4 +1,4 @@
-"""Which streams got the packets of a connection, a stretch of time after the other. Pure: whoever listens takes them away."""
+"""Records which responses got the packets of a connection, one interval at a time. Pure: its owner takes the intervals away."""
 
 from __future__ import annotations
 
@@ -8,37 +8,33 @@ from typing import Any, Self
 
 from mixedsched.model.request import Request
 
-MAX_RUNS = 1000  # of packets in one stretch; packets beyond are counted only
-MAX_PATH_CHARACTERS = 100  # of a path that is told; clients may ask for much longer ones
+MAX_RUNS = 1000  # of packets in one interval; packets beyond are counted only
+MAX_PATH_CHARACTERS = 100  # of a reported path; clients may ask for much longer ones
 _MS_PER_S = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class StreamProgress:
-    """How far a response is. sent_bytes: of its stream, each byte once; body_bytes: of all its body."""
+    """How much of a response was sent."""
 
     stream_id: int
     path: str
     placement: str
     priority: str
-    sent_bytes: int
-    body_bytes: int
+    sent_bytes: int  # of its stream, each byte counted once
+    body_bytes: int  # of the whole body
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
-    """What left on one connection in a stretch of time, in ms since its first packet.
-
-    runs: (stream ID, packets) in order; a packet that carries several responses counts for each. streams: those in runs, in
-    order of request, as they stand at the end. packets_left_out: at the end, beyond what one stretch holds.
-    """
+class ScheduleInterval:
+    """What left on one connection in an interval of time. Times are ms since its first packet."""
 
     connection: int
     from_ms: float
     to_ms: float
-    runs: tuple[tuple[int, int], ...]
-    streams: tuple[StreamProgress, ...]
-    packets_left_out: int = 0
+    runs: tuple[tuple[int, int], ...]  # (stream ID, packets) in order; a packet with several responses counts for each
+    streams: tuple[StreamProgress, ...]  # those in `runs`, in order of request, as they are at the end
+    packets_left_out: int = 0  # at the end, beyond MAX_RUNS
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -57,8 +53,8 @@ class Stretch:
 
 
 @dataclass(slots=True)
-class _Response:
-    """A response under way. is_closed: to be forgotten once it was told of."""
+class _ResponseUnderWay:
+    """A response under way. is_closed: to be forgotten once it was reported."""
 
     path: str
     placement: str
@@ -68,17 +64,17 @@ class _Response:
     is_closed: bool = False
 
 
-class StretchRecorder:
-    """Listens to a session's decisions (DecisionObserver) and keeps the stretch since the last one was taken.
+class ScheduleRecorder:
+    """A DecisionObserver that keeps the interval since the last one was taken.
 
-    started_s: when the connection began. woken: called when a stretch begins.
+    started_s: when the connection began. woken: called when an interval begins.
     """
 
     def __init__(self, connection: int, started_s: float, woken: Callable[[], None]) -> None:
         self._connection = connection
         self._started_s = started_s
         self._woken = woken
-        self._responses: dict[int, _Response] = {}
+        self._responses: dict[int, _ResponseUnderWay] = {}
         self._runs: list[tuple[int, int]] = []
         self._from_s = self._to_s = 0.0
         self._packet = -1
@@ -89,7 +85,7 @@ class StretchRecorder:
         response = self._responses.get(stream_id)
         if response is None:
             path = request.path[:MAX_PATH_CHARACTERS]
-            self._responses[stream_id] = _Response(path, placement, str(request.signal), request.body_bytes)
+            self._responses[stream_id] = _ResponseUnderWay(path, placement, str(request.signal), request.body_bytes)
         else:
             response.placement, response.priority = placement, str(request.signal)
 
@@ -116,12 +112,12 @@ class StretchRecorder:
         self._responses[stream_id].is_closed = True
         self._woken()
 
-    def take(self) -> Stretch | None:
-        """The stretch since the last one; None if nothing was sent."""
-        stretch = None
+    def take(self) -> ScheduleInterval | None:
+        """The interval since the last one; None if nothing was sent."""
+        interval = None
         if self._runs:
             served = sorted({stream_id for stream_id, _ in self._runs})
-            stretch = Stretch(
+            interval = ScheduleInterval(
                 self._connection,
                 self._since_start_ms(self._from_s),
                 self._since_start_ms(self._to_s),
@@ -134,7 +130,7 @@ class StretchRecorder:
         self._left_out = 0
         for stream_id in [key for key, response in self._responses.items() if response.is_closed]:
             del self._responses[stream_id]
-        return stretch
+        return interval
 
     def _progress(self, stream_id: int) -> StreamProgress:
         response = self._responses[stream_id]

@@ -16,11 +16,11 @@ from mixedsched.core.h3.events import SessionEvents
 from mixedsched.errors import UsageError
 from mixedsched.model.priority import Priority
 from mixedsched.model.request import ChromiumPriority, Kind, Request
-from mixedsched.world.server.explain import MAX_RUNS, StreamProgress, Stretch, StretchRecorder
 from mixedsched.world.server.log import LineWriter
+from mixedsched.world.server.observers import MAX_INTERVALS_PER_TICK, ConnectionObservers
 from mixedsched.world.server.qlog_files import QlogFile, prepare_folder
-from mixedsched.world.server.settings import WatchSettings
-from mixedsched.world.server.watch import MAX_STRETCHES_PER_TICK, Watch
+from mixedsched.world.server.schedule import MAX_RUNS, ScheduleInterval, ScheduleRecorder, StreamProgress
+from mixedsched.world.server.settings import LogSettings
 from tests.core.h3.traces import read_trace
 
 
@@ -37,17 +37,17 @@ def request(stream_id: int, path: str = "/x", body_bytes: int = 1000) -> Request
     )
 
 
-def recorder() -> StretchRecorder:
-    made = StretchRecorder(7, 10.0, lambda: None)
+def recorder() -> ScheduleRecorder:
+    made = ScheduleRecorder(7, 10.0, lambda: None)
     for stream_id in (0, 4, 8):
         made.placed(10.0, stream_id, request(stream_id, f"/{stream_id}"), "u=2")
     return made
 
 
-def taken(made: StretchRecorder) -> Stretch:
-    stretch = made.take()
-    assert stretch is not None
-    return stretch
+def taken(made: ScheduleRecorder) -> ScheduleInterval:
+    interval = made.take()
+    assert interval is not None
+    return interval
 
 
 class TestStretch:
@@ -55,9 +55,9 @@ class TestStretch:
         made = recorder()
         for packet, stream_id in enumerate((0, 0, 4, 0)):
             made.scheduled(10.1 + packet / 100, stream_id, 400, 0, packet)
-        stretch = taken(made)
-        assert stretch.runs == ((0, 2), (4, 1), (0, 1))
-        assert (stretch.connection, stretch.from_ms, stretch.to_ms) == (7, 100.0, 130.0)
+        interval = taken(made)
+        assert interval.runs == ((0, 2), (4, 1), (0, 1))
+        assert (interval.connection, interval.from_ms, interval.to_ms) == (7, 100.0, 130.0)
 
     def test_two_frames_of_a_stream_in_a_packet_count_once(self) -> None:
         made = recorder()
@@ -77,8 +77,8 @@ class TestStretch:
         made.take()
         assert made.take() is None
         made.scheduled(10.3, 8, 100, 0, 2)
-        stretch = taken(made)
-        assert (stretch.runs, stretch.from_ms) == (((8, 1),), 300.0)
+        interval = taken(made)
+        assert (interval.runs, interval.from_ms) == (((8, 1),), 300.0)
 
     def test_a_response_is_forgotten_once_it_is_over_and_told_of(self) -> None:
         made = recorder()
@@ -93,8 +93,8 @@ class TestStretch:
         made = recorder()
         for packet in range(MAX_RUNS + 10):
             made.scheduled(10.1, 4 * (packet % 2), 100, 0, packet)
-        stretch = taken(made)
-        assert (len(stretch.runs), stretch.packets_left_out) == (MAX_RUNS, 10)
+        interval = taken(made)
+        assert (len(interval.runs), interval.packets_left_out) == (MAX_RUNS, 10)
 
     def test_a_placement_that_changes_is_told(self) -> None:
         made = recorder()
@@ -105,36 +105,36 @@ class TestStretch:
     def test_it_survives_json(self) -> None:
         made = recorder()
         made.scheduled(10.1, 0, 100, 0, 1)
-        stretch = taken(made)
-        assert Stretch.from_dict(stretch.to_dict()) == stretch
+        interval = taken(made)
+        assert ScheduleInterval.from_dict(interval.to_dict()) == interval
 
 
 class TestExplanation:
-    def stretch(self, *runs: tuple[int, int], path: str = "/a.css") -> Stretch:
+    def interval(self, *runs: tuple[int, int], path: str = "/a.css") -> ScheduleInterval:
         ids = sorted({stream_id for stream_id, _ in runs})
         streams = tuple(StreamProgress(stream_id, path, "u=2", "u=2", 500, 2000) for stream_id in ids)
-        return Stretch(3, 0.0, 12_400.0, runs, streams)
+        return ScheduleInterval(3, 0.0, 12_400.0, runs, streams)
 
     def test_it_is_a_strip_with_its_legend(self) -> None:
-        text = explain_text(self.stretch((0, 2), (4, 1), (0, 1))).plain
+        text = explain_text(self.interval((0, 2), (4, 1), (0, 1))).plain
         assert text == "#3   12.40 s  AABA  A /a.css u=2 25 %  B /a.css u=2 25 %"
 
     def test_letters_are_those_of_the_connections_requests_in_order(self) -> None:
-        assert "s  CCC  C " in explain_text(self.stretch((8, 3))).plain
-        assert "s  AA  A " in explain_text(self.stretch((52 * 4, 2))).plain, "the 53rd begins anew"
+        assert "s  CCC  C " in explain_text(self.interval((8, 3))).plain
+        assert "s  AA  A " in explain_text(self.interval((52 * 4, 2))).plain, "the 53rd begins anew"
 
     def test_long_strips_are_thinned_and_long_legends_cut(self) -> None:
-        text = explain_text(self.stretch(*((stream_id, 50) for stream_id in range(0, 40, 4)))).plain
+        text = explain_text(self.interval(*((stream_id, 50) for stream_id in range(0, 40, 4)))).plain
         assert len(text.split("  ")[2]) == 48
         assert text.endswith("  and 4 more")
 
     def test_paths_cannot_write_to_the_terminal(self) -> None:
-        text = explain_text(self.stretch((0, 1), path="/\x1b[2J\x9bm\n")).plain
+        text = explain_text(self.interval((0, 1), path="/\x1b[2J\x9bm\n")).plain
         assert "/\\x1b[2J\\x9bm\\x0a u=2" in text
         assert text.isprintable()
 
     def test_the_worker_is_named_where_there_are_several(self) -> None:
-        assert explain_text(self.stretch((0, 1)), worker=1).plain.startswith("[1] #3 ")
+        assert explain_text(self.interval((0, 1)), worker=1).plain.startswith("[1] #3 ")
 
 
 class TestQlogFile:
@@ -180,23 +180,23 @@ class TestQlogFile:
             prepare_folder(tmp_path / "file")
 
 
-class TestWatch:
+class TestConnectionObservers:
     def test_what_is_not_wanted_costs_nothing(self) -> None:
         async def opened() -> tuple[bool, bool]:
             configuration = QuicConfiguration(is_client=False)
             events = SessionEvents(lambda _: None, lambda _: None, lambda _: None)
-            watch = Watch(WatchSettings(), "eps", lambda _: None)
+            watch = ConnectionObservers(LogSettings(), "eps", lambda _: None)
             made = watch.open(1, b"12345678", 0.0, configuration, events)
             return made[0] is configuration, made[1] is events
 
         assert asyncio.run(opened()) == (True, True)
 
     def test_a_busy_servers_connections_take_turns_and_none_is_forgotten(self) -> None:
-        connections = MAX_STRETCHES_PER_TICK + 5
+        connections = MAX_INTERVALS_PER_TICK + 5
 
         async def told() -> list[int]:
-            stretches: list[Stretch] = []
-            watch = Watch(WatchSettings(explain=True), "eps", stretches.append)
+            stretches: list[ScheduleInterval] = []
+            watch = ConnectionObservers(LogSettings(schedule=True), "eps", stretches.append)
             for number in range(connections):
                 _, events = watch.open(
                     number,
@@ -212,13 +212,13 @@ class TestWatch:
                 while len(stretches) < connections:
                     await asyncio.sleep(0.01)
             watch.stop()
-            return [stretch.connection for stretch in stretches]
+            return [interval.connection for interval in stretches]
 
         assert asyncio.run(told()) == list(range(connections))
 
     def test_a_connection_that_goes_leaves_a_whole_trace(self, tmp_path: Path) -> None:
         async def run() -> None:
-            watch = Watch(WatchSettings(qlog_folder=tmp_path), "eps", lambda _: None)
+            watch = ConnectionObservers(LogSettings(qlog_folder=tmp_path), "eps", lambda _: None)
             _, events = watch.open(
                 12,
                 bytes.fromhex("0011223344556677"),

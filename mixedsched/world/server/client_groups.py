@@ -1,4 +1,4 @@
-"""The connections of each client that share one scheduler, where the server is to schedule across them."""
+"""The connections of each client share one scheduler, where the server schedules across connections."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from mixedsched.core.h3.shared import Share, SharedScheduler
 from mixedsched.model.scheme import Scheduler
 
 
-class Siblings:
-    """Groups connections, named by number, by the address of their client, and passes the turn among those of a group.
+class ClientGroups:
+    """Groups connections, named by number, by the address of their client, and lets those of a group take turns.
 
-    create_scheduler: makes the scheduler of a group. flush: has one connection send what it may.
+    create_scheduler: makes the scheduler of a group. flush: lets one connection send what it may.
     """
 
     def __init__(self, create_scheduler: Callable[[], Scheduler[Any]], flush: Callable[[int], None]) -> None:
@@ -31,17 +31,17 @@ class Siblings:
         self._numbers[share] = number
         return share
 
-    def watch(self, number: int, is_stalled: Callable[[], bool]) -> None:
-        """Ask this whether the connection can make use of its turn, see Share."""
+    def set_stall_test(self, number: int, is_stalled: Callable[[], bool]) -> None:
+        """is_stalled: whether the connection cannot use its turn, see Share."""
         self._members[number][1].is_stalled = is_stalled
 
     def flush(self, number: int) -> None:
-        """Something has happened to a connection: have it send what it may, then those whose turn it becomes."""
+        """Something has happened to a connection: let it send what it may, then those whose turn comes by that."""
         client, share = self._members[number]
         self._groups[client].take_turns(share, self._flush_share)
 
     def leave(self, number: int) -> Callable[[], None]:
-        """A connection is gone. What is returned has the others of its client go on, and is to be called soon."""
+        """A connection is gone. Returns a function to call soon, which lets the others of its client go on."""
         client, share = self._members.pop(number)
         group = self._groups[client]
         share.leave()
