@@ -5,11 +5,13 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from markupsafe import Markup
+from PIL import Image
 
 from mixedsched.lab.model import Run
 from mixedsched.report.svg import element, round_step
@@ -92,17 +94,12 @@ def _end_ms(run: Run) -> float:
 
 
 def jpeg_size(data: bytes) -> tuple[int, int] | None:
-    """Width and height of a JPEG picture; None if it is not one. Source: ITU-T T.81, annex B (SOFn segments)."""
-    if data[:2] != b"\xff\xd8":
+    """Width and height of a JPEG picture; None if it is not one."""
+    try:
+        with Image.open(io.BytesIO(data), formats=("JPEG",)) as picture:
+            return picture.size
+    except (OSError, Image.DecompressionBombError):
         return None
-    at = 2
-    while at + 9 <= len(data) and data[at] == 0xFF:
-        marker, length = data[at + 1], int.from_bytes(data[at + 2 : at + 4], "big")
-        if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
-            height, width = int.from_bytes(data[at + 5 : at + 7], "big"), int.from_bytes(data[at + 7 : at + 9], "big")
-            return (width, height) if width and height else None
-        at += 2 + max(2, length)
-    return None
 
 
 def filmstrip(runs: Mapping[str, Run]) -> Filmstrip | None:
@@ -154,8 +151,9 @@ def _cells(frames: Sequence[Frame], times: Sequence[float], marks: Mapping[str, 
     return tuple(cells)
 
 
-def frame_store(frames: Sequence[Frame]) -> Markup:
+def frame_store(films: Iterable[Filmstrip | None]) -> Markup:
     """An invisible drawing that holds every picture once, for `Cell.picture` to refer to."""
+    frames = {frame.name: frame for film in films if film is not None for frame in film.frames}
     images = [
         element(
             "image",
@@ -164,6 +162,6 @@ def frame_store(frames: Sequence[Frame]) -> Markup:
             width=frame.width,
             height=frame.height,
         )
-        for frame in {frame.name: frame for frame in frames}.values()
+        for frame in frames.values()
     ]
     return element("svg", element("defs", *images), width=0, height=0, class_="store", aria_hidden="true")

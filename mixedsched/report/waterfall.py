@@ -32,7 +32,6 @@ _NOTE_X = 208.0
 _ROOM = 1.02  # of the time axis, behind the last bar
 _ROOM_FOR_HERO = 1.15  # and where a note stands behind it
 _JOINED_PX = 1.5  # gaps that no eye sees
-_SAME_TIME_MS = 60.0  # by which the browser's two accounts of one request may differ
 
 Spans = Sequence[tuple[float, float]]  # (from, to)
 
@@ -96,19 +95,6 @@ def marks_of(run: Run) -> dict[str, float]:
     metrics = run.page_load.get("metrics") or {}
     named = {"FCP": metrics.get("fcp_ms"), "LCP": metrics.get("lcp_ms")}
     return {name: value for name, value in named.items() if isinstance(value, int | float) and math.isfinite(value)}
-
-
-def hero_of(run: Run, responses: Sequence[SeenResponse]) -> SeenResponse | None:
-    """The image of the largest paint: the one that was loaded just when the browser says that the largest paint's was."""
-    observed: Mapping[str, object] = run.page_load.get("observed") or {}
-    begin, end = observed.get("lcp_load_start_ms"), observed.get("lcp_load_end_ms")
-    if not isinstance(begin, int | float) or not isinstance(end, int | float):
-        return None
-    images = [item for item in responses if item.kind in {Kind.IMAGE, Kind.MEDIA, Kind.OTHER}]
-    apart = [abs(item.request_ms - begin) + abs(item.end_ms - end) for item in images]
-    if not apart or min(apart) > 2 * _SAME_TIME_MS:
-        return None
-    return images[apart.index(min(apart))]
 
 
 def draw_waterfalls(falls: Sequence[Waterfall]) -> list[tuple[str, Markup]]:

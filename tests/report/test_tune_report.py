@@ -15,9 +15,8 @@ from mixedsched.advice.tuner.candidate import Candidate
 from mixedsched.advice.tuner.result import Deviation, Estimates, NetworkProof, Outcome, Role, Tuning
 from mixedsched.lab.comparison import Verdict
 from mixedsched.report.tune import render_tuning, write_tuning
-from mixedsched.report.tune._document import render_html
+from mixedsched.report.tune._document import SHOWN_BYTES_MOST, read_shipped, render_html
 from mixedsched.report.tune._evidence import Evidence
-from mixedsched.report.tune._shipped import SHOWN_BYTES_MOST, read_shipped
 from mixedsched.report.tune._words import headline
 from tests.report.made_up_runs import LINK
 from tests.report.made_up_tuning import CHANGE, CONTENDERS, made_up_tuning, simulated_tuning

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-
-from markupsafe import Markup
+from dataclasses import replace
+from typing import Any
 
 from mixedsched.advice.audit.result import TODAY, Audit, NetworkResult
 from mixedsched.advice.audit.verdict import AuditVerdict
@@ -17,36 +16,13 @@ from mixedsched.advice.changes.page_change import PageModel
 from mixedsched.lab.model import Arrival, Run
 from mixedsched.report.audit import _words
 from mixedsched.report.document import render, tables_of
-from mixedsched.report.effects import EffectView
 from mixedsched.report.facts import network_rows
-from mixedsched.report.filmstrip import Filmstrip, filmstrip, frame_store
+from mixedsched.report.filmstrip import filmstrip, frame_store
 from mixedsched.report.waterfall import Spans, Waterfall, draw_waterfalls, response_row
 from mixedsched.report.words import expected_text
 from mixedsched.units import format_bytes
 
 EDITS_SHOWN = 3
-
-
-@dataclass(frozen=True, slots=True)
-class ChangeView:
-    """A change with what to paste."""
-
-    change: Change
-    why: str
-    shown: Sequence[TagEdit]  # tags or headers
-    more: Sequence[TagEdit]  # those behind a click
-    expected: Sequence[tuple[str, str, str]]  # (network, LCP, FCP) of this change alone, simulated
-
-
-@dataclass(frozen=True, slots=True)
-class NetworkView:
-    """A network's pictures and sentences."""
-
-    network: NetworkResult
-    findings: Sequence[tuple[str, str]]  # (reason, sentence)
-    effects: Sequence[EffectView]
-    waterfalls: Sequence[tuple[str, Markup]]
-    film: Filmstrip | None
 
 
 def render_html(audit: Audit) -> str:
@@ -65,7 +41,7 @@ def render_html(audit: Audit) -> str:
         baseline=_words.SCHEMES[audit.baseline],
         changes=[_change_view(change, audit) for change in (audit.chosen.changes if audit.chosen else ())],
         views=views,
-        store=frame_store([frame for view in views if view.film is not None for frame in view.film.frames]),
+        store=frame_store([view["film"] for view in views]),
         tried=_tried_rows(audit),
         networks=list(audit.screening.today),
         contenders=[
@@ -76,13 +52,19 @@ def render_html(audit: Audit) -> str:
     )
 
 
-def _change_view(change: Change, audit: Audit) -> ChangeView:
+def _change_view(change: Change, audit: Audit) -> dict[str, Any]:
+    """A change with what to paste: tags, or headers by address; the first few at once, the others behind a click."""
     edits = edits_of(audit.document, change)
     if not edits:
         hosts = audit.document.hosts
         edits = [TagEdit(f"{hosts[host]}{path}", f"priority: {change.value}") for host, path in change.targets]
-    expected = _expected(change, audit)
-    return ChangeView(change, _words.reason_sentence(change), edits[:EDITS_SHOWN], edits[EDITS_SHOWN:], expected)
+    return {
+        "change": change,
+        "why": _words.reason_sentence(change),
+        "shown": edits[:EDITS_SHOWN],
+        "more": edits[EDITS_SHOWN:],
+        "expected": _expected(change, audit),
+    }
 
 
 def _expected(change: Change, audit: Audit) -> list[tuple[str, str, str]]:
@@ -104,15 +86,18 @@ def _tried_rows(audit: Audit) -> list[tuple[Change, bool, list[tuple[str, str, s
     return [(change, change in chosen, _expected(change, audit)) for change in tried]
 
 
-def _network_view(network: NetworkResult, audit: Audit) -> NetworkView:
+def _network_view(network: NetworkResult, audit: Audit) -> dict[str, Any]:
+    """A network's tables, pictures and sentences."""
     runs = _runs_to_show(network, audit)
-    return NetworkView(
-        network,
-        [(item.reason.value, _words.finding_sentence(item, network)) for item in network.findings],
-        _words.effects_on(network, audit),
-        draw_waterfalls([_waterfall(label, _look(run, label, network, audit)) for label, run in runs.items()]),
-        filmstrip(runs),
-    )
+    return {
+        "network": network,
+        "findings": [(item.reason.value, _words.finding_sentence(item, network)) for item in network.findings],
+        "effects": _words.effects_on(network, audit),
+        "waterfalls": draw_waterfalls(
+            [_waterfall(label, _look(run, label, network, audit)) for label, run in runs.items()]
+        ),
+        "film": filmstrip(runs),
+    }
 
 
 def _runs_to_show(network: NetworkResult, audit: Audit) -> dict[str, Run]:

@@ -8,7 +8,20 @@ from markupsafe import Markup
 
 from mixedsched.advice.calibration.result import Calibration, SiteResult
 from mixedsched.report.calibration._terminal import number_words
-from mixedsched.report.svg import Scale, element, line, moved, rectangle, shortened, span_of, svg_file, text, tooltip
+from mixedsched.report.svg import (
+    Scale,
+    element,
+    line,
+    moved,
+    rectangle,
+    shortened,
+    span_of,
+    svg_file,
+    text,
+    tooltip,
+    x_grid,
+    y_grid,
+)
 from mixedsched.units import format_ms
 
 METRIC = "lcp"
@@ -64,13 +77,8 @@ def _cell(site: SiteResult) -> list[Markup]:
         ),
         rectangle(_LEFT, _TOP, _PLOT, _PLOT, "frame" if site.ranking[METRIC].exists else "paper"),
     ]
-    for tick in across.ticks(3):
-        shapes += [
-            line(across(tick), _TOP, across(tick), _TOP + _PLOT, "grid"),
-            line(_LEFT, up(tick), _LEFT + _PLOT, up(tick), "grid"),
-            text(across(tick), _TOP + _PLOT + 12, f"{tick / 1000:g} s", "middle", "faint"),
-            text(_LEFT - 4, up(tick) + 4, f"{tick / 1000:g}", "end", "faint"),
-        ]
+    shapes += x_grid(across, _TOP, _TOP + _PLOT, _TOP + _PLOT + 12, lambda ms: f"{ms / 1000:g} s", about=3)
+    shapes += y_grid(up, _LEFT, _LEFT + _PLOT, lambda ms: f"{ms / 1000:g}", about=3, label_look="faint")
     shapes.append(line(across(low), up(low), across(high), up(high), "equal"))
     return (
         shapes

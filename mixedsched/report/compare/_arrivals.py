@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
 from markupsafe import Markup
+from numpy.typing import NDArray
 
-from mixedsched.lab.model import Arrival
 from mixedsched.lab.page_view import SeenResponse
 from mixedsched.report.svg import Scale, drawing, element, line, rectangle, shortened, text, tooltip
 from mixedsched.report.waterfall import LABELS, WIDTH, hint_of, kind_label, moment_lines, time_axis
@@ -16,6 +17,8 @@ _ROW = 17.0
 _TOP = 40.0
 _BINS = 260  # about 3 pixels each: finer than the eye, coarse enough to keep the file small
 _KERNEL = (1, 2, 1)  # over neighbouring bins: turns shorter than a bin would else look like a comb
+
+Bins = NDArray[np.float64]
 
 
 def arrivals_chart(
@@ -36,8 +39,8 @@ def arrivals_chart(
         (item for item in responses if item.arrivals),
         key=lambda item: (order.get(item.url, len(order)), item.request_ms),
     )
-    binned = [_smoothed(_bins(item.arrivals, end_ms, _size)) for item in shown]
-    totals = [sum(column) for column in zip(*binned, strict=True)]
+    binned = [_bins(((run.from_ms, run.to_ms, run.size_bytes) for run in item.arrivals), end_ms) for item in shown]
+    totals = np.sum(binned, axis=0)
     scale = Scale(0, end_ms, LABELS - 100, WIDTH - 14)
     top = _TOP + (_ROW if losses else 0)
     height = top + _ROW * len(shown) + 6
@@ -51,14 +54,12 @@ def arrivals_chart(
         shapes.append(line(scale.start, y + _ROW - 1, scale.end, y + _ROW - 1, "lane"))
         heights = _heights(sizes, totals)
         hint = tooltip(_hint(response))
-        shapes.append(
-            element("path", hint, d=_outline(heights, scale, y, end_ms), class_=f"kind {response.kind.value}")
-        )
-        blocked = _smoothed(_bins(response.arrivals, end_ms, _blocked))
-        if any(blocked):
-            shapes.append(
-                element("path", hint, d=_outline(_parts(heights, blocked, sizes), scale, y, end_ms), class_="blocked")
-            )
+        bars = _outline(heights, scale, y, end_ms)
+        shapes.append(element("path", hint, d=bars, class_=f"kind {response.kind.value}"))
+        blocked = _bins(((run.from_ms, run.to_ms, run.blocked_bytes) for run in response.arrivals), end_ms)
+        if blocked.any():
+            dark = _outline(_parts(heights, blocked, sizes), scale, y, end_ms)
+            shapes.append(element("path", hint, d=dark, class_="blocked"))
     shapes += moment_lines(marks, scale, _TOP - 4, height - 6)
     in_progress = f"{mean_in_progress(shown):.1f} of them in progress on average"
     label = f"Arrival of bytes under {arm}: {len(shown)} responses, {in_progress}"
@@ -77,52 +78,28 @@ def mean_in_progress(responses: Sequence[SeenResponse]) -> float:
     return sum(end - start for start, end in spans) / busy_ms if busy_ms else 0.0
 
 
-def _smoothed(sizes: Sequence[float]) -> list[float]:
-    reach = len(_KERNEL) // 2
-    padded = [0.0] * reach + list(sizes) + [0.0] * reach
-    return [sum(weight * padded[index + place] for place, weight in enumerate(_KERNEL)) for index in range(len(sizes))]
+def _bins(spans: Iterable[tuple[float, float, int]], end_ms: float) -> Bins:
+    """Smoothed bytes per bin of time. spans: (from ms, to ms, bytes); the bytes are spread evenly over their time."""
+    sizes = np.zeros(_BINS)
+    for from_ms, to_ms, size_bytes in spans:
+        first, last = (min(_BINS - 1, max(0, int(at_ms / end_ms * _BINS))) for at_ms in (from_ms, max(from_ms, to_ms)))
+        sizes[first : last + 1] += size_bytes / (last - first + 1)
+    return np.convolve(sizes, _KERNEL, mode="same")
 
 
-def _size(item: Arrival) -> float:
-    return item.size_bytes
+def _heights(sizes: Bins, totals: Bins) -> Bins:
+    """The heights of a row's bars in pixels; whatever came is seen."""
+    shares = np.divide(sizes, totals, out=np.zeros(_BINS), where=totals > 0)
+    return np.where(sizes > 0, np.maximum(3, np.rint((_ROW - 4) * shares)), 0)
 
 
-def _blocked(item: Arrival) -> float:
-    return item.blocked_bytes
+def _parts(heights: Bins, blocked: Bins, sizes: Bins) -> Bins:
+    """The heights of the dark parts of these bars."""
+    shares = np.divide(blocked, sizes, out=np.zeros(_BINS), where=sizes > 0)
+    return np.where(shares > 0, np.maximum(1, np.rint(heights * np.minimum(1, shares))), 0)
 
 
-def _bins(arrivals: Sequence[Arrival], end_ms: float, bytes_of: Callable[[Arrival], float]) -> list[float]:
-    """Bytes per bin of time; a run of frames is spread evenly over its time."""
-    sizes = [0.0] * _BINS
-    if end_ms <= 0:
-        return sizes
-    for item in arrivals:
-        first = _bin(item.from_ms, end_ms)
-        last = max(first, _bin(item.to_ms, end_ms))
-        for index in range(first, last + 1):
-            sizes[index] += bytes_of(item) / (last - first + 1)
-    return sizes
-
-
-def _bin(at_ms: float, end_ms: float) -> int:
-    return min(_BINS - 1, max(0, int(at_ms / end_ms * _BINS)))
-
-
-def _heights(sizes: Sequence[float], totals: Sequence[float]) -> list[int]:
-    """Of the bars of a row, by bin; whatever came is seen."""
-    full = _ROW - 4
-    return [max(3, round(full * size / total)) if size > 0 else 0 for size, total in zip(sizes, totals, strict=True)]
-
-
-def _parts(heights: Sequence[int], blocked: Sequence[float], sizes: Sequence[float]) -> list[int]:
-    """Of the dark parts of these bars."""
-    return [
-        max(1, round(height * min(1.0, part / size))) if part > 0 and size > 0 else 0
-        for height, part, size in zip(heights, blocked, sizes, strict=True)
-    ]
-
-
-def _outline(heights: Sequence[int], scale: Scale, y: float, end_ms: float) -> str:
+def _outline(heights: Bins, scale: Scale, y: float, end_ms: float) -> str:
     """All bars of a row as one path; neighbours of the same height are joined, which keeps long downloads short in text."""
     width_ms, bottom, parts, start = end_ms / _BINS, y + _ROW - 1, [], 0
     for index in range(1, _BINS + 1):
@@ -130,7 +107,7 @@ def _outline(heights: Sequence[int], scale: Scale, y: float, end_ms: float) -> s
             continue
         if heights[start]:
             left, right = scale(start * width_ms), scale(index * width_ms)
-            parts.append(f"M{left:.1f} {bottom:g}v-{heights[start]}H{right:.1f}v{heights[start]}z")
+            parts.append(f"M{left:.1f} {bottom:g}v-{heights[start]:.0f}H{right:.1f}v{heights[start]:.0f}z")
         start = index
     return "".join(parts)
 

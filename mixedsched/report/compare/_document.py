@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from mixedsched.report.compare import _words
 from mixedsched.report.compare._health import failure_rows, health_rows, miss_lines
 from mixedsched.report.compare._loads import block_loads, block_waterfalls, lcp_elements
 from mixedsched.report.document import render, tables_of
-from mixedsched.report.effects import EffectView, effect_views
+from mixedsched.report.effects import effect_views
 from mixedsched.report.facts import fact_rows, network_rows
 from mixedsched.report.filmstrip import AFTER_LOAD_MS, Filmstrip, filmstrip, frame_store
 
@@ -56,11 +55,19 @@ def render_html(comparison: Comparison, runs: Sequence[Run], facts: Mapping[str,
         headlines=[
             (view, _words.headline(view.effect)) for view in views if view.effect.metric is comparison.headline_metric
         ],
-        metric_rows=[_metric_row(metric, comparison, views) for metric in comparison.metrics],
+        metric_rows=[
+            {
+                "metric": metric,
+                "strip": charts.strip(metric, comparison.arms),
+                "effects": [view for view in views if view.effect.metric is metric],
+                "ratings": _ratings(metric, comparison.arms, comparison.plan.form_factor),
+            }
+            for metric in comparison.metrics
+        ],
         differences=_differences(comparison),
         film=film,
         worst_film=worst_film,
-        store=frame_store([frame for item in (film, worst_film) if item for frame in item.frames]),
+        store=frame_store((film, worst_film)),
         after_load_s=AFTER_LOAD_MS / 1000,
         waterfalls=block_waterfalls(median),
         loads=block_loads(median),
@@ -72,25 +79,6 @@ def render_html(comparison: Comparison, runs: Sequence[Run], facts: Mapping[str,
         method=_words.statistics_in_words(comparison),
         fact_tables=[*tables_of(rest), *([("other facts", others)] if others else [])],
         block_rows=_block_rows(comparison),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class MetricRow:
-    """One metric over all arms."""
-
-    metric: Metric
-    strip: Markup
-    effects: tuple[EffectView, ...]
-    ratings: str
-
-
-def _metric_row(metric: Metric, comparison: Comparison, views: Sequence[EffectView]) -> MetricRow:
-    return MetricRow(
-        metric,
-        charts.strip(metric, comparison.arms),
-        tuple(view for view in views if view.effect.metric is metric),
-        _ratings(metric, comparison.arms, comparison.plan.form_factor),
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from mixedsched.lab.comparison import Comparison
 from mixedsched.lab.diagnostics import Misses, held_up_of, misses_of
@@ -16,54 +15,36 @@ _MISSES_NAMED = 5
 _ADDRESS_CHARACTERS = 160
 
 
-@dataclass(frozen=True, slots=True)
-class HealthRow:
-    """One arm: counts of runs, and as texts medians with ranges over its ok runs."""
+def health_rows(comparison: Comparison, runs: Sequence[Run]) -> list[tuple[str, dict[str, int | str]]]:
+    """(arm, its cells by heading), baseline first, over all attempts and warm-up blocks.
 
-    arm: str
-    attempted: int
-    ok: int
-    failed: int
-    invalid: int
-    connections: str
-    random_losses: str  # packets on their way to the browser
-    queue_overflows: str  # likewise
-    benchmark_index: str
-    run_time: str
-    longer_waits: str  # runs with Lighthouse's own waits
-    warnings: str
-    held_up: str  # how long this machine kept packets beyond their time before the largest paint
-    waited: str  # how long the server, and the browser's worker, waited for a processor
+    Counts of runs are numbers; texts are medians with ranges over the ok runs.
+    """
+    return [(arm.label, _cells([run for run in runs if run.arm == arm.label])) for arm in comparison.arms]
 
 
-def health_rows(comparison: Comparison, runs: Sequence[Run]) -> list[HealthRow]:
-    """One row per arm, baseline first, over all attempts and warm-up blocks."""
-    return [_row(arm.label, [run for run in runs if run.arm == arm.label]) for arm in comparison.arms]
-
-
-def _row(label: str, runs: Sequence[Run]) -> HealthRow:
+def _cells(runs: Sequence[Run]) -> dict[str, int | str]:
     good = [run for run in runs if run.status is RunStatus.OK]
     indices = [run.page_load.get("benchmark_index") for run in good]
     waited = sum(bool(run.page_load.get("fallback_waits")) for run in good)
     warned = sum(bool(run.page_load.get("warnings")) for run in good)
     costs = [run.cost_s for run in good]
-    held = held_up_of(good, [label])[0]
-    return HealthRow(
-        arm=label,
-        attempted=len(runs),
-        ok=len(good),
-        failed=sum(run.status is RunStatus.FAILED for run in runs),
-        invalid=sum(run.status is RunStatus.INVALID for run in runs),
-        connections=_middle_and_range([run.connections for run in good]),
-        random_losses=_middle_and_range(_down_counts(good, "lost")),
-        queue_overflows=_middle_and_range(_down_counts(good, "overflowed")),
-        benchmark_index=_middle_and_range([value for value in indices if isinstance(value, int | float)]),
-        run_time=format_duration(statistics.median(costs)) if costs else "–",
-        longer_waits=f"{waited} of {len(good)} runs",
-        warnings=f"{warned} of {len(good)} runs",
-        held_up=f"{_ms(held.relay_ms)}, at most {_ms(held.relay_most_ms)}",
-        waited=f"{_ms(held.server_ms)}, {_ms(held.worker_ms)}",
-    )
+    (held,) = held_up_of(good, [good[0].arm if good else ""])
+    return {
+        "attempted": len(runs),
+        "ok": len(good),
+        "failed": sum(run.status is RunStatus.FAILED for run in runs),
+        "invalid": sum(run.status is RunStatus.INVALID for run in runs),
+        "QUIC connections": _middle_and_range([run.connections for run in good]),
+        "random losses": _middle_and_range(_down_counts(good, "lost")),
+        "queue overflows": _middle_and_range(_down_counts(good, "overflowed")),
+        "CPU benchmark": _middle_and_range([value for value in indices if isinstance(value, int | float)]),
+        "time a run": format_duration(statistics.median(costs)) if costs else "–",
+        "longer waits": f"{waited} of {len(good)} runs",  # Lighthouse's own
+        "with warnings": f"{warned} of {len(good)} runs",
+        "packets held up": f"{_ms(held.relay_ms)}, at most {_ms(held.relay_most_ms)}",
+        "server, worker waited": f"{_ms(held.server_ms)}, {_ms(held.worker_ms)}",
+    }
 
 
 def _down_counts(runs: Sequence[Run], name: str) -> list[float]:

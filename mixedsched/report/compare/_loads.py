@@ -4,31 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import Any
 
 from markupsafe import Markup
 
 from mixedsched.lab.comparison import Comparison
 from mixedsched.lab.model import Run, RunStatus
-from mixedsched.lab.page_view import SeenResponse, losses_of, responses_of
+from mixedsched.lab.page_view import hero_of, losses_of, responses_of
 from mixedsched.report.compare._arrivals import arrivals_chart, mean_in_progress
 from mixedsched.report.svg import shortened
-from mixedsched.report.waterfall import Waterfall, draw_waterfalls, hero_of, marks_of, response_row, row_order
+from mixedsched.report.waterfall import Waterfall, draw_waterfalls, marks_of, response_row, row_order
 from mixedsched.units import format_bytes
 
 _ELEMENT_CHARACTERS = 160
-
-
-@dataclass(frozen=True, slots=True)
-class ArmLoad:
-    """One arm's page load."""
-
-    arm: str
-    responses: tuple[SeenResponse, ...]
-    arrivals: Markup | None  # None without a network log
-    summary: str  # how the bytes came, in words
-    lcp_element: str  # "" if it is not known
-    has_losses: bool
 
 
 def block_waterfalls(runs: Mapping[str, Run]) -> list[tuple[str, Markup]]:
@@ -46,7 +34,7 @@ def _waterfall(arm: str, run: Run) -> Waterfall:
     return Waterfall(arm, "signalled", rows, marks_of(run))
 
 
-def block_loads(runs: Mapping[str, Run]) -> list[ArmLoad]:
+def block_loads(runs: Mapping[str, Run]) -> list[dict[str, Any]]:
     """The loads of one block, baseline first. runs: by arm."""
     responses = {arm: responses_of(run) for arm, run in runs.items()}
     order = row_order((item.url for item in items) for items in responses.values())
@@ -64,7 +52,16 @@ def block_loads(runs: Mapping[str, Run]) -> list[ArmLoad]:
             picture = arrivals_chart(arm, items, order, marks[arm], end_ms, losses_of(run))
             summary = f"{mean_in_progress(items):.1f} responses in progress on average"
             summary += f"; {blocking}" if blocking else ""
-        loads.append(ArmLoad(arm, items, picture, summary, _lcp_element(run), bool(blocking)))
+        loads.append(
+            {
+                "arm": arm,
+                "responses": items,
+                "arrivals": picture,  # None without a network log
+                "summary": summary,  # how the bytes came, in words
+                "lcp_element": _lcp_element(run),
+                "has_losses": bool(blocking),
+            }
+        )
     return loads
 
 

@@ -19,7 +19,7 @@ from mixedsched.report.networks._views import (
     loss_view,
     rate_view,
 )
-from mixedsched.report.svg import Scale, element, line, rectangle, text
+from mixedsched.report.svg import Scale, element, line, rectangle, text, y_grid
 from mixedsched.units import format_ms, format_rate
 
 COLUMN_WIDTH = 540.0
@@ -104,9 +104,7 @@ def _rate(direction: Direction, most_bps: int) -> Block:
         return [*shapes, text(_LEFT, 36, "no limit", class_="faint")], 44.0
     across = Scale(0, view.duration_ms, _LEFT, _RIGHT)
     up = Scale(0, most_bps * 1.08, bottom, top)
-    for tick in up.ticks(3):
-        shapes.append(line(_LEFT, up(tick), _RIGHT, up(tick), "grid"))
-        shapes.append(text(_LEFT - 5, up(tick) + 4, format_rate(tick) if tick else "0", "end", "small"))
+    shapes += y_grid(up, _LEFT, _RIGHT, lambda tick: format_rate(tick) if tick else "0", about=3, label_look="small")
     shapes += [text(across(tick), bottom + 13, f"{tick / 1000:g} s", "middle", "small") for tick in across.ticks(6)]
     points = [f"M{_LEFT:g} {bottom:g}"]
     for place, rate_bps in enumerate(view.rates_bps):

@@ -13,7 +13,7 @@ from mixedsched.report.simulation._loads import PageGroup, Row
 from mixedsched.report.simulation._panel import WIDTH, Panel
 from mixedsched.report.simulation._progress import time_text
 from mixedsched.report.simulation._strip import LABELS, row_label
-from mixedsched.report.svg import Scale, element, line, text, tooltip
+from mixedsched.report.svg import Scale, element, line, text, tooltip, x_grid
 from mixedsched.units import format_ms
 
 SLOTS = 90
@@ -96,12 +96,8 @@ def _x(slot: int) -> float:
 
 
 def _axis(first: int, slot_ms: float, bottom: float) -> list[Markup]:
-    shapes = []
     scale = Scale(first * slot_ms, (first + SLOTS) * slot_ms, _x(0), _x(SLOTS))
-    for tick in scale.ticks(8):
-        shapes.append(line(scale(tick), _TOP - 6, scale(tick), bottom, "grid"))
-        shapes.append(text(scale(tick), _TOP - 10, time_text(tick), "middle", "faint"))
-    return shapes
+    return x_grid(scale, _TOP - 6, bottom, _TOP - 10, time_text, about=8)
 
 
 def _row(group: PageGroup, row: Row, slots: Slots, first: int, bottom: float) -> list[Markup]:

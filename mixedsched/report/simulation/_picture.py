@@ -29,7 +29,7 @@ def render_svg(sections: Sections) -> str:
         stack.put(24, _kind_key(section.group))
         for panel in section.panels:
             _put(stack, panel)
-    style = style_sheet("simulation.css") + colour_rules(sections)
+    style = f"{style_sheet('simulation.css')}{colour_rules(sections)}"
     return svg_file(sections.title, "sim", style, WIDTH + 2 * _MARGIN, stack.y + _MARGIN, *stack.shapes)
 
 

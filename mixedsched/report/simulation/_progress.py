@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from mixedsched.report.simulation._loads import PageGroup, Row, completions, factor_text, tone_of
 from mixedsched.report.simulation._panel import WIDTH, Panel
-from mixedsched.report.svg import Scale, element, line, rectangle, shortened, text, tooltip
+from mixedsched.report.svg import Scale, element, rectangle, shortened, text, tooltip, x_grid
 from mixedsched.units import format_ms
 
 _GAP = 22.0
@@ -49,9 +49,7 @@ def _plot(group: PageGroup, row: Row, time: Scale, share: Scale) -> list[Markup]
     baseline = group.baseline_of(row)
     steps = completions(row.load, "atf")
     shapes = [rectangle(time.start, share.end, time.end - time.start, share.start - share.end, "plot")]
-    for tick in time.ticks(4):
-        shapes.append(line(time(tick), share.end, time(tick), share.start, "grid"))
-        shapes.append(text(time(tick), share.start + 14, time_text(tick), "middle", "faint"))
+    shapes += x_grid(time, share.end, share.start, share.start + 14, time_text, about=4)
     shapes += [text(time.start - 5, share(value / 100) + 4, f"{value} %", "end", "faint") for value in (0, 50, 100)]
     hint = f"{row.label}: ByteIndex above the fold {format_ms(row.byte_index_ms['atf'])}"
     shapes.append(element("path", tooltip(hint), d=area_above(steps, time, share), class_="missing"))

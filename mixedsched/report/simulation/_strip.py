@@ -12,7 +12,7 @@ from mixedsched.core.sim.record import weight_of
 from mixedsched.report.simulation._loads import PageGroup, Row, factor_text
 from mixedsched.report.simulation._order import joined, thinned
 from mixedsched.report.simulation._panel import WIDTH, Panel
-from mixedsched.report.svg import Scale, element, line, shortened, text, tooltip
+from mixedsched.report.svg import Scale, element, shortened, text, tooltip, x_grid
 from mixedsched.units import format_bytes, format_ms
 
 LABELS = 196.0
@@ -60,11 +60,8 @@ def _reading(packets_per_cell: float) -> str:
 
 
 def _axis(scale: Scale, bottom: float) -> list[Markup]:
-    shapes = [text(LABELS - 10, _TOP - 10, "packets sent:", "end", "faint")]
-    for tick in scale.ticks(8):
-        shapes.append(line(scale(tick), _TOP - 6, scale(tick), bottom - 4, "grid"))
-        shapes.append(text(scale(tick), _TOP - 10, f"{tick:g}", "middle", "faint"))
-    return shapes
+    grid = x_grid(scale, _TOP - 6, bottom - 4, _TOP - 10, lambda tick: f"{tick:g}", about=8)
+    return [text(LABELS - 10, _TOP - 10, "packets sent:", "end", "faint"), *grid]
 
 
 def _column_heads(group: PageGroup) -> list[Markup]:

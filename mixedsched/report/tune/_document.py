@@ -4,48 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from markupsafe import Markup
 
 from mixedsched.advice.tuner.result import NetworkProof, Role, Tuning
 from mixedsched.core.sim.load import PageLoad
 from mixedsched.lab.model import Run, RunStatus
-from mixedsched.lab.page_view import responses_of
+from mixedsched.lab.page_view import hero_of, responses_of
 from mixedsched.lab.plan import WARM_UP_INDEX
 from mixedsched.model.request import Flag
 from mixedsched.report import charts
 from mixedsched.report.document import render, tables_of
-from mixedsched.report.effects import EffectView
 from mixedsched.report.facts import network_rows
-from mixedsched.report.filmstrip import Filmstrip, filmstrip, frame_store
+from mixedsched.report.filmstrip import filmstrip, frame_store
 from mixedsched.report.tune import _words
 from mixedsched.report.tune._evidence import Evidence, primary_metric, simulated_values, tuned_label, value_of
 from mixedsched.report.tune._pictures import bound_bars, curve_domain, race_lanes, search_curve
-from mixedsched.report.tune._shipped import Shipped
-from mixedsched.report.waterfall import Waterfall, WaterfallRow, draw_waterfalls, hero_of, marks_of, response_row
+from mixedsched.report.waterfall import Waterfall, WaterfallRow, draw_waterfalls, marks_of, response_row
 from mixedsched.report.words import objective_text
 from mixedsched.units import format_bytes, format_ms
 
 SIMULATED_TUNED = "tuned"  # its label among the simulated values
-
-
-@dataclass(frozen=True, slots=True)
-class NetworkView:
-    """A network's pictures and sentences."""
-
-    network: NetworkProof
-    effects: Sequence[EffectView]  # against the best baseline
-    others: dict[str, EffectView]  # by metric, against sequential delivery
-    other: str  # its label; "" if there is none, or it is the best baseline
-    blocks: str
-    arms: Sequence[tuple[str, EffectView]]  # (what it is, effect) of whatever else the proof loaded
-    waterfalls: Sequence[tuple[str, Markup]]
-    is_measured: bool
-    film: Filmstrip | None
-    differences: Sequence[tuple[str, Markup]]
-    bars: Sequence[tuple[str, Markup]]  # (caption, picture) of the bound
-    bound: str
-    race: Markup | None
+SHOWN_BYTES_MOST = 24_000  # a longer file is named, and cut
 
 
 def render_html(tuning: Tuning, shipped: Sequence[Shipped] = ()) -> str:
@@ -66,7 +48,7 @@ def render_html(tuning: Tuning, shipped: Sequence[Shipped] = ()) -> str:
         winner=_words.candidate_words(tuning.winner.candidate) if tuning.winner is not None else "",
         primary=primary_metric(tuning),
         views=views,
-        store=frame_store([frame for view in views if view.film is not None for frame in view.film.frames]),
+        store=frame_store([view["film"] for view in views]),
         curves=[(rung, search_curve(rung, domain)) for rung in tuning.rungs],
         contenders=[
             (item, _words.ROLES[item.role], _words.contender_words(tuning, item)) for item in tuning.contenders
@@ -85,26 +67,31 @@ def render_html(tuning: Tuning, shipped: Sequence[Shipped] = ()) -> str:
     )
 
 
-def _network_view(evidence: Evidence) -> NetworkView:
+def _network_view(evidence: Evidence) -> dict[str, Any]:
+    """A network's tables, pictures and sentences."""
     network, tuning = evidence.network, evidence.tuning
     runs = _runs_to_show(evidence)
     falls = [_measured_fall(title, run) for title, run in runs.items()] or _simulated_falls(evidence)
-    others = [(item, evidence.view(item.label)) for item in tuning.contenders if item.role is not Role.TUNED]
-    return NetworkView(
-        network=network,
-        effects=evidence.views(tuning.best_baseline),
-        others={view.effect.metric.key: view for view in evidence.views(evidence.other_baseline)},
-        other=evidence.other_baseline or "",
-        blocks=_blocks_told(network),
-        arms=[(_words.ROLES[item.role], view) for item, view in others if view is not None],
-        waterfalls=draw_waterfalls(falls),
-        is_measured=bool(runs),
-        film=filmstrip(runs) if runs else None,
-        differences=_differences(evidence),
-        bars=_bars(evidence),
-        bound=_words.bound_line(evidence),
-        race=_race(network, tuning),
-    )
+    arms = [
+        (_words.ROLES[item.role], evidence.view(item.label))
+        for item in tuning.contenders
+        if item.role is not Role.TUNED
+    ]
+    return {
+        "network": network,
+        "effects": evidence.views(tuning.best_baseline),
+        "others": {view.effect.metric.key: view for view in evidence.views(evidence.other_baseline)},
+        "other": evidence.other_baseline or "",
+        "blocks": _blocks_told(network),
+        "arms": [(role, view) for role, view in arms if view is not None],  # whatever else the proof loaded
+        "waterfalls": draw_waterfalls(falls),
+        "is_measured": bool(runs),
+        "film": filmstrip(runs),
+        "differences": _differences(evidence),
+        "bars": _bars(evidence),
+        "bound": _words.bound_line(evidence),
+        "race": _race(network, tuning),
+    }
 
 
 def _runs_to_show(evidence: Evidence) -> dict[str, Run]:
@@ -220,3 +207,30 @@ def _race(network: NetworkProof, tuning: Tuning) -> Markup | None:
     if not labels or not blocks:
         return None
     return race_lanes(labels, network.dropped, blocks, tuned_label(tuning) or "")
+
+
+@dataclass(frozen=True, slots=True)
+class Shipped:
+    """A file below the folder of results."""
+
+    name: str
+    text: str | None  # None if it is not text, or could not be read
+    is_cut: bool = False  # there is more of it
+
+
+def read_shipped(folder: Path, names: Sequence[str]) -> tuple[Shipped, ...]:
+    """Read them, in this order. A name that leads out of the folder is left unread."""
+    return tuple(_read(folder, name) for name in names)
+
+
+def _read(folder: Path, name: str) -> Shipped:
+    file = folder / name
+    try:
+        if not file.resolve().is_relative_to(folder.resolve()):
+            return Shipped(name, None)
+        with file.open("rb") as opened:
+            content = opened.read(SHOWN_BYTES_MOST + 1)
+        text = content[:SHOWN_BYTES_MOST].decode("utf-8", "strict" if len(content) <= SHOWN_BYTES_MOST else "ignore")
+    except (OSError, ValueError):
+        return Shipped(name, None)
+    return Shipped(name, text if "\0" not in text else None, len(content) > SHOWN_BYTES_MOST)
