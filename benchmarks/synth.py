@@ -68,7 +68,7 @@ def _tried(file: Path, folder: Path, form_factor: str) -> tuple[Synthesis, Fidel
     made = synthesise(Page.from_json(file.read_bytes(), file.name), folder / "site")
     site = load_site(made.target)
     screen = "desktop" if form_factor == "desktop" else "mobile"
-    return made, asyncio.run(check_site(site, made.target, screen))
+    return made, asyncio.run(check_site(site, screen))
 
 
 def _row(name: str, made: Synthesis, fidelity: Fidelity) -> str:

@@ -67,7 +67,7 @@ CALLS = [
 def fidelity(tmp_path_factory: pytest.TempPathFactory) -> Fidelity:
     made = synthesise(page(8000, *TAGS, *CALLS), tmp_path_factory.mktemp("made-up") / "site")
     assert not made.deviations, "Chromium can do all of this"
-    return asyncio.run(check_site(load_site(made.target), made.target))
+    return asyncio.run(check_site(load_site(made.target)))
 
 
 def test_chromium_asks_for_everything(fidelity: Fidelity) -> None:
