@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace as changed
 from pathlib import Path
 from typing import Annotated
-from urllib.parse import urlsplit
 
 import typer
 
@@ -14,8 +13,7 @@ from mixedsched.cli._output import Json
 from mixedsched.cli._progress import Progress
 from mixedsched.cli._record_output import Licence, Name, Out, Replace, recording_folder, say_recording
 from mixedsched.sites.har import HarPage, import_page, page_called, pages_of, read_har
-from mixedsched.sites.recorded import RecordingFacts, check_target
-from mixedsched.sites.site import site_name_of
+from mixedsched.sites.recorded import RecordingFacts, check_target, site_name_of_url
 
 _LISTED_PAGES_MAX = 10
 
@@ -51,7 +49,7 @@ def import_har(
         _say_pages(pages)
 
     def named(facts: RecordingFacts) -> tuple[Path, RecordingFacts]:
-        site_name = name if name is not None else _name_of(facts.url)
+        site_name = name if name is not None else site_name_of_url(facts.url)
         target = recording_folder(site_name, out)
         check_target(target, replace=replace)
         record = {**facts.record, "har": file.name.encode("utf-8", "replace").decode()}
@@ -60,13 +58,6 @@ def import_har(
     with Progress("making bodies") as progress:
         summary = import_page(log, chosen, named, progress.tell, replace=replace)
     say_recording(summary, as_json)
-
-
-def _name_of(url: str) -> str:
-    """A name for the site of a page, as `record` makes it: its host without www, and the port if it has one of its own."""
-    parts = urlsplit(url)
-    host = (parts.hostname or "page").removeprefix("www.")
-    return site_name_of(f"{host}-{parts.port}" if parts.port is not None else host)
 
 
 def _say_pages(pages: list[HarPage]) -> None:

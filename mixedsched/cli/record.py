@@ -20,9 +20,8 @@ from mixedsched.cli._output import Json
 from mixedsched.cli._progress import Progress
 from mixedsched.cli._record_output import Licence, Name, Out, Replace, recording_folder, say_load, say_recording
 from mixedsched.errors import ExitCode, UsageError
-from mixedsched.sites.live import Loads, Plan, name_of, observe_all, write_loads
-from mixedsched.sites.recorded import check_target
-from mixedsched.sites.site import site_name_of
+from mixedsched.sites.live import Loads, Plan, observe_all, write_loads
+from mixedsched.sites.recorded import check_target, site_name_of_url
 from mixedsched.units import printable
 from mixedsched.world.browser.observe import Observer
 from mixedsched.world.browser.pageload import FormFactor
@@ -95,7 +94,7 @@ def record(
         quiet_s,
         max(quiet_s, limit_s),
     )
-    site_name = name if name is not None else site_name_of(name_of(plan.url))
+    site_name = name if name is not None else site_name_of_url(plan.url)
     target = recording_folder(site_name, out)
     check_target(target, replace=replace)
     bodies_dir = make_profile_dir()  # swept like these by the next start, should this process be killed

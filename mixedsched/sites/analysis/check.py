@@ -13,7 +13,7 @@ from mixedsched.errors import SiteError
 from mixedsched.model.codings import UndecodableError, decode
 from mixedsched.sites.documents.css import rewrite_css
 from mixedsched.sites.documents.html import rewrite_html
-from mixedsched.sites.documents.references import Reference, Role, document_bytes, document_text
+from mixedsched.sites.documents.references import Reference, Role, document_bytes, document_text, noting
 from mixedsched.sites.site import MANIFEST_NAME, ROOT_NAME, Key, Site, SiteVariant
 from mixedsched.sites.site.paths import External, Local, resolve
 
@@ -170,15 +170,10 @@ class _Known:
 
 
 def _references_of(site: Site, key: Key) -> list[Reference]:
-    found: list[Reference] = []
-
-    def note(reference: Reference) -> str:
-        found.append(reference)
-        return reference.url
-
+    references: list[Reference] = []
     rewrite = rewrite_css if site.mimes[key].startswith(_CSS) else rewrite_html
-    rewrite(document_text(site, key), note, address(site, key))
-    return found
+    rewrite(document_text(site, key), noting(references), address(site, key))
+    return references
 
 
 def _unused_files(site: Site) -> Iterator[SiteFinding]:

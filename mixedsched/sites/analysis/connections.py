@@ -17,7 +17,7 @@ from mixedsched.errors import SiteError
 from mixedsched.model.request import Kind
 from mixedsched.sites.documents.css import rewrite_css
 from mixedsched.sites.documents.html import rewrite_html
-from mixedsched.sites.documents.references import Credentials, Reference, Role, document_text
+from mixedsched.sites.documents.references import Credentials, Reference, Role, document_text, noting
 from mixedsched.sites.site import Connections, Site
 from mixedsched.sites.site.paths import Local, resolve
 
@@ -132,16 +132,11 @@ def _references(site: Site, document: _Document) -> list[Reference]:
     key = document.target.host, document.target.path
     if not document.is_sheet and not site.mimes[key].startswith(("text/html", "application/xhtml")):
         return []
-    found: list[Reference] = []
-
-    def note(reference: Reference) -> str:
-        found.append(reference)
-        return reference.url
-
+    references: list[Reference] = []
     rewrite = rewrite_css if document.is_sheet else rewrite_html
     with contextlib.suppress(SiteError):
-        rewrite(document_text(site, key), note, f"site '{site.name}': {document.target.path}")
-    return found
+        rewrite(document_text(site, key), noting(references), f"site '{site.name}': {document.target.path}")
+    return references
 
 
 def _is_foreign(site: Site, host: int) -> bool:

@@ -135,17 +135,17 @@ def _nearest(path: str, free: Sequence[tuple[str, int]]) -> int | None:
     """Where the path is that begins most alike: it is a neighbour, as they are sorted."""
     place = bisect_left(free, (path, -1))
     neighbours = [near for near in (place - 1, place) if 0 <= near < len(free)]
-    return max(neighbours, key=lambda near: _shared(path, free[near][0]), default=None)
+    return max(neighbours, key=lambda near: shared_characters(path, free[near][0]), default=None)
+
+
+def shared_characters(one: str, other: str) -> int:
+    """How many characters two texts begin with alike."""
+    both = zip(one, other, strict=False)
+    return next((at for at, (left, right) in enumerate(both) if left != right), min(len(one), len(other)))
 
 
 def _key(side: Described, item: Resource) -> _Place:
     return "" if item.host == 0 else side.host_of(item), item.path.partition("?")[0]
-
-
-def _shared(one: str, other: str) -> int:
-    """How many characters two texts begin with alike."""
-    both = zip(one, other, strict=False)
-    return next((n for n, (a, b) in enumerate(both) if a != b), min(len(one), len(other)))
 
 
 def _changes(old: Resource, new: Resource) -> list[FieldChange]:

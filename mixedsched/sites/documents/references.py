@@ -69,6 +69,16 @@ Visitor = Callable[[Reference], str | None]
 DROP: Final = None
 
 
+def noting(references: list[Reference]) -> Visitor:
+    """A visitor that changes nothing, and lists what it sees."""
+
+    def visit(reference: Reference) -> str:
+        references.append(reference)
+        return reference.url
+
+    return visit
+
+
 def normalised(text: str) -> str:
     """Text with the line ends that HTML and CSS parsers see."""
     return text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n").replace("\0", "\N{REPLACEMENT CHARACTER}")

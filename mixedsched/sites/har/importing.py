@@ -15,12 +15,12 @@ from mixedsched.sites.har.entries import HarEntry, HarLog
 from mixedsched.sites.har.pages import NOT_MODIFIED, HarPage, Selected, redirect_target, select
 from mixedsched.sites.har.placement import Placement, Text
 from mixedsched.sites.har.requests import Priorities, initiator_of, kind_of, mime_of
-from mixedsched.sites.recorded.records import Exchange, FoundHow, RecordingFacts
+from mixedsched.sites.recorded.records import FoundHow, RecordedExchange, RecordingFacts
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """asked_ms: since 1970 when it leaves `times_of`, None if it is not told. Others as in Exchange."""
+    """asked_ms: since 1970 when it leaves `times_of`, None if it is not told. Others as in RecordedExchange."""
 
     asked_ms: float | None
     first_byte_ms: float | None = None
@@ -84,7 +84,7 @@ class ImportedPage:
     recorded, synthesised: how many bodies the HAR had, and how many were made at their size.
     """
 
-    exchanges: tuple[Exchange, ...]
+    exchanges: tuple[RecordedExchange, ...]
     facts: RecordingFacts
     recorded: int
     synthesised: int
@@ -153,7 +153,7 @@ def _in_order(entries: Sequence[HarEntry], main: HarEntry) -> list[_Read]:
     return reads[:1] + sorted(reads[1:], key=lambda read: read.times.asked_ms or 0.0)
 
 
-def _exchanges(log: HarLog, reads: Sequence[_Read], bodies: Sequence[SentBody]) -> tuple[Exchange, ...]:
+def _exchanges(log: HarLog, reads: Sequence[_Read], bodies: Sequence[SentBody]) -> tuple[RecordedExchange, ...]:
     priorities = Priorities(log)
     placement = Placement(
         [
@@ -168,11 +168,13 @@ def _exchanges(log: HarLog, reads: Sequence[_Read], bodies: Sequence[SentBody]) 
     )
 
 
-def _exchange(read: _Read, body: SentBody, priorities: Priorities, placement: Placement, parents: _Parents) -> Exchange:
+def _exchange(
+    read: _Read, body: SentBody, priorities: Priorities, placement: Placement, parents: _Parents
+) -> RecordedExchange:
     entry, times = read.entry, read.times
     priority, incremental = priorities.of(entry)
     found_by_url, found_how = parents.of(read)
-    return Exchange(
+    return RecordedExchange(
         method=entry.request.method.upper() or "GET",
         url=entry.url,
         status=_OK if entry.response.status == NOT_MODIFIED else entry.response.status,

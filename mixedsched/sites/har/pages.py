@@ -167,14 +167,6 @@ def select(page: HarPage) -> Selected:
     return Selected(tuple(kept), tuple(left_out), len(from_cache))
 
 
-def reasons(left_out: Sequence[LeftOut]) -> dict[str, int]:
-    """How many were left out for each reason, in the order of first appearance."""
-    counts: dict[str, int] = {}
-    for item in left_out:
-        counts[item.why] = counts.get(item.why, 0) + 1
-    return counts
-
-
 def _key(entry: HarEntry) -> tuple[str, str]:
     return entry.request.method.upper(), entry.url
 

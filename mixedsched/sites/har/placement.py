@@ -15,7 +15,7 @@ from mixedsched.errors import SiteError
 from mixedsched.model.request import ChromiumPriority, Flag, Kind, infer_flags
 from mixedsched.sites.documents.css import rewrite_css
 from mixedsched.sites.documents.html import rewrite_html
-from mixedsched.sites.documents.references import Reference, Role, decoded
+from mixedsched.sites.documents.references import Reference, Role, decoded, noting
 from mixedsched.sites.recorded.references import base_of
 
 _BASE_TAG = re.compile("<base(?=[\\s/>])", re.IGNORECASE)
@@ -82,11 +82,7 @@ class Placement:
 
 def _references(text: Text, content: str, known: Mapping[str, frozenset[Flag]]) -> Iterator[Reference]:
     seen: list[Reference] = []
-
-    def note(reference: Reference) -> str:
-        seen.append(reference)
-        return reference.url
-
+    note = noting(seen)
     try:
         if text.kind is Kind.DOCUMENT:
             rewrite_html(_BASE_TAG.sub(_UNREAD_TAG, content), note, text.url)

@@ -21,8 +21,8 @@ from mixedsched.sites.har.importing import ImportedPage, Progress, imported
 from mixedsched.sites.har.pages import HarPage
 from mixedsched.sites.har.requests import kind_of
 from mixedsched.sites.recorded import (
-    Exchange,
     LeftOut,
+    RecordedExchange,
     RecordingFacts,
     RecordingSummary,
     check_target,
@@ -159,7 +159,7 @@ def _synthesised(target: Path, load: ImportedPage, facts: RecordingFacts, progre
     return changed(summary, folder=target, notes=tuple(notes))
 
 
-def _why_lost(item: Exchange) -> str:
+def _why_lost(item: RecordedExchange) -> str:
     if item.status != _OK:
         return f"status {item.status}: synthesised pages have no other than {_OK}"
     return f"synthesised pages are asked for with GET only, not with {item.method}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from mixedsched.errors import SiteError
 from mixedsched.model.request import Kind
-from mixedsched.sites.recorded import Exchange, LeftOut, decode_body
+from mixedsched.sites.recorded import LeftOut, RecordedExchange, decode_body
 from mixedsched.sites.recorded.records import FoundHow
 from mixedsched.sites.recorded.references import base_of, position_of
 from mixedsched.sites.recorded.selection import MAX_TOTAL_BYTES
@@ -22,7 +22,7 @@ _HOW: dict[str, FoundHow] = {
 }
 
 
-def exchange_of(request: ObservedRequest) -> Exchange | LeftOut:
+def exchange_of(request: ObservedRequest) -> RecordedExchange | LeftOut:
     """The request with its body, as this load had it; why there is none."""
     if request.status <= 0:
         return LeftOut(request.url, request.problem or "no answer came", request.method)
@@ -32,7 +32,7 @@ def exchange_of(request: ObservedRequest) -> Exchange | LeftOut:
         body = request.body.read_bytes() if request.body is not None else b""
     except OSError as error:
         return LeftOut(request.url, f"its body is gone: {error.strerror}", request.method)
-    return Exchange(
+    return RecordedExchange(
         method=request.method,
         url=request.url,
         status=request.status,
@@ -60,7 +60,7 @@ _EXCHANGES_MAX = 1_000
 class Scrolled:
     """exchanges: what there is to serve, each address once. left_out: what is not, and why."""
 
-    exchanges: tuple[Exchange, ...]
+    exchanges: tuple[RecordedExchange, ...]
     left_out: tuple[LeftOut, ...]
 
 
@@ -77,14 +77,14 @@ def asked_when_scrolled(
     known: method and address of what the loads asked for by themselves, known_bytes: the size of its bodies. What has no room
     beside these is left out: the page itself comes first.
     """
-    exchanges: dict[tuple[str, str], Exchange] = {}
+    exchanges: dict[tuple[str, str], RecordedExchange] = {}
     left_out: dict[tuple[str, str], LeftOut] = {}
     for request in (item for observation in observations for item in observation.requests if item.after_scroll):
         key = request.method, request.url
         if key in known or key in exchanges:
             continue
         answer = exchange_of(request)
-        if isinstance(answer, Exchange) and _fits(answer, len(exchanges), known_bytes):
+        if isinstance(answer, RecordedExchange) and _fits(answer, len(exchanges), known_bytes):
             exchanges[key] = answer
             known_bytes += len(answer.body)
             left_out.pop(key, None)
@@ -94,11 +94,11 @@ def asked_when_scrolled(
     return Scrolled(tuple(exchanges.values()), tuple(left_out.values()))
 
 
-def _fits(exchange: Exchange, count: int, total_bytes: int) -> bool:
+def _fits(exchange: RecordedExchange, count: int, total_bytes: int) -> bool:
     return count < _EXCHANGES_MAX and total_bytes + len(exchange.body) <= MAX_TOTAL_BYTES
 
 
-def with_places(exchanges: Iterable[Exchange], initiators: Mapping[str, Initiator]) -> list[Exchange]:
+def with_places(exchanges: Iterable[RecordedExchange], initiators: Mapping[str, Initiator]) -> list[RecordedExchange]:
     """The exchanges, with `found_at` where a document's line and column are all that tells it.
 
     initiators: of each address, as the browser told.
@@ -108,7 +108,7 @@ def with_places(exchanges: Iterable[Exchange], initiators: Mapping[str, Initiato
     return [_placed(item, texts, initiators.get(item.url)) for item in listed]
 
 
-def _placed(item: Exchange, texts: Mapping[str, str], initiator: Initiator | None) -> Exchange:
+def _placed(item: RecordedExchange, texts: Mapping[str, str], initiator: Initiator | None) -> RecordedExchange:
     text = texts.get(initiator.url or "", "") if initiator is not None else ""
     if initiator is None or initiator.line is None or not text or initiator.url is None:
         return item
@@ -128,7 +128,7 @@ def offset_of(text: str, line: int, column: int) -> int:
     return min(at + column, len(text))
 
 
-def _text_of(item: Exchange) -> str:
+def _text_of(item: RecordedExchange) -> str:
     try:
         return decode_body(item.body, item.encoding).decode("utf-8", "replace")
     except SiteError:

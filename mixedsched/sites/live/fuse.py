@@ -27,7 +27,7 @@ from mixedsched.sites.live.matching import (
     most_frequent,
     priority_of,
 )
-from mixedsched.sites.recorded import Exchange, LeftOut, RecordingFacts, RecordingSummary, write_recording
+from mixedsched.sites.recorded import LeftOut, RecordedExchange, RecordingFacts, RecordingSummary, write_recording
 from mixedsched.world.browser.observation import Observation, ObservedRequest
 
 _NAMED_MAX = 5  # addresses in a note
@@ -41,8 +41,8 @@ class Fused:
     left_out: what no load could keep. notes: sentences for people. facts: what differed, for the manifest.
     """
 
-    exchanges: tuple[Exchange, ...]
-    besides: tuple[Exchange, ...]
+    exchanges: tuple[RecordedExchange, ...]
+    besides: tuple[RecordedExchange, ...]
     left_out: tuple[LeftOut, ...]
     notes: tuple[str, ...]
     facts: Mapping[str, Any]
@@ -51,8 +51,8 @@ class Fused:
 def fuse(observations: Sequence[Observation]) -> Fused:
     """One page from at least one load of it, the loads of the first form factor first."""
     loads = _Loads([without_scrolling(item) for item in observations])
-    exchanges: list[Exchange] = []
-    besides: list[Exchange] = []
+    exchanges: list[RecordedExchange] = []
+    besides: list[RecordedExchange] = []
     left_out: list[LeftOut] = []
     times: dict[int, _Times] = {}
     for group in _parents_first(loads):
@@ -169,13 +169,13 @@ def _parents_first(loads: _Loads) -> list[Group]:
     return list(ordered.values())
 
 
-def _first_kept(group: Group) -> Exchange | LeftOut:
+def _first_kept(group: Group) -> RecordedExchange | LeftOut:
     """As the first load had it that could keep it; else why the first could not."""
     answers = [exchange_of(item.request) for item in group.seen]
-    return next((item for item in answers if isinstance(item, Exchange)), answers[0])
+    return next((item for item in answers if isinstance(item, RecordedExchange)), answers[0])
 
 
-def _typical(exchange: Exchange, voters: Sequence[ObservedRequest], times: _Times) -> Exchange:
+def _typical(exchange: RecordedExchange, voters: Sequence[ObservedRequest], times: _Times) -> RecordedExchange:
     return replace(
         exchange,
         kind=kind_of(voters),
@@ -188,7 +188,7 @@ def _typical(exchange: Exchange, voters: Sequence[ObservedRequest], times: _Time
     )
 
 
-def _with_hero(exchanges: Iterable[Exchange], loads: _Loads) -> list[Exchange]:
+def _with_hero(exchanges: Iterable[RecordedExchange], loads: _Loads) -> list[RecordedExchange]:
     """The exchanges, with the largest paint of most loads as hero if none of them had a majority."""
     listed = list(exchanges)
     main_form_factor = loads.observations[0].form_factor

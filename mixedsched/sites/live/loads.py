@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
-from urllib.parse import urlsplit
 
 from mixedsched.errors import MixedschedError
 from mixedsched.model.request import Kind
@@ -168,10 +167,3 @@ def _document_of(observation: Observation) -> ObservedRequest | None:
             return at
         at = after
     return None
-
-
-def name_of(url: str) -> str:
-    """A name for the site of a page: its host, without www and the usual ending."""
-    parts = urlsplit(url)
-    host = (parts.hostname or "page").removeprefix("www.")
-    return f"{host}-{parts.port}" if parts.port is not None else host

@@ -9,6 +9,7 @@ from statistics import median
 from typing import TypeVar
 
 from mixedsched.model.request import ChromiumPriority, Flag, Kind
+from mixedsched.sites.analysis.difference import shared_characters
 from mixedsched.world.browser.observation import Observation, ObservedRequest
 
 
@@ -75,19 +76,13 @@ def _nearest(key: Key, candidates: list[Key]) -> Key | None:
     fitting = [item for item in candidates if item[2] == key[2] and "?" in item[1] + key[1]]
     if not fitting:
         return None
-    best = max(fitting, key=lambda item: _shared_characters(item[1], key[1]))
+    best = max(fitting, key=lambda item: shared_characters(item[1], key[1]))
     candidates.remove(best)
     return best
 
 
 def _stem(key: Key) -> Stem:
     return key[0], key[1].partition("?")[0]
-
-
-def _shared_characters(one: str, other: str) -> int:
-    """How long their common beginning is."""
-    pairs = zip(one, other, strict=False)
-    return next((at for at, (left, right) in enumerate(pairs) if left != right), min(len(one), len(other)))
 
 
 T = TypeVar("T")

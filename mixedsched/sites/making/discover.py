@@ -15,7 +15,7 @@ from mixedsched.errors import SiteError
 from mixedsched.model.request import ChromiumPriority, Flag, Kind
 from mixedsched.sites.documents.css import rewrite_css
 from mixedsched.sites.documents.html import rewrite_html
-from mixedsched.sites.documents.references import Reference, Role, Scripted, decoded
+from mixedsched.sites.documents.references import Reference, Role, Scripted, decoded, noting
 from mixedsched.sites.site.paths import External, Local, confined, is_confined, matches_any, resolve
 from mixedsched.sites.site.wire import mime_of_file
 
@@ -150,11 +150,7 @@ class _Analysis:
         where = f"{self._origin}: {file}"
         text = decoded(confined(self._root, file, where).read_bytes())
         references: list[Reference] = []
-
-        def note(reference: Reference) -> str:
-            references.append(reference)
-            return reference.url
-
+        note = noting(references)
         if is_html:
             rewrite_html(text, note, where)
         else:

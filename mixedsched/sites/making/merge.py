@@ -23,12 +23,11 @@ from mixedsched.sites.documents.css import rewrite_css
 from mixedsched.sites.documents.html import rewrite_html
 from mixedsched.sites.documents.references import DROP, Reference, Role, document_text
 from mixedsched.sites.site import Key, Origins, ResponseSettings, Site, SiteVariant
-from mixedsched.sites.site.folders import make_folder
+from mixedsched.sites.site.folders import keep_files
 from mixedsched.sites.site.paths import Local, resolve
 
 _FOLDER = "/_host"
 _COPIES_PREFIX = "merged-"
-_FINGERPRINT_LENGTH = 16  # hex digits
 _MAX_NOTES = 20
 
 _HTML, _CSS = "text/html", "text/css"
@@ -55,7 +54,9 @@ def merged(site: Site, build_dir: Path) -> Site:
     move = _Move(site)
     texts = {key: text for key in site.files if (text := move.rewritten(key)) is not None}
     changed = {key: _on_the_wire(site, key, text) for key, text in texts.items()}
-    folder = _kept({move.new_path(key): body for key, body in changed.items()}, build_dir)
+    folder = keep_files(
+        {_file_name(move.new_path(key)): body for key, body in changed.items()}, _COPIES_PREFIX, build_dir
+    )
     files = {(0, move.new_path(key)): file for key, file in site.files.items()}
     for key in changed:
         files[0, move.new_path(key)] = (folder / _file_name(move.new_path(key))).resolve()
@@ -168,26 +169,6 @@ def _as_utf8(mime: str) -> str:
 def _file_name(path: str) -> str:
     """A name for the file of a path, whatever the path holds."""
     return hashlib.sha256(path.encode()).hexdigest()[:32]
-
-
-def _kept(bodies: Mapping[str, bytes], build_dir: Path) -> Path:
-    """Write the changed documents to build_dir/merged-FINGERPRINT, unless just these are there; that folder."""
-    digest = hashlib.sha256()
-    for path, body in sorted(bodies.items()):
-        digest.update(f"{len(path)} {path} {len(body)} ".encode() + body)
-    target = build_dir / f"{_COPIES_PREFIX}{digest.hexdigest()[:_FINGERPRINT_LENGTH]}"
-
-    def is_good() -> bool:
-        files = ((target / _file_name(path), body) for path, body in bodies.items())
-        return all(file.is_file() and file.read_bytes() == body for file, body in files)
-
-    def fill(folder: Path) -> None:
-        for path, body in bodies.items():
-            (folder / _file_name(path)).write_bytes(body)
-
-    if not is_good():
-        make_folder(target, fill, is_good)
-    return target
 
 
 def _moved_page(page: Page, move: _Move, sizes: Mapping[Key, tuple[int, int]]) -> Page:

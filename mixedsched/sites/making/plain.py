@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +9,13 @@ from mixedsched.errors import SiteError
 from mixedsched.model.page import PAGE_FORMAT
 from mixedsched.sites.making.discover import Hints, SentFile, discover, serving_entry
 from mixedsched.sites.site import Site, site_name_of, site_of
-from mixedsched.sites.site.folders import make_folder
+from mixedsched.sites.site.folders import keep_files
 from mixedsched.sites.site.paths import Local, confined, is_confined, shown, url_of_file
 from mixedsched.sites.site.responses import SETTINGS_NAME, read_settings_file
 from mixedsched.sites.site.wire import compress, is_text
 
 INDEX_NAME = "index.html"
 _COPIES_PREFIX = "plain-"
-_FINGERPRINT_LENGTH = 16  # hex digits
 
 
 def load_plain(directory: Path, build_dir: Path | None) -> Site:
@@ -49,7 +47,7 @@ def load_plain(directory: Path, build_dir: Path | None) -> Site:
         "also_served": [*found.served, *others],
         **read_settings_file(directory),
     }
-    copies = wire.keep_copies(build_dir) if build_dir is not None else None
+    copies = keep_files(wire.copies, _COPIES_PREFIX, build_dir) if build_dir is not None else None
     return site_of(data, directory, origin, copies)
 
 
@@ -78,7 +76,7 @@ class _Wire:
         self._directory = directory
         self._compressed = compressed
         self._sent: dict[str, SentFile] = {}
-        self._copies: dict[str, bytes] = {}  # file -> gzip
+        self.copies: dict[str, bytes] = {}  # file -> gzip
 
     def sent(self, file: str) -> SentFile:
         """How a file travels. A compressed copy keeps its name, in another folder: so every name stays possible."""
@@ -92,27 +90,6 @@ class _Wire:
             body = path.read_bytes()
             copy = compress(body)
             if len(copy) < len(body):
-                self._copies[file] = copy
+                self.copies[file] = copy
                 return SentFile(file, len(copy), "gzip")
         return SentFile(file, path.stat().st_size)
-
-    def keep_copies(self, build_dir: Path) -> Path:
-        """Write the copies to build_dir/plain-FINGERPRINT, unless just these are there; return that folder."""
-        digest = hashlib.sha256()
-        for file, copy in sorted(self._copies.items()):
-            digest.update(f"{len(file.encode())} {file} {len(copy)} ".encode() + copy)
-        target = build_dir / f"{_COPIES_PREFIX}{digest.hexdigest()[:_FINGERPRINT_LENGTH]}"
-        if self._copies and not self._are_in(target):
-            make_folder(target, self._write, is_good=lambda: self._are_in(target))
-        return target
-
-    def _are_in(self, target: Path) -> bool:
-        return all(
-            is_confined(target, file) and (target / file).read_bytes() == copy for file, copy in self._copies.items()
-        )
-
-    def _write(self, folder: Path) -> None:
-        for file, copy in self._copies.items():
-            path = folder / file
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(copy)

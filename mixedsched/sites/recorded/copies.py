@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from mixedsched.sites.recorded.coding import decode_body, encode_body
 from mixedsched.sites.recorded.names import origin_of
-from mixedsched.sites.recorded.records import Exchange, LeftOut
+from mixedsched.sites.recorded.records import LeftOut, RecordedExchange
 from mixedsched.sites.recorded.rewriting import (
     Headers,
     Renaming,
@@ -39,7 +39,7 @@ class Copy:
     `priority` field, "" for none. rewritten: whether names of hosts in the body were changed.
     """
 
-    source: Exchange
+    source: RecordedExchange
     host: int
     path: str
     mime: str
@@ -75,7 +75,9 @@ class Copier:
         self.left_out: list[LeftOut] = []
         self.doubled = 0
 
-    def copies(self, page: Sequence[Exchange], besides: Sequence[Exchange]) -> tuple[Sequence[Copy], Sequence[Copy]]:
+    def copies(
+        self, page: Sequence[RecordedExchange], besides: Sequence[RecordedExchange]
+    ) -> tuple[Sequence[Copy], Sequence[Copy]]:
         """Copies of the page's exchanges, and of those besides; each address once, even if http and https had it both."""
         kept: dict[tuple[int, str, str], Copy] = {}
         page_copies = self._once(page, kept)
@@ -86,7 +88,7 @@ class Copier:
             [self._without_promises(item, changed) for item in besides_copies],
         )
 
-    def _once(self, exchanges: Sequence[Exchange], kept: dict[tuple[int, str, str], Copy]) -> list[Copy]:
+    def _once(self, exchanges: Sequence[RecordedExchange], kept: dict[tuple[int, str, str], Copy]) -> list[Copy]:
         """Copies of those whose address is not kept yet."""
         made = []
         for item in self._without_upgrades(exchanges):
@@ -100,7 +102,7 @@ class Copier:
                 made.append(kept[key])
         return made
 
-    def _copy(self, item: Exchange, place: Local) -> Copy:
+    def _copy(self, item: RecordedExchange, place: Local) -> Copy:
         mime = _mime_of(item)
         body, rewritten = item.body if item.status not in _NO_CONTENT else b"", False
         if self._renaming and body and is_text(mime):
@@ -129,9 +131,9 @@ class Copier:
     def _url_of(self, item: Copy) -> str:
         return f"https://{self._hosts[item.host]}{item.path}"
 
-    def _without_upgrades(self, exchanges: Sequence[Exchange]) -> list[Exchange]:
+    def _without_upgrades(self, exchanges: Sequence[RecordedExchange]) -> list[RecordedExchange]:
         """The same, without redirects from http to https: to the copy, which knows https only, they lead to themselves."""
-        hops: dict[str, Exchange] = {}  # by where they lead
+        hops: dict[str, RecordedExchange] = {}  # by where they lead
         kept = []
         for item in exchanges:
             own_place = self._place_of(item.url)
@@ -157,7 +159,7 @@ class Copier:
         return target if isinstance(target, Local) else None
 
 
-def _asked_like(item: Exchange, hop: Exchange) -> Exchange:
+def _asked_like(item: RecordedExchange, hop: RecordedExchange) -> RecordedExchange:
     """A redirect's target, as it would be without the redirect."""
     return replace(
         item,
@@ -169,19 +171,18 @@ def _asked_like(item: Exchange, hop: Exchange) -> Exchange:
     )
 
 
-def _priority_of(item: Exchange) -> str:
+def _priority_of(item: RecordedExchange) -> str:
     """What the response said of its own priority, if that means something."""
-    value = ", ".join(value for name, value in item.headers if name.lower() == "priority")
+    value = ", ".join(item.header("priority"))
     try:
         return _PRIORITY.validate_python(value) if value else ""
     except ValidationError:
         return ""
 
 
-def _mime_of(item: Exchange) -> str:
+def _mime_of(item: RecordedExchange) -> str:
     """The content type as received, else as the recorder took it."""
-    field_value = next((value for name, value in item.headers if name.lower() == "content-type"), "")
-    for mime in (field_value.strip(), item.mime.strip()):
+    for mime in (*(value.strip() for value in item.header("content-type")[:1]), item.mime.strip()):
         if mime and mime.isascii() and mime.isprintable():
             return mime
     return "application/octet-stream"

@@ -26,7 +26,7 @@ from urllib.parse import urldefrag
 from mixedsched.model.page import MAX_DELAY_MS, FoundWhen
 from mixedsched.model.request import Kind
 from mixedsched.sites.recorded.copies import Copy
-from mixedsched.sites.recorded.records import Exchange
+from mixedsched.sites.recorded.records import RecordedExchange
 from mixedsched.sites.recorded.references import addresses_in, base_of, position_of
 from mixedsched.sites.recorded.rewriting import fetched_links
 from mixedsched.sites.recorded.selection import is_redirect, redirect_targets
@@ -88,7 +88,7 @@ class _Text:
     def __init__(self, copy: Copy, page_url: str) -> None:
         self.copy = copy
         self._page_url = page_url
-        self.source: Exchange = copy.source
+        self.source: RecordedExchange = copy.source
         self.kind: Kind = copy.source.kind
 
     @cached_property
@@ -109,7 +109,7 @@ class _Text:
     def _encoded_bytes(self) -> int:
         return max(1, len(self.copy.text.encode("utf-8", "replace")))
 
-    def place_of(self, item: Exchange) -> int | None:
+    def place_of(self, item: RecordedExchange) -> int | None:
         """The character at which the text refers to what was asked for."""
         if item.found_at is not None and item.found_at <= len(self.copy.text):
             return item.found_at
@@ -197,7 +197,7 @@ class _Graph:
         parent = self._by_url.get(referer) if referer is not None else None
         return parent if parent is not None and parent < index and self._was_there(parent, item) else 0
 
-    def _was_there(self, parent: int, item: Exchange) -> bool:
+    def _was_there(self, parent: int, item: RecordedExchange) -> bool:
         """Whether a parent had begun to arrive when a request was made."""
         first_ms = self._texts[parent].source.first_byte_ms
         return first_ms is None or item.asked_ms >= first_ms - _NOISE_MS

@@ -49,6 +49,13 @@ def origin_of(url: str) -> Origin | None:
     return Origin(parts.scheme, bracketed if port in {None, _DEFAULT_PORTS[parts.scheme]} else f"{bracketed}:{port}")
 
 
+def site_name_of_url(url: str) -> str:
+    """A name for the site of a page: its host without www, and the port if it has one of its own."""
+    parts = urlsplit(url)
+    host = (parts.hostname or "page").removeprefix("www.")
+    return site_name_of(f"{host}-{parts.port}" if parts.port is not None else host)
+
+
 def site_hosts(origins: Iterable[Origin]) -> dict[Origin, str]:
     """The site's name for each origin, in their order. http and https of one authority share a name."""
     wanted = list(dict.fromkeys(origins))

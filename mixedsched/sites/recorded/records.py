@@ -13,40 +13,39 @@ BodyOrigin = Literal["recorded", "synthesised", "none"]
 FoundHow = Literal["navigation", "parser", "script", "preload", "style", "redirect", "other"]
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """An exchange of a page load; times are ms from navigation start.
+UNKNOWN_LICENCE = "unknown: the contents belong to their owners"
 
-    url: absolute, http or https, without fragment. status: 3xx are exchanges of their own. headers: of the response, names in
-    lower case, one entry a line, as received. body: as sent: content coding (`encoding`) still on, transfer coding undone.
-    body_origin: synthesised where only its size was known. asked_ms: the page asked. first_byte_ms, complete_ms: of the
-    response. found_by_url, found_how: who asked for it, None where the recording does not tell and it is to be inferred.
-    found_at: character position of the reference in the text of who asked, where known. priority, incremental: Blink's when it
-    left; None to derive. flags: how it sits in the page.
-    """
+
+@dataclass(frozen=True, slots=True)
+class RecordedExchange:
+    """One request of a page load and its answer. Times are ms from navigation start."""
 
     method: str
-    url: str
-    status: int
-    headers: tuple[tuple[str, str], ...]
+    url: str  # absolute, http or https, without fragment
+    status: int  # redirects are exchanges of their own
+    headers: tuple[tuple[str, str], ...]  # of the response, names in lower case, one entry a line, as received
     mime: str
     kind: Kind
-    body: bytes
+    body: bytes  # as sent: content coding (`encoding`) still on, transfer coding undone
     encoding: str | None
-    asked_ms: float
+    asked_ms: float  # when the page asked
+    # Of the response.
     first_byte_ms: float | None = None
     complete_ms: float | None = None
     request_headers: tuple[tuple[str, str], ...] = ()
-    body_origin: BodyOrigin = "recorded"
+    body_origin: BodyOrigin = "recorded"  # synthesised where only its size was known
+    # Who asked for it, None where the recording does not tell and it is to be inferred.
     found_by_url: str | None = None
     found_how: FoundHow | None = None
-    found_at: int | None = None
+    found_at: int | None = None  # character position of the reference in the text of who asked, where known
+    # Blink's when the request left; None to derive them.
     priority: ChromiumPriority | None = None
     incremental: bool | None = None
-    flags: frozenset[Flag] = frozenset()
+    flags: frozenset[Flag] = frozenset()  # how it sits in the page
 
-
-UNKNOWN_LICENCE = "unknown: the contents belong to their owners"
+    def header(self, name: str) -> list[str]:
+        """The values of a response's field, one a line. name: in lower case."""
+        return [value for key, value in self.headers if key.lower() == name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,25 +59,23 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class RecordingFacts:
-    """What the recorder knows beyond the exchanges.
+    """What the recorder knows beyond the exchanges."""
 
-    name: of the site. url: of the page. licence: of its contents, "" if nobody said. record: facts for people, JSON values,
-    such as date and browser. notes: sentences about the load, for the summary. left_out: what never became an exchange.
-    """
-
-    name: str
-    url: str
+    name: str  # of the site
+    url: str  # of the page
     title: str = ""
     description: str = ""
     source: str = ""
-    licence: str = ""
-    record: Mapping[str, Any] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    left_out: tuple[LeftOut, ...] = ()
+    licence: str = ""  # of its contents, "" if unknown
+    record: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # facts for people, such as date and browser, as JSON values
+    notes: tuple[str, ...] = ()  # sentences about the load, for the summary
+    left_out: tuple[LeftOut, ...] = ()  # what never became an exchange
 
 
 @dataclass(frozen=True, slots=True)
-class KindTotal:
+class KindSum:
     """How many resources of a kind there are, and their bytes on the wire."""
 
     count: int
@@ -87,46 +84,24 @@ class KindTotal:
 
 @dataclass(frozen=True, slots=True)
 class RecordingSummary:
-    """What a recording has become.
-
-    url: what a browser opens of the copy. hosts: of each site host the origins that were recorded. kinds: totals of the page's
-    resources. above_fold: addresses of what counts for the first screen as flagged; hero: of the largest paint, if it is an
-    image. rewritten: addresses of bodies in which names of hosts were changed. dropped_headers: how often each field was left
-    out that mattered. also_served: what the server has beyond the page. doubled: requests for what was asked before.
-    """
+    """What a recording has become."""
 
     folder: Path
     name: str
-    url: str
-    hosts: Mapping[str, tuple[str, ...]]
-    kinds: Mapping[str, KindTotal]
+    url: str  # what a browser opens of the copy
+    hosts: Mapping[str, tuple[str, ...]]  # of each site host the origins that were recorded
+    kinds: Mapping[str, KindSum]  # of the page's resources
     resources: int
     body_bytes: int
-    above_fold: tuple[str, ...] = ()
-    hero: str | None = None
-    rewritten: tuple[str, ...] = ()
-    dropped_headers: Mapping[str, int] = field(default_factory=dict)
-    also_served: int = 0
-    doubled: int = 0
+    above_fold: tuple[str, ...] = ()  # addresses of what counts for the first screen, as flagged
+    hero: str | None = None  # the address of the largest paint, if it is an image
+    rewritten: tuple[str, ...] = ()  # addresses of bodies in which names of hosts were changed
+    dropped_headers: Mapping[str, int] = field(default_factory=dict)  # how often each field was left out that mattered
+    also_served: int = 0  # what the server has beyond the page
+    doubled: int = 0  # requests for what was asked before
     left_out: tuple[LeftOut, ...] = ()
     notes: tuple[str, ...] = ()
 
     def facts(self) -> dict[str, Any]:
         """As JSON has it."""
-        return {
-            "folder": str(self.folder),
-            "name": self.name,
-            "url": self.url,
-            "hosts": {host: list(origins) for host, origins in self.hosts.items()},
-            "kinds": {kind: asdict(total) for kind, total in self.kinds.items()},
-            "resources": self.resources,
-            "body_bytes": self.body_bytes,
-            "above_fold": list(self.above_fold),
-            "hero": self.hero,
-            "rewritten": list(self.rewritten),
-            "dropped_headers": dict(self.dropped_headers),
-            "also_served": self.also_served,
-            "doubled": self.doubled,
-            "left_out": [asdict(item) for item in self.left_out],
-            "notes": list(self.notes),
-        }
+        return {**asdict(self), "folder": str(self.folder)}

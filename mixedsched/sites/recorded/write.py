@@ -17,9 +17,9 @@ from mixedsched.sites.recorded.graph import Found, discovery
 from mixedsched.sites.recorded.names import FileNames, Origin, origin_of, site_hosts
 from mixedsched.sites.recorded.records import (
     UNKNOWN_LICENCE,
-    Exchange,
-    KindTotal,
+    KindSum,
     LeftOut,
+    RecordedExchange,
     RecordingFacts,
     RecordingSummary,
 )
@@ -66,7 +66,7 @@ def manifest_of(
     }
 
 
-def _critical_imports(page: Sequence[tuple[Exchange, Found]]) -> frozenset[int]:
+def _critical_imports(page: Sequence[tuple[RecordedExchange, Found]]) -> frozenset[int]:
     """Which style sheets hold up the first paint because one that does imports them."""
     critical = {number for number, (item, _) in enumerate(page) if item.kind is _SHEET and Flag.CRITICAL in item.flags}
     imported: set[int] = set()
@@ -78,7 +78,7 @@ def _critical_imports(page: Sequence[tuple[Exchange, Found]]) -> frozenset[int]:
     return frozenset(imported)
 
 
-def _flags(source: Exchange, number: int, imported: Container[int]) -> list[str]:
+def _flags(source: RecordedExchange, number: int, imported: Container[int]) -> list[str]:
     flags = source.flags | {Flag.MAIN, Flag.CRITICAL} if number == 0 else source.flags - {Flag.MAIN}
     return [flag.value for flag in Flag if flag in flags or (flag is Flag.CRITICAL and number in imported)]
 
@@ -176,10 +176,10 @@ _EMPTY_NAME = "empty"  # the file of all that has no body
 
 def write_recording(
     target: Path,
-    exchanges: Sequence[Exchange],
+    exchanges: Sequence[RecordedExchange],
     facts: RecordingFacts,
     *,
-    besides: Sequence[Exchange] = (),
+    besides: Sequence[RecordedExchange] = (),
     replace: bool = False,
 ) -> RecordingSummary:
     """Make the folder `target`, a site that any rung can play.
@@ -255,7 +255,7 @@ class _Made:
             name=self.facts.name,
             url=self._url_of(self.page[0]),
             hosts={host: tuple(str(item) for item, name in self.names.items() if name == host) for host in self.hosts},
-            kinds={kind: KindTotal(len(sizes), sum(sizes)) for kind, sizes in kinds.items() if sizes},
+            kinds={kind: KindSum(len(sizes), sum(sizes)) for kind, sizes in kinds.items() if sizes},
             resources=len(self.page),
             body_bytes=sum(len(item.body) for item in self.page),
             above_fold=tuple(self._url_of(item) for item in first_screen),

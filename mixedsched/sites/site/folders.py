@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from mixedsched.errors import SiteError
-from mixedsched.sites.site.paths import shown
+from mixedsched.sites.site.paths import is_confined, shown
+
+_FINGERPRINT_LENGTH = 16  # hex digits
 
 
 def make_folder(target: Path, fill: Callable[[Path], None], is_good: Callable[[], bool]) -> None:
@@ -33,6 +36,29 @@ def make_folder(target: Path, fill: Callable[[Path], None], is_good: Callable[[]
         raise _unwritable(target, error) from error
     finally:
         shutil.rmtree(aside, ignore_errors=True)
+
+
+def keep_files(bodies: Mapping[str, bytes], prefix: str, build_dir: Path) -> Path:
+    """Write files to build_dir/PREFIXFINGERPRINT, unless just these are there; that folder. bodies: by path in it.
+
+    Raises SiteError if they cannot be written.
+    """
+    digest = hashlib.sha256()
+    for path, body in sorted(bodies.items()):
+        digest.update(f"{len(path.encode())} {path} {len(body)} ".encode() + body)
+    target = build_dir / f"{prefix}{digest.hexdigest()[:_FINGERPRINT_LENGTH]}"
+
+    def is_good() -> bool:
+        return all(is_confined(target, path) and (target / path).read_bytes() == body for path, body in bodies.items())
+
+    def fill(folder: Path) -> None:
+        for path, body in bodies.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_bytes(body)
+
+    if bodies and not is_good():
+        make_folder(target, fill, is_good)
+    return target
 
 
 def require_writable(target: Path) -> None:

@@ -12,7 +12,7 @@ from mixedsched.model.request import ChromiumPriority, Flag, Kind
 from mixedsched.sites.har import page_called, pages_of, read_har
 from mixedsched.sites.har.importing import ImportedPage, imported
 from mixedsched.sites.har.write import Synthesiser
-from mixedsched.sites.recorded import Exchange, decode_body
+from mixedsched.sites.recorded import RecordedExchange, decode_body
 from tests.sites.har.hars import (
     DIALECTS,
     PAGE,
@@ -44,7 +44,7 @@ def load(folder: Path, har: Any, page: str | None = None) -> ImportedPage:
     return imported(log, page_called(pages_of(log), page), Synthesiser())
 
 
-def by_url(page: ImportedPage) -> dict[str, Exchange]:
+def by_url(page: ImportedPage) -> dict[str, RecordedExchange]:
     return {item.url: item for item in page.exchanges}
 
 

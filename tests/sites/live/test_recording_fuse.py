@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from mixedsched.model.request import ChromiumPriority, Flag, Kind
 from mixedsched.sites.live import fuse
 from mixedsched.sites.live.exchanges import offset_of
-from mixedsched.sites.recorded import Exchange
+from mixedsched.sites.recorded import RecordedExchange
 from mixedsched.world.browser.observation import Initiator, Observation
 from tests.sites.live.made import SHOP, body, document, load, request
 
 
-def fused(*loads: Observation) -> dict[str, Exchange]:
+def fused(*loads: Observation) -> dict[str, RecordedExchange]:
     """What the loads become, by what follows the page's address."""
     return {item.url.removeprefix(SHOP): item for item in fuse(loads).exchanges}
 

@@ -11,7 +11,8 @@ import pytest
 
 from mixedsched.errors import MixedschedError
 from mixedsched.model.request import Kind
-from mixedsched.sites.live import Loads, Plan, name_of, observe_all, write_loads
+from mixedsched.sites.live import Loads, Plan, observe_all, write_loads
+from mixedsched.sites.recorded import site_name_of_url
 from mixedsched.world.browser.observation import Observation
 from mixedsched.world.browser.pageload import PageLoadFailed
 from tests.sites.live.made import SHOP, Scripted, body, document, load, request
@@ -127,7 +128,7 @@ def test_the_site_says_how_it_was_recorded(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "name"), [("https://www.shop.test/a", "shop.test"), ("http://127.0.0.1:8081/", "127.0.0.1-8081")]
+    ("url", "name"), [("https://www.shop.test/a", "shop-test"), ("http://127.0.0.1:8081/", "127-0-0-1-8081")]
 )
 def test_a_site_is_named_after_its_host(url: str, name: str) -> None:
-    assert name_of(url) == name
+    assert site_name_of_url(url) == name
