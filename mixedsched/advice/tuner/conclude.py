@@ -57,7 +57,7 @@ class Known:
     @property
     def page(self) -> Page:
         """As it showed itself on the first network, else as its manifest has it."""
-        return self.view.scenes[0].page if self.view is not None else self.job.page
+        return self.view.scenes[0].page if self.view is not None else self.job.subject.page
 
     @property
     def header_plan(self) -> HeaderPlan:
@@ -97,8 +97,8 @@ def concluded(known: Known, spent_s: float, facts: Mapping[str, Any], *, interru
     outcome, reason = _outcome(known, comparisons, judgement, interrupted=interrupted)
     left = _remains(known, comparisons, judgement)
     return Tuning(
-        site=job.name,
-        title=job.title,
+        site=job.subject.name,
+        title=job.subject.title,
         form_factor=job.form_factor,
         objective=dict(job.objective.weights),
         budget_s=job.budget_s,

@@ -7,29 +7,32 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from mixedsched.advice.tuner.budget import least_budget_s
 from mixedsched.advice.tuner.objective import Objective
 from mixedsched.advice.tuner.result import Estimates
+from mixedsched.advice.tuner.subject import Subject
 from mixedsched.advice.tuner.trials import Watch
+from mixedsched.errors import UsageError
 from mixedsched.lab.bench import Surroundings
-from mixedsched.lab.play.task import Simulator
+from mixedsched.lab.costs import known_overhead_s
+from mixedsched.lab.play.pool import playing_costs
+from mixedsched.lab.play.scenario import SEEDS, Scenario
+from mixedsched.lab.play.task import NamedScheme, Simulator
 from mixedsched.model.browser_model import BrowserModel
-from mixedsched.model.page import Page
 from mixedsched.model.profile import Profile
-from mixedsched.sites.site import Site
+from mixedsched.units import format_duration
 
 PIPE, STACK, BROWSER = "pipe", "stack", "browser"
 RUNGS = (PIPE, STACK, BROWSER)
+PLAYED_LEAST = 16  # candidates on rung stack, below which a search is of no use
+SIMULATED_LEAST_S = 10.0  # what starting, processes and the report take by themselves where no browser is asked
 
 
 @dataclass(frozen=True, slots=True)
 class TuneJob:
     """What is to be tuned, for which networks, and how."""
 
-    name: str
-    title: str
-    page: Page  # as its manifest has it
-    site: Site | None  # what the browser loads; None where no browser is asked
-    digest_of_contents: str  # fingerprint of what the site serves, or of the page
+    subject: Subject
     networks: tuple[Profile, ...]
     objective: Objective
     schemes: tuple[str, ...]  # that the search may use, with parameters
@@ -48,8 +51,8 @@ class TuneJob:
         """Names the job: equal for equal ones, whatever their budget."""
         networks = [f"{item.name} {sorted(item.facts().items())}" for item in self.networks]
         facts = (
-            self.name,
-            self.digest_of_contents,
+            self.subject.name,
+            self.subject.digest,
             networks,
             (self.objective.text, self.schemes, self.rung, self.form_factor, self.seed, self.penalty, self.candidates),
             self.model,
@@ -72,3 +75,31 @@ class TuneSurroundings(Surroundings):
 
     watch: Watch  # is told how the search goes
     workers: Simulator[Estimates | None]
+
+
+def refuse_small_budget(job: TuneJob) -> None:
+    """Raises UsageError before any work, if there is no time for one block, or a search. How long a load takes is simulated.
+
+    Raises PageLoadError where a network never lets one end.
+    """
+    is_measured = job.rung == BROWSER
+    load_s, least_s = playing_costs(
+        [Scenario(job.subject.page, network, is_varied=is_measured) for network in job.networks],
+        NamedScheme("eps"),
+        job.seed,
+        lambda scenario: PLAYED_LEAST * len(scenario.seeds_of(range(SEEDS))),
+    )
+    what, more = "a useful search", ""
+    if is_measured:
+        least_s = least_budget_s(load_s, known_overhead_s(job.folder), least_s)
+        what, more = (
+            "to look at the page, search, and measure a single block",
+            "; a sure answer takes five to ten times as long",
+        )
+    least_s = max(SIMULATED_LEAST_S, least_s)
+    if job.budget_s < least_s:
+        raise UsageError(
+            f"{format_duration(job.budget_s)} is too short for {job.subject.name} on {', '.join(load_s)}",
+            why=f"{what} takes about {format_duration(least_s)}",
+            fix=f"give --budget {int(least_s // 60) + 1}m at least{more}",
+        )

@@ -42,27 +42,28 @@ class View:
 
 def view_of_manifest(job: TuneJob) -> View:
     """Without a browser: as `simulate` plays it. Its hero is the image that is flagged so, or there is none."""
-    model = PageModel(job.page, {})
-    document = document_of(job.site) if job.site is not None else None
+    page, site = job.subject.page, job.subject.site
+    model, document = PageModel(page, {}), document_of(site) if site is not None else None
     scenes = tuple(Scenario(model.played(), network, model.hero_needs, job.model) for network in job.networks)
-    changes = changes_from_page(job.page, document)
+    changes = changes_from_page(page, document)
     return View(scenes, (model,) * len(scenes), {}, changes, document)
 
 
 async def look(job: TuneJob, world: Surroundings, store: Store) -> View:
     """One load on each network. Raises MixedschedError if the page cannot be loaded."""
-    assert job.site is not None, "only sites are loaded"
+    site = job.subject.site
+    assert site is not None, "only sites are loaded"
     looks: dict[str, Look] = {}
     costs_s: dict[str, float] = {}
     for network in job.networks:
-        world.say(f"looking at {job.name} as browsers ask for it, over {network.name}")
+        world.say(f"looking at {job.subject.name} as browsers ask for it, over {network.name}")
         async with bench_of(job, world, store, "look", [plain_eps("look", Role.BASELINE)]) as bench:
             run = (await bench.look(network))["look"]
-        looks[network.name] = look_at(run, job.site.page, job.site.hosts, network.rtt_ms)
+        looks[network.name] = look_at(run, site.page, site.hosts, network.rtt_ms)
         costs_s[network.name] = run.cost_s
-    document = document_of(job.site)
+    document = document_of(site)
     findings = [item for network in job.networks for item in findings_of(looks[network.name], network.down.rate_bps)]
-    models = tuple(page_model(found, job.site.page, job.site.hosts, job.model) for found in looks.values())
+    models = tuple(page_model(found, site.page, site.hosts, job.model) for found in looks.values())
     scenes = tuple(scenario_of(model, network, job.model) for model, network in zip(models, job.networks, strict=True))
     changes = changes_from_looks(list(looks.values()), findings, document)
     return View(scenes, models, costs_s, changes, document)

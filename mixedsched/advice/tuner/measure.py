@@ -30,9 +30,10 @@ def bench_of(job: TuneJob, world: Surroundings, store: Store, phase: str, conten
 
 
 def _served_arm(job: TuneJob, contender: Contender) -> ServedArm:
-    assert job.site is not None, "only sites are loaded"
+    subject = job.subject
+    assert subject.site is not None, "only sites are loaded"
     folder = (job.folder / EDITIONS_FOLDER).resolve()
-    edition = make_edition(job.site, job.digest_of_contents, contender.changes, folder)
+    edition = make_edition(subject.site, subject.digest, contender.changes, folder)
     file, own = None, contender.candidate.mapping()
     if own is not None:  # servers are told of tables as files
         file = (job.folder / MAPPINGS_FOLDER / f"{own.digest}.toml").resolve()

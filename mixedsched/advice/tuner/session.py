@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -14,6 +15,7 @@ from mixedsched.advice.tuner.decisions import Decisions
 from mixedsched.advice.tuner.job import BROWSER, PIPE, STACK, TuneJob, TuneSurroundings
 from mixedsched.advice.tuner.looks import View, look, view_of_manifest
 from mixedsched.advice.tuner.measure import bench_of, plain_eps
+from mixedsched.advice.tuner.outputs import ship
 from mixedsched.advice.tuner.result import Contender, Role, Tuning
 from mixedsched.advice.tuner.scoring import BASELINES
 from mixedsched.advice.tuner.search import SearchResult, best_so_far, run_search
@@ -32,14 +34,37 @@ RACING_MOST = 4  # candidates
 SHIPPING_SHARE = 0.1  # of the time left, that trying what is shipped may take even from the proof
 REPORT_S = 3.0  # to write it
 RACE_AND_PROOF = 2.0  # of the least time that a proof takes
-PIPE_FINALISTS = 24  # of rung pipe, that are played on rung stack, so that all numbers told are of one kind
+PIPE_FINALISTS = 24  # of rung pipe, that are played on rung stack, so that all reported numbers are of one kind
 SEARCH_SHARE = 0.7  # of what bounds leave, where no browser is asked; the rest is for trying what is shipped
 
 
-class Session:
-    """Carries a tuning out, or goes on with it. Use with `with`; `run` it, then `result` tells what came of it.
+def carry_out(job: TuneJob, world: TuneSurroundings, facts: Mapping[str, Any]) -> Tuning:
+    """Tune, or continue a tuning, until it ends or is interrupted, and write what is to be shipped.
 
-    After an interruption `result(interrupted=True)` tells the best so far. Raises UsageError where the folder holds
+    facts: further keys of the result. Raises UsageError where the folder holds something else, MixedschedError where the page
+    cannot be loaded or no load ends.
+    """
+    facts = {
+        **facts,
+        "versions": dict(job.versions),
+        "browser_model": {"name": job.model.name, "source": job.model.source},
+        "schemes": list(job.schemes),
+        "penalty": job.penalty,
+        "seeds": {phase: job.seed_of(phase) for phase in ("look", "race", "proof")},
+    }
+    with Session(job, world) as session:
+        is_interrupted = False
+        try:
+            asyncio.run(session.run())
+        except KeyboardInterrupt:
+            is_interrupted = True
+        return ship(session.result(facts, interrupted=is_interrupted), session.known)
+
+
+class Session:
+    """Carries a tuning out, or continues it. Use with `with`; first `run`, then `result`.
+
+    After an interruption `result(interrupted=True)` gives the best so far. Raises UsageError where the folder holds
     something else.
     """
 
@@ -67,8 +92,8 @@ class Session:
     def _left_s(self) -> float:
         return self._job.budget_s - self._spent_s
 
-    def result(self, facts: dict[str, Any], *, interrupted: bool = False) -> Tuning:
-        """What is known now."""
+    def result(self, facts: Mapping[str, Any], *, interrupted: bool = False) -> Tuning:
+        """The tuning as it is known now."""
         known, view = self.known, self.known.view
         if interrupted and known.search is None and view is not None:
             space, options = view.space(self._job.schemes), self._options(None)
@@ -83,7 +108,7 @@ class Session:
         return concluded(known, self._spent_s, {**facts, "versions": versions}, interrupted=interrupted)
 
     def _stored_versions(self) -> dict[str, str]:
-        """Of all programs that made the loads."""
+        """The versions of all programs that made the loads."""
         return next((dict(item.facts["versions"]) for item in self._store.experiments()), {})
 
     async def run(self) -> None:
@@ -112,7 +137,7 @@ class Session:
         return await look(self._job, self._world, self._store)
 
     def _shares(self, view: View) -> Shares:
-        """From costs of the looks, which are stored, so that a session that goes on decides alike."""
+        """By costs of the looks, which are stored, so that a session that is continued decides alike."""
         budget_s = self._job.budget_s
         if not view.costs_s:
             return Shares(max(0.0, self._left_s - REPORT_S) * SEARCH_SHARE, 0, 0, 0.0)
@@ -122,7 +147,7 @@ class Session:
     # Simulation
 
     def _options(self, seconds: float | None) -> Options:
-        """Of the search; the number of candidates is kept, so that a search that was finished is not gone on with."""
+        """The number of candidates is kept, so that a search that was finished is not continued."""
         job = self._job
         tried = self._decisions.known().get("tried")
         most = PIPE_FINALISTS if job.rung == PIPE else STACK_TRIALS
@@ -156,7 +181,7 @@ class Session:
 
         known.search = searched(None if job.candidates is not None else shares.search_s)
         if not promising(known.search) and (spare_s := self._spare_s(view, known.search)) > shares.search_s:
-            world.say("nothing better was found yet, and there is time: searching on")
+            world.say("nothing better was found yet, and there is time: continuing the search")
             known.search = searched(spare_s)
         tried = next((item.tried for item in known.search.rungs if item.rung == STACK), 0)
         self._decisions.make("tried", lambda: tried)
@@ -166,7 +191,7 @@ class Session:
         known.candidates = promising(known.search)
 
     def _spare_s(self, view: View, found: SearchResult) -> float:
-        """For more of a search that found nothing: what race and proof would leave, 0 where more of it is of no use."""
+        """Time for more of a search that found nothing: what race and proof would leave; 0 where more of it is of no use."""
         is_limited = self._job.candidates is not None or "tried" in self._decisions.known()
         was_cut_short = any(item.rung == STACK and not item.is_whole for item in found.rungs)
         if self._job.rung != BROWSER or is_limited or not was_cut_short:
@@ -174,12 +199,12 @@ class Session:
         return self._left_s - RACE_AND_PROOF * self._proof_least_s(view)
 
     def _ship(self, view: View) -> None:
-        """Find what of the winner can be shipped to any server."""
+        """Find what can be shipped of the winner to any server."""
         known, job = self.known, self._job
         assert known.search is not None
         options = self._options(None)
         until_s = min(self._proof_least_s(view), (1 - SHIPPING_SHARE) * self._left_s)
-        self._world.say("trying which headers and lines of HTML say the same to any server")
+        self._world.say("trying headers and lines of HTML that express the order on any server")
         ground = Ground(
             view.scenes,
             view.models,
@@ -198,7 +223,7 @@ class Session:
 
     @staticmethod
     def _load_s(found: SearchResult) -> float:
-        """What a load of rung stack took, all processes together."""
+        """Time of a load of rung stack, all processes together."""
         stack = [item for item in found.rungs if item.rung == STACK]
         return sum(item.seconds for item in stack) / max(1, sum(item.loads for item in stack))
 
@@ -229,7 +254,7 @@ class Session:
 
     @staticmethod
     def _proof_least_s(view: View) -> float:
-        """For blocks enough of the winner and a baseline; where no browser is asked, for the report alone."""
+        """Time for enough blocks of the winner and a baseline; where no browser is asked, for the report alone."""
         if not view.costs_s:
             return REPORT_S
         return deciding_blocks(len(view.costs_s)) * 2 * sum(view.costs_s.values()) + START_S * len(view.costs_s)
@@ -260,13 +285,13 @@ class Session:
             )
 
     def _cost_s(self, looked_s: Sequence[float]) -> float:
-        """Of a load, as those of the proof so far say, else the looks."""
+        """Mean cost of a load: of those of the proof so far, else of the looks."""
         runs = [run for plan in self.known.proof_plans.values() for run in stored_runs(self._store, plan.digest)]
         costs_s = [run.cost_s for run in runs] or list(looked_s)
         return sum(costs_s) / len(costs_s)
 
     def _shipped(self) -> tuple[Contender, ...]:
-        """Editions with headers, and with lines of HTML, and with each line alone where there are several."""
+        """Arms with headers, with lines of HTML, and with each line alone where there are several."""
         shipping, view = self.known.shipping, self.known.view
         assert shipping is not None
         assert view is not None

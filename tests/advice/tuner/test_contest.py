@@ -15,6 +15,7 @@ from mixedsched.advice.tuner.job import TuneJob, TuneSurroundings
 from mixedsched.advice.tuner.measure import bench_of, contender_arm
 from mixedsched.advice.tuner.objective import parse_objective
 from mixedsched.advice.tuner.result import Contender
+from mixedsched.advice.tuner.subject import Subject
 from mixedsched.lab.bench import Bench
 from mixedsched.lab.engine import Laboratory
 from mixedsched.lab.model import Plan, Run, RunStatus
@@ -77,7 +78,7 @@ def job(tmp_path: Path) -> TuneJob:
     (tmp_path / "shop" / "index.html").write_text("<!DOCTYPE html><title>shop</title><p>hello")
     site = load_site(tmp_path / "shop")
     return TuneJob(
-        name="shop", title="shop", page=site.page, site=site, digest_of_contents="d", networks=NETWORKS,
+        subject=Subject("shop", "shop", site.page, site, "d"), networks=NETWORKS,
         objective=parse_objective("lcp", "mobile"), schemes=("eps",), rung="browser", form_factor="mobile",
         budget_s=600.0, seed=1, penalty=0.002, model=IDEAL, folder=tmp_path, versions={"code": "under test"},
     )  # fmt: skip

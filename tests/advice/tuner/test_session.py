@@ -17,6 +17,7 @@ from mixedsched.advice.tuner.job import TuneJob, TuneSurroundings
 from mixedsched.advice.tuner.objective import parse_objective
 from mixedsched.advice.tuner.result import Estimates, Outcome, Role, Tuning
 from mixedsched.advice.tuner.session import Session
+from mixedsched.advice.tuner.subject import Subject
 from mixedsched.lab.model import Run
 from mixedsched.lab.play.pool import Pool
 from mixedsched.lab.play.task import PaintReader, Task
@@ -78,7 +79,7 @@ class Watching:
 
 def job_of(folder: Path, **changes: Any) -> TuneJob:
     facts: dict[str, Any] = {
-        "name": "shop", "title": "shop", "page": PAGE, "site": None, "digest_of_contents": "d",
+        "subject": Subject("shop", "shop", PAGE, None, "d"),
         "networks": (catalog.load_profile("slow-4g"),), "objective": parse_objective("lcp", "mobile"), "schemes": ("eps",),
         "rung": "stack", "form_factor": "mobile", "budget_s": 600.0, "seed": 1, "penalty": 0.002, "model": IDEAL,
         "folder": folder, "versions": {"code": "under test"}, "candidates": 8,
@@ -130,7 +131,7 @@ def test_a_session_that_is_stopped_tells_the_best_so_far_and_ends_as_if_it_had_n
 @pytest.mark.parametrize("resources", [1, 3], ids=["one resource", "no hero"])
 def test_pages_that_leave_nothing_to_gain_say_so(resources: int, tmp_path: Path) -> None:
     page = Page(format=PAGE_FORMAT, name="plain", resources=PAGE.resources[:resources])
-    found = tuned(job_of(tmp_path, page=page))
+    found = tuned(job_of(tmp_path, subject=Subject("plain", "plain", page, None, "d")))
     assert (found.outcome, found.winner, found.shipped) == (Outcome.NOTHING_TO_GAIN, None, False)
     assert "No order can be better than" in found.reason
     assert "no images" in found.notes[0] if resources == 1 else "waits for no image" in found.notes[0]
@@ -163,7 +164,7 @@ def test_a_small_site_is_looked_at_searched_and_proved_in_chromium(tmp_path: Pat
         Image.effect_noise(size, 40).convert("RGB").save(site_folder / f"{name}.jpg", quality=60)
     site = load_site(site_folder)
     job = job_of(
-        tmp_path, page=site.page, site=site, digest_of_contents=site_digest(site), rung="browser", budget_s=5.0,
+        tmp_path, subject=Subject("shop", "shop", site.page, site, site_digest(site)), rung="browser", budget_s=5.0,
         networks=(catalog.load_profile("4g"),),
     )  # fmt: skip
     watching = Watching()
