@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from mixedsched.core.schedulers import schemes
     from mixedsched.core.sim.pipe import PipeOptions
     from mixedsched.errors import MixedschedError
-    from mixedsched.lab.compare import compare
     from mixedsched.lab.comparison import Comparison
-    from mixedsched.lab.experiment import Experiment
+    from mixedsched.lab.experiment import Experiment, compare
     from mixedsched.lab.simulation import SimulatedLoad, simulate
     from mixedsched.lab.table import read_results
     from mixedsched.model.page import Page
@@ -62,7 +61,7 @@ _MODULES = {
     "Scheme": "model.scheme",
     "SimulatedLoad": "lab.simulation",
     "Site": "sites.site",
-    "compare": "lab.compare",
+    "compare": "lab.experiment",
     "load_network": "world.catalog",
     "load_page": "sites.pages",
     "load_site": "sites.opening",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mixedsched.advice.calibration.agreement import SCHEMES_LEAST
 from mixedsched.advice.calibration.loads import SiteLoads, counted
-from mixedsched.cli._console import err
+from mixedsched.cli._console import say_remark
 from mixedsched.cli._progress import RunProgress
 from mixedsched.cli._sites import open_site
 from mixedsched.errors import InputError, MissingPartError, MixedschedError
@@ -40,21 +40,16 @@ def gathered(
     design = Design(tuple(ServedArm(arm, site, digest) for arm in arms), PRIMARY, form_factor, seed)
     own = folder / f"{site.name.replace('/', '-')}-{network.name}"
     try:
-        run_experiment(
-            design, network, blocks, own, site_argument=name, warm_up=False, observe=RunProgress, say=_say_note
-        )
+        plan = design.plan(network, blocks)
+        run_experiment(design, network, plan, own, name, RunProgress, say_remark)
     except MissingPartError:
         raise
     except MixedschedError as error:
-        _say_note(f"{name}: {error}")
+        say_remark(f"{name}: {error}")
     try:
         return own, not read_experiment(own).missing_blocks
     except InputError:
         return own, False  # not a single load was begun
-
-
-def _say_note(text: str) -> None:
-    err.print(text, style="yellow", markup=False, soft_wrap=True)
 
 
 def read_loads(folder: Path, *, warm_up: bool) -> tuple[SiteLoads, list[str]]:

@@ -29,6 +29,11 @@ def shown(text: str) -> str:
     return escape("\n".join(printable(line) for line in text.split("\n")))
 
 
+def say_remark(text: str) -> None:
+    """A line on stderr about what is done, or might surprise."""
+    err.print(text, style="yellow", markup=False, soft_wrap=True)
+
+
 def say_error(error: MixedschedError) -> None:
     err.print(f"[bold red]error:[/] {shown(error.what)}", soft_wrap=True)
     if error.why:

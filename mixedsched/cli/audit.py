@@ -27,7 +27,7 @@ from mixedsched.cli._progress import RunProgress, watch_loads
 from mixedsched.cli._sites import open_site
 from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.errors import MixedschedError, UsageError
-from mixedsched.lab.costs import known_overhead_s
+from mixedsched.lab.costs import known_overhead_s, refuse_short_budget
 from mixedsched.lab.machine import ADVICE_CODE, machine_facts, own_versions
 from mixedsched.lab.play.pool import Pool, playing_costs
 from mixedsched.lab.play.scenario import JUDGE_MODEL, SEEDS
@@ -36,7 +36,7 @@ from mixedsched.lab.play.task import NamedScheme, PaintReader
 from mixedsched.lab.results import folder_of, owned
 from mixedsched.report.audit import render_audit, write_audit
 from mixedsched.sites.site import site_digest
-from mixedsched.units import format_duration, parse_duration_s
+from mixedsched.units import parse_duration_s
 from mixedsched.world import catalog
 
 DEFAULT_NETWORKS = "4g,slow-4g"
@@ -126,12 +126,8 @@ def _refuse_small_budget(job: AuditJob) -> None:
         lambda scenario: PLAYED_PER_LOAD * len(scenario.few_seeds_of(range(SEEDS))),
     )
     least_s = least_budget_s(load_s, len(job.schemes), known_overhead_s(job.folder), screening_s)
-    if job.budget_s < least_s:
-        raise UsageError(
-            f"{format_duration(job.budget_s)} is too short for {job.site.name} on {', '.join(load_s)}",
-            why=f"to look at the page, simulate changes and measure a single block takes about {format_duration(least_s)}",
-            fix=f"give --budget {int(least_s // 60) + 1}m at least; a sure answer takes five to ten times as long",
-        )
+    work = "to look at the page, simulate changes and measure a single block"
+    refuse_short_budget(job.budget_s, least_s, f"{job.site.name} on {', '.join(load_s)}", work)
 
 
 def _carry_out(job: AuditJob, began_s: float) -> Audit:

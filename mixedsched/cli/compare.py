@@ -7,18 +7,14 @@ from typing import Annotated
 import typer
 
 from mixedsched.cli._comparison import say_cost, say_experiment
-from mixedsched.cli._console import err
+from mixedsched.cli._console import err, say_remark
 from mixedsched.cli._interrupts import end_in_order
 from mixedsched.cli._options import FormFactorOption, LinkOption, OriginsOption, ResultsOption, Screen
 from mixedsched.cli._output import Json
 from mixedsched.cli._progress import RunProgress
-from mixedsched.cli._sites import open_site
 from mixedsched.errors import ExitCode
-from mixedsched.lab.compare import DEFAULT_SCHEMES, designed, primary_keys
-from mixedsched.lab.experiment import default_folder, run_experiment
-from mixedsched.lab.plan import arms_of
+from mixedsched.lab import experiment
 from mixedsched.model.scheme import split_specs
-from mixedsched.world import catalog
 from mixedsched.world.emulator.backend import BackendName
 
 AA_SCHEME = "sequential"
@@ -73,39 +69,29 @@ def compare(
 
     With more --blocks it adds to what is there.
     """
-    profile = catalog.load_profile(link)
-    specs = split_specs(schemes) if schemes else [AA_SCHEME] if aa else DEFAULT_SCHEMES
-    arms = arms_of(specs, mapping, against_itself=aa)
-    keys = primary_keys(primary.split(","))
-    opened = open_site(site, origins)  # last, because it may have to be built
-    design = designed(
-        opened,
-        arms,
-        primary=keys,
+    default = (AA_SCHEME,) if aa else experiment.DEFAULT_SCHEMES
+    end_in_order()
+    found = experiment.compare(
+        site,
+        split_specs(schemes) if schemes else default,
+        link=link,
+        blocks=blocks,
+        baseline=baseline or "",
+        mapping=mapping,
+        primary=primary.split(","),
         form_factor=form_factor.value,
         seed=seed,
-        baseline=baseline or "",
+        origins=origins,
         backend=backend.value,
         across_connections=across_connections,
+        against_itself=aa,
+        packet_log=packet_log,
+        folder=folder,
+        observe=RunProgress,
+        say=say_remark,
     )
-    folder = folder or default_folder(design.plan(profile, blocks, warm_up=True))
-    end_in_order()
-    try:
-        experiment = run_experiment(
-            design,
-            profile,
-            blocks,
-            folder,
-            site_argument=site,
-            packet_log=packet_log,
-            observe=RunProgress,
-            say=lambda note: err.print(note, style="yellow", markup=False, soft_wrap=True),
-        )
-    except KeyboardInterrupt:
-        err.print(f"stopped; all finished runs are stored in {folder}, the same command goes on")
-        raise
-    say_experiment(experiment, as_json=as_json)
-    say_cost(experiment)
-    if experiment.missing_blocks:
+    say_experiment(found, as_json=as_json)
+    say_cost(found)
+    if found.missing_blocks:
         err.print("[bold yellow]some blocks failed again and again and are missing; the report says why[/]")
         raise typer.Exit(ExitCode.INVALID_RUNS)

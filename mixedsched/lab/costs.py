@@ -6,9 +6,10 @@ import statistics
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from mixedsched.errors import MixedschedError
+from mixedsched.errors import MixedschedError, UsageError
 from mixedsched.lab.model import Run, RunStatus
 from mixedsched.lab.results import DATABASE_NAME, open_store
+from mixedsched.units import format_duration
 
 OVERHEAD_S = 8.0  # of a load beyond the load itself, where none was measured yet; see docs/measuring.md
 START_S = 6.0  # server, browser worker and link of one network come up
@@ -41,3 +42,18 @@ def _stored_overheads_s(folder: Path) -> list[float]:
 def loads_cost_s(load_s: Mapping[str, float], loads: int, overhead_s: float) -> float:
     """What so many loads on every network cost, in two sittings. load_s: time of one load itself, by network."""
     return sum(START_S * 2 + loads * (seconds + overhead_s) for seconds in load_s.values())
+
+
+def refuse_short_budget(budget_s: float, least_s: float, subject: str, work: str, *, is_measured: bool = True) -> None:
+    """Raises UsageError before any work for which there is no time.
+
+    least_s: estimated time of the least of it. work: what takes that long, in words. is_measured: in the browser, where more
+    loads make the answer surer.
+    """
+    if budget_s < least_s:
+        surer = "; a sure answer takes five to ten times as long" if is_measured else ""
+        raise UsageError(
+            f"{format_duration(budget_s)} is too short for {subject}",
+            why=f"{work} takes about {format_duration(least_s)}",
+            fix=f"give --budget {int(least_s // 60) + 1}m at least{surer}",
+        )

@@ -1,26 +1,34 @@
-"""A comparison of delivery schemes on one page and network: from a design to measured loads and what they show."""
+"""The main job as a function: load a page under several schemes in real Chromium, and see which is better."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from mixedsched.core.metrics import metric_named
 from mixedsched.errors import InputError, UsageError
 from mixedsched.lab.analysis import analyse
-from mixedsched.lab.bench import Bench, Design, Observe, Say, unobserved
+from mixedsched.lab.bench import Bench, Design, Observe, Say, ServedArm, unobserved
 from mixedsched.lab.comparison import Comparison
 from mixedsched.lab.diagnostics import held_up_of, misses_of
 from mixedsched.lab.engine import missing_blocks, stored_runs
 from mixedsched.lab.machine import machine_facts, own_versions
 from mixedsched.lab.model import Plan, Run
+from mixedsched.lab.plan import arms_of
 from mixedsched.lab.results import DATABASE_NAME, ExperimentFacts, continued, folder_of, open_store, owned
 from mixedsched.model.profile import Profile
 from mixedsched.sites.analysis import expected_connections
-from mixedsched.sites.site import Origins
+from mixedsched.sites.opening import open_site
+from mixedsched.sites.site import Origins, Site, site_digest
+from mixedsched.world import catalog
 from mixedsched.world.emulator.backend import RELAY
+
+DEFAULT_SCHEMES = ("sequential", "mixed")
+DEFAULT_LINK = "4g"
 
 
 @dataclass(frozen=True)
@@ -52,46 +60,104 @@ class Experiment:
         }
 
 
-def run_experiment(
-    design: Design,
-    network: Profile,
-    blocks: int = 8,
-    folder: Path | None = None,
+def compare(
+    site: Site | str,
+    schemes: Sequence[str] = DEFAULT_SCHEMES,
     *,
-    site_argument: str = "",
-    warm_up: bool = True,
+    link: Profile | str = DEFAULT_LINK,
+    blocks: int = 8,
+    baseline: str = "",
+    mapping: str | None = None,
+    primary: Sequence[str] = ("lcp",),
+    form_factor: str = "mobile",
+    seed: int = 1,
+    origins: Origins | None = None,
+    backend: str = RELAY,
+    across_connections: bool = False,
+    against_itself: bool = False,
     packet_log: bool = False,
+    folder: Path | str | None = None,
     observe: Observe = unobserved,
     say: Say = lambda _: None,
 ) -> Experiment:
-    """Load a page in real Chromium under every arm of the design, and return all that is known then.
+    """Load a page under several schemes in real Chromium, in paired blocks; see Experiment.comparison for what that shows.
 
     Every run is stored at once: after an interruption the same call goes on where it stopped, and with more blocks it adds
-    to what is there. All arms need the same site name, URL and hosts.
+    to what is there.
 
-    blocks: paired repeats; 6 decide on one metric of two arms, 8 on all seven.
-    folder: of the results; by default one in runs/ that is named after the design and the versions of our programs.
-    site_argument: how the site was named, for reports; its name by default.
-    warm_up: begin with a block that is not analysed.
-    packet_log: keep the fate of every packet in the folder; for the relay only.
-    observe: watches the runs; called with the number of those that are left.
-    say: takes remarks, such as what the emulated network cannot do.
+    Args:
+        site: A site, or what `load_site` takes.
+        schemes: Names with parameters: "mixed:alpha=0.5".
+        link: A network profile, or its name or file.
+        blocks: Paired repeats; 6 decide on one metric of two schemes, 8 on all seven.
+        baseline: The scheme that others are measured against; the first by default.
+        mapping: Name or file of a priority table for all schemes that use one, instead of their own.
+        primary: Metrics to decide on ("lcp", "fcp" ...); the others are exploratory.
+        form_factor: "mobile" or "desktop".
+        seed: Of the order of loads and of the network's losses.
+        origins: Of a named site of several hosts: keep them, or merge them into the first; by default as the site says.
+        backend: What emulates the network: "relay", "netns" or "vm".
+        across_connections: Whether the server schedules across the connections of a client.
+        against_itself: Compare one scheme with itself, as a test of the laboratory.
+        packet_log: Keep the fate of every packet beside the results; for the relay only.
+        folder: For the results; by default one in runs/ that is named after the comparison.
+        observe: Watches the runs; called with the number of those that are left.
+        say: Takes remarks, a line each, such as what the emulated network cannot do.
 
-    Raises UsageError if the design cannot be planned, or if the folder holds another experiment or one of other versions;
-    MissingPartError without Node or Chromium; MixedschedError if the page cannot be loaded.
+    Raises:
+        MixedschedError: UsageError for bad arguments, and for a folder that holds another experiment or runs of other versions;
+            MissingPartError without Node or Chromium; others if the page cannot be loaded.
     """
-    if packet_log and design.backend != RELAY:
+    network = catalog.load_profile(link) if isinstance(link, str) else link
+    arms = arms_of(schemes, mapping, against_itself=against_itself)
+    keys = dict.fromkeys(metric_named(name.strip()).key for name in primary)
+    opened = open_site(site, origins, say) if isinstance(site, str) else site  # last, because it may have to be built
+    for note in opened.notes:
+        say(f"warning: {note}")
+    digest = site_digest(opened)
+    design = Design(
+        tuple(ServedArm(arm, opened, digest) for arm in arms),
+        tuple(keys),
+        form_factor,
+        seed,
+        baseline,
+        backend,
+        across_connections,
+    )
+    plan = design.plan(network, blocks, warm_up=True)
+    if packet_log and backend != RELAY:
         raise UsageError("only the relay logs the fate of packets", fix="leave --packet-log or --backend out")
-    plan = design.plan(network, blocks, warm_up=warm_up)
-    folder = folder or default_folder(plan)
-    facts = _facts(design, site_argument)
+    folder = Path(folder) if folder is not None else _default_folder(plan)
+    named = site if isinstance(site, str) else site.name
+    try:
+        return run_experiment(design, network, plan, folder, named, observe, say, packet_log=packet_log)
+    except KeyboardInterrupt:
+        say(f"stopped; all finished runs are stored in {folder}, the same command goes on")
+        raise
+
+
+def run_experiment(
+    design: Design,
+    network: Profile,
+    plan: Plan,
+    folder: Path,
+    site_argument: str,
+    observe: Observe = unobserved,
+    say: Say = lambda _: None,
+    *,
+    packet_log: bool = False,
+) -> Experiment:
+    """Make the runs of a plan of a design that the folder does not hold yet, and return all that is known then.
+
+    site_argument: how the site was named, for reports. The rest, and what it raises, is as in `compare`.
+    """
     with owned(folder):
-        asyncio.run(_measure(design, plan, network, folder, facts, observe, say, packet_log=packet_log))
+        facts = _facts(design.arms[0].site, site_argument)
+        asyncio.run(_measure(design, network, plan, folder, facts, observe, say, packet_log=packet_log))
         return read_experiment(folder)
 
 
-def default_folder(plan: Plan) -> Path:
-    """Where the results of a comparison go unless another folder is named."""
+def _default_folder(plan: Plan) -> Path:
     return folder_of(f"{plan.site}-{plan.link}", plan.digest, own_versions())
 
 
@@ -114,8 +180,8 @@ def read_experiment(folder: Path) -> Experiment:
 
 async def _measure(
     design: Design,
-    plan: Plan,
     network: Profile,
+    plan: Plan,
     folder: Path,
     facts: ExperimentFacts,
     observe: Observe,
@@ -129,10 +195,9 @@ async def _measure(
             await bench.carry_out(plan, network)
 
 
-def _facts(design: Design, site_argument: str) -> ExperimentFacts:
-    site = design.arms[0].site
+def _facts(site: Site, site_argument: str) -> ExperimentFacts:
     return ExperimentFacts(
-        site_argument=site_argument or site.name,
+        site_argument=site_argument,
         title=site.title or site.name,
         origins=(Origins.MERGE if site.merged_hosts else Origins.KEEP).value,
         connections=str(expected_connections(site)),

@@ -12,15 +12,13 @@ from mixedsched.advice.tuner.objective import Objective
 from mixedsched.advice.tuner.result import Estimates
 from mixedsched.advice.tuner.subject import Subject
 from mixedsched.advice.tuner.trials import Watch
-from mixedsched.errors import UsageError
 from mixedsched.lab.bench import Surroundings
-from mixedsched.lab.costs import known_overhead_s
+from mixedsched.lab.costs import known_overhead_s, refuse_short_budget
 from mixedsched.lab.play.pool import playing_costs
 from mixedsched.lab.play.scenario import SEEDS, Scenario
 from mixedsched.lab.play.task import NamedScheme, Simulator
 from mixedsched.model.browser_model import BrowserModel
 from mixedsched.model.profile import Profile
-from mixedsched.units import format_duration
 
 PIPE, STACK, BROWSER = "pipe", "stack", "browser"
 RUNGS = (PIPE, STACK, BROWSER)
@@ -89,17 +87,9 @@ def refuse_small_budget(job: TuneJob) -> None:
         job.seed,
         lambda scenario: PLAYED_LEAST * len(scenario.seeds_of(range(SEEDS))),
     )
-    what, more = "a useful search", ""
+    work = "a useful search"
     if is_measured:
         least_s = least_budget_s(load_s, known_overhead_s(job.folder), least_s)
-        what, more = (
-            "to look at the page, search, and measure a single block",
-            "; a sure answer takes five to ten times as long",
-        )
-    least_s = max(SIMULATED_LEAST_S, least_s)
-    if job.budget_s < least_s:
-        raise UsageError(
-            f"{format_duration(job.budget_s)} is too short for {job.subject.name} on {', '.join(load_s)}",
-            why=f"{what} takes about {format_duration(least_s)}",
-            fix=f"give --budget {int(least_s // 60) + 1}m at least{more}",
-        )
+        work = "to look at the page, search, and measure a single block"
+    subject = f"{job.subject.name} on {', '.join(load_s)}"
+    refuse_short_budget(job.budget_s, max(SIMULATED_LEAST_S, least_s), subject, work, is_measured=is_measured)
