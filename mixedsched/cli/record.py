@@ -20,7 +20,7 @@ from mixedsched.cli._output import Json
 from mixedsched.cli._progress import Progress
 from mixedsched.cli._record_output import Licence, Name, Out, Replace, recording_folder, say_load, say_recording
 from mixedsched.errors import ExitCode, UsageError
-from mixedsched.sites.live import Loads, Plan, observe_all, write_loads
+from mixedsched.sites.live import Loads, RecordingPlan, observe_all, write_loads
 from mixedsched.sites.recorded import check_target, site_name_of_url
 from mixedsched.units import printable
 from mixedsched.world.browser.observe import Observer
@@ -85,7 +85,7 @@ def record(
     Chromium loads the page several times, each time with an empty cache. What belongs to one visitor only (cookies,
     logins) is not kept. Loads that fail, or an interruption, leave a site made of the others, and exit code 5.
     """
-    plan = Plan(
+    plan = RecordingPlan(
         _page_url(url),
         form_factor.form_factors,
         loads,
@@ -112,7 +112,7 @@ def record(
         raise typer.Exit(ExitCode.INVALID_RUNS)
 
 
-async def _load(plan: Plan, bodies_dir: Path) -> Loads:
+async def _load(plan: RecordingPlan, bodies_dir: Path) -> Loads:
     """All loads; the first Ctrl-C ends them with what there is, the second gives up."""
     stopped = False
     task = asyncio.current_task()

@@ -13,7 +13,7 @@ from mixedsched.model.request import Flag, Kind
 from mixedsched.sites.documents.css import rewrite_css
 from mixedsched.sites.documents.dom import chosen, parse_srcset
 from mixedsched.sites.documents.html import rewrite_html
-from mixedsched.sites.documents.references import Reference, Role, decoded
+from mixedsched.sites.documents.references import Reference, ReferenceRole, decoded
 from mixedsched.sites.site.paths import External, Local, resolve
 
 
@@ -29,7 +29,7 @@ def seen(text: str, is_css: bool = False) -> list[Reference]:
 
 
 def loads(text: str, is_css: bool = False) -> list[tuple[str, str]]:
-    return [(item.kind.value, item.url) for item in seen(text, is_css) if item.role is Role.LOAD]
+    return [(item.kind.value, item.url) for item in seen(text, is_css) if item.role is ReferenceRole.LOAD]
 
 
 def replaced(text: str, answers: dict[str, str | None], is_css: bool = False) -> str:
@@ -143,7 +143,7 @@ def test_the_first_five_images_that_are_not_small_or_lazy_are_hurried() -> None:
 
 def test_icons_are_served_and_preconnects_are_contacts() -> None:
     html = '<link rel=icon href=a.ico><link rel=preconnect href="https://x.test"><link rel=apple-touch-icon href=b.png>'
-    assert [item.role for item in seen(html)] == [Role.SERVE, Role.CONTACT, Role.SPARE]
+    assert [item.role for item in seen(html)] == [ReferenceRole.SERVE, ReferenceRole.CONTACT, ReferenceRole.SPARE]
 
 
 def test_noscript_in_the_head_does_not_end_the_head() -> None:

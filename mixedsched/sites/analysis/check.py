@@ -13,7 +13,7 @@ from mixedsched.errors import SiteError
 from mixedsched.model.codings import UndecodableError, decode
 from mixedsched.sites.documents.css import rewrite_css
 from mixedsched.sites.documents.html import rewrite_html
-from mixedsched.sites.documents.references import Reference, Role, document_bytes, document_text, noting
+from mixedsched.sites.documents.references import Reference, ReferenceRole, document_bytes, document_text, noting
 from mixedsched.sites.site import MANIFEST_NAME, ROOT_NAME, Key, Site, SiteVariant
 from mixedsched.sites.site.paths import External, Local, resolve
 
@@ -137,10 +137,10 @@ def _references(site: Site) -> Iterator[SiteFinding]:
         for reference in references:
             target = resolve(reference.url, key[1], site.hosts, key[0])
             why = known.why_missing(target)
-            if why and reference.url not in told and reference.role in {Role.LOAD, Role.SERVE}:
+            if why and reference.url not in told and reference.role in {ReferenceRole.LOAD, ReferenceRole.SERVE}:
                 told.add(reference.url)
                 # What a recorded page refers to and no load asked for, such as other sizes, is no fault of the recording.
-                is_fault = reference.role is Role.LOAD and not site.replay
+                is_fault = reference.role is ReferenceRole.LOAD and not site.replay
                 level = Severity.ERROR if is_fault else Severity.WARNING
                 yield SiteFinding(level, "references", address(site, key), f"it refers to {reference.url[:200]}: {why}")
 

@@ -17,7 +17,7 @@ from mixedsched.errors import SiteError
 from mixedsched.model.request import Kind
 from mixedsched.sites.documents.css import rewrite_css
 from mixedsched.sites.documents.html import rewrite_html
-from mixedsched.sites.documents.references import Credentials, Reference, Role, document_text, noting
+from mixedsched.sites.documents.references import Credentials, Reference, ReferenceRole, document_text, noting
 from mixedsched.sites.site import Connections, Site
 from mixedsched.sites.site.paths import Local, resolve
 
@@ -94,7 +94,9 @@ def _asked(site: Site) -> Iterator[_Asked]:
             is_manifest = reference.credentials is Credentials.OMIT
             if not isinstance(target, Local) or (target.host, target.path) not in site.files:
                 continue
-            if not is_manifest and (reference.role is not Role.LOAD or (target.host, target.path) not in loaded):
+            if not is_manifest and (
+                reference.role is not ReferenceRole.LOAD or (target.host, target.path) not in loaded
+            ):
                 continue
             seen.add((target.host, target.path))
             is_frame = reference.kind is Kind.DOCUMENT

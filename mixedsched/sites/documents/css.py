@@ -11,7 +11,7 @@ import tinycss2
 
 from mixedsched.errors import SiteError
 from mixedsched.model.request import ChromiumPriority, Flag, Kind
-from mixedsched.sites.documents.references import DROP, Credentials, Reference, Role, Visitor, normalised
+from mixedsched.sites.documents.references import DROP, Credentials, Reference, ReferenceRole, Visitor, normalised
 
 # What Chromium can decode; the first such source of a face is the one it fetches.
 _USABLE_FORMATS = {"woff2", "woff", "truetype", "opentype", "collection"}
@@ -80,7 +80,7 @@ def _is_url(token: Any) -> bool:
     return bool(token.type == "url")
 
 
-def _references(tokens: Sequence[Any], inherited: str = "") -> Iterator[tuple[Any, Kind, Role, Credentials]]:
+def _references(tokens: Sequence[Any], inherited: str = "") -> Iterator[tuple[Any, Kind, ReferenceRole, Credentials]]:
     """Every reference of a token list and of the blocks in it, in order of appearance: (token, kind, role, credentials).
 
     inherited: the property that the tokens are part of a value of, if that is known.
@@ -95,17 +95,17 @@ def _references(tokens: Sequence[Any], inherited: str = "") -> Iterator[tuple[An
         if token.type == "at-keyword" and token.lower_value == "import":
             first = next((item for item in _until_semicolon(remaining) if item.type != "whitespace"), None)
             if first is not None and (first.type == "string" or _is_url(first)):
-                yield first, Kind.STYLESHEET, Role.LOAD, Credentials.INCLUDE
+                yield first, Kind.STYLESHEET, ReferenceRole.LOAD, Credentials.INCLUDE
         elif token.type == "at-keyword" and token.lower_value == "namespace":
             list(_until_semicolon(remaining))  # names, not loads
         elif token.type == "at-keyword" and token.lower_value == "font-face":
             block = next((item for item in remaining if item.type == "{} block"), None)
             yield from _face_references(block.content if block is not None else [])
         elif _is_url(token):
-            yield token, Kind.IMAGE, Role.LOAD, _credentials_of(name)
+            yield token, Kind.IMAGE, ReferenceRole.LOAD, _credentials_of(name)
         elif token.type == "function" and token.lower_name in _IMAGE_SETS:
             choices = [item for item in token.arguments if item.type == "string" or _is_url(item)]
-            roles = (Role.SERVE if index else Role.LOAD for index in range(len(choices)))
+            roles = (ReferenceRole.SERVE if index else ReferenceRole.LOAD for index in range(len(choices)))
             yield from (
                 (item, Kind.IMAGE, role, _credentials_of(name)) for item, role in zip(choices, roles, strict=True)
             )
@@ -124,7 +124,7 @@ def _until_semicolon(tokens: Iterable[Any]) -> list[Any]:
     return list(itertools.takewhile(lambda item: not (item.type == "literal" and item.value == ";"), tokens))
 
 
-def _face_references(content: Sequence[Any]) -> Iterator[tuple[Any, Kind, Role, Credentials]]:
+def _face_references(content: Sequence[Any]) -> Iterator[tuple[Any, Kind, ReferenceRole, Credentials]]:
     """The sources of one @font-face. Of several src descriptors the last counts, of its sources the first usable."""
     declarations = [
         item
@@ -132,14 +132,14 @@ def _face_references(content: Sequence[Any]) -> Iterator[tuple[Any, Kind, Role, 
         if item.type == "declaration"
     ]
     sources = [item for item in declarations if item.lower_name == "src"]
-    used = Role.LOAD if _covers_basic_latin(declarations) else Role.SERVE
+    used = ReferenceRole.LOAD if _covers_basic_latin(declarations) else ReferenceRole.SERVE
     for declaration in sources:
         is_last = declaration is sources[-1]
         found = False
         for token, format_name in _face_sources(declaration.value):
             usable = is_last and not found and _is_usable(_url_of(token), format_name)
             found = found or usable
-            yield token, Kind.FONT, used if usable else Role.SPARE, Credentials.SAME_ORIGIN
+            yield token, Kind.FONT, used if usable else ReferenceRole.SPARE, Credentials.SAME_ORIGIN
 
 
 def _face_sources(value: Sequence[Any]) -> Iterator[tuple[Any, str]]:

@@ -109,7 +109,7 @@ _URL = re.compile(r"[^ \t\n\r\f]*")  # ends at ASCII white space only
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class ImageCandidate:
     """One image of a srcset. descriptor: as written, "480w", "2x" or ""."""
 
     url: str
@@ -130,7 +130,7 @@ class Candidate:
         return amount / (_SCREEN_PX if self.descriptor.endswith("w") else _SCREEN_DENSITY)
 
 
-def parse_srcset(value: str) -> list[Candidate]:
+def parse_srcset(value: str) -> list[ImageCandidate]:
     """The candidates in order. Source: HTML standard, parsing a srcset attribute (without its obsolete descriptors)."""
     candidates = []
     rest = value
@@ -138,14 +138,14 @@ def parse_srcset(value: str) -> list[Candidate]:
         url = _URL.match(rest)[0]  # type: ignore[index]  # something is left, and no white space begins it
         rest = rest[len(url) :]
         if url.endswith(","):
-            candidates.append(Candidate(url.rstrip(",")))
+            candidates.append(ImageCandidate(url.rstrip(",")))
             continue
         descriptor, _, rest = rest.partition(",")
-        candidates.append(Candidate(url, " ".join(descriptor.split())))
+        candidates.append(ImageCandidate(url, " ".join(descriptor.split())))
     return candidates
 
 
-def chosen(candidates: list[Candidate]) -> Candidate | None:
+def chosen(candidates: list[ImageCandidate]) -> ImageCandidate | None:
     """The coarsest candidate that fills the screen, else the finest there is; None of none."""
     if not candidates:
         return None

@@ -12,7 +12,7 @@ from mixedsched.errors import SiteError
 from mixedsched.model.request import ChromiumPriority, Flag, Kind
 from mixedsched.sites.documents.css import rewrite_css
 from mixedsched.sites.documents.dom import (
-    Candidate,
+    ImageCandidate,
     chosen,
     elements,
     first_source,
@@ -22,7 +22,7 @@ from mixedsched.sites.documents.dom import (
     searchable,
     without_noscript,
 )
-from mixedsched.sites.documents.references import DROP, Credentials, Reference, Role, Visitor, normalised
+from mixedsched.sites.documents.references import DROP, Credentials, Reference, ReferenceRole, Visitor, normalised
 
 _SCRIPT_TYPES = {"", "module", "text/javascript", "application/javascript", "text/ecmascript", "application/ecmascript"}
 _KIND_BY_DESTINATION = {
@@ -195,13 +195,15 @@ class _Walk:
             credentials = Credentials.SAME_ORIGIN if "modulepreload" in relations else Credentials.INCLUDE
             self._attribute(node, "href", _to(kind, flags=frozenset(flags), credentials=credentials))
         elif relations & {"icon", "apple-touch-icon", "mask-icon"}:
-            self._attribute(node, "href", _to(Kind.IMAGE, Role.SERVE if "icon" in relations else Role.SPARE))
+            self._attribute(
+                node, "href", _to(Kind.IMAGE, ReferenceRole.SERVE if "icon" in relations else ReferenceRole.SPARE)
+            )
         elif "manifest" in relations:
-            self._attribute(node, "href", _to(Kind.OTHER, Role.SERVE, credentials=Credentials.OMIT))
+            self._attribute(node, "href", _to(Kind.OTHER, ReferenceRole.SERVE, credentials=Credentials.OMIT))
         elif relations & {"prefetch", "prerender"}:
-            self._attribute(node, "href", _to(Kind.OTHER, Role.SERVE))
+            self._attribute(node, "href", _to(Kind.OTHER, ReferenceRole.SERVE))
         elif relations & {"preconnect", "dns-prefetch"}:
-            self._attribute(node, "href", _to(Kind.OTHER, Role.CONTACT))
+            self._attribute(node, "href", _to(Kind.OTHER, ReferenceRole.CONTACT))
 
     def _see_style_link(self, node: LexborNode, is_alternate: bool) -> None:
         """Confirmed with Chromium 156: it fetches sheets that do not apply, last of all, but no disabled ones."""
@@ -209,7 +211,7 @@ class _Walk:
         idle = is_alternate or is_print
         blocking = {Flag.IN_HEAD} if idle else {Flag.IN_HEAD, Flag.CRITICAL}
         flags = frozenset(blocking if in_head(node) else {Flag.LATE_BODY})
-        role = Role.SERVE if "disabled" in node.attributes else Role.LOAD
+        role = ReferenceRole.SERVE if "disabled" in node.attributes else ReferenceRole.LOAD
         priority = ChromiumPriority.VERY_LOW if idle else None
         self._attribute(node, "href", _to(Kind.STYLESHEET, role, flags, priority))
 
@@ -226,7 +228,7 @@ class _Walk:
         candidates = parse_srcset(node.attributes.get("srcset") or "")
         outranked = node.parent is not None and first_source(node.parent) is not None
         self._candidates(node, candidates, None if outranked else chosen(candidates), known)
-        role = Role.SERVE if outranked or candidates else Role.LOAD
+        role = ReferenceRole.SERVE if outranked or candidates else ReferenceRole.LOAD
         self._attribute(node, "src", replace(known, role=role))
 
     def _see_source(self, node: LexborNode) -> None:
@@ -235,15 +237,15 @@ class _Walk:
         is_choice = parent is not None and first_source(parent) == node
         self._candidates(node, candidates, chosen(candidates) if is_choice else None, _to(Kind.IMAGE))
         is_first = parent is not None and parent.css_first("source") == node
-        self._attribute(node, "src", _to(Kind.MEDIA, Role.LOAD if is_first else Role.SERVE))
+        self._attribute(node, "src", _to(Kind.MEDIA, ReferenceRole.LOAD if is_first else ReferenceRole.SERVE))
 
     def _candidates(
-        self, node: LexborNode, candidates: list[Candidate], choice: Candidate | None, known: Reference
+        self, node: LexborNode, candidates: list[ImageCandidate], choice: ImageCandidate | None, known: Reference
     ) -> None:
         """Show every URL of a srcset; dropped ones leave the list, an empty list leaves the element."""
         kept = []
         for item in candidates:
-            role = Role.LOAD if item == choice else Role.SERVE
+            role = ReferenceRole.LOAD if item == choice else ReferenceRole.SERVE
             offset, credentials = self._offset_of(item.url), _credentials_of(node, known.credentials)
             answer = self._visit(replace(known, url=item.url, offset=offset, role=role, credentials=credentials))
             if answer is not DROP:
@@ -282,7 +284,7 @@ class _Walk:
 
 def _to(
     kind: Kind,
-    role: Role = Role.LOAD,
+    role: ReferenceRole = ReferenceRole.LOAD,
     flags: frozenset[Flag] = frozenset(),
     chromium_priority: ChromiumPriority | None = None,
     credentials: Credentials = Credentials.INCLUDE,

@@ -14,7 +14,7 @@ from mixedsched.model.request import ChromiumPriority, Flag, Kind
 from mixedsched.sites.site import Site
 
 
-class Role(StrEnum):
+class ReferenceRole(StrEnum):
     """What comes of a reference when a browser loads the page.
 
     LOAD: it is fetched. SERVE: it may be, so it must be there (icons, other sizes of an image). SPARE: Chromium never
@@ -48,7 +48,7 @@ class Reference:
     url: str
     kind: Kind
     offset: int
-    role: Role = Role.LOAD
+    role: ReferenceRole = ReferenceRole.LOAD
     flags: frozenset[Flag] = frozenset()
     styled: bool = False
     chromium_priority: ChromiumPriority | None = None

@@ -80,7 +80,7 @@ _LEAST_BYTES_BY_MIME = {"image/jpeg": 200, "image/avif": 320, "image/png": 70, "
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PagePart:
     """A resource before its place in the page is known."""
 
     kind: Kind
@@ -89,7 +89,9 @@ class Part:
     priority: ChromiumPriority
 
 
-def draw_parts(facts: Distributions, size_class: SizeClass, totals: Totals | None, rng: random.Random) -> list[Part]:
+def draw_parts(
+    facts: Distributions, size_class: SizeClass, totals: Totals | None, rng: random.Random
+) -> list[PagePart]:
     """All parts of a page, the main document first, the rest kind by kind.
 
     With totals, number and bytes of each kind are exactly those. Raises ValueError if they leave less than a byte for a body.
@@ -103,14 +105,14 @@ def draw_parts(facts: Distributions, size_class: SizeClass, totals: Totals | Non
     _let_medium_be(parts)
     main_bytes = round(size_from_quantiles(size_class.main_bytes, POINTS, rng))
     main_bytes = max(main_bytes, _MARKUP_BYTES * sum(counts.values()))
-    parts[Kind.DOCUMENT][0] = Part(Kind.DOCUMENT, MAIN_MIME, main_bytes, ChromiumPriority.VERY_HIGH)
+    parts[Kind.DOCUMENT][0] = PagePart(Kind.DOCUMENT, MAIN_MIME, main_bytes, ChromiumPriority.VERY_HIGH)
     if totals is None:
         page_bytes = round(size_from_quantiles(size_class.body_bytes, POINTS, rng))
         return _scaled([part for group in parts.values() for part in group], page_bytes)
     return [part for kind, group in parts.items() for part in _to_totals(kind, group, totals)]
 
 
-def _let_medium_be(parts: dict[Kind, list[Part]]) -> None:
+def _let_medium_be(parts: dict[Kind, list[PagePart]]) -> None:
     """Give a page with priorities Medium a blocking script, as they are those of what is found while a script blocks.
 
     A page without scripts gets High in their place.
@@ -135,7 +137,9 @@ def _drawn_counts(size_class: SizeClass, rng: random.Random) -> dict[Kind, int]:
     return dict(drawn)
 
 
-def _drawn_parts(kind: Kind, count: int, facts: Distributions, size_class: SizeClass, rng: random.Random) -> list[Part]:
+def _drawn_parts(
+    kind: Kind, count: int, facts: Distributions, size_class: SizeClass, rng: random.Random
+) -> list[PagePart]:
     """Of one kind. Sizes of kinds that the class lacks are those of the content types."""
     of_kind, in_class = facts.kinds[kind], size_class.kinds.get(kind)
     priorities = by_shares(of_kind.signals, count, rng) if count else []
@@ -144,7 +148,7 @@ def _drawn_parts(kind: Kind, count: int, facts: Distributions, size_class: SizeC
     parts = []
     for priority in priorities:
         body_bytes = round(size_from_quantiles(in_class.body_bytes, POINTS, rng)) if in_class else of_kind.mimes[0][2]
-        parts.append(Part(kind, _mime(kind, priority, of_kind, body_bytes, rng), max(1, body_bytes), priority))
+        parts.append(PagePart(kind, _mime(kind, priority, of_kind, body_bytes, rng), max(1, body_bytes), priority))
     return parts
 
 
@@ -166,14 +170,14 @@ def _mime(kind: Kind, priority: ChromiumPriority, facts: KindFacts, body_bytes: 
     return rng.choices([mime for mime, _, _ in facts.mimes], weights)[0]
 
 
-def _scaled(parts: Sequence[Part], page_bytes: int) -> list[Part]:
+def _scaled(parts: Sequence[PagePart], page_bytes: int) -> list[PagePart]:
     """The parts with sizes that sum up to page_bytes, the main document's as it is unless it takes more than half of them."""
     main, rest = parts[0], parts[1:]
     main_bytes = min(main.body_bytes, max(1, page_bytes // 2)) if rest else page_bytes
     return [*_resized([main], main_bytes), *_resized(rest, page_bytes - main_bytes)]
 
 
-def _to_totals(kind: Kind, parts: Sequence[Part], totals: Totals) -> list[Part]:
+def _to_totals(kind: Kind, parts: Sequence[PagePart], totals: Totals) -> list[PagePart]:
     total = totals.kinds.get(kind)
     if total is None or not parts:
         return []
@@ -185,7 +189,7 @@ def _to_totals(kind: Kind, parts: Sequence[Part], totals: Totals) -> list[Part]:
     return _resized(parts, total.body_bytes)
 
 
-def _resized(parts: Sequence[Part], total_bytes: int) -> list[Part]:
+def _resized(parts: Sequence[PagePart], total_bytes: int) -> list[PagePart]:
     least = [_LEAST_BYTES_BY_MIME.get(part.mime, _LEAST_BYTES[part.kind]) for part in parts]
     sizes = apportioned([part.body_bytes for part in parts], total_bytes, least)
-    return [Part(part.kind, part.mime, size, part.priority) for part, size in zip(parts, sizes, strict=True)]
+    return [PagePart(part.kind, part.mime, size, part.priority) for part, size in zip(parts, sizes, strict=True)]

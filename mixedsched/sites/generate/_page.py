@@ -10,10 +10,10 @@ from typing import Any
 from mixedsched.errors import UsageError, nearest_hint
 from mixedsched.model.page import PAGE_FORMAT, Page, derive_incremental
 from mixedsched.model.request import Kind
-from mixedsched.sites.generate._amounts import POINTS, Part, Totals, draw_parts
+from mixedsched.sites.generate._amounts import POINTS, PagePart, Totals, draw_parts
 from mixedsched.sites.generate._distributions import SizeClass, distributions, from_quantiles
 from mixedsched.sites.generate._finding import (
-    Found,
+    PartDiscovery,
     find_parts,
     with_room_for_markup,
     with_visible_files,
@@ -76,7 +76,7 @@ def generate_page(size_class: str, seed: int, *, totals: Totals | None = None, n
     return Page.from_dict(page, "the generated page")
 
 
-def _request_order(found: Sequence[Found]) -> list[int]:
+def _request_order(found: Sequence[PartDiscovery]) -> list[int]:
     """Indices as requests would leave with a fast network; whoever finds a part comes before it."""
     asked_ms: dict[int, float] = {}
 
@@ -110,7 +110,7 @@ def _hosts(order: Sequence[int], size_class: SizeClass, totals: Totals | None, r
     return hosts
 
 
-def _paths(parts: Sequence[Part], order: Sequence[int]) -> list[str]:
+def _paths(parts: Sequence[PagePart], order: Sequence[int]) -> list[str]:
     """`/img/7.png` and the like, counted by folder in request order; `/` for the main document."""
     paths, counts = ["/"] * len(parts), dict.fromkeys(_FOLDERS.values(), 0)
     for index in order[1:]:
@@ -120,7 +120,9 @@ def _paths(parts: Sequence[Part], order: Sequence[int]) -> list[str]:
     return paths
 
 
-def _entry(parts: Sequence[Part], found: Found, paths: Sequence[str], index: int, host: int) -> dict[str, Any]:
+def _entry(
+    parts: Sequence[PagePart], found: PartDiscovery, paths: Sequence[str], index: int, host: int
+) -> dict[str, Any]:
     part = parts[index]
     entry: dict[str, Any] = {
         "id": paths[index].strip("/") or "html",

@@ -15,7 +15,7 @@ from mixedsched.errors import SiteError
 from mixedsched.model.request import ChromiumPriority, Flag, Kind, infer_flags
 from mixedsched.sites.documents.css import rewrite_css
 from mixedsched.sites.documents.html import rewrite_html
-from mixedsched.sites.documents.references import Reference, Role, decoded, noting
+from mixedsched.sites.documents.references import Reference, ReferenceRole, decoded, noting
 from mixedsched.sites.recorded.references import base_of
 
 _BASE_TAG = re.compile("<base(?=[\\s/>])", re.IGNORECASE)
@@ -70,7 +70,7 @@ class Placement:
         content = decoded(body)
         base_url = base_of(content, text.url) if text.kind is Kind.DOCUMENT else text.url
         for reference in _references(text, content, self._flags):
-            if reference.role in {Role.SPARE, Role.CONTACT}:
+            if reference.role in {ReferenceRole.SPARE, ReferenceRole.CONTACT}:
                 continue
             try:
                 url = urljoin(base_url, reference.url.strip()).partition("#")[0]

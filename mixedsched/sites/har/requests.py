@@ -172,21 +172,21 @@ _MAX_STACKS = 50  # of asynchronous calls, one behind the other
 
 
 @dataclass(frozen=True, slots=True)
-class Initiator:
+class HarInitiator:
     """url: of the document, style sheet or script that asked; None if the HAR does not tell."""
 
     url: str | None = None
     how: FoundHow | None = None
 
 
-def initiator_of(entry: HarEntry) -> Initiator:
+def initiator_of(entry: HarEntry) -> HarInitiator:
     """The initiator object of the DevTools Protocol if it is there, else a URL (chrome-har, WebPageTest)."""
     detail = entry.initiator if isinstance(entry.initiator, Mapping) else _parsed(entry.initiator_detail)
     if detail:
         return _by_object(detail)
     how = _HOW_BY_TYPE.get(entry.initiator_type.lower())
     url = entry.initiator if isinstance(entry.initiator, str) else ""
-    return Initiator(_address(url), how)
+    return HarInitiator(_address(url), how)
 
 
 def _parsed(detail: Any) -> Mapping[str, Any]:
@@ -199,13 +199,13 @@ def _parsed(detail: Any) -> Mapping[str, Any]:
     return detail if isinstance(detail, Mapping) else {}
 
 
-def _by_object(detail: Mapping[str, Any]) -> Initiator:
+def _by_object(detail: Mapping[str, Any]) -> HarInitiator:
     type_name = detail.get("type")
     how = _HOW_BY_TYPE.get(type_name.lower()) if isinstance(type_name, str) else None
     url = _address(detail.get("url"))
     if url is None:  # of a stack the call on top that is no code of the browser's own
         url = next((found for frame in _frames(detail.get("stack")) if (found := _address(frame.get("url")))), None)
-    return Initiator(url, how)
+    return HarInitiator(url, how)
 
 
 def _frames(stack: Any) -> Iterator[Mapping[str, Any]]:

@@ -58,14 +58,14 @@ _EXCHANGES_MAX = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Scrolled:
-    """exchanges: what there is to serve, each address once. left_out: what is not, and why."""
+    """What scrolling led to."""
 
-    exchanges: tuple[RecordedExchange, ...]
+    exchanges: tuple[RecordedExchange, ...]  # what there is to serve, each address once
     left_out: tuple[LeftOut, ...]
 
 
 def without_scrolling(observation: Observation) -> Observation:
-    """The load as if nobody had scrolled."""
+    """The load as it would be without scrolling."""
     return replace(observation, requests=tuple(item for item in observation.requests if not item.after_scroll))
 
 

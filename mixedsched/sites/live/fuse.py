@@ -8,6 +8,7 @@ that has them.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from mixedsched.model.request import Flag, Kind
 from mixedsched.sites.live.exchanges import asked_when_scrolled, exchange_of, with_places, without_scrolling
 from mixedsched.sites.live.loads import Loads, require_page
 from mixedsched.sites.live.matching import (
-    Group,
+    SameRequest,
     flags_of,
     grouped,
     incremental_of,
@@ -35,17 +36,13 @@ _NAMED_MAX = 5  # addresses in a note
 
 @dataclass(frozen=True, slots=True)
 class Fused:
-    """exchanges: in the order in which requests left. besides: what the first form factor did not ask for, or only when the
-    page was scrolled.
+    """One page made of several loads."""
 
-    left_out: what no load could keep. notes: sentences for people. facts: what differed, for the manifest.
-    """
-
-    exchanges: tuple[RecordedExchange, ...]
-    besides: tuple[RecordedExchange, ...]
-    left_out: tuple[LeftOut, ...]
-    notes: tuple[str, ...]
-    facts: Mapping[str, Any]
+    exchanges: tuple[RecordedExchange, ...]  # in the order in which requests left
+    besides: tuple[RecordedExchange, ...]  # what the first form factor asked for only when scrolled, or not at all
+    left_out: tuple[LeftOut, ...]  # what no load could keep
+    notes: tuple[str, ...]  # sentences for people
+    facts: Mapping[str, Any]  # what differed, for the manifest
 
 
 def fuse(observations: Sequence[Observation]) -> Fused:
@@ -76,7 +73,7 @@ def fuse(observations: Sequence[Observation]) -> Fused:
 
 @dataclass(frozen=True, slots=True)
 class _Times:
-    """Of a request, ms from navigation start."""
+    """Times of a request, ms from navigation start."""
 
     asked_ms: float
     first_byte_ms: float | None
@@ -93,27 +90,27 @@ class _Loads:
         self._primary = frozenset(
             load for load, item in enumerate(observations) if item.form_factor == main_form_factor
         )
-        self._by_url: dict[str, Group] = {}
+        self._by_url: dict[str, SameRequest] = {}
         for group in self.groups:
             for seen in group.seen:
                 self._by_url.setdefault(seen.request.url, group)
 
-    def is_primary(self, group: Group) -> bool:
+    def is_primary(self, group: SameRequest) -> bool:
         """Whether the first form factor asked for it."""
         return any(item.load in self._primary for item in group.seen)
 
-    def voters(self, group: Group) -> list[ObservedRequest]:
+    def voters(self, group: SameRequest) -> list[ObservedRequest]:
         """The requests that decide: of the first form factor if it has the resource."""
         primary = [item.request for item in group.seen if item.load in self._primary]
         return primary or [item.request for item in group.seen]
 
-    def place(self, group: Group) -> float:
+    def place(self, group: SameRequest) -> float:
         """Where the request typically stands among the others, 0 to 1."""
         primary = [item.place for item in group.seen if item.load in self._primary]
         return median(primary or [item.place for item in group.seen])
 
-    def parent(self, group: Group) -> Group | None:
-        """The request whose answer made this one, if the browser told."""
+    def parent(self, group: SameRequest) -> SameRequest | None:
+        """The request whose answer caused this one, if the browser told."""
         request = group.first
         url = request.initiator.url
         if request.redirected_from is not None:
@@ -122,7 +119,7 @@ class _Loads:
         found = self._by_url.get(url) if url is not None else None
         return found if found is not group else None
 
-    def times(self, group: Group, known: Mapping[int, _Times]) -> _Times:
+    def times(self, group: SameRequest, known: Mapping[int, _Times]) -> _Times:
         """Typical times: the median wait after the parent was complete, then the median times of the response itself."""
         voters = self.voters(group)
         asked_ms = median(item.asked_ms for item in voters)
@@ -139,7 +136,7 @@ class _Loads:
             None if complete_ms is None else asked_ms + max(0.0, complete_ms, first_ms or 0.0),
         )
 
-    def _waits(self, group: Group, parent: Group) -> Iterable[float | None]:
+    def _waits(self, group: SameRequest, parent: SameRequest) -> Iterable[float | None]:
         deciding = {id(item) for item in self.voters(group)}
         for seen in group.seen:
             cause = parent.in_load(seen.load)
@@ -151,13 +148,13 @@ def _after(time_ms: float | None, since_ms: float) -> float | None:
     return None if time_ms is None else time_ms - since_ms
 
 
-def _parents_first(loads: _Loads) -> list[Group]:
+def _parents_first(loads: _Loads) -> list[SameRequest]:
     """The groups by their typical place, but none before the one that made it."""
-    ordered: dict[int, Group] = {}
+    ordered: dict[int, SameRequest] = {}
 
-    def put(group: Group) -> None:
-        chain: list[Group] = []
-        current: Group | None = group
+    def put(group: SameRequest) -> None:
+        chain: list[SameRequest] = []
+        current: SameRequest | None = group
         while current is not None and id(current) not in ordered and current not in chain:
             chain.append(current)
             current = loads.parent(current)
@@ -169,7 +166,7 @@ def _parents_first(loads: _Loads) -> list[Group]:
     return list(ordered.values())
 
 
-def _first_kept(group: Group) -> RecordedExchange | LeftOut:
+def _first_kept(group: SameRequest) -> RecordedExchange | LeftOut:
     """As the first load had it that could keep it; else why the first could not."""
     answers = [exchange_of(item.request) for item in group.seen]
     return next((item for item in answers if isinstance(item, RecordedExchange)), answers[0])
@@ -205,26 +202,26 @@ def _with_hero(exchanges: Iterable[RecordedExchange], loads: _Loads) -> list[Rec
 
 
 def _differences(loads: _Loads) -> dict[str, Any]:
-    """In what the loads differ: lists of addresses."""
-    form_factors = [item.form_factor for item in loads.observations]
+    """How the loads differ: lists of addresses."""
+    form_factors = Counter(item.form_factor for item in loads.observations)
     unsteady, changing = [], []
     only_on: dict[str, list[str]] = {}
     for group in loads.groups:
-        seen_on = [form_factors[item.load] for item in group.seen]
-        if any(0 < seen_on.count(name) < form_factors.count(name) for name in set(seen_on)):
-            unsteady.append(group.first.url)
-        if len(set(form_factors)) > 1 and len(set(seen_on)) == 1:
-            only_on.setdefault(seen_on[0], []).append(group.first.url)
-        if len({_digest(item.request) for item in group.seen if item.request.body is not None}) > 1:
-            changing.append(group.first.url)
+        url = group.first.url
+        seen_on = Counter(loads.observations[item.load].form_factor for item in group.seen)
+        if any(count < form_factors[name] for name, count in seen_on.items()):
+            unsteady.append(url)
+        if len(seen_on) == 1 < len(form_factors):
+            only_on.setdefault(next(iter(seen_on)), []).append(url)
+        if len({_digest(item.request.body) for item in group.seen if item.request.body is not None}) > 1:
+            changing.append(url)
     facts = {"not_in_every_load": unsteady, "contents_change": changing, "only_on": dict(sorted(only_on.items()))}
     return {name: value for name, value in facts.items() if value}
 
 
-def _digest(request: ObservedRequest) -> str:
-    assert request.body is not None
+def _digest(body: Path) -> str:
     try:
-        with request.body.open("rb") as file:
+        with body.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
         return ""
@@ -244,16 +241,13 @@ def _load_notes(observations: Sequence[Observation]) -> list[str]:
 
 
 def _difference_notes(differences: Mapping[str, Any], loads: int) -> list[str]:
-    notes = []
-    if urls := differences.get("not_in_every_load"):
-        notes.append(f"not asked for in every one of {loads} loads: {_named(urls)}")
-    if urls := differences.get("contents_change"):
-        notes.append(f"contents change from load to load, those of the first are kept: {_named(urls)}")
-    for form_factor, urls in differences.get("only_on", {}).items():
-        notes.append(f"asked for on {form_factor} only: {_named(urls)}")
-    if urls := differences.get("on_scroll"):
-        notes.append(f"asked for only when the page was scrolled, and no part of it: {_named(urls)}")
-    return notes
+    lists = {
+        f"not asked for in every one of {loads} loads": differences.get("not_in_every_load"),
+        "contents change from load to load, those of the first are kept": differences.get("contents_change"),
+        **{f"asked for on {form_factor} only": urls for form_factor, urls in differences.get("only_on", {}).items()},
+        "asked for only when the page was scrolled, and not part of it": differences.get("on_scroll"),
+    }
+    return [f"{what}: {_named(urls)}" for what, urls in lists.items() if urls]
 
 
 def _named(urls: Sequence[str]) -> str:
@@ -297,12 +291,9 @@ def _facts(loads: Loads, recorded_on: str) -> dict[str, Any]:
 
 
 def _medians(observations: list[Observation]) -> dict[str, float | None]:
-    return {
-        "fcp": _rounded(median_of(item.fcp_ms for item in observations)),
-        "lcp": _rounded(median_of(item.lcp_ms for item in observations)),
-        "load": _rounded(median_of(item.load_ms for item in observations)),
+    times = {
+        "fcp": median_of(item.fcp_ms for item in observations),
+        "lcp": median_of(item.lcp_ms for item in observations),
+        "load": median_of(item.load_ms for item in observations),
     }
-
-
-def _rounded(time_ms: float | None) -> float | None:
-    return None if time_ms is None else round(time_ms, 1)
+    return {name: None if time_ms is None else round(time_ms, 1) for name, time_ms in times.items()}

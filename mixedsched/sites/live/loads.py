@@ -21,27 +21,24 @@ _CODES = {
     "ERR_SSL_PROTOCOL_ERROR": ("no TLS is spoken there", "try http://"),
     "ERR_INVALID_AUTH_CREDENTIALS": ("it wants a login", "save a HAR in your own browser, and use `mixedsched import`"),
     "NO_ANSWER": ("it did not answer within the time limit", "--limit-s gives it more"),
-    "ERR_ABORTED": ("it is a download, or no page at all", "name the address of a page"),
+    "ERR_ABORTED": ("it is a download, or not a page at all", "name the address of a page"),
 }
 _LOGIN = frozenset({401, 407})
 
 
 class Observes(Protocol):
-    """Who loads pages: browser.Observer, or a stand-in."""
+    """What loads pages: browser.Observer, or a stand-in."""
 
     async def observe(self, job: ObservationJob) -> Observation: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What to load, and how often.
-
-    form_factors: the first is the one that decides what is on the first screen. loads: of each. The rest as in ObservationJob.
-    """
+class RecordingPlan:
+    """What to load, and how often. What is not explained is as in ObservationJob."""
 
     url: str
-    form_factors: tuple[FormFactor, ...] = ("mobile", "desktop")
-    loads: int = 3
+    form_factors: tuple[FormFactor, ...] = ("mobile", "desktop")  # the first decides what is on the first screen
+    loads: int = 3  # of each form factor
     resolve: dict[str, str] = field(default_factory=dict)
     insecure: bool = False
     quiet_s: float = 2.0
@@ -55,17 +52,21 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Loads:
-    """observations: of the loads that count, those of the first form factor first. missing: sentences on what is not there."""
+    """What became of a plan."""
 
-    observations: tuple[Observation, ...]
-    missing: tuple[str, ...] = ()
+    observations: tuple[Observation, ...]  # of the loads that count, those of the first form factor first
+    missing: tuple[str, ...] = ()  # sentences on what is not there
 
 
 Tell = Callable[[int, FormFactor, Observation | MixedschedError | None], None]
 
 
 async def observe_all(
-    observer: Observes, plan: Plan, bodies_dir: Path, tell: Tell, is_stopped: Callable[[], bool] = lambda: False
+    observer: Observes,
+    plan: RecordingPlan,
+    bodies_dir: Path,
+    tell: Tell,
+    is_stopped: Callable[[], bool] = lambda: False,
 ) -> Loads:
     """Load the page as planned.
 
@@ -112,7 +113,7 @@ def _in_plain_words(url: str, error: MixedschedError) -> MixedschedError:
     return MixedschedError(f"'{url}' cannot be recorded", why=why, fix=fix)
 
 
-def _job(plan: Plan, form_factor: FormFactor, bodies_dir: Path, *, scroll: bool) -> ObservationJob:
+def _job(plan: RecordingPlan, form_factor: FormFactor, bodies_dir: Path, *, scroll: bool) -> ObservationJob:
     bodies_dir.mkdir(parents=True)
     return ObservationJob(
         url=plan.url,
@@ -127,7 +128,7 @@ def _job(plan: Plan, form_factor: FormFactor, bodies_dir: Path, *, scroll: bool)
     )
 
 
-def _primary_first(observations: Sequence[Observation], plan: Plan) -> tuple[Observation, ...]:
+def _primary_first(observations: Sequence[Observation], plan: RecordingPlan) -> tuple[Observation, ...]:
     return tuple(sorted(observations, key=lambda item: plan.form_factors.index(item.form_factor)))
 
 
@@ -152,7 +153,7 @@ def require_page(observation: Observation) -> ObservedRequest:
     if document.body is None and document.problem is not None:
         raise MixedschedError(what, why=f"its document could not be kept: {document.problem}")
     if document.kind is not Kind.DOCUMENT:
-        raise MixedschedError(what, why=f"it is no page but of type {document.mime}")
+        raise MixedschedError(what, why=f"it is not a page but of type {document.mime}")
     return document
 
 

@@ -23,14 +23,14 @@ class Seen:
 
 
 @dataclass(slots=True)
-class Group:
+class SameRequest:
     """The same request in several loads, in the order of the loads, at most once in each."""
 
     seen: list[Seen] = field(default_factory=list)
 
     @property
     def first(self) -> ObservedRequest:
-        """As the first load had it that had it at all."""
+        """The request in the first load that made it."""
         return self.seen[0].request
 
     def in_load(self, load: int) -> ObservedRequest | None:
@@ -41,14 +41,14 @@ Key = tuple[str, str, int]  # method, URL, and how often that was asked before i
 Stem = tuple[str, str]  # method, URL without its query
 
 
-def grouped(observations: Sequence[Observation]) -> list[Group]:
+def grouped(observations: Sequence[Observation]) -> list[SameRequest]:
     """All requests of the loads, each in one group; groups in the order in which they were first seen.
 
     Addresses that are equal belong together. What is left over belongs to what the loads before had at the same host and path
     and this one has not: of several to that whose query has the longest common beginning. So it is with the study's hints
     (cache busters, session ids), but one with one.
     """
-    groups: dict[Key, Group] = {}
+    groups: dict[Key, SameRequest] = {}
     for load, observation in enumerate(observations):
         keyed = _keyed(observation.requests)
         absent = defaultdict(list)
@@ -58,7 +58,7 @@ def grouped(observations: Sequence[Observation]) -> list[Group]:
         for position, (key, request) in enumerate(keyed.items()):
             seen = Seen(load, position / len(keyed), request)
             home = key if key in groups else _nearest(key, absent[_stem(key)])
-            groups.setdefault(home or key, Group()).seen.append(seen)
+            groups.setdefault(home or key, SameRequest()).seen.append(seen)
     return list(groups.values())
 
 

@@ -15,7 +15,7 @@ from mixedsched.errors import SiteError
 from mixedsched.model.request import ChromiumPriority, Flag, Kind
 from mixedsched.sites.documents.css import rewrite_css
 from mixedsched.sites.documents.html import rewrite_html
-from mixedsched.sites.documents.references import Reference, Role, Scripted, decoded, noting
+from mixedsched.sites.documents.references import Reference, ReferenceRole, Scripted, decoded, noting
 from mixedsched.sites.site.paths import External, Local, confined, is_confined, matches_any, resolve
 from mixedsched.sites.site.wire import mime_of_file
 
@@ -158,7 +158,7 @@ class _Analysis:
         size_bytes = max(1, len(text.encode()))
         for item in sorted(references, key=_turn):
             share = len(text[: item.offset].encode()) / size_bytes
-            if item.role not in {Role.SPARE, Role.CONTACT}:  # these load nothing, wherever they point
+            if item.role not in {ReferenceRole.SPARE, ReferenceRole.CONTACT}:  # these load nothing, wherever they point
                 self._follow(item, parent, share, where)
 
     def _follow(self, reference: Reference, parent: _Found, share: float, where: str) -> None:
@@ -172,7 +172,7 @@ class _Analysis:
         if matches_any(target.path, self._hints.not_loaded):
             if is_confined(self._root, target.file):
                 self._served.setdefault(key, target)
-        elif reference.role is Role.SERVE:
+        elif reference.role is ReferenceRole.SERVE:
             confined(self._root, target.file, where)
             self._served.setdefault(key, target)
         elif key in self._found:

@@ -21,7 +21,7 @@ from mixedsched.model.codings import encode
 from mixedsched.model.page import PAGE_FORMAT, Page, Resource
 from mixedsched.sites.documents.css import rewrite_css
 from mixedsched.sites.documents.html import rewrite_html
-from mixedsched.sites.documents.references import DROP, Reference, Role, document_text
+from mixedsched.sites.documents.references import DROP, Reference, ReferenceRole, document_text
 from mixedsched.sites.site import Key, Origins, ResponseSettings, Site, SiteVariant
 from mixedsched.sites.site.folders import keep_files
 from mixedsched.sites.site.paths import Local, resolve
@@ -133,7 +133,7 @@ class _Move:
         return self._followed(key, value) if name in _FOLLOWED else value
 
     def _answer(self, key: Key, reference: Reference) -> str | None:
-        if reference.role is Role.CONTACT:
+        if reference.role is ReferenceRole.CONTACT:
             target = resolve(reference.url, key[1], self._site.hosts, key[0])
             return DROP if isinstance(target, Local) and target.host else reference.url
         return self._followed(key, reference.url)

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from mixedsched.errors import MissingPartError, SiteError
 from mixedsched.sites.documents.css import rewrite_css
 from mixedsched.sites.documents.html import rewrite_html
-from mixedsched.sites.documents.references import DROP, Reference, Role, decoded
+from mixedsched.sites.documents.references import DROP, Reference, ReferenceRole, decoded
 from mixedsched.sites.making.debian import debian_files, fetch_debian, other_versions, unpack
 from mixedsched.sites.making.recipe import DebianContents, Drop, NpmContents, Recipe, Rewrite
 from mixedsched.sites.site.paths import External, Local, confined, is_confined, matches_any, resolve, url_of_file
@@ -199,7 +199,7 @@ class _ContentsCopier:
         if isinstance(rule, Rewrite):
             return url_of_file(self._bring(rule))
         target = resolve(reference.url, url_of_file(place), self._recipe.hosts)
-        if reference.role in {Role.SPARE, Role.CONTACT}:
+        if reference.role in {ReferenceRole.SPARE, ReferenceRole.CONTACT}:
             return reference.url  # loads nothing, wherever it points
         if isinstance(target, External):
             self._unresolved.append(f"{target.url} in {origin.partition(': ')[2]}")

@@ -38,7 +38,7 @@ _Spelling = tuple[int | None, str]  # a parent, and which part of it
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class CopyDiscovery:
     """How a copy is discovered; parent: index among the copies, None for the page's document. As in page.Resource else.
 
     spelt: where a document spells the address out, None if it does not, or no document found it.
@@ -51,7 +51,7 @@ class Found:
     spelt: Literal["header", "text"] | None = None
 
 
-def discovery(copies: Sequence[Copy]) -> list[Found]:
+def discovery(copies: Sequence[Copy]) -> list[CopyDiscovery]:
     """How each copy of a page is found. copies: the document first, the others in the order in which they were asked for."""
     texts = [_Text(item, copies[0].source.url) for item in copies]
     by_url = {item.source.url: index for index, item in reversed(list(enumerate(copies)))}
@@ -62,11 +62,11 @@ def discovery(copies: Sequence[Copy]) -> list[Found]:
         for target in redirect_targets(item.source)
     }
     graph = _Graph(texts, by_url, redirects)
-    found = [Found(), *(graph.found(index) for index in range(1, len(copies)))]
+    found = [CopyDiscovery(), *(graph.found(index) for index in range(1, len(copies)))]
     return _without_browsers_time(found)
 
 
-def _without_browsers_time(found: Sequence[Found]) -> list[Found]:
+def _without_browsers_time(found: Sequence[CopyDiscovery]) -> list[CopyDiscovery]:
     """The same, less the think time that everything spelt out in the same text, or in the same header, has at least."""
     common: dict[_Spelling, float] = {}
     for item in found:
@@ -76,7 +76,7 @@ def _without_browsers_time(found: Sequence[Found]) -> list[Found]:
     return [replace(item, delay_ms=_page_time(item, common)) for item in found]
 
 
-def _page_time(item: Found, common: Mapping[_Spelling, float]) -> float:
+def _page_time(item: CopyDiscovery, common: Mapping[_Spelling, float]) -> float:
     """The think time that is the page's."""
     left_ms = item.delay_ms - (common[item.parent, item.spelt] if item.spelt is not None else 0.0)
     return round(left_ms, 1) if left_ms >= _NOISE_MS else 0.0
@@ -163,7 +163,7 @@ class _Graph:
         """The documents whose headers preload something, in order."""
         return [index for index, text in enumerate(self._texts) if text.kind is Kind.DOCUMENT and text.preloads]
 
-    def found(self, index: int) -> Found:
+    def found(self, index: int) -> CopyDiscovery:
         item = self._texts[index].source
         hop = self._redirects.get(item.url)
         if hop is not None and hop < index and item.found_how in {None, "redirect"}:
@@ -202,23 +202,25 @@ class _Graph:
         first_ms = self._texts[parent].source.first_byte_ms
         return first_ms is None or item.asked_ms >= first_ms - _NOISE_MS
 
-    def _by_completion(self, index: int, parent: int) -> Found:
+    def _by_completion(self, index: int, parent: int) -> CopyDiscovery:
         item, complete_ms = self._texts[index].source, self._texts[parent].source.complete_ms
-        return Found(parent, "complete", 0, _think_time(item.asked_ms, complete_ms))
+        return CopyDiscovery(parent, "complete", 0, _think_time(item.asked_ms, complete_ms))
 
-    def _by_document(self, index: int, parent: int) -> Found:
+    def _by_document(self, index: int, parent: int) -> CopyDiscovery:
         item, document = self._texts[index].source, self._texts[parent]
         size_bytes = len(document.copy.body)
         if item.url in document.preloads:
-            return Found(parent, "bytes", 0, _think_time(item.asked_ms, document.source.first_byte_ms), "header")
+            return CopyDiscovery(
+                parent, "bytes", 0, _think_time(item.asked_ms, document.source.first_byte_ms), "header"
+            )
         place = document.place_of(item)
         if place is not None:
             share = document.share_at(place)
             at_bytes = min(size_bytes, int(share * size_bytes) + 1)
-            return Found(parent, "bytes", at_bytes, _think_time(item.asked_ms, document.time_of(share)), "text")
+            return CopyDiscovery(parent, "bytes", at_bytes, _think_time(item.asked_ms, document.time_of(share)), "text")
         share = document.share_arrived(item.asked_ms)
         if share < 1.0:
-            return Found(parent, "bytes", int(share * size_bytes))
+            return CopyDiscovery(parent, "bytes", int(share * size_bytes))
         return self._by_completion(index, parent)
 
 

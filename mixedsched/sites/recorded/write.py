@@ -13,7 +13,7 @@ from mixedsched.errors import SiteError
 from mixedsched.model.page import PAGE_FORMAT
 from mixedsched.model.request import ChromiumPriority, Flag, Kind
 from mixedsched.sites.recorded.copies import Copier, Copy
-from mixedsched.sites.recorded.graph import Found, discovery
+from mixedsched.sites.recorded.graph import CopyDiscovery, discovery
 from mixedsched.sites.recorded.names import FileNames, Origin, origin_of, site_hosts
 from mixedsched.sites.recorded.records import (
     UNKNOWN_LICENCE,
@@ -40,7 +40,7 @@ _SHEET = Kind.STYLESHEET
 def manifest_of(
     facts: RecordingFacts,
     hosts: Sequence[str],
-    page: Sequence[tuple[Copy, Found, str]],
+    page: Sequence[tuple[Copy, CopyDiscovery, str]],
     besides: Sequence[tuple[Copy, str]],
     notes: Sequence[str],
 ) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def manifest_of(
     }
 
 
-def _critical_imports(page: Sequence[tuple[RecordedExchange, Found]]) -> frozenset[int]:
+def _critical_imports(page: Sequence[tuple[RecordedExchange, CopyDiscovery]]) -> frozenset[int]:
     """Which style sheets hold up the first paint because one that does imports them."""
     critical = {number for number, (item, _) in enumerate(page) if item.kind is _SHEET and Flag.CRITICAL in item.flags}
     imported: set[int] = set()
@@ -83,7 +83,7 @@ def _flags(source: RecordedExchange, number: int, imported: Container[int]) -> l
     return [flag.value for flag in Flag if flag in flags or (flag is Flag.CRITICAL and number in imported)]
 
 
-def _resource(copy: Copy, found: Found, file: str, ids: Sequence[str], number: int) -> dict[str, Any]:
+def _resource(copy: Copy, found: CopyDiscovery, file: str, ids: Sequence[str], number: int) -> dict[str, Any]:
     source = copy.source
     entry = {
         "id": ids[number],

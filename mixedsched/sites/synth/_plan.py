@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from mixedsched.model.page import Resource
 from mixedsched.model.request import ChromiumPriority, Flag, Kind
-from mixedsched.sites.synth._planned import Address, Box, Carrier, Plan, Planned, Realm, boxes_of
+from mixedsched.sites.synth._planned import Address, Box, Carrier, Planned, Realm, SynthesisPlan, boxes_of
 from mixedsched.sites.synth._turns import give_tickets, parents_first, parsed_in_order, script_work
 from mixedsched.sites.synth._ways import WEB_APP_MANIFEST, Way, call_way_of, needs_image_before, way_of
 
@@ -21,7 +21,7 @@ _IMAGE_RULE_BYTES = 30
 _MEDIUM_IMAGES = 5  # that many images of a document are hurried by the preload scanner
 
 
-def plan_page(resources: Sequence[Resource], main_id: str, address: Address) -> Plan:
+def plan_page(resources: Sequence[Resource], main_id: str, address: Address) -> SynthesisPlan:
     """Decide for every resource. resources: in request order; their graph is that of a page."""
     by_id = {item.id: item for item in resources}
     parents = {item.found_by for item in resources if item.found_by is not None}
@@ -42,7 +42,7 @@ def plan_page(resources: Sequence[Resource], main_id: str, address: Address) -> 
     _choose_calls(planned, realms)
     work_ms = script_work(resources)
     give_tickets(planned, realms, work_ms)
-    return Plan(planned, realms, work_ms)
+    return SynthesisPlan(planned, realms, work_ms)
 
 
 def _is_realm(item: Resource, main_id: str, parents: set[str]) -> bool:

@@ -99,7 +99,7 @@ class Realm:
 
 
 @dataclass(frozen=True)
-class Plan:
+class SynthesisPlan:
     """All of a page."""
 
     planned: Mapping[str, Planned]

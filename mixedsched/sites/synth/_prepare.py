@@ -31,7 +31,7 @@ _FRAMES_SHOW = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Deviation:
+class SynthesisDeviation:
     """Something that comes out otherwise than the page says. what: `priority`, `path` ...; wanted, made: its values."""
 
     id: str
@@ -41,7 +41,7 @@ class Deviation:
     reason: str
 
 
-def prepare(page: Page) -> tuple[list[Resource], list[Deviation]]:
+def prepare(page: Page) -> tuple[list[Resource], list[SynthesisDeviation]]:
     """The resources with addresses and content types that work, and what was changed for it.
 
     Raises PageError if the files would be too large to be written.
@@ -53,7 +53,7 @@ def prepare(page: Page) -> tuple[list[Resource], list[Deviation]]:
             why=f"at most {format_bytes(MAX_TOTAL_BYTES)} are written",
             fix="make the large ones smaller",
         )
-    deviations: list[Deviation] = []
+    deviations: list[SynthesisDeviation] = []
     taken: set[tuple[int, str]] = set()
     prepared = []
     for item in page.resources:
@@ -63,11 +63,11 @@ def prepare(page: Page) -> tuple[list[Resource], list[Deviation]]:
         if path != item.path:
             is_twin = path != _linkable(item.path)
             reason = "another resource has this address" if is_twin else "such an address cannot be asked for"
-            deviations.append(Deviation(item.id, "path", item.path, path, reason))
+            deviations.append(SynthesisDeviation(item.id, "path", item.path, path, reason))
         if mime != item.mime:
             unfit = why_unfit("content-type", item.mime)
             reason = "no header field can have this value" if unfit else f"Chromium would not take it as {item.kind}"
-            deviations.append(Deviation(item.id, "mime", item.mime, mime, reason))
+            deviations.append(SynthesisDeviation(item.id, "mime", item.mime, mime, reason))
         prepared.append(item.model_copy(update={"path": path, "mime": mime}))
     return prepared, deviations
 

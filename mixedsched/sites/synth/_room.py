@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from mixedsched.model.page import Resource
 from mixedsched.model.request import Kind
 from mixedsched.sites.synth._markup import Piece, background_rule, face_rules, laid_out, smoothed, tag_of
-from mixedsched.sites.synth._planned import STYLE, Address, Plan, Planned, Realm
+from mixedsched.sites.synth._planned import STYLE, Address, Planned, Realm, SynthesisPlan
 from mixedsched.sites.synth._runtime import Item, items_call, parsed_call, runtime, table_call
 from mixedsched.sites.synth._ways import IMAGE_FOR_SCANNER, way_of
 from mixedsched.sites.synth.texts import dots
@@ -45,7 +45,9 @@ class _Code:
 class RealmWriter:
     """Writes one document with its scripts and style sheets."""
 
-    def __init__(self, realm: Realm, plan: Plan, address: Address, host_names: Sequence[str], title: str) -> None:
+    def __init__(
+        self, realm: Realm, plan: SynthesisPlan, address: Address, host_names: Sequence[str], title: str
+    ) -> None:
         self._realm = realm
         self._plan = plan
         self._address = address

@@ -7,12 +7,12 @@ have frames of other sites. All hosts of a synthesised page are sites of their o
 from __future__ import annotations
 
 from mixedsched.model.request import Kind
-from mixedsched.sites.synth._planned import Plan, Planned
+from mixedsched.sites.synth._planned import Planned, SynthesisPlan
 
 _ANONYMOUS_ELSEWHERE = frozenset("fFyeE")  # fetched by scripts, or preloaded as they would
 
 
-def connection_count(plan: Plan, main_id: str) -> int:
+def connection_count(plan: SynthesisPlan, main_id: str) -> int:
     """Distinct pairs of being asked for in a frame of another site, and without credentials."""
     own_host = plan.planned[main_id].item.host
     sessions = set()

@@ -16,8 +16,8 @@ from mixedsched.sites.analysis.connections import expected_connections
 from mixedsched.sites.site import MANIFEST_NAME, ROOT_NAME, load_built, site_name_of
 from mixedsched.sites.site.folders import make_folder
 from mixedsched.sites.synth._plan import plan_page
-from mixedsched.sites.synth._planned import Plan, Planned
-from mixedsched.sites.synth._prepare import Deviation, prepare
+from mixedsched.sites.synth._planned import Planned, SynthesisPlan
+from mixedsched.sites.synth._prepare import SynthesisDeviation, prepare
 from mixedsched.sites.synth._room import RealmWriter
 from mixedsched.sites.synth._sessions import connection_count
 from mixedsched.sites.synth.assets import asset, format_name, smallest_bytes
@@ -40,7 +40,7 @@ class Synthesis:
     hosts: tuple[str, ...]
     resource_count: int
     body_bytes: int
-    deviations: tuple[Deviation, ...]
+    deviations: tuple[SynthesisDeviation, ...]
 
 
 def synthesise(
@@ -101,7 +101,9 @@ def _write(folder: Path, manifest: Mapping[str, Any]) -> None:
     (folder / MANIFEST_NAME).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
 
 
-def _manifest(page: Page, name: str, host_names: Sequence[str], plan: Plan, facts: Mapping[str, Any]) -> dict[str, Any]:
+def _manifest(
+    page: Page, name: str, host_names: Sequence[str], plan: SynthesisPlan, facts: Mapping[str, Any]
+) -> dict[str, Any]:
     return {
         "format": PAGE_FORMAT,
         "name": name,
@@ -122,7 +124,7 @@ def _host_names(name: str, resources: Sequence[Resource]) -> tuple[str, ...]:
 
 
 def _texts(
-    plan: Plan, address: Callable[[Resource, int], str], host_names: Sequence[str], title: str
+    plan: SynthesisPlan, address: Callable[[Resource, int], str], host_names: Sequence[str], title: str
 ) -> tuple[dict[str, str], list[Planned]]:
     bodies: dict[str, str] = {}
     left_out: list[Planned] = []
@@ -140,24 +142,24 @@ def _made(item: Resource, seed: int, one: Planned) -> bytes:
     return asset(item.kind, item.mime, item.body_bytes, seed, width_px=width_px, height_px=height_px)
 
 
-def _of_plan(plan: Plan, left_out: set[str]) -> list[Deviation]:
+def _of_plan(plan: SynthesisPlan, left_out: set[str]) -> list[SynthesisDeviation]:
     found = []
     for name, one in plan.planned.items():
         item = one.item
         wanted = item.chromium_priority
         if name in left_out:
-            found.append(Deviation(name, "request", "asked for", "never asked for", _NO_ROOM))
+            found.append(SynthesisDeviation(name, "request", "asked for", "never asked for", _NO_ROOM))
         elif one.way is not None and one.way.is_guess:
-            found.append(Deviation(name, "request", "asked for", "asked for ahead of a navigation", _GUESSED))
+            found.append(SynthesisDeviation(name, "request", "asked for", "asked for ahead of a navigation", _GUESSED))
         elif one.priority is not wanted:
-            found.append(Deviation(name, "priority", wanted, one.priority, _NEAREST))
+            found.append(SynthesisDeviation(name, "priority", wanted, one.priority, _NEAREST))
         is_box = bool(item.flags & {Flag.HERO, Flag.ABOVE_FOLD}) and item.kind is Kind.IMAGE
         if is_box and one.box is None:
-            found.append(Deviation(name, "flags", "on the first screen", "not there", "it belongs to a frame"))
+            found.append(SynthesisDeviation(name, "flags", "on the first screen", "not there", "it belongs to a frame"))
         incremental = item.kind not in {Kind.STYLESHEET, Kind.SCRIPT, Kind.FONT} and not _is_app_manifest(one)
         if item.incremental is not incremental:
             found.append(
-                Deviation(
+                SynthesisDeviation(
                     name,
                     "incremental",
                     _yes(item.incremental),
@@ -168,14 +170,14 @@ def _of_plan(plan: Plan, left_out: set[str]) -> list[Deviation]:
     return found
 
 
-def _of_size(item: Resource) -> list[Deviation]:
+def _of_size(item: Resource) -> list[SynthesisDeviation]:
     """What is told of a file with too few bytes for its format. No bytes at all are what the page had: nothing."""
     least_bytes = smallest_bytes(item.kind, item.mime)
     if not 0 < item.body_bytes < least_bytes:
         return []
     name = format_name(item.kind, item.mime, item.body_bytes)
     reason = f"a valid one needs {least_bytes} bytes, and this has {item.body_bytes}"
-    return [Deviation(item.id, "body", f"a {name} file", "bytes that nothing can decode", reason)]
+    return [SynthesisDeviation(item.id, "body", f"a {name} file", "bytes that nothing can decode", reason)]
 
 
 def _is_app_manifest(one: Planned) -> bool:

@@ -178,7 +178,7 @@ def test_what_only_scrolling_led_to_is_served_and_changes_nothing_of_the_page(tm
     assert [item.url for item in scrolled.besides] == [f"{SHOP}lazy"]
     assert [item.url for item in scrolled.left_out] == [f"{SHOP}gone"]
     assert scrolled.facts == {"on_scroll": [f"{SHOP}lazy"]}
-    assert scrolled.notes == (f"asked for only when the page was scrolled, and no part of it: {SHOP}lazy",)
+    assert scrolled.notes == (f"asked for only when the page was scrolled, and not part of it: {SHOP}lazy",)
 
 
 def test_the_page_has_room_first_and_what_is_below_it_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from mixedsched.errors import MixedschedError
 from mixedsched.model.request import Kind
-from mixedsched.sites.live import Loads, Plan, observe_all, write_loads
+from mixedsched.sites.live import Loads, RecordingPlan, observe_all, write_loads
 from mixedsched.sites.recorded import site_name_of_url
 from mixedsched.world.browser.observation import Observation
 from mixedsched.world.browser.pageload import PageLoadFailed
@@ -20,7 +20,7 @@ from tests.sites.live.made import SHOP, Scripted, body, document, load, request
 
 def loads_of(tmp_path: Path, *answers: Observation | Exception, **plan: Any) -> Loads:
     observer = Scripted(*answers)
-    return asyncio.run(observe_all(observer, Plan(SHOP, **plan), tmp_path, lambda *_: None))
+    return asyncio.run(observe_all(observer, RecordingPlan(SHOP, **plan), tmp_path, lambda *_: None))
 
 
 def refusal(tmp_path: Path, answer: Observation | Exception) -> MixedschedError:
@@ -32,7 +32,7 @@ def refusal(tmp_path: Path, answer: Observation | Exception) -> MixedschedError:
 
 def test_form_factors_take_turns_and_each_load_has_its_own_bodies(tmp_path: Path) -> None:
     observer = Scripted(*[load(document())] * 4)
-    found = asyncio.run(observe_all(observer, Plan(SHOP, loads=2), tmp_path, lambda *_: None))
+    found = asyncio.run(observe_all(observer, RecordingPlan(SHOP, loads=2), tmp_path, lambda *_: None))
     assert [job.form_factor for job in observer.jobs] == ["mobile", "desktop", "mobile", "desktop"]
     assert [item.form_factor for item in found.observations] == ["mobile", "mobile", "desktop", "desktop"]
     assert len({job.bodies_dir for job in observer.jobs}) == 4
@@ -52,20 +52,20 @@ def test_a_later_load_that_fails_is_only_missing(tmp_path: Path) -> None:
 def test_a_form_factor_is_scrolled_until_that_has_worked_once(tmp_path: Path) -> None:
     failed = PageLoadFailed("page_crashed", "out of memory")
     observer = Scripted(load(document()), failed, load(document()), load(document()))
-    asyncio.run(observe_all(observer, Plan(SHOP, loads=2), tmp_path, lambda *_: None))
+    asyncio.run(observe_all(observer, RecordingPlan(SHOP, loads=2), tmp_path, lambda *_: None))
     assert [job.scroll for job in observer.jobs] == [True, True, False, True]
 
 
 def test_a_load_that_did_not_become_quiet_was_not_scrolled(tmp_path: Path) -> None:
     observer = Scripted(load(document(), ended="limit"), load(document()), load(document()), load(document()))
-    asyncio.run(observe_all(observer, Plan(SHOP, loads=2), tmp_path, lambda *_: None))
+    asyncio.run(observe_all(observer, RecordingPlan(SHOP, loads=2), tmp_path, lambda *_: None))
     assert [job.scroll for job in observer.jobs] == [True, True, True, False]
 
 
 def test_an_interruption_leaves_what_there_is(tmp_path: Path) -> None:
     observer = Scripted(load(document()), load(document()))
     found = asyncio.run(
-        observe_all(observer, Plan(SHOP, loads=3), tmp_path, lambda *_: None, lambda: len(observer.jobs) == 2)
+        observe_all(observer, RecordingPlan(SHOP, loads=3), tmp_path, lambda *_: None, lambda: len(observer.jobs) == 2)
     )
     assert len(found.observations) == 2
     assert found.missing == ("interrupted: 4 of 6 loads are missing",)

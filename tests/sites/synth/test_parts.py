@@ -10,14 +10,14 @@ from mixedsched.model.page import Resource
 from mixedsched.model.request import ChromiumPriority, Flag, Kind
 from mixedsched.sites.synth._markup import Piece, attribute, css_url, filling, laid_out, smoothed
 from mixedsched.sites.synth._plan import plan_page
-from mixedsched.sites.synth._planned import Plan, boxes_of
+from mixedsched.sites.synth._planned import SynthesisPlan, boxes_of
 from mixedsched.sites.synth._runtime import Item, items_call
 from mixedsched.sites.synth._turns import GOOD_CORRELATION, order_correlation, parsed_in_order
 from mixedsched.sites.synth._ways import call_way_of, way_of
 from tests.sites.synth.pages import page, pages, resource
 
 
-def planned(*resources: dict[str, object], size_bytes: int = 5000) -> Plan:
+def planned(*resources: dict[str, object], size_bytes: int = 5000) -> SynthesisPlan:
     made = page(size_bytes, *resources)
     return plan_page(made.resources, "html", lambda item, _: item.path)
 
