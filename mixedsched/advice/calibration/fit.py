@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
-from mixedsched.advice.calibration.play import Times
 from mixedsched.advice.changes.observed import ObservedPage
 from mixedsched.core.metrics.paint import PaintEstimate
+from mixedsched.lab.play.task import LoadTimes
 from mixedsched.model.browser_model import BrowserModel
 
 Values = NDArray[np.float64]
@@ -40,7 +40,7 @@ class Case:
     page: ObservedPage
     fcp_ms: Mapping[str, float]
     lcp_ms: Mapping[str, float]
-    times: Mapping[str, Sequence[Times]]
+    times: Mapping[str, Sequence[LoadTimes]]
 
     @property
     def schemes(self) -> tuple[str, ...]:
@@ -56,7 +56,7 @@ def paints_of(case: Case, model: BrowserModel) -> dict[str, PaintEstimate]:
     }
 
 
-def _paints(page: ObservedPage, times: Times, model: BrowserModel) -> PaintEstimate:
+def _paints(page: ObservedPage, times: LoadTimes, model: BrowserModel) -> PaintEstimate:
     needs = tuple(name for name in page.hero_needs if name in times.complete_ms)
     return page.needs.estimate(times.first_byte_ms, times.complete_ms, model, needs)
 

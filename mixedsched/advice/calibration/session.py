@@ -17,7 +17,6 @@ from mixedsched.advice.calibration.agreement import (
 )
 from mixedsched.advice.calibration.fit import Case, fitted, left_out, loss, paints_of
 from mixedsched.advice.calibration.loads import SiteLoads
-from mixedsched.advice.calibration.play import Task, Times
 from mixedsched.advice.calibration.result import (
     METRIC_NAMES,
     STAGES,
@@ -30,16 +29,16 @@ from mixedsched.advice.calibration.result import (
 from mixedsched.advice.changes.observed import ObservedPage, as_gated, as_listed, as_observed
 from mixedsched.errors import PageLoadError
 from mixedsched.lab.model import Run
+from mixedsched.lab.play.scenario import JUDGE_MODEL, SEEDS, Scenario
+from mixedsched.lab.play.task import LoadTimes, NamedScheme, Simulator, Task
 from mixedsched.model.browser_model import IDEAL, BrowserModel
-from mixedsched.model.profile import Direction, Profile
 
-Play = Callable[[Sequence[Task]], Sequence[Times | None]]  # as play.Memory.play
+TimesSimulator = Simulator[LoadTimes | None]
 
-SEEDS_MOST = 4  # of a network that differs by seed, for each scheme
 ROUNDS_MOST = 3  # of playing and fitting in turn, as work on scripts delays what they ask for
-SETTLED = 0.02  # change of a constant, in ms a kB, that makes no other load
-CLEARLY = 0.05  # share of the loss by which other limits than Chromium's must do better, and
-NOTHING = 1e-4  # more than that, which is an error of a per cent
+SETTLED = 0.02  # a smaller change of a constant, in ms per kB, gives the same load
+CLEARLY = 0.05  # share of the loss by which other limits than Chromium's must do better,
+NOTHING = 1e-4  # and by this much beyond it, which is an error of a per cent
 START = BrowserModel(
     "start",
     "as in Chromium's source: Blink's ResourceLoadScheduler, and ResourceScheduler of the network service",
@@ -55,7 +54,7 @@ START = BrowserModel(
     low_per_page=10,
     finds_at_layout=True,
 )
-# What is tried beside it, one at a time.
+# Other limits to try, one at a time.
 OTHERS: Mapping[str, Mapping[str, Any]] = {
     "nothing withheld early": {"early_low": None, "early_medium": None},
     "ten a host": {"low_per_host": 10},
@@ -67,26 +66,28 @@ OTHERS: Mapping[str, Mapping[str, Any]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
-    """What to do. grid: whether to try other limits than Chromium's. seed: of the bootstrap. model_name: what to call it."""
+class CalibrationJob:
+    """What to fit to."""
 
     loads: tuple[SiteLoads, ...]
     grid: bool = True
+    # Whether to try other limits than Chromium's.
     seed: int = 1
-    model_name: str = "chromium"
+    # Of the bootstrap.
+    model_name: str = JUDGE_MODEL
     notes: tuple[str, ...] = ()
 
 
-def calibrate(job: Job, play: Play, say: Callable[[str], None], date: str) -> Calibration:
+def calibrate(job: CalibrationJob, simulator: TimesSimulator, say: Callable[[str], None], date: str) -> Calibration:
     """Play what was measured, fit, and compare before and after. date: of today, for the record."""
     looks = [_first_run(loads) for loads in job.loads]
     say(f"{len(job.loads)} sites: playing the pages as their manifests list them")
-    manifest = _cases(job.loads, [as_listed(loads.page) for loads in job.loads], IDEAL, play)
+    manifest = _cases(job.loads, [as_listed(loads.page) for loads in job.loads], IDEAL, simulator)
     say("playing them as a load showed them, without a browser model")
     gated = [as_gated(run, *_where(loads)) for loads, run in zip(job.loads, looks, strict=True)]
-    observed = _cases(job.loads, gated, IDEAL, play)
+    observed = _cases(job.loads, gated, IDEAL, simulator)
     pages = [as_observed(_one_of_each(loads), *_where(loads)) for loads in job.loads]
-    variants, cases = _fit(job, pages, play, say)
+    variants, cases = _fit(job, pages, simulator, say)
     best = _best(variants)
     evidence = _evidence(job, best, date)
     model = replace(best.model, name=job.model_name, source=_source(evidence))
@@ -121,13 +122,13 @@ def _where(loads: SiteLoads) -> tuple[Any, tuple[str, ...], float]:
 
 
 def _fit(
-    job: Job, pages: Sequence[ObservedPage], play: Play, say: Callable[[str], None]
+    job: CalibrationJob, pages: Sequence[ObservedPage], simulator: TimesSimulator, say: Callable[[str], None]
 ) -> tuple[tuple[Variant, ...], dict[str, list[Case]]]:
     """Chromium's limits with fitted work first, then others with the work that this has found."""
     model, cases = START, []
     for number in range(1, ROUNDS_MOST + 1):
         say(f"playing them with a browser model, and fitting it: round {number}")
-        cases = _cases(job.loads, pages, model, play)
+        cases = _cases(job.loads, pages, model, simulator)
         before, model = model, fitted(cases, model)
         if _is_settled(before, model):
             break
@@ -136,7 +137,7 @@ def _fit(
     for name, changes in OTHERS.items() if job.grid else ():
         say(f"trying other limits: {name}")
         other = replace(model, **changes)
-        cases = _cases(job.loads, pages, other, play)
+        cases = _cases(job.loads, pages, other, simulator)
         other = fitted(cases, other)
         variants.append(Variant(name, loss(cases, other), other))
         found[name] = cases
@@ -156,15 +157,17 @@ def _is_settled(before: BrowserModel, after: BrowserModel) -> bool:
     return all(abs(change) <= SETTLED for change in changes)
 
 
-def _cases(loads: Sequence[SiteLoads], pages: Sequence[ObservedPage], model: BrowserModel, play: Play) -> list[Case]:
-    tasks = [
-        (place, arm.label, Task(page.page, arm, item.network, seed, model))
-        for place, (item, page) in enumerate(zip(loads, pages, strict=True))
-        for arm in item.arms
-        for seed in seeds_of(item, arm.label)
-    ]
-    results = play([task for *_, task in tasks])
-    times: list[dict[str, list[Times]]] = [{} for _ in loads]
+def _cases(
+    loads: Sequence[SiteLoads], pages: Sequence[ObservedPage], model: BrowserModel, simulator: TimesSimulator
+) -> list[Case]:
+    tasks = []
+    for place, (item, page) in enumerate(zip(loads, pages, strict=True)):
+        scenario = Scenario(page.page, item.network, model=asking(model))
+        for arm in item.arms:
+            scheme = NamedScheme(arm.scheme, arm.mapping)
+            tasks += [(place, arm.label, Task(scenario, scheme, seed)) for seed in seeds_of(item, arm.label)]
+    results = simulator.play([task for *_, task in tasks])
+    times: list[dict[str, list[LoadTimes]]] = [{} for _ in loads]
     for (place, label, _), result in zip(tasks, results, strict=True):
         if result is not None:
             times[place].setdefault(label, []).append(result)
@@ -181,17 +184,14 @@ def _cases(loads: Sequence[SiteLoads], pages: Sequence[ObservedPage], model: Bro
     ]
 
 
+def asking(model: BrowserModel) -> BrowserModel:
+    """The model without the constants that delay paints but no request: whatever they are, the load is the same."""
+    return replace(model, document_ms_per_kb=0.0, decode_ms_per_kb=0.0, paint_ms=0.0)
+
+
 def seeds_of(loads: SiteLoads, arm: str) -> tuple[int, ...]:
-    """Those of the measured loads, as far as they matter."""
-    seeds = loads.seeds(arm)
-    return seeds[:SEEDS_MOST] if _is_random(loads.network) else seeds[:1]
-
-
-def _is_random(network: Profile) -> bool:
-    def differs(direction: Direction) -> bool:
-        return direction.loss.mean_ratio > 0 or direction.may_reorder or bool(direction.jitter_us)
-
-    return differs(network.down) or differs(network.up)
+    """Seeds of the measured links: a few where the network is random, else one."""
+    return loads.seeds(arm)[: SEEDS if loads.network.is_random else 1]
 
 
 def _site_result(
@@ -253,7 +253,7 @@ def _or_zero(value: float | None) -> float:
     return 0.0 if value is None else value
 
 
-def _evidence(job: Job, best: Variant, date: str) -> dict[str, Any]:
+def _evidence(job: CalibrationJob, best: Variant, date: str) -> dict[str, Any]:
     facts = job.loads[0].facts
     machines = [loads.facts.get("machine", {}) for loads in job.loads]
     load_before = [machine["load_before"] for machine in machines if "load_before" in machine]

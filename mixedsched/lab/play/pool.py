@@ -15,12 +15,12 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
-from typing import Any, Generic, Protocol, Self
+from typing import Any, Generic, Self
 
 from mixedsched.errors import MixedschedError
 from mixedsched.lab.machine import processors
@@ -33,36 +33,15 @@ LOTS = 8  # per process, of tasks that take milliseconds
 LOT_MOST = 32  # tasks
 
 
-class Counter(Protocol):
-    """Is told of every finished load."""
-
-    def advance(self) -> None: ...
-
-
-class _NotCounted:
-    def advance(self) -> None:
-        pass
-
-
-Watch = Callable[[int], AbstractContextManager[Counter]]
-"""Watches loads being played, given how many they are."""
-
-
-@contextmanager
-def unwatched(_: int) -> Iterator[Counter]:
-    yield _NotCounted()
-
-
 class Pool(Generic[Result]):
     """Plays tasks. Use with `with`; the first tasks start the processes. A single one is this process itself.
 
-    reader: says what the result of a load is. jobs: processes at most; None for one per processor. watch: for progress.
+    reader: says what the result of a load is. jobs: processes at most; None for one per processor.
     """
 
-    def __init__(self, reader: MakeReader[Result], jobs: int | None = None, watch: Watch = unwatched) -> None:
+    def __init__(self, reader: MakeReader[Result], jobs: int | None = None) -> None:
         self._reader = reader
         self._jobs = jobs or processors()
-        self._watch = watch
         self._here: Player[Result] | None = Player(reader) if self._jobs == 1 else None
         self._workers: list[_Worker] = []
         self._numbers: dict[int, tuple[int, Scenario]] = {}  # by identity of the scenario
@@ -85,12 +64,7 @@ class Pool(Generic[Result]):
 
     def play(self, tasks: Sequence[Task]) -> list[Result]:
         """All results, in the order of the tasks. Raises as `results`."""
-        found = []
-        with self._watch(len(tasks)) as counter:
-            for result in self.results(tasks, lot_for(tasks, self._jobs)):
-                found.append(result)
-                counter.advance()
-        return found
+        return list(self.results(tasks, lot_for(tasks, self._jobs)))
 
     def results(self, tasks: Iterable[Task], lot: int = 1) -> Generator[Result]:
         """Each result as soon as it and all before it are there. Close the generator to stop early.

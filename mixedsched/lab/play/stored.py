@@ -5,24 +5,42 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Generator, Sequence
-from contextlib import closing
-from functools import cache
-from importlib.metadata import version
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, Generic
+from typing import Any, Generic, Protocol
 
 from pydantic import TypeAdapter
 
-from mixedsched.lab.play.pool import Pool, Watch, unwatched
+from mixedsched.lab.machine import own_versions
+from mixedsched.lab.play.pool import Pool
 from mixedsched.lab.play.task import Result, Task, scheme_loader
-from mixedsched.world import places
 from mixedsched.world.store import Store
 
 DATABASE_NAME = "simulated.sqlite"
 STORE_EVERY_S = 1.0  # what a killed process may lose
-_PLAYING = ("core", "model", "lab/play")  # folders of the package that a simulated load depends on
+PLAYING_CODE = ("errors.py", "units.py", "model", "core", "lab/play")  # what a simulated load depends on
+
+
+class Counter(Protocol):
+    """Is told of every finished load."""
+
+    def advance(self) -> None: ...
+
+
+class _NotCounted:
+    def advance(self) -> None:
+        pass
+
+
+Watch = Callable[[int], AbstractContextManager[Counter]]
+"""Watches loads being played, given how many they are."""
+
+
+@contextmanager
+def unwatched(_: int) -> Iterator[Counter]:
+    yield _NotCounted()
 
 
 class PlayedLoads(Generic[Result]):
@@ -34,7 +52,7 @@ class PlayedLoads(Generic[Result]):
 
     def __init__(self, pool: Pool[Result], folder: Path, result: Any, watch: Watch = unwatched) -> None:
         self._pool = pool
-        self._kind = str(result)
+        self._kind = [str(result), own_versions(PLAYING_CODE)]
         self._form: TypeAdapter[Result] = TypeAdapter(result)
         self._store = Store(f"sqlite:///{folder / DATABASE_NAME}")
         self._watch = watch
@@ -66,6 +84,8 @@ class PlayedLoads(Generic[Result]):
             result = self._form.validate_python(record)
             yield from ((place, result) for place in places_of[key])
         missing = [key for key in places_of if key not in known]
+        if not missing:
+            return
         new: dict[str, Any] = {}
         stored_s = time.monotonic()
         try:
@@ -84,15 +104,5 @@ class PlayedLoads(Generic[Result]):
     def _key(self, task: Task) -> str:
         """Equal for tasks whose results are equal, in every process."""
         table = self._configured(task.scheme).mapping
-        facts = [simulator_version(), self._kind, task.scenario.digest, task.scheme.code, task.seed]
-        return hashlib.sha256(json.dumps([*facts, table and table.digest]).encode()).hexdigest()[:32]
-
-
-@cache
-def simulator_version() -> str:
-    """Fingerprint of all programs that a simulated load depends on."""
-    digest = hashlib.sha256(version("aioquic").encode())
-    files = [file for folder in _PLAYING for file in (places.PACKAGE / folder).rglob("*.py")]
-    for file in sorted(files):
-        digest.update(file.relative_to(places.PACKAGE).as_posix().encode() + file.read_bytes())
-    return digest.hexdigest()[:12]
+        facts = [self._kind, task.scenario.digest, task.scheme.code, task.seed]
+        return hashlib.sha256(json.dumps([*facts, table and table.digest], sort_keys=True).encode()).hexdigest()[:32]

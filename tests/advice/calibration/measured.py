@@ -8,11 +8,12 @@ from typing import Any
 
 from mixedsched.advice.calibration.fit import Case, paints_of
 from mixedsched.advice.calibration.loads import SiteLoads
-from mixedsched.advice.calibration.play import Task, Times, play_task
 from mixedsched.advice.calibration.session import START
 from mixedsched.advice.changes.observed import as_listed
 from mixedsched.lab.model import Arm, Run
 from mixedsched.lab.plan import make_plan
+from mixedsched.lab.play.scenario import Scenario
+from mixedsched.lab.play.task import LoadTimes, NamedScheme, Player, Task, TimesReader
 from mixedsched.model.browser_model import BrowserModel
 from mixedsched.model.page import Page
 from mixedsched.world import catalog
@@ -31,8 +32,9 @@ def smaller(page: Page, share: float, name: str) -> Page:
     return Page(format="mixedsched.page/1", name=name, resources=tuple(resources))
 
 
-def played(page: Page, model: BrowserModel, schemes: tuple[str, ...] = SCHEMES) -> dict[str, list[Times]]:
-    times = {name: play_task(Task(page, Arm(name, name), NETWORK, 1, model)) for name in schemes}
+def played(page: Page, model: BrowserModel, schemes: tuple[str, ...] = SCHEMES) -> dict[str, list[LoadTimes]]:
+    player, scenario = Player(TimesReader), Scenario(page, NETWORK, model=model)
+    times = {name: player.play(Task(scenario, NamedScheme(name), 1)) for name in schemes}
     return {name: [found] for name, found in times.items() if found is not None}
 
 

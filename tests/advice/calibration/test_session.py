@@ -12,11 +12,13 @@ from rich.console import Console
 
 from mixedsched.advice.calibration.fit import Case, paints_of
 from mixedsched.advice.calibration.loads import SiteLoads
-from mixedsched.advice.calibration.play import Task, Times, play_task
 from mixedsched.advice.calibration.result import STAGES, Calibration
-from mixedsched.advice.calibration.session import OTHERS, Job, calibrate, seeds_of
+from mixedsched.advice.calibration.session import OTHERS, START, CalibrationJob, asking, calibrate, seeds_of
 from mixedsched.advice.changes.observed import as_observed
 from mixedsched.errors import PageLoadError
+from mixedsched.lab.play.pool import Pool
+from mixedsched.lab.play.scenario import Scenario
+from mixedsched.lab.play.task import NamedScheme, Player, Task, TimesReader
 from mixedsched.model.browser_model_file import dump_browser_model, parse_browser_model
 from mixedsched.model.profile import Direction, RandomLoss
 from mixedsched.report.calibration import calibration_picture, render_calibration
@@ -34,17 +36,13 @@ def measured(share: float, name: str) -> SiteLoads:
     return loads_of(page, fcp_ms, {scheme: item.lcp_ms for scheme, item in paints.items()})
 
 
-def alone(tasks: Sequence[Task]) -> list[Times | None]:
-    return [play_task(task) for task in tasks]
-
-
-def job(**changes: object) -> Job:
-    return Job(**{"loads": (measured(0.3, "large"), measured(0.15, "small")), "grid": False, **changes})  # type: ignore[arg-type]
+def job(**changes: object) -> CalibrationJob:
+    return CalibrationJob(**{"loads": (measured(0.3, "large"), measured(0.15, "small")), "grid": False, **changes})  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
 def found() -> Calibration:
-    return calibrate(job(notes=("a note",)), alone, lambda _: None, "2026-11-22")
+    return calibrate(job(notes=("a note",)), Pool(TimesReader, 1), lambda _: None, "2026-11-22")
 
 
 def test_constants_are_found_again_and_the_order_of_schemes_with_them(found: Calibration) -> None:
@@ -63,7 +61,9 @@ def test_the_median_is_over_sites_with_a_ranking(found: Calibration) -> None:
 
 def test_sites_without_a_ranking_are_shown_and_do_not_count() -> None:
     flat = loads_of(smaller(PAGE, 0.1, "flat"), dict.fromkeys(SCHEMES, 800.0), dict.fromkeys(SCHEMES, 900.0))
-    result = calibrate(Job((measured(0.1, "small"), flat), grid=False), alone, lambda _: None, "2026-11-22")
+    result = calibrate(
+        CalibrationJob((measured(0.1, "small"), flat), grid=False), Pool(TimesReader, 1), lambda _: None, "2026-11-22"
+    )
     assert [site.ranking["lcp"].exists for site in result.sites] == [True, False]
     assert result.summary["fitted"]["lcp"].sites == 1
     assert set(result.sites[1].simulated_ms["fitted"]["lcp"]) == set(SCHEMES)
@@ -75,7 +75,7 @@ def test_sites_without_a_ranking_are_shown_and_do_not_count() -> None:
 
 
 def test_limits_that_the_loads_were_made_with_are_preferred_to_others() -> None:
-    result = calibrate(Job((measured(0.1, "small"),)), alone, lambda _: None, "2026-11-22")
+    result = calibrate(CalibrationJob((measured(0.1, "small"),)), Pool(TimesReader, 1), lambda _: None, "2026-11-22")
     assert [item.name for item in result.variants] == ["as in Chromium's source", *OTHERS]
     limits = ("early_low", "early_medium", "low_per_host", "low_per_page", "ask_ms", "finds_at_layout")
     assert {name: getattr(result.model, name) for name in limits} == {name: getattr(TRUTH, name) for name in limits}
@@ -114,6 +114,24 @@ def test_links_that_lose_are_played_with_the_measured_seeds_others_once() -> Non
     assert seeds_of(replace(loads, network=lossy), "eps") == loads.seeds("eps")
 
 
-def test_a_network_that_lets_no_load_end_is_told() -> None:
+class Endless:
+    """As over a network that loses too much."""
+
+    def play(self, tasks: Sequence[Task]) -> list[None]:
+        return [None for _ in tasks]
+
+
+def test_a_network_that_lets_no_load_end_is_an_error() -> None:
     with pytest.raises(PageLoadError, match="small, slow-4g cannot be played"):
-        calibrate(Job((measured(0.15, "small"),)), lambda tasks: [None for _ in tasks], lambda _: None, "2026-11-22")
+        calibrate(CalibrationJob((measured(0.15, "small"),)), Endless(), lambda _: None, "2026-11-22")
+
+
+def test_constants_that_delay_no_request_need_no_other_load() -> None:
+    painting = replace(START, paint_ms=1.0, decode_ms_per_kb=0.3, document_ms_per_kb=0.4)
+    tasks = [
+        Task(Scenario(PAGE, NETWORK, model=model), NamedScheme("eps"), 1)
+        for model in (painting, asking(painting), replace(START, script_ms_per_kb=0.3))
+    ]
+    own, bare, other = (Player(TimesReader).play(task) for task in tasks)
+    assert own == bare != other
+    assert asking(painting) == asking(START)

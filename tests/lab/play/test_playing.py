@@ -144,6 +144,6 @@ def test_another_seed_scheme_scenario_result_or_simulator_is_played_anew(
                 loads.play([other])
     with PlayedLoads(Pool(TimesReader, 1), tmp_path, LoadTimes | None) as times:
         assert times.play([task]) == [Player(TimesReader).play(task)]
-    monkeypatch.setattr("mixedsched.lab.play.stored.simulator_version", lambda: "another")
+    monkeypatch.setattr("mixedsched.lab.play.stored.own_versions", lambda _: {"code": "another"})
     with paints(Refusing(), tmp_path) as loads, pytest.raises(KeyboardInterrupt):
         loads.play([task])
