@@ -12,7 +12,7 @@ from mixedsched.cli._console import out
 from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._sites import open_described
 from mixedsched.model.page import Resource
-from mixedsched.report.sites import shortened
+from mixedsched.report.svg import shortened
 from mixedsched.sites.analysis import Described, Difference, FieldChange, ResourcePair, difference
 from mixedsched.units import format_bytes, printable
 

@@ -20,8 +20,7 @@ from mixedsched.advice.changes.observed import scenario_of
 from mixedsched.advice.changes.page_change import PageModel
 from mixedsched.cli._console import err, out, shown
 from mixedsched.cli._interrupts import end_in_order
-from mixedsched.cli._networks import networks_named
-from mixedsched.cli._options import BudgetOption, FormFactorOption, OriginsOption, ResultsOption, Screen
+from mixedsched.cli._options import BudgetOption, FormFactorOption, OriginsOption, ResultsOption, Screen, networks_named
 from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._progress import RunProgress, watch_loads
 from mixedsched.cli._sites import open_site

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
@@ -54,10 +55,7 @@ def _scheme_entry(configured: ConfiguredScheme) -> ListEntry:
     order = example_order(configured)
     facts = {
         "name": configured.label,
-        "description": scheme.description,
-        "source": scheme.source,
-        "needs": scheme.needs,
-        "default_mapping": scheme.default_mapping,
+        **{name: getattr(scheme, name) for name in ("description", "source", "needs", "default_mapping")},
         "parameters": [_parameter_facts(parameter) for parameter in scheme.parameters],
         "example_order": "".join(letter * packets for letter, packets in order),
     }
@@ -74,14 +72,8 @@ def _value_text(value: float | str) -> str:
 
 
 def _parameter_facts(parameter: Parameter) -> dict[str, Any]:
-    facts: dict[str, Any] = {
-        "name": parameter.name,
-        "description": parameter.description,
-        "default": parameter.default,
-    }
-    if parameter.choices:
-        return {**facts, "choices": list(parameter.choices)}
-    return {**facts, "low": parameter.low, "high": parameter.high}
+    told = ("name", "description", "default", *(("choices",) if parameter.choices else ("low", "high")))
+    return {name: getattr(parameter, name) for name in told}
 
 
 def _mapping_entry(mapping: PriorityMapping) -> ListEntry:
@@ -90,24 +82,8 @@ def _mapping_entry(mapping: PriorityMapping) -> ListEntry:
         "description": mapping.description,
         "source": mapping.source,
         "table": _table(mapping),
-        "switches": [
-            {
-                "name": switch.name,
-                "description": switch.description,
-                "default": switch.default,
-                "values": list(switch.values),
-            }
-            for switch in mapping.switches
-        ],
-        "overrides": [
-            {
-                "match": item.match,
-                "urgency": item.priority.urgency,
-                "incremental": item.priority.incremental,
-                "why": item.why,
-            }
-            for item in mapping.overrides
-        ],
+        "switches": [asdict(switch) for switch in mapping.switches],
+        "overrides": [{"match": item.match, **asdict(item.priority), "why": item.why} for item in mapping.overrides],
     }
     lines = {f"{switch.name}={switch.default}": switch.description for switch in mapping.switches}
     if mapping.cells is not None:
@@ -130,14 +106,7 @@ def _table(mapping: PriorityMapping) -> dict[str, dict[str, dict[str, int | bool
     """The cells by Chromium priority and kind; None where the client's signal is taken."""
     if mapping.cells is None:
         return None
-    return {
-        str(rank): {
-            str(kind): {"urgency": cell.urgency, "incremental": cell.incremental}
-            for kind in Kind
-            for cell in (mapping.cells[rank, kind],)
-        }
-        for rank in ChromiumPriority
-    }
+    return {str(rank): {str(kind): asdict(mapping.cells[rank, kind]) for kind in Kind} for rank in ChromiumPriority}
 
 
 def _cell_text(cell: Priority) -> str:

@@ -14,8 +14,7 @@ from mixedsched.advice.tuner.objective import Objective, parse_objective
 from mixedsched.advice.tuner.space import read_schemes
 from mixedsched.advice.tuner.subject import Subject
 from mixedsched.cli._interrupts import end_in_order
-from mixedsched.cli._networks import networks_named
-from mixedsched.cli._options import BudgetOption, FormFactorOption, OriginsOption, ResultsOption, Screen
+from mixedsched.cli._options import BudgetOption, FormFactorOption, OriginsOption, ResultsOption, Screen, networks_named
 from mixedsched.cli._output import Json
 from mixedsched.cli._sites import open_site
 from mixedsched.core.sim.load import Rung

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
+from rich.table import Table
 
 from mixedsched.lab.comparison import ArmSummary, Effect, Family
 from mixedsched.report import charts, words
+from mixedsched.report.terminal import STYLES, line, plain_table
+
+EXPLORATORY_NOTE = "* exploratory: not among the metrics declared beforehand"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,3 +70,30 @@ def effect_views(
         return EffectView(effect, told, not declared(effect), domain)
 
     return [view(effect) for effect in effects]
+
+
+def effects_table(
+    title: str, views: Sequence[EffectView], *, others: Mapping[str, EffectView] | None = None, other: str = ""
+) -> Table:
+    """A row for each effect; exploratory metrics have an asterisk.
+
+    others: by metric key, effects against another baseline, which `other` names; they get a column of their own.
+    """
+    several = len({view.effect.arm for view in views}) > 1
+    columns = ["metric", "median", "change (95 % interval)", "verdict"]
+    table = plain_table(title, *(["arm"] if several else []), *columns, *([f"against {other}"] if other else []))
+    for view in views:
+        effect = view.effect
+        cells = [line(effect.arm)] if several else []
+        cells += [
+            line(effect.metric.short + (" *" if view.is_exploratory else "")),
+            line(view.medians),
+            line(view.change),
+        ]
+        more = f", +{effect.more_blocks} blocks" if effect.more_blocks else ""
+        cells.append(line(view.verdict + more, STYLES[view.tone]))
+        if other:
+            second = (others or {}).get(effect.metric.key)
+            cells.append(line(f"{second.verdict[0]} {second.change}" if second is not None else "–"))
+        table.add_row(*cells)
+    return table

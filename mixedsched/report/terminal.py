@@ -1,4 +1,4 @@
-"""Lines and tables for the terminal. They read as well without colour, and nothing that comes from a site does anything."""
+"""Lines and tables for the terminal. They read as well without colour, and control characters in them do nothing."""
 
 from __future__ import annotations
 
@@ -8,18 +8,15 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from mixedsched.lab.comparison import Verdict
-from mixedsched.report.effects import EffectView
 from mixedsched.units import printable
 
 # By verdict, or by the tone of a whole answer.
 STYLES: Mapping[str, str] = {
-    Verdict.BETTER.value: "bold cyan",
-    Verdict.WORSE.value: "bold magenta",
-    Verdict.EQUIVALENT.value: "bold",
-    Verdict.UNDECIDED.value: "bold yellow",
+    "better": "bold cyan",
+    "worse": "bold magenta",
+    "equivalent": "bold",
+    "undecided": "bold yellow",
 }
-EXPLORATORY_NOTE = "* exploratory: not among the metrics declared beforehand"
 
 
 def line(words: str, style: str = "") -> Text:
@@ -39,31 +36,4 @@ def plain_table(title: str, *columns: str, numbers: Sequence[str] = ()) -> Table
         table.add_column(line(column), overflow="fold")
     for column in numbers:
         table.add_column(line(column), justify="right")
-    return table
-
-
-def effects_table(
-    title: str, views: Sequence[EffectView], *, others: Mapping[str, EffectView] | None = None, other: str = ""
-) -> Table:
-    """A row for each effect; exploratory metrics have an asterisk.
-
-    others: by metric key, effects against another baseline, which `other` names; they get a column of their own.
-    """
-    several = len({view.effect.arm for view in views}) > 1
-    columns = ["metric", "median", "change (95 % interval)", "verdict"]
-    table = plain_table(title, *(["arm"] if several else []), *columns, *([f"against {other}"] if other else []))
-    for view in views:
-        effect = view.effect
-        cells = [line(effect.arm)] if several else []
-        cells += [
-            line(effect.metric.short + (" *" if view.is_exploratory else "")),
-            line(view.medians),
-            line(view.change),
-        ]
-        more = f", +{effect.more_blocks} blocks" if effect.more_blocks else ""
-        cells.append(line(view.verdict + more, STYLES[view.tone]))
-        if other:
-            second = (others or {}).get(effect.metric.key)
-            cells.append(line(f"{second.verdict[0]} {second.change}" if second is not None else "–"))
-        table.add_row(*cells)
     return table

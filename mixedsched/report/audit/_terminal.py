@@ -11,7 +11,8 @@ from mixedsched.advice.audit.verdict import AuditVerdict
 from mixedsched.advice.changes.change import Change
 from mixedsched.advice.changes.html_change import edits_of
 from mixedsched.report.audit import _words
-from mixedsched.report.terminal import EXPLORATORY_NOTE, STYLES, effects_table, line, lines
+from mixedsched.report.effects import EXPLORATORY_NOTE, effects_table
+from mixedsched.report.terminal import STYLES, line, lines
 
 _INDENT = (0, 0, 0, 4)
 _EDITS_MOST = 3

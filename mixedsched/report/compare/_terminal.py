@@ -7,8 +7,8 @@ from rich.text import Text
 
 from mixedsched.lab.comparison import Comparison, Family
 from mixedsched.report.compare._words import headline
-from mixedsched.report.effects import effect_views
-from mixedsched.report.terminal import EXPLORATORY_NOTE, STYLES, effects_table, line
+from mixedsched.report.effects import EXPLORATORY_NOTE, effect_views, effects_table
+from mixedsched.report.terminal import STYLES, line
 
 
 def render_comparison(comparison: Comparison) -> RenderableType:

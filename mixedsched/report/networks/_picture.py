@@ -1,4 +1,4 @@
-"""One network as a picture: a column for each direction, in it what a packet meets, from the rate to the losses."""
+"""One network as a picture: a column for each direction with rate, times under way, delays and losses."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ _LOSS_PACKETS, _LOSS_COLUMNS, _CELL = 2320, 116, 4.0
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One direction, COLUMN_WIDTH pixels wide. spoken: what it shows, for those who cannot see it."""
+    """One direction, COLUMN_WIDTH pixels wide."""
 
     shapes: tuple[Markup, ...]
-    spoken: str
+    spoken: str  # its contents, for those who cannot see it
 
 
 @dataclass(frozen=True, slots=True)

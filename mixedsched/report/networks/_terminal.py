@@ -1,4 +1,4 @@
-"""Networks as lines of text: bars for rates, a mark for every packet. Nothing is told by colour alone."""
+"""Networks as lines of text: bars for rates, a mark for every packet. Colour alone says nothing."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def queue_text(direction: Direction) -> str:
 
 
 def loss_text(direction: Direction, seed: int, side: str, packets: int) -> Text | None:
-    """How many packets are lost and which ones are shown, then a mark for every one; None where none is ever lost."""
+    """How many packets are lost among those shown, then a mark for each; None where none is ever lost."""
     if not direction.loss.mean_ratio:
         return None
     view = loss_view(direction, seed, side, packets)

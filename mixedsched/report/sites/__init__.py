@@ -1,4 +1,4 @@
-"""Pictures of a page's structure: the tree of discovery with sizes and priorities; in a terminal, and as an HTML page."""
+"""A page's structure: the tree of discovery with sizes and priorities; on the terminal, and as an HTML page."""
 
 from __future__ import annotations
 
@@ -8,26 +8,22 @@ from mixedsched.report.sites._structure import (
     Node,
     Structure,
     Sum,
-    found_text,
     is_above_fold,
     largest,
     priority_sums,
     sums,
 )
 from mixedsched.report.sites._terminal import structure_table, sums_table
-from mixedsched.report.svg import shortened
 from mixedsched.sites.analysis import Described
 
 __all__ = [
     "Node",
     "Structure",
     "Sum",
-    "found_text",
     "is_above_fold",
     "largest",
     "priority_sums",
     "render_site",
-    "shortened",
     "structure_table",
     "sums",
     "sums_table",

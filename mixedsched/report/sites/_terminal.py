@@ -1,17 +1,17 @@
-"""A page's structure as lines of text: guides for who found whom, bars for sizes. Nothing is told by colour alone."""
+"""A page's structure as lines of text: guides from parent to child, bars for sizes. Colour alone says nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rich import box
 from rich.table import Table
 from rich.text import Text
 
 from mixedsched.model.page import Resource
 from mixedsched.model.request import ChromiumPriority, Flag, Kind
-from mixedsched.report.sites._structure import Folded, Node, Row, Sum, found_text, is_above_fold, sums
+from mixedsched.report.sites._structure import Folded, Node, Row, Sum, found_text, sign_of, sums
 from mixedsched.report.svg import shortened
+from mixedsched.report.terminal import plain_table
 from mixedsched.sites.analysis import Described
 from mixedsched.units import format_bytes, printable
 
@@ -38,14 +38,13 @@ _OTHER_COLUMNS = 10 + _BAR_WIDTH + 11 + 12 + 2  # of size, bar, kind and priorit
 _FOUND = 26
 _COLUMNS = 6  # without the one for when it is found
 _ROOM_FOR_FOUND = 120  # terminals that are narrower do without
-_HERO, _ABOVE = "★", "▲"
 _OWN_SIGNS = {Flag.HERO, Flag.ABOVE_FOLD}
 
 
 def structure_table(described: Described, rows: Sequence[Row], width: int) -> Table:
-    """One line for each resource, or for those that are folded. width: of the terminal, in characters.
+    """One line for each resource, or for those that are folded; with when each is discovered, where there is room.
 
-    When each resource is found is told where there is room.
+    width: of the terminal, in characters.
     """
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim", width=width)
     tells_found = width >= _ROOM_FOR_FOUND
@@ -104,7 +103,7 @@ def _guides(row: Row) -> str:
 
 
 def size_bar(size_bytes: int, most_bytes: int) -> str:
-    """In eighths of a character; anything but nothing is seen."""
+    """A bar in eighths of a character; only nothing has none."""
     eighths = round(8 * _BAR_WIDTH * size_bytes / most_bytes) if most_bytes else 0
     whole, rest = divmod(max(eighths, 1 if size_bytes else 0), 8)
     return "█" * whole + (_BARS[rest] if rest else "")
@@ -112,18 +111,16 @@ def size_bar(size_bytes: int, most_bytes: int) -> str:
 
 def _marks(item: Resource) -> str:
     """A sign for the first screen, then the flags."""
-    sign = _HERO + " hero" if Flag.HERO in item.flags else _ABOVE if is_above_fold(item) else ""
+    sign = sign_of(item) + (" hero" if Flag.HERO in item.flags else "")
     flags = " ".join(flag.value for flag in Flag if flag in item.flags and flag not in _OWN_SIGNS)
     return f"{sign} {flags}".strip()
 
 
 def sums_table(title: str, found: Sequence[Sum]) -> Table:
     """Counts and bytes by name, with their shares."""
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE, pad_edge=False)
-    for name in (title, "resources", "bytes", "share", ""):
-        table.add_column(
-            name if name != title else "", justify="right" if name in {"resources", "bytes", "share"} else "left"
-        )
+    table = plain_table(title, "", numbers=["resources", "bytes", "share"])
+    table.title_style = "bold"
+    table.add_column("")
     whole = sum(item.body_bytes for item in found)
     most = max((item.body_bytes for item in found), default=0)
     for item in found:
