@@ -11,10 +11,18 @@ from types import TracebackType
 from typing import Any, Self
 
 from mixedsched.lab.costs import median_overhead_s
-from mixedsched.lab.engine import Laboratory, RunObserver, carry_out, runs_left, stored_runs
+from mixedsched.lab.engine import (
+    Impatient,
+    Laboratory,
+    RunObserver,
+    TimeIsUp,
+    carry_out,
+    no_good_run,
+    runs_left,
+    stored_runs,
+)
 from mixedsched.lab.lab import Lab, LabSetup
 from mixedsched.lab.model import Arm, Block, Plan, Run, RunStatus
-from mixedsched.lab.patience import Impatient, InTime, TimeIsUp, no_good_run
 from mixedsched.lab.plan import make_plan
 from mixedsched.lab.results import ExperimentFacts, refuse_other_versions
 from mixedsched.model.profile import Profile
@@ -188,10 +196,13 @@ class Bench:
         refuse_other_versions(stored, facts.versions)
         facts = (facts if stored is None else ExperimentFacts.from_dict(stored.facts)).planned(plan)
         self._store.save_plan(plan.digest, plan.to_dict(), facts.to_dict())
-        laboratory = Impatient(lab, plan.blocks[0].index) if has_time is None else InTime(lab, has_time)
         try:
             with self._observe(self.missing(plan) + later) as observer:
-                await carry_out(plan, self._store, laboratory, _Ahead(observer, later) if later else observer)
+                ahead = _Ahead(observer, later) if later else observer
+                if has_time is None:
+                    await carry_out(plan, self._store, Impatient(lab, plan.blocks[0].index), ahead)
+                else:
+                    await carry_out(plan, self._store, lab, ahead, has_time)
         finally:
             facts = replace(facts, overhead_s=median_overhead_s(self.runs(plan)))
             self._store.save_plan(plan.digest, plan.to_dict(), facts.to_dict())

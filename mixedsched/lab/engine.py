@@ -1,20 +1,31 @@
-"""Carries out a plan: runs what is missing, stores every run at once, and can go on after any interruption."""
+"""Carries out a plan: runs what is missing, stores every run at once, can go on after any interruption, and may give up."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
-from mixedsched.errors import InputError
+from mixedsched.errors import BusyMachineError, InputError, MixedschedError
 from mixedsched.lab.model import Arrival, Block, Connection, Plan, Run, RunStatus
-from mixedsched.lab.plan import attempt_seed
+from mixedsched.lab.plan import WARM_UP_INDEX, attempt_seed
+from mixedsched.lab.validity import is_of_the_machine
 from mixedsched.world.store import Store
 
-RUN_SCHEMA = 3
+RUN_SCHEMA = 4
 
 # At one block, each time the experiment is started; a block that fails so often is left out, and reported as missing.
 MAX_ATTEMPTS = 3
+MAX_WARM_UP_FAILURES = 2
+
+_MACHINE_FIX = (
+    "end what else keeps it busy, then give the same command again: it goes on. The host of a VM may be busy too; "
+    "`mixedsched doctor` measures how punctual this machine is, and says what would make it more so"
+)
+
+
+class TimeIsUp(Exception):  # noqa: N818 - no error: what is stored counts, and the same command goes on
+    """The time is up before the next run."""
 
 
 class Laboratory(Protocol):
@@ -33,15 +44,24 @@ class RunObserver(Protocol):
         """It is over, and stored."""
 
 
-async def carry_out(plan: Plan, store: Store, laboratory: Laboratory, observer: RunObserver) -> None:
+async def carry_out(
+    plan: Plan,
+    store: Store,
+    laboratory: Laboratory,
+    observer: RunObserver,
+    has_time: Callable[[], bool] = lambda: True,
+) -> None:
     """Make all runs of the plan that the store does not have.
 
     A failed or invalid run voids its block, which is begun again, at most MAX_ATTEMPTS times a call.
+    has_time: asked before each run; raises TimeIsUp as soon as it says no.
     """
     runs = stored_runs(store, plan.digest)
     for block in sorted(plan.blocks, key=lambda block: (not block.warm_up, block.index)):
         voided_before = block_state(block, runs).voided
         while (state := block_state(block, runs)).missing and state.voided - voided_before < MAX_ATTEMPTS:
+            if not has_time():
+                raise TimeIsUp
             arm = state.missing[0]
             observer.before(arm, block.index, block.warm_up, runs_left(plan, runs))
             run = await laboratory.run(
@@ -80,6 +100,7 @@ def read_run(record: Mapping[str, Any]) -> Run:
             "status": RunStatus(record["status"]),
             "arrivals": tuple(Arrival(**item) for item in record["arrivals"]),
             "placements": tuple(record["placements"]),
+            "heroes": tuple(record.get("heroes", ())),  # since schema 4
             "quic": tuple(Connection.from_dict(item) for item in record.get("quic", ())),  # since schema 2
         }
     )
@@ -113,3 +134,55 @@ def runs_left(plan: Plan, runs: Sequence[Run]) -> int:
 def missing_blocks(plan: Plan, runs: Sequence[Run]) -> tuple[int, ...]:
     """The analysed blocks that are not complete."""
     return tuple(block.index for block in plan.blocks if not block.warm_up and block_state(block, runs).missing)
+
+
+class Impatient:
+    """A laboratory that gives up early: a page that fails twice in the warm-up does not get three tries of every block.
+
+    Loads that this machine has spoiled say nothing about the page; where it spoils all attempts at the warm-up, it would spoil
+    the others too. first_block: of the warm-up.
+    """
+
+    def __init__(self, laboratory: Laboratory, first_block: int = WARM_UP_INDEX) -> None:
+        self._laboratory = laboratory
+        self._first_block = first_block
+        self._failures: list[str] = []  # reasons
+        self._warm_up: list[Run] = []
+
+    async def run(self, *, arm: str, block: int, attempt: int, position: int, link_seed: int) -> Run:
+        """As the laboratory's. Raises MixedschedError once the warm-up has failed twice, or this machine has spoiled it all."""
+        if len(self._failures) >= MAX_WARM_UP_FAILURES:
+            raise MixedschedError(
+                "the page cannot be loaded",
+                why=self._failures[-1],
+                fix="`mixedsched doctor` finds what is missing here",
+            )
+        if len(self._warm_up) >= MAX_ATTEMPTS and all(is_of_the_machine(run.reason) for run in self._warm_up):
+            raise _too_busy(self._warm_up, "this network")
+        run = await self._laboratory.run(arm=arm, block=block, attempt=attempt, position=position, link_seed=link_seed)
+        if block == self._first_block:
+            self._warm_up.append(run)
+            if run.status is not RunStatus.OK and not is_of_the_machine(run.reason):
+                self._failures.append(run.reason)
+        return run
+
+
+def no_good_run(runs: Sequence[Run], network: str) -> MixedschedError:
+    """What to raise where no load counts. runs: the tries, in order."""
+    reasons = [run.reason for run in runs if run.status is not RunStatus.OK]
+    if reasons and is_of_the_machine(reasons[-1]):
+        return _too_busy(runs, network)
+    return MixedschedError(
+        f"the page cannot be measured over {network}",
+        why=reasons[-1] if reasons else "",
+        fix="`mixedsched sites` describes the site, `mixedsched doctor` finds what is missing here",
+    )
+
+
+def _too_busy(runs: Sequence[Run], network: str) -> BusyMachineError:
+    spoiled = [run.reason for run in runs if run.status is not RunStatus.OK]
+    return BusyMachineError(
+        f"this machine is too busy to measure over {network}",
+        why=f"of {len(runs)} loads {len(spoiled)} do not count, the last because of {spoiled[-1]}",
+        fix=_MACHINE_FIX,
+    )

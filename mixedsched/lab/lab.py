@@ -17,6 +17,7 @@ from mixedsched.lab.diagnostics import Waits
 from mixedsched.lab.model import Arm, Arrival, Connection, Run, RunStatus
 from mixedsched.lab.validity import LoadEvidence, ServerView, why_invalid
 from mixedsched.model.profile import Profile
+from mixedsched.model.request import Flag
 from mixedsched.sites.analysis import expected_connections
 from mixedsched.sites.serving import served_site
 from mixedsched.sites.site import Site
@@ -129,7 +130,8 @@ class Lab:
         """Load the page once. Whatever goes wrong with the load becomes a failed run; only a broken lab raises."""
         started, started_at = time.monotonic(), dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
         server = self._servers[arm]
-        run = Run(block, attempt, arm, position, RunStatus.OK, started_at=started_at)
+        heroes = _declared_heroes(self._setup.sites[arm])
+        run = Run(block, attempt, arm, position, RunStatus.OK, started_at=started_at, heroes=heroes)
         try:
             loaded = await self._load(run, server, link_seed, own_waits=False)
             if loaded.run.reason == NEEDS_OWN_WAITS:
@@ -219,6 +221,12 @@ class Lab:
         site = self._setup.sites[run.arm]
         reason = why_invalid(LoadEvidence(load, site.hosts, expected_connections(site), log, run.relay, seen))
         return replace(run, status=RunStatus.INVALID, reason=reason) if reason else run
+
+
+def _declared_heroes(site: Site) -> tuple[str, ...]:
+    """URLs of what the manifest flags as the largest paint."""
+    heroes = (item for item in site.page.resources if Flag.HERO in item.flags)
+    return tuple(f"https://{site.hosts[item.host]}{item.path}" for item in heroes)
 
 
 def file_name(label: str) -> str:

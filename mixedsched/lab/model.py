@@ -140,6 +140,7 @@ class Run:
     placements: tuple[Mapping[str, Any], ...] = ()  # the server's log, one mapping a request
     relay: Mapping[str, Any] = field(default_factory=dict)  # counters of the link
     quic: tuple[Connection, ...] = ()  # the connections; empty for runs stored before they were kept
+    heroes: tuple[str, ...] = ()  # URLs of images that the site's manifest flags as the largest paint
     # How long "server" and "worker" (the browser's) were ready to run without being let; None if the system does not tell.
     waited_ms: Mapping[str, float | None] = field(default_factory=dict)
 

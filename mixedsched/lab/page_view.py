@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
@@ -80,12 +80,11 @@ def losses_of(run: Run) -> tuple[tuple[float, int], ...]:
     return tuple(sorted((at_ms + shift_ms, packets) for item in run.quic for at_ms, packets in item.losses))
 
 
-def hero_of(run: Run, responses: Sequence[SeenResponse], declared: Collection[str] = ()) -> SeenResponse | None:
+def hero_of(run: Run, responses: Sequence[SeenResponse]) -> SeenResponse | None:
     """The response with the image of the largest paint; None where that is text, or is not known.
 
     It is the image that was loaded just when, by the browser's account, the one of the largest paint was; where there is none,
     the first that the site's manifest flags so.
-    declared: URLs of the images that the manifest flags.
     """
     observed: Mapping[str, Any] = run.page_load.get("observed") or {}
     begin_ms, end_ms = observed.get("lcp_load_start_ms"), observed.get("lcp_load_end_ms")
@@ -95,7 +94,7 @@ def hero_of(run: Run, responses: Sequence[SeenResponse], declared: Collection[st
     apart_ms = [abs(item.request_ms - begin_ms) + abs(item.end_ms - end_ms) for item in images]
     if images and min(apart_ms) <= 2 * SAME_TIME_MS:
         return images[apart_ms.index(min(apart_ms))]
-    return next((item for item in responses if item.url in declared), None)
+    return next((item for item in responses if item.url in run.heroes), None)
 
 
 def _requests(run: Run) -> list[Mapping[str, Any]]:

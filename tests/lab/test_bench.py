@@ -11,9 +11,8 @@ import pytest
 
 from mixedsched.errors import MixedschedError, UsageError
 from mixedsched.lab.bench import Bench, Design, ServedArm, unobserved
-from mixedsched.lab.engine import Laboratory
+from mixedsched.lab.engine import Laboratory, TimeIsUp
 from mixedsched.lab.model import Arm, Plan, Run, RunStatus
-from mixedsched.lab.patience import TimeIsUp
 from mixedsched.lab.results import ExperimentFacts, open_store, spent_before_s
 from mixedsched.model.profile import Profile
 from mixedsched.sites.opening import load_site

@@ -165,6 +165,7 @@ def test_a_run_survives_storage() -> None:
         page_load={"metrics": {"lcp_ms": 1.5}},
         arrivals=(Arrival("/", 1.0, 2.0, 3, 4),),
         placements=({"path": "/"},),
+        heroes=("https://a.test/hero.jpg",),
         quic=(Connection("a.test", "first", "", 700, 900, 50, 2, ((12.0, 1), (14.0, 1))),),
     )
     assert read_run(json.loads(json.dumps(run_record(run)))) == run

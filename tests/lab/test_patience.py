@@ -9,9 +9,16 @@ from pathlib import Path
 import pytest
 
 from mixedsched.errors import BusyMachineError, MixedschedError
-from mixedsched.lab.engine import MAX_ATTEMPTS, carry_out, missing_blocks, stored_runs
+from mixedsched.lab.engine import (
+    MAX_ATTEMPTS,
+    MAX_WARM_UP_FAILURES,
+    Impatient,
+    carry_out,
+    missing_blocks,
+    no_good_run,
+    stored_runs,
+)
 from mixedsched.lab.model import Run, RunStatus
-from mixedsched.lab.patience import MAX_WARM_UP_FAILURES, Impatient, no_good_run
 from tests.lab.test_engine import Silent, store_in
 from tests.lab.test_plan import plan
 

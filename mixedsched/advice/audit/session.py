@@ -24,8 +24,8 @@ from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.lab.analysis import analyse
 from mixedsched.lab.bench import Bench, Design, ServedArm, Surroundings
 from mixedsched.lab.costs import START_S
+from mixedsched.lab.engine import TimeIsUp
 from mixedsched.lab.model import Arm, Run
-from mixedsched.lab.patience import TimeIsUp
 from mixedsched.lab.play.task import Simulator
 from mixedsched.lab.results import ExperimentFacts, continued, open_store, spent_before_s
 from mixedsched.model.browser_model import BrowserModel

@@ -1,4 +1,4 @@
-"""What the owner of a site can change about the order of its bytes: the vocabulary of an audit's advice."""
+"""What the owner of a site can change about the order of its bytes: the vocabulary of advice."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ Key = tuple[int, str]  # host index, path with query: how a site names its files
 
 
 class Action(StrEnum):
-    """preload: a link in the head. fetch_first, fetch_last: attribute fetchpriority. eager: an image that was lazy is so no
-    longer. lazy: attribute loading. defer: a script runs after the document. header: response header `priority` (RFC 9218)."""
+    """A kind of change."""
 
-    PRELOAD = "preload"
-    FETCH_FIRST = "fetch_first"
+    PRELOAD = "preload"  # a link in the head
+    FETCH_FIRST = "fetch_first"  # attribute fetchpriority
     FETCH_LAST = "fetch_last"
-    EAGER = "eager"
-    LAZY = "lazy"
-    DEFER = "defer"
-    HEADER = "header"
+    EAGER = "eager"  # an image no longer has loading=lazy
+    LAZY = "lazy"  # attribute loading
+    DEFER = "defer"  # a script runs after the document
+    HEADER = "header"  # response header `priority` (RFC 9218)
 
 
 _TITLES = {
@@ -35,7 +34,7 @@ _TITLES = {
 _RISKS = {
     Action.PRELOAD: "if the page stops using the file, the preload wastes its bytes",
     Action.FETCH_LAST: "on screens that show these images at once they come later",
-    Action.LAZY: "who scrolls fast may see an empty place for a moment",
+    Action.LAZY: "someone who scrolls fast may see an empty place for a moment",
     Action.DEFER: "the script runs after the document is read: scripts in the page that need it before must be deferred too, "
     "and what it draws appears later",
     Action.HEADER: "works only with a server, and a CDN, that follow RFC 9218",
@@ -44,16 +43,12 @@ _RISKS = {
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change to a site.
-
-    targets: files it is about, in page order. value: of the priority header; "" for other actions. why: its reason, a
-    sentence without a stop.
-    """
+    """One change to a site."""
 
     action: Action
-    targets: tuple[Key, ...]
-    why: str
-    value: str = ""
+    targets: tuple[Key, ...]  # files it is about, in page order
+    why: str  # its reason, a sentence without a full stop
+    value: str = ""  # of the priority header; "" for other actions
 
     @property
     def is_html(self) -> bool:
@@ -62,12 +57,12 @@ class Change:
 
     @property
     def title(self) -> str:
-        """As "Preload hero.jpg"."""
+        """Such as "Preload hero.jpg"."""
         return _TITLES[self.action].format(what=names_of(self.targets), value=self.value)
 
     @property
     def risk(self) -> str:
-        """What may go wrong; "" for nothing worth saying."""
+        """What may go wrong; "" for nothing worth mentioning."""
         return _RISKS.get(self.action, "")
 
     @property
@@ -83,14 +78,14 @@ def code_of(changes: Iterable[Change]) -> str:
 
 
 def name_of(key: Key) -> str:
-    """A file as people call it: its name, with the folder where that says nothing."""
+    """What people call a file: its name, or its path if that ends with a slash."""
     path, mark, query = key[1].partition("?")
     name = PurePosixPath(path).name or path
     return name + mark + query
 
 
 def names_of(keys: Iterable[Key]) -> str:
-    """As "a.jpg", "a.jpg and b.jpg", "a.jpg, b.jpg and 12 more"."""
+    """Such as "a.jpg", "a.jpg and b.jpg", "a.jpg, b.jpg and 12 more"."""
     names = [name_of(key) for key in keys]
     if len(names) > 3:
         return f"{', '.join(names[:2])} and {len(names) - 2} more"

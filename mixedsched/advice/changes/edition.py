@@ -26,11 +26,11 @@ _ENTRY_FILE = "changed-entry"  # where the changed document lies, in a folder th
 
 @dataclass(frozen=True, slots=True)
 class Edition:
-    """A copy of the site. folder: what `serve` is told. digest: of its changes and of the site that they were made to."""
+    """A changed copy of a site."""
 
     site: Site
     folder: Path
-    digest: str
+    digest: str  # fingerprint of the changes, and of the site that they were made to
 
 
 def document_of(site: Site) -> Document:

@@ -21,15 +21,15 @@ MIN_LATE_BYTES = 10_000  # fewer are some eight packets: no order of delivery wo
 MIN_LATE_RATIO = 0.1  # of the resource's own size
 LATE_DISCOVERY_RTTS = 1.5  # after the document's first byte; a resource that the document names takes less than one
 HEAVY_BLOCKING_BYTES = 20_000
-NAMED_MOST = 4  # intruders that are told by name
+NAMED_MOST = 4  # intruders that are named
 
 
 class Reason(StrEnum):
-    """crowded: others' bytes came in between. found_late: it was asked for late. blocks: the first paint waits for it."""
+    """Why a resource is late, or makes others late."""
 
-    CROWDED = "crowded"
-    FOUND_LATE = "found_late"
-    BLOCKS = "blocks"
+    CROWDED = "crowded"  # bytes of others came in between
+    FOUND_LATE = "found_late"  # it was asked for late
+    BLOCKS = "blocks"  # the first paint waits for it
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,30 +42,28 @@ class Intruder:
 
 @dataclass(frozen=True, slots=True)
 class LateResource:
-    """One resource that comes too late, or makes others do so. Times in ms since navigation, of one load.
-
-    asked_ms: the page needs it. requested_ms: the request left. late_bytes: see above, over all intruders, largest first.
-    chain: what had to come before it was known, the document first. cost_ms: about how much sooner it could be there.
-    """
+    """One resource that comes too late, or makes others do so. Times in ms since navigation, of one load."""
 
     key: Key
     kind: Kind
     role: PaintRole
     reason: Reason
     size_bytes: int
-    asked_ms: float
-    requested_ms: float
+    asked_ms: float  # the page needs it
+    requested_ms: float  # the request left
     first_byte_ms: float
     complete_ms: float
-    late_bytes: int = 0
-    intruders: tuple[Intruder, ...] = ()
-    chain: tuple[Key, ...] = ()
-    cost_ms: float = 0.0
+    late_bytes: int = 0  # of all intruders together
+    intruders: tuple[Intruder, ...] = ()  # largest first
+    chain: tuple[Key, ...] = ()  # what had to come before it was known, the document first
+    cost_ms: float = 0.0  # about how much sooner it could be there
 
 
 def findings_of(look: Look, rate_bps: float | None) -> list[LateResource]:
-    """All that comes too late in a load: what matters most first, of equals what costs most. rate_bps: of the link down, None
-    if it has no limit."""
+    """All that comes too late in a load: what matters most first, then what costs most.
+
+    rate_bps: of the link to the browser, None if it has no limit.
+    """
     found = [
         item
         for seen in look.seen
@@ -76,7 +74,7 @@ def findings_of(look: Look, rate_bps: float | None) -> list[LateResource]:
 
 
 def late_arrivals(look: Look) -> dict[Key, tuple[Arrival, ...]]:
-    """Of each less important resource: its arrivals while something more important was pending. For the waterfall."""
+    """Arrivals of less important resources while something more important was pending, by resource. For the waterfall."""
     important = [item for item in look.seen if item.role in IMPORTANT]
     found: dict[Key, tuple[Arrival, ...]] = {}
     for item in look.seen:
@@ -113,7 +111,7 @@ def _crowded(look: Look, seen: SeenResource, rate_bps: float | None) -> LateReso
 
 
 def _found_late(look: Look, seen: SeenResource) -> LateResource | None:
-    """Asked for long after the document told of all that it names itself."""
+    """A resource that was asked for long after the document had named all that it names itself."""
     if seen.role not in {PaintRole.HERO, PaintRole.FONT}:
         return None
     known_ms = _document_first_byte_ms(look)
@@ -131,9 +129,8 @@ def _blocks(look: Look, seen: SeenResource, rate_bps: float | None) -> LateResou
     others = [item.response.end_ms for item in look.seen if item.role <= PaintRole.BLOCKING and item is not seen]
     cost_ms = seen.response.end_ms - max(others, default=0.0)
     if cost_ms <= 0 and rate_bps:
-        cost_ms = (
-            min(seen.response.size_bytes * 8000 / rate_bps, seen.response.end_ms) / 2
-        )  # it shares the link with the last one
+        # It shares the link with the last one.
+        cost_ms = min(seen.response.size_bytes * 8000 / rate_bps, seen.response.end_ms) / 2
     return _finding(seen, Reason.BLOCKS, cost_ms=max(0.0, cost_ms))
 
 

@@ -1,13 +1,18 @@
-"""Changes made to a document: pure, text to text, touching nothing but the tags concerned."""
+"""Changes made to a document: pure, text to text, touching nothing but the tags concerned.
+
+A parser that writes documents anew would also tidy them up, but an edition of a site must differ in the change alone. So tags
+are found with their places in the text.
+"""
 
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from html.parser import HTMLParser
 
 from mixedsched.advice.changes.change import Action, Change, Key
-from mixedsched.advice.changes.tags import Tag, head_place, start_tags, with_attribute
 from mixedsched.model.page import Page, Resource
 from mixedsched.model.request import Kind
 from mixedsched.sites.documents.dom import parse_srcset
@@ -23,22 +28,25 @@ _EDITS: Mapping[Action, tuple[str, str, str | None]] = {
 }
 
 
+_UNSEEN = {"noscript", "template"}  # what is inside is not fetched by a browser that runs scripts
+_LOADING = {"link", "script", "style", "img", "base"}
+
+
 @dataclass(frozen=True, slots=True)
 class TagEdit:
-    """A tag before and after; before is "" for one that is put into the head."""
+    """A tag before and after a change."""
 
-    before: str
+    before: str  # "" for one that is put into the head
     after: str
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """The page's own document. text: one character for each byte, so that bytes which are no text survive. page: what it
-    loads; hosts: of the site."""
+    """The page's own document."""
 
-    text: str
-    page: Page
-    hosts: tuple[str, ...]
+    text: str  # one character for each byte, so that bytes that are not text survive
+    page: Page  # what it loads
+    hosts: tuple[str, ...]  # of the site
 
     @property
     def can_be_changed(self) -> bool:
@@ -46,7 +54,7 @@ class Document:
         return head_place(self.text) is not None and all(tag.name != "base" for tag in start_tags(self.text))
 
     def tags_of(self, keys: Iterable[Key], name: str) -> list[Tag]:
-        """The tags of this name that load one of these files."""
+        """The tags with this name that load one of these files."""
         wanted = frozenset(keys)
         return [tag for tag in start_tags(self.text) if tag.name == name and not wanted.isdisjoint(self._keys(tag))]
 
@@ -82,7 +90,7 @@ def preload_tags(document: Document, change: Change) -> list[str]:
 
 
 def url_of(key: Key, hosts: Sequence[str]) -> str:
-    """As the document may name a file. hosts: as far as they are known; of others a placeholder tells the number."""
+    """How the document may name a file. hosts: those that are known; others get a placeholder with their number."""
     host, path = key
     if host == 0:
         return path
@@ -130,3 +138,76 @@ def _before_and_after(text: str, tag: Tag, action: Action) -> tuple[str, str]:
 def _as_text(url: str) -> str:
     """A URL from a document read byte by byte."""
     return url.encode("latin-1", "replace").decode("utf-8", "replace")
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A start tag."""
+
+    name: str
+    attributes: dict[str, str]  # values decoded, "" for those without one
+    begin: int  # of its text in the document
+    end: int
+
+
+def start_tags(text: str) -> list[Tag]:
+    """All start tags that a browser would act on, in order. text: the document as it is stored, a character a byte or more."""
+    reader = _Reader(text)
+    reader.feed(text)
+    reader.close()
+    return reader.tags
+
+
+def head_place(text: str) -> int | None:
+    """Where a link can be put into the head: before the first tag that loads something, else after `<head>`.
+
+    None if there is neither.
+    """
+    for tag in start_tags(text):
+        if tag.name == "body":
+            break
+        if tag.name in _LOADING:
+            return tag.begin
+    return next((tag.end for tag in start_tags(text) if tag.name == "head"), None)
+
+
+def with_attribute(tag_text: str, name: str, value: str | None) -> str:
+    """A start tag with an attribute set, in place of one of that name. value: None for an attribute without a value."""
+    written = name if value is None else f'{name}="{value}"'
+    found = re.search(
+        rf"(?<=[\s\"'/]){name}(?:\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s>\"']+))?(?=[\s/>])", tag_text, re.IGNORECASE
+    )
+    if found:
+        return tag_text[: found.start()] + written + tag_text[found.end() :]
+    head = re.match(r"<[^\s/>]+", tag_text)
+    assert head is not None, "a start tag begins with its name"
+    return f"{head[0]} {written}{tag_text[head.end() :]}"
+
+
+class _Reader(HTMLParser):
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[Tag] = []
+        self._line_starts = [0, *(match.end() for match in re.finditer("\n", text))]
+        self._unseen_depth = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._see(tag, attrs)
+        self._unseen_depth += tag in _UNSEEN
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._see(tag, attrs)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in _UNSEEN:
+            self._unseen_depth = max(0, self._unseen_depth - 1)
+
+    def _see(self, name: str, attrs: list[tuple[str, str | None]]) -> None:
+        if self._unseen_depth:
+            return
+        line, column = self.getpos()
+        begin = self._line_starts[line - 1] + column
+        values: dict[str, str] = {}
+        for key, value in attrs:
+            values.setdefault(key, value or "")  # the first of twins counts
+        self.tags.append(Tag(name, values, begin, begin + len(self.get_starttag_text() or "")))

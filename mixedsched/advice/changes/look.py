@@ -77,8 +77,7 @@ class Look:
 def look_at(run: Run, page: Page, hosts: Sequence[str], rtt_ms: float) -> Look:
     """Join what was measured with what the site says. run: an ok one. hosts: of the site."""
     responses = _first_of_each(run, hosts)
-    declared = {f"https://{hosts[item.host]}{item.path}" for item in page.resources if Flag.HERO in item.flags}
-    shown = hero_of(run, list(responses.values()), declared)
+    shown = hero_of(run, list(responses.values()))
     hero = next((key for key, response in responses.items() if response is shown), None)
     observed = _observed_page(page, responses, hero, run.metric("fcp_ms"))
     blocking = frozenset(PaintNeeds.of(observed).blocking)

@@ -13,9 +13,8 @@ from mixedsched.advice.tuner.scoring import SEQUENTIAL
 from mixedsched.advice.tuner.search import SearchResult
 from mixedsched.lab.bench import Bench
 from mixedsched.lab.costs import BLOCKS_MOST
-from mixedsched.lab.engine import block_state
+from mixedsched.lab.engine import TimeIsUp, block_state
 from mixedsched.lab.model import Plan, Run, RunStatus
-from mixedsched.lab.patience import TimeIsUp
 from mixedsched.lab.play.scenario import LEAST_GAIN
 from mixedsched.model.profile import Profile
 

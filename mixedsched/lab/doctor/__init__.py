@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from mixedsched.lab.doctor._browser import prove_page_load, prove_runner
 from mixedsched.lab.doctor._check import Check, checked
-from mixedsched.lab.doctor._machine import prove_certificate, prove_ports
-from mixedsched.lab.doctor._networks import prove_namespaces, prove_relay, prove_router
+from mixedsched.lab.doctor._parts import prove_certificate, prove_namespaces, prove_ports, prove_relay, prove_router
 from mixedsched.sites.site import Site
 from mixedsched.world.browser import find_chromium, find_node
 
@@ -18,7 +17,7 @@ __all__ = ["Check", "examine"]
 def examine(open_site: Callable[[], Site], site_names: Sequence[str]) -> Iterator[Check]:
     """All checks, cheap ones first; what needs a part that has failed is not tried.
 
-    open_site: the bundled site that is loaded as a proof. site_names: what `sites` lists.
+    open_site: opens the bundled site that is loaded as a proof. site_names: of all bundled sites.
     """
     yield checked("sites", lambda: f"{len(site_names)} bundled: {', '.join(site_names)}")
     yield checked("certificate", prove_certificate)

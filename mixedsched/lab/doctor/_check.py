@@ -1,4 +1,4 @@
-"""What a proof finds."""
+"""The result of a proof."""
 
 from __future__ import annotations
 
@@ -11,26 +11,22 @@ from mixedsched.errors import MissingPartError, MixedschedError
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One finding.
-
-    is_missing_part: it failed because something is not installed or not allowed. is_optional: the main job works without it.
-    advice: what would make it better, though it may do as it is; the greatest gain first.
-    """
+    """What a proof has found."""
 
     name: str
     ok: bool
     detail: str
     fix: str = ""
-    is_missing_part: bool = False
-    is_optional: bool = False
-    advice: tuple[str, ...] = ()
+    is_missing_part: bool = False  # it failed because something is not installed or not allowed
+    is_optional: bool = False  # the main job works without it
+    advice: tuple[str, ...] = ()  # what would make it better, though it may do as it is; the greatest gain first
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
 
 def checked(name: str, prove: Callable[[], str], *, is_optional: bool = False) -> Check:
-    """Run a proof; its text is the detail, its error the failure. is_optional: of what most work can do without."""
+    """Run a proof; its text is the detail, its error the failure. is_optional: most work can do without that part."""
     try:
         return Check(name, True, prove(), is_optional=is_optional)
     except MixedschedError as error:

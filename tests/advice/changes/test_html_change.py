@@ -9,8 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.advice.changes.change import Action, Change, Key
-from mixedsched.advice.changes.html_change import Document, changed_text, edits_of
-from mixedsched.advice.changes.tags import head_place, start_tags, with_attribute
+from mixedsched.advice.changes.html_change import (
+    Document,
+    changed_text,
+    edits_of,
+    head_place,
+    start_tags,
+    with_attribute,
+)
 from tests.advice.changes.shop import APP, BELOW, CSS, DOCUMENT, FONT, HERO, HOSTS, LATE, PAGE
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mixedsched.lab.doctor import _punctual
-from mixedsched.lab.doctor._punctual import advice, punctuality_check
+from mixedsched.lab.doctor import _browser
+from mixedsched.lab.doctor._browser import advice, punctuality_check
 from mixedsched.lab.model import Run, RunStatus
 from mixedsched.world.system.precedence import Courtesy, Precedence, Promptness
 
@@ -17,9 +17,9 @@ LATE = "late_link: packets were held up for 90 ms of the 900 ms before the large
 @pytest.fixture(autouse=True)
 def machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two processors, no container, a user called ada."""
-    monkeypatch.setattr(_punctual, "_CONTAINER_MARKS", ())
-    monkeypatch.setattr(_punctual, "processors", lambda: 2)
-    monkeypatch.setattr(_punctual.getpass, "getuser", lambda: "ada")
+    monkeypatch.setattr(_browser, "_CONTAINER_MARKS", ())
+    monkeypatch.setattr(_browser, "processors", lambda: 2)
+    monkeypatch.setattr(_browser.getpass, "getuser", lambda: "ada")
 
 
 def run(reason: str = "") -> Run:
@@ -42,7 +42,7 @@ def test_it_tells_what_was_held_up_and_what_made_it_so_punctual() -> None:
     assert "held up for 14 of the 900 ms before the largest paint; 12 of 3000 left over 1 ms late" in check.detail
     assert "server waited 7 ms" in check.detail
     assert "worker" not in check.detail  # of which nobody tells
-    assert "short slices; the browser is nice; 2 processors are kept awake" in check.detail
+    assert "short slices; the browser has a lower priority (nice); 2 processors are kept awake" in check.detail
 
 
 def test_a_load_that_this_machine_spoiled_fails_it() -> None:
@@ -67,12 +67,12 @@ def test_an_ordinary_user_is_told_the_one_line_that_gives_real_time_priority_fir
 
 
 def test_in_a_container_its_own_option_comes_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(_punctual, "_CONTAINER_MARKS", (tmp_path,))
+    monkeypatch.setattr(_browser, "_CONTAINER_MARKS", (tmp_path,))
     assert "--ulimit rtprio=1" in advice(Promptness.ORDINARY)[0]
 
 
 def test_one_processor_is_said_to_be_too_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_punctual, "processors", lambda: 1)
+    monkeypatch.setattr(_browser, "processors", lambda: 1)
     assert "second processor" in advice(Promptness.REAL_TIME)[0]
 
 
@@ -80,6 +80,6 @@ def test_a_user_without_a_name_is_told_by_number(monkeypatch: pytest.MonkeyPatch
     def unknown() -> str:
         raise KeyError("uid not found")
 
-    monkeypatch.setattr(_punctual.getpass, "getuser", unknown)
-    monkeypatch.setattr(_punctual.os, "getuid", lambda: 4711)
+    monkeypatch.setattr(_browser.getpass, "getuser", unknown)
+    monkeypatch.setattr(_browser.os, "getuid", lambda: 4711)
     assert "'4711 - rtprio 1'" in advice(Promptness.ORDINARY)[0]
