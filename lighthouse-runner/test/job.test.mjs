@@ -37,6 +37,7 @@ test('a broken field is refused with the id of its job and its name', () => {
   const broken = {
     op: 'walk',
     url: 'http://site.test/',
+    metrics: {lcp_ms: ['x']},
     form_factor: 'watch',
     hosts: {'a.test': '443'},
     address: 'localhost',

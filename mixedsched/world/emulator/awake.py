@@ -1,16 +1,17 @@
 """Keeps the processors of a virtual machine awake while a link is in use.
 
 A virtual processor with nothing to do is put to sleep by its host, which takes milliseconds to wake it again when the host
-is busy: a packet's time passes meanwhile, and so does that of everything else that waits, in the server and the browser.
+is busy: a packet's time passes meanwhile, and so does the time of all else that waits, in the server and the browser.
 So a program that does nothing runs on each processor, at the one priority that gives way to all others (SCHED_IDLE).
 Measured on a virtual machine with two processors, davies-meenan over sander-loss2: 8 to 19 % of the packets left the link
 over 1 ms late without, 0.1 to 1 % with it.
 
-It also yields all the time. Even SCHED_IDLE is due a small share, and once in a while keeps what has just woken up
-waiting until the next tick, up to 4 ms later; a program that has yielded is due nothing. And it stays in our session: in a
-scheduling group of its own it would have half of the processor, whatever its priority (precedence.py).
+It also yields all the time. Even SCHED_IDLE is entitled to a small share, and now and then keeps a program that has just
+woken up waiting until the next tick, up to 4 ms later; a program that has yielded is entitled to nothing. And it stays in our
+session: in a scheduling group of its own it would have half of the processor, whatever its priority (precedence.py).
 
-Run as a program, it is what runs on one processor: it ends with its standard input, so also if we are killed.
+Run as a program, this file is what runs on one processor. It ends with its standard input, and so also if we are killed. (It
+is not a child of the common kind, children.py: it says nothing, and must start in a tenth of the time.)
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ _YIELDS = 50  # less than a millisecond between two looks at standard input
 
 @contextmanager
 def kept_awake(*, everywhere: bool = False) -> Iterator[int]:
-    """Keep the processors from sleeping until the end of the `with`; yields how many are kept.
+    """Keep the processors from sleeping until the end of the `with`; yields how many.
 
-    None on a machine that is not virtual, unless `everywhere`, and none where the system has no priority that gives way.
+    None if the machine is not virtual, unless `everywhere`, and none if the system has no priority that gives way.
     """
     watchers = [_start(processor) for processor in processors_to_keep_awake(everywhere=everywhere)]
     try:
@@ -52,7 +53,7 @@ def processors_to_keep_awake(*, everywhere: bool = False) -> list[int]:
 
 
 def is_virtual() -> bool:
-    """Whether this is a virtual machine, as far as its processors say."""
+    """Whether this is a virtual machine, according to its processors."""
     try:
         facts = _PROCESSOR_FACTS.read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -68,7 +69,7 @@ def _start(processor: int) -> subprocess.Popen[bytes]:
 
 def _stay_awake(processor: int) -> None:
     os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-    with contextlib.suppress(OSError):  # not ours to choose: then wherever the system puts us
+    with contextlib.suppress(OSError):  # not allowed: then wherever the system puts us
         os.sched_setaffinity(0, {processor})
     while not select.select([0], [], [], 0)[0]:
         for _ in range(_YIELDS):

@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -51,7 +52,7 @@ class StandingLab:
         return asdict(self)
 
     def stop(self) -> None:
-        """Ask the keeper to take it down, and wait; kill it if it does not, which leaves the rest to a sweep."""
+        """Ask the keeper to take it down, and wait; kill it if it does not. A sweep then removes the rest."""
         for number in (signal.SIGTERM, signal.SIGKILL):
             if self.is_up:
                 with contextlib.suppress(ProcessLookupError):
@@ -98,7 +99,7 @@ def take_down() -> list[str]:
 
 
 def lab_status() -> dict[str, Any]:
-    """As JSON: the lab that is "up", namespaces "in_use" by owners that live, and "leftovers" of others."""
+    """As JSON: the lab that is "up", namespaces "in_use" by living owners, and "leftovers" of others."""
     standing = standing_lab()
     living = [ownership for ownership in ownerships() if ownership.owner.is_alive]
     owned = {name for item in living for name in item.namespaces}
@@ -114,7 +115,7 @@ def lab_status() -> dict[str, Any]:
 def standing_lab() -> StandingLab | None:
     """The lab that is up; None if there is none."""
     try:
-        lab = _lab_of(json.loads(_note_path().read_text(encoding="utf-8")))
+        lab = _lab_of(json.loads(_record_file().read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return lab if lab.is_up else None
@@ -127,10 +128,10 @@ def _lab_of(facts: dict[str, Any]) -> StandingLab:
 
 
 def forget_dead_lab() -> None:
-    """Remove the note of a lab whose keeper was killed."""
+    """Remove the record of a lab whose keeper was killed."""
     with registry_lock():
         if standing_lab() is None:
-            _note_path().unlink(missing_ok=True)
+            _record_file().unlink(missing_ok=True)
 
 
 def refuse_second_lab() -> None:
@@ -143,22 +144,23 @@ def refuse_second_lab() -> None:
         )
 
 
-def _note(lab: StandingLab) -> None:
-    """Write down that it is up, whole or not at all. Raises UsageError if another one came first."""
+@contextlib.contextmanager
+def _recorded(lab: StandingLab) -> Iterator[None]:
+    """Record that it is up, whole or not at all, until the end of the `with`. Raises UsageError if another one came first."""
     with registry_lock():
         refuse_second_lab()
-        new = _note_path().with_suffix(".new")
+        new = _record_file().with_suffix(".new")
         new.write_text(json.dumps(lab.facts()), encoding="utf-8")
-        new.replace(_note_path())
+        new.replace(_record_file())
+    try:
+        yield
+    finally:
+        with registry_lock():
+            if standing_lab() == lab:
+                _record_file().unlink(missing_ok=True)
 
 
-def _unnote(lab: StandingLab) -> None:
-    with registry_lock():
-        if standing_lab() == lab:
-            _note_path().unlink(missing_ok=True)
-
-
-def _note_path() -> Path:
+def _record_file() -> Path:
     return registry_folder() / "standing.json"
 
 
@@ -181,17 +183,14 @@ async def keep(settings: dict[str, Any]) -> None:
             client_prefix=backend.client_prefix,
             notes=backend.notes,
         )
-        _note(lab)
-        try:
+        with _recorded(lab):
             say({"standing": lab.facts()})
             _let_go_of_terminal()
             await ended.wait()
-        finally:
-            _unnote(lab)
 
 
 def _let_go_of_terminal() -> None:
-    """Whoever waits for the end of our output must not wait for ours."""
+    """Close standard input and output: a program that waits for the end of our output must not wait for our end."""
     with Path(os.devnull).open("r+b") as nothing:
         for descriptor in (0, 1, 2):
             os.dup2(nothing.fileno(), descriptor)

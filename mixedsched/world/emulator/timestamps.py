@@ -19,7 +19,7 @@ _SO_RXQ_OVFL = 40
 _OPTIONS = (_SO_TIMESTAMPNS, _SO_RXQ_OVFL) if sys.platform == "linux" else ()
 _TIMESPEC = struct.Struct("@ll")
 _COUNT = struct.Struct("@I")
-_MAX_AGE_NS = 1_000_000_000  # more than that is not waiting in a socket, but somebody setting the clock
+_MAX_AGE_NS = 1_000_000_000  # more than that is not waiting in a socket: the clock was set
 _PAUSE_NS = 20_000
 _READINGS = 4
 
@@ -32,7 +32,7 @@ def ask_for_timestamps(sock: socket.socket) -> None:
 
 
 def arrived_ns(ancillary: Ancillary) -> int:
-    """When the kernel got a datagram that was read just now, by time.monotonic_ns(); now, where the kernel does not say."""
+    """When the kernel received a datagram that was read just now, by time.monotonic_ns(); now if the kernel does not say."""
     for level, kind, data in ancillary:
         if kind == _SO_TIMESTAMPNS and level == socket.SOL_SOCKET:
             seconds, nanoseconds = _TIMESPEC.unpack(data)
@@ -43,10 +43,10 @@ def arrived_ns(ancillary: Ancillary) -> int:
 
 
 def _both_clocks() -> tuple[int, int]:
-    """What the monotonic clock and the kernel's show at one moment.
+    """The monotonic clock and the kernel's, at one moment.
 
-    They are read one after the other, and a program that is held up in between would think a datagram older than it is, and
-    send it on too early. So they are read again after a pause; and after many, the error is one towards the later.
+    They are read one after the other. A program that is held up in between would take a datagram for older than it is, and send
+    it on too early. So they are read again if there was a pause; if there always was one, the error is towards later.
     """
     for _ in range(_READINGS):
         before_ns, wall_ns, after_ns = time.monotonic_ns(), time.time_ns(), time.monotonic_ns()

@@ -1,7 +1,7 @@
-"""Network namespaces that never outlive their owner: made, entered, and swept when an owner died without goodbye.
+"""Network namespaces that never outlive their owner: made, entered, and swept when an owner was killed.
 
-Names are mixedsched-PID-ROLE, so that people see whose they are. Root's are kept by `ip netns` until they are removed; those of
-others by their owner (`holding`). Only namespaces of that name are ever touched, and those of a living owner never.
+They are named mixedsched-PID-ROLE, so that people see whose they are. Root's are kept by `ip netns` until they are removed;
+those of other users by their owner (holding.py). Only namespaces of such names are touched, and only if their owner is dead.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+import psutil
 
 from mixedsched.errors import MixedschedError
 from mixedsched.world.emulator.kernel.holding import entering_words, held_namespaces, processes_held
@@ -42,18 +44,19 @@ _KILL_LIMIT_S = 3.0
 
 @dataclass(slots=True)
 class Claim:
-    """The namespaces of this process. namespaces: name by role."""
+    """The namespaces of this process."""
 
     namespaces: Mapping[str, str]
+    """Name by role."""
     _ownership: Ownership
 
     @property
     def folder(self) -> Path:
-        """For sockets and such files as must not outlive the owner."""
+        """For sockets and files that must not outlive the owner."""
         return owner_folder(self._ownership.owner)
 
     def note_helper(self, pid: int) -> None:
-        """A process outside the namespaces that must end with the claim, and that a later sweep ends if this process cannot."""
+        """Record a process outside the namespaces that must end with the claim; if need be, a later sweep ends it."""
         mark = mark_of(pid)
         if mark is not None:
             self._ownership = replace(self._ownership, helpers=(*self._ownership.helpers, mark))
@@ -62,10 +65,11 @@ class Claim:
 
 @contextlib.contextmanager
 def claimed_namespaces(roles: Sequence[str], about: str = "", privilege: Privilege = Privilege.ROOT) -> Iterator[Claim]:
-    """Make a namespace per role, owned by this process; at the end they go with whatever still runs inside.
+    """Make a namespace per role, owned by this process. At the end they are removed, and what still runs inside is ended.
 
-    What dead owners left is swept first. One claim per process at a time. about: for people, such as "netns 4g". privilege:
-    what this process has; it must have been started with its prefix. Raises MixedschedError if a namespace cannot be made.
+    What dead owners left is swept first. A process can hold one claim at a time. about: for people, such as "netns 4g".
+    privilege: what this process has; it must have been started with its prefix. Raises MixedschedError if a namespace cannot be
+    made.
     """
     owner = own_mark()
     names = {role: f"mixedsched-{owner.pid}-{role}" for role in roles}
@@ -75,7 +79,7 @@ def claimed_namespaces(roles: Sequence[str], about: str = "", privilege: Privile
         if is_claimed(owner):
             raise MixedschedError("this process has claimed namespaces already")
         claim = Claim(names, Ownership(owner, about, tuple(names.values()), is_held=is_held))
-        write_ownership(claim._ownership)  # before anything exists, so that nothing can be left unnoted
+        write_ownership(claim._ownership)  # before anything exists, so that nothing is left unrecorded
     try:
         with (held_namespaces if is_held else _named_namespaces)(owner, tuple(names.values())):
             yield claim
@@ -85,38 +89,38 @@ def claimed_namespaces(roles: Sequence[str], about: str = "", privilege: Privile
 
 @contextlib.contextmanager
 def _named_namespaces(_: ProcessMark, names: Sequence[str]) -> Iterator[None]:
-    """As root makes them. They are still there afterwards."""
+    """As root makes them; they outlast the `with`."""
     for name in names:
         run("ip", "netns", "add", name)
     yield
 
 
 def enter(namespace: str) -> tuple[str, ...]:
-    """Words before a command that shall run in a namespace."""
+    """Words before a command that is to run in a namespace."""
     link = _link_of_owner(namespace)
     return (*with_path(["ip"]), "netns", "exec", namespace) if link is None else entering_words(link)
 
 
 @contextlib.contextmanager
 def network_of(namespace: str) -> Iterator[None]:
-    """What this thread opens meanwhile, devices and sockets, belongs to the namespace, for good. For its owner."""
+    """Devices and sockets that this thread opens meanwhile belong to the namespace for good. For its owner."""
     with inside(network_path(namespace)):
         yield
 
 
 def network_path(namespace: str) -> Path:
-    """The file that stands for it."""
+    """The file that represents it."""
     return _link_of_owner(namespace) or NAMES_FOLDER / namespace
 
 
 def run_in(namespace: str, *words: str, told: str = "") -> str:
-    """As `run`, inside a namespace. For its owner."""
+    """Like `run`, inside a namespace. For its owner."""
     with network_of(namespace):
         return run(*words, told=told)
 
 
 def _link_of_owner(namespace: str) -> Path | None:
-    """The file by which an owner without root lets others enter; None for a namespace of root's."""
+    """The file by which an owner without root lets others enter; None for root's namespaces."""
     match = _NAME.fullmatch(namespace)
     if match is None:
         return None
@@ -125,25 +129,25 @@ def _link_of_owner(namespace: str) -> Path | None:
 
 
 def sweep() -> list[str]:
-    """Remove what dead owners left: processes, namespaces, files. Returns the names of the namespaces that went."""
+    """Remove what dead owners left: processes, namespaces, files. Returns the names of the namespaces removed."""
     with registry_lock():
         return _sweep_locked()
 
 
 def ownerships() -> list[Ownership]:
-    """Who owns what at present; owners that are dead are still listed until a sweep."""
+    """All owners and what they own; dead ones are listed until a sweep."""
     return read_ownerships()
 
 
 def existing_namespaces() -> list[str]:
-    """Our namespaces that exist, whoever owns them, in order."""
+    """Our namespaces that exist, of all owners, in order."""
     held = (item for item in read_ownerships() if item.is_held)
     there = (item for item in held if item.owner.is_alive or processes_held(item.owner.pid))
     return sorted({*_named(), *(name for item in there for name in item.namespaces)})
 
 
 def _named() -> list[str]:
-    """Those of root, as far as this process may see to them."""
+    """Root's namespaces, if this process may manage them."""
     if not may_name_namespaces():
         return []
     listed = (line.split()[0] for line in run("ip", "netns", "list").splitlines() if line.strip())
@@ -159,8 +163,8 @@ def _sweep_locked() -> list[str]:
             removed += [name for name in ownership.namespaces if name in existing]
             _tear_down(ownership)
     forget_unreadable()
-    noted = {name for ownership in known for name in ownership.namespaces}
-    for name in sorted(existing - noted):  # the note is gone, as when someone cleared /run
+    recorded = {name for ownership in known for name in ownership.namespaces}
+    for name in sorted(existing - recorded):  # the record is gone, as when someone cleared /run
         match = _NAME.fullmatch(name)
         if match is not None and mark_of(int(match[1])) is None:
             _remove_namespace(name)
@@ -169,7 +173,7 @@ def _sweep_locked() -> list[str]:
 
 
 def _tear_down(ownership: Ownership) -> None:
-    """Processes first, as a namespace lives as long as one of them; the note last, in case this is cut short."""
+    """Processes first, as a namespace lives as long as one of them; the record last, in case this is interrupted."""
     _end_processes(list(ownership.helpers))
     if ownership.is_held:
         _empty(lambda: processes_held(ownership.owner.pid))
@@ -180,18 +184,18 @@ def _tear_down(ownership: Ownership) -> None:
 
 
 def _remove_namespace(name: str) -> None:
-    """Remove it with what runs in it; that it is not there is no error."""
+    """Remove it with what runs in it, if it exists."""
     if name not in _named():
         return
     _empty(lambda: _processes_in(name))
-    with contextlib.suppress(MixedschedError):  # somebody else may have removed it
+    with contextlib.suppress(MixedschedError):  # another process may have removed it
         run("ip", "netns", "delete", name)
 
 
 def _empty(found_inside: Callable[[], list[ProcessMark]]) -> None:
-    """End what runs inside, ourselves and those who started us left out; more than once, for they may have children."""
+    """End what runs inside, but not us or our ancestors; repeatedly, because processes may have children."""
     deadline_s = time.monotonic() + _KILL_LIMIT_S
-    ours = _ancestors()
+    ours = {os.getpid(), *(parent.pid for parent in psutil.Process().parents())}
     while (found := [mark for mark in found_inside() if mark.pid not in ours]) and time.monotonic() < deadline_s:
         _end_processes(found)
 
@@ -204,17 +208,8 @@ def _processes_in(name: str) -> list[ProcessMark]:
     return [mark for mark in marks if mark is not None]
 
 
-def _ancestors() -> set[int]:
-    pids, pid = set[int](), os.getpid()
-    while pid > 1 and pid not in pids:
-        pids.add(pid)
-        status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace")
-        pid = int(re.findall(r"^PPid:\s*(\d+)$", status, re.MULTILINE)[0])
-    return pids
-
-
 def _end_processes(marks: Sequence[ProcessMark]) -> None:
-    """Ask them to end, and kill those that have not after a moment."""
+    """Ask them to end; kill those that have not ended after a moment."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         alive = [mark for mark in marks if mark.is_alive]
         for mark in alive:

@@ -1,7 +1,7 @@
 """Network namespaces by the kernel's own calls: a new one, being in one for a while, and the commands that are run there.
 
-A thread is in one network at a time. Programs that it starts are where it is, and a socket or device belongs for good to the
-network in which it was opened. (Python has these calls from 3.12 on.)
+A thread is in one network at a time, and so are the programs that it starts. A socket or device belongs for good to the network
+in which it was opened. (Python has these calls from 3.12 on.)
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _COMMAND_LIMIT_S = 30.0
 
 @contextlib.contextmanager
 def inside(network: Path) -> Iterator[None]:
-    """This thread is in that network meanwhile. network: a file that stands for one."""
+    """Move this thread into a network until the end of the `with`. network: the file that represents it."""
     with network.open("rb") as theirs, _back_afterwards():
         _call("setns", theirs.fileno(), _CLONE_NEWNET)
         yield
 
 
 def new_network() -> int:
-    """Make a network; returns a descriptor. It is there while that is open, or a process is inside."""
+    """Make a network; returns a descriptor. It exists while that is open, or a process is inside."""
     with _back_afterwards():
         _call("unshare", _CLONE_NEWNET)
         return os.open(_OWN_NETWORK, os.O_RDONLY | os.O_CLOEXEC)
@@ -54,7 +54,7 @@ def _call(name: str, *arguments: int) -> None:
 def run(*words: str, told: str = "") -> str:
     """Run a command to its end and return what it printed. told: its standard input.
 
-    Raises MixedschedError with what it said on standard error if it fails.
+    Raises MixedschedError with its standard error if it fails.
     """
     try:
         done = subprocess.run(
@@ -63,7 +63,7 @@ def run(*words: str, told: str = "") -> str:
     except FileNotFoundError as error:
         raise MissingPartError(f"there is no {words[0]} here", fix="install iproute2") from error
     except subprocess.TimeoutExpired as error:
-        raise MixedschedError(f"{' '.join(words)} does not come to an end") from error
+        raise MixedschedError(f"{' '.join(words)} does not end") from error
     if done.returncode:
         raise MixedschedError(f"{' '.join(words)} failed", why=done.stderr.strip() or f"exit code {done.returncode}")
     return done.stdout

@@ -1,4 +1,4 @@
-"""What network namespaces are made with here: root's privilege, or else a user namespace, in which everybody has it."""
+"""The privilege by which network namespaces are made here: root's, or else that of a user namespace, open to every user."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TRIAL_LIMIT_S = 10.0
 
 
 class Privilege(StrEnum):
-    """How the owner of network namespaces comes by what it needs."""
+    """How the owner of network namespaces gets its rights."""
 
     ROOT = "root"  # or CAP_NET_ADMIN and CAP_SYS_ADMIN, and /run to write in
     USER_NAMESPACE = "user namespace"
@@ -27,8 +27,8 @@ class Privilege(StrEnum):
     def owner_prefix(self) -> tuple[str, ...]:
         """Words before the command that starts the owner.
 
-        In its user namespace it is the user who it was, with all capabilities over that and over the networks made there; in
-        a network of its own, so that it can come back to that.
+        In its user namespace it is still the same user, with all capabilities over that namespace and the networks made
+        there. It has a network of its own, so that it can return to that.
         """
         if self is Privilege.ROOT:
             return ()
@@ -37,14 +37,14 @@ class Privilege(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class _Obstacle:
-    """What keeps users from having user namespaces, and how an administrator lets them."""
+    """What keeps users from having user namespaces, and how an administrator can allow them."""
 
     why: str
     fix: str
 
 
 def require_privilege() -> Privilege:
-    """The first that there is. Raises MissingPartError if network namespaces cannot be made here, with what would help."""
+    """Root's if we have it. Raises MissingPartError, with what would help, if network namespaces cannot be made here."""
     _require_tools("iproute2", "ip", "tc")
     if may_name_namespaces():
         return Privilege.ROOT
@@ -83,7 +83,7 @@ def _require_tools(package: str, *tools: str) -> None:
 
 
 def _trial() -> str | None:
-    """What was said against doing in a user namespace what is needed; None if it went well."""
+    """Try in a user namespace what will be needed; returns the complaint, None if it went well."""
     command = [*Privilege.USER_NAMESPACE.owner_prefix, *with_path(["ip", "link", "set", "dev", "lo", "up"])]
     try:
         done = subprocess.run(
@@ -101,7 +101,7 @@ def _trial() -> str | None:
 
 
 def _obstacle(complaint: str) -> _Obstacle:
-    """The reason for what was said, as far as this system's settings tell it."""
+    """The reason for a complaint, according to this system's settings."""
     if not Path("/proc/self/ns/user").exists():
         return _Obstacle("this kernel has no user namespaces", "run as root")
     for name, forbidding, needed in (
@@ -127,7 +127,7 @@ def _obstacle(complaint: str) -> _Obstacle:
 
 
 def _setting(name: str) -> str | None:
-    """None where there is none of that name."""
+    """A sysctl; None if there is none of that name."""
     try:
         return Path("/proc/sys", *name.split(".")).read_text(encoding="ascii").strip()
     except OSError:

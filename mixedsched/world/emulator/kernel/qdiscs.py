@@ -28,7 +28,7 @@ def qdisc_kinds(namespace: str) -> tuple[str, ...]:
 
 
 def unloaded_kinds(kinds: Collection[str]) -> tuple[str, ...]:
-    """Of those that are not among `kinds`, those that the kernel would have, were their modules loaded."""
+    """The kinds beyond `kinds` that the kernel would have if their modules were loaded."""
     modules = _modules_folder()
     return tuple(kind for kind in _TRIALS if kind not in kinds and any(modules.glob(f"sch_{kind}.ko*")))
 
@@ -38,7 +38,7 @@ def _modules_folder() -> Path:
 
 
 def takes_seeds(namespace: str) -> bool:
-    """Whether netem can be given a seed: both tc and the kernel must know of it, since 6.6."""
+    """Whether netem can be given a seed: both tc and the kernel must support it (6.6 and later)."""
     usage = subprocess.run(
         with_path(["tc", "qdisc", "add", "dev", "lo", "root", "netem", "help"]), capture_output=True, check=False
     )
@@ -65,8 +65,8 @@ def _takes(namespace: str, words: str) -> bool:
 def link_counters(stats: Mapping[str, QdiscStats]) -> dict[str, dict[str, int]]:
     """Counters per direction.
 
-    stats: by the name of the hop ("tbf-down", "netem-down" ...), what `tc -s -j qdisc show dev DEVICE` told of its device.
-    Sizes count as the profile counts them. duplicated may be off by what was under way when the counters were read.
+    stats: by the name of the hop ("tbf-down", "netem-down" ...), the output of `tc -s -j qdisc show dev DEVICE` for its device.
+    Sizes count as the profile counts them. duplicated may be off by the packets in flight when the counters were read.
     """
     return {side: _direction(stats[f"tbf-{side}"], stats[f"netem-{side}"]) for side in ("down", "up")}
 

@@ -1,40 +1,42 @@
-"""Who owns which network namespaces of ours, written where the next start finds it even after kill -9.
+"""Which process owns which of our network namespaces, written where the next start finds it even after kill -9.
 
-Each owner has a folder named after its process ID, /run/mixedsched/PID/, with owner.json in it and room for what else must not
-outlive it. A process ID alone proves nothing, for the system uses it again: the start time of the process must match, too.
+Each owner has a folder named after its process ID, /run/mixedsched/PID/, with owner.json and whatever else must not outlive the
+owner. A process ID alone proves nothing, because the system reuses it: the start time of the process must match, too.
 
 Only what is written here is ever removed: files of known names, sockets, and links to what a process holds, in folders named
-after a process, in a folder that is this user's own and no symbolic link.
+after a process, in a folder that belongs to this user and is not a symbolic link.
 """
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import stat
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from mixedsched.errors import MixedschedError
+from mixedsched.world.system.folder_lock import locked
 
 _SYSTEM_FOLDER = Path("/run/mixedsched")
 _OWNER_FILE = "owner.json"
 _NEW_OWNER_FILE = f"{_OWNER_FILE}.new"
-MACHINE_FILES = ("qemu.log", "console.log")  # what a router VM and its kernel say
+MACHINE_FILES = ("qemu.log", "console.log")  # the output of a router VM and of its kernel
 _OWN_FILES = frozenset({_OWNER_FILE, _NEW_OWNER_FILE, *MACHINE_FILES})
 _STATE_FIELD, _START_TIME_FIELD = 0, 19  # of /proc/PID/stat after the name in brackets (proc(5): fields 3 and 22)
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessMark:
-    """A process that cannot be mistaken for a later one with the same ID. started_ticks: since the system's start."""
+    """A process that cannot be mistaken for a later one with the same ID."""
 
     pid: int
     started_ticks: int
+    """Since the system's start."""
 
     @property
     def is_alive(self) -> bool:
@@ -43,21 +45,20 @@ class ProcessMark:
 
 @dataclass(frozen=True, slots=True)
 class Ownership:
-    """What one process owns.
-
-    about: in words, for `lab status`. helpers: processes of its own that must not outlive it. is_held: the namespaces are there
-    only as long as the owner, or somebody inside; else until they are removed.
-    """
+    """What one process owns."""
 
     owner: ProcessMark
     about: str
+    """In words, for `lab status`."""
     namespaces: tuple[str, ...] = ()
     helpers: tuple[ProcessMark, ...] = ()
+    """Processes of the owner's that must not outlive it."""
     is_held: bool = False
+    """The namespaces exist as long as the owner, or a process inside; otherwise until they are removed."""
 
 
 def mark_of(pid: int) -> ProcessMark | None:
-    """The mark of a process that runs; None if there is none, or only its remains."""
+    """The mark of a running process; None if it has ended or is a zombie."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -73,7 +74,7 @@ def own_mark() -> ProcessMark:
 
 
 def registry_folder() -> Path:
-    """The folder of all owners, made if need be: below /run, or where this user may write. Raises MixedschedError."""
+    """The folder of all owners, below /run or where this user may write; made if missing. Raises MixedschedError."""
     choices = [_SYSTEM_FOLDER]
     if user_folder := os.environ.get("XDG_RUNTIME_DIR"):
         choices.append(Path(user_folder, "mixedsched"))
@@ -85,27 +86,21 @@ def registry_folder() -> Path:
             if _is_own_folder(folder) and os.access(folder, os.W_OK):
                 return folder
     raise MixedschedError(
-        "there is no place to note which namespaces are ours",
-        why=f"none of {', '.join(map(str, choices))} is a folder of this user's own, no symbolic link, that can be written",
+        "there is no place to record which namespaces are ours",
+        why=f"none of {', '.join(map(str, choices))} is a writable folder of this user's (and not a symbolic link)",
         fix="make /run writable for this user, or set XDG_RUNTIME_DIR",
     )
 
 
 def _is_own_folder(folder: Path) -> bool:
-    """Whether it is a folder, this user's, and no symbolic link to one: not something that leads elsewhere or was planted."""
+    """Whether it is a folder and this user's, not a symbolic link that leads elsewhere or something planted."""
     facts = folder.lstat()
     return stat.S_ISDIR(facts.st_mode) and facts.st_uid == os.getuid()
 
 
-@contextlib.contextmanager
-def registry_lock() -> Iterator[None]:
-    """One at a time claims or sweeps. The lock goes with the process that holds it."""
-    descriptor = os.open(registry_folder(), os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
+def registry_lock() -> AbstractContextManager[object]:
+    """One process at a time claims or sweeps. The lock goes with the process that holds it."""
+    return locked(registry_folder())
 
 
 def owner_folder(owner: ProcessMark) -> Path:
@@ -113,12 +108,12 @@ def owner_folder(owner: ProcessMark) -> Path:
 
 
 def is_claimed(owner: ProcessMark) -> bool:
-    """Whether anything is noted for this process."""
+    """Whether anything is recorded for this process."""
     return (owner_folder(owner) / _OWNER_FILE).exists()
 
 
 def write_ownership(ownership: Ownership) -> None:
-    """Note it, whole or not at all."""
+    """Record it, whole or not at all."""
     folder = owner_folder(ownership.owner)
     folder.mkdir(mode=0o700, exist_ok=True)
     new = folder / _NEW_OWNER_FILE
@@ -127,20 +122,20 @@ def write_ownership(ownership: Ownership) -> None:
 
 
 def read_ownerships() -> list[Ownership]:
-    """All that is noted, of the living and the dead, by process ID."""
+    """All that is recorded, of living and dead owners, by process ID."""
     found = (_read(folder) for folder in _owner_folders())
     return [ownership for ownership in found if ownership is not None]
 
 
 def forget(ownership: Ownership) -> None:
-    """Remove the owner's folder with what we write there; anything else stays."""
+    """Remove the owner's folder with the files that we write there; anything else stays."""
     _remove(owner_folder(ownership.owner))
 
 
 def forget_unreadable() -> None:
-    """Remove folders without a note, or with one that makes no sense, if nothing is in them that we do not write.
+    """Remove folders whose record is missing or makes no sense, if they contain only what we write.
 
-    Their owners ended before they had anything. Only with the lock held.
+    Their owners ended before they had anything. Call it with the lock held.
     """
     for folder in _owner_folders():
         if _read(folder) is None and all(_is_our_file(path) for path in folder.iterdir()):
@@ -148,7 +143,7 @@ def forget_unreadable() -> None:
 
 
 def _owner_folders() -> list[Path]:
-    """Those that bear the name of a process, in order."""
+    """Folders that are named like a process, in order."""
     folders = (path for path in registry_folder().iterdir() if path.name.isascii() and path.name.isdigit())
     return sorted(path for path in folders if _is_own_folder(path))
 
@@ -161,7 +156,7 @@ def _is_our_file(path: Path) -> bool:
 
 
 def _remove(folder: Path) -> None:
-    """The folder with our files in it; files of others keep it."""
+    """Remove the folder with our files in it; it stays if others have files there."""
     with contextlib.suppress(OSError):  # it is gone, or not empty
         for path in folder.iterdir():
             if _is_our_file(path):
@@ -170,7 +165,7 @@ def _remove(folder: Path) -> None:
 
 
 def _read(folder: Path) -> Ownership | None:
-    """The note in a folder; None if there is none, or it is not one that the owner of this folder would have written."""
+    """The record in a folder; None if there is none, or not one that the owner of this folder would have written."""
     try:
         facts = json.loads((folder / _OWNER_FILE).read_text(encoding="utf-8"))
         owner = _read_mark(facts["owner"])
@@ -184,7 +179,7 @@ def _read(folder: Path) -> Ownership | None:
 
 
 def _read_mark(facts: Mapping[str, object]) -> ProcessMark:
-    """Raises ValueError if it is none."""
+    """Raises ValueError if it is not a mark."""
     pid, started_ticks = facts["pid"], facts["started_ticks"]
     if type(pid) is not int or type(started_ticks) is not int or pid <= 0:
         raise ValueError("no process")

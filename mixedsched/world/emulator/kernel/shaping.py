@@ -1,8 +1,8 @@
-"""A profile in the words of tc: which queueing discipline each hop of a kernel-emulated link gets. Pure.
+"""A profile as arguments of tc: which queueing discipline each hop of a kernel-emulated link gets. Pure.
 
-As in the testbed of Sander et al. (PerformanceHOL, section on the testbed): on its way a packet meets a hop that only limits
-the rate and queues (tbf), then one that only delays and loses (netem), so losses come after the queue; both ways, four hops
-in all. The netns and the vm back end apply the same words, one in namespaces of this kernel, one inside a router.
+As in the testbed of Sander et al. (PerformanceHOL, section on the testbed): a packet first meets a hop that only limits
+the rate and queues (tbf), then one that only delays and loses (netem), so losses come after the queue; with both directions
+there are four hops. The netns and vm back ends apply the same words, one in namespaces of this kernel, one inside a router.
 """
 
 from __future__ import annotations
@@ -19,16 +19,15 @@ Side = Literal["down", "up"]
 Kind = Literal["tbf", "netem"]
 
 ALL_KINDS: Collection[str] = ("tbf", "netem", "codel")
-COUNTING_PACKETS = 100_000  # a fifo that nothing fills; it is there to count
-UNLIMITED_QUEUE_BYTES = 1 << 30  # tbf cannot do without a limit
-UNLIMITED_QUEUE_PACKETS = 1 << 20  # nor can codel
+COUNTING_PACKETS = 100_000  # of a fifo that never fills and only counts
+UNLIMITED_QUEUE_BYTES = 1 << 30  # tbf needs a limit
+UNLIMITED_QUEUE_PACKETS = 1 << 20  # codel, too
 MIN_NETEM_PACKETS = 1000  # netem's own default
-UNPACED_NETEM_PACKETS = 200_000  # where no rate says how many are under way
+UNPACED_NETEM_PACKETS = 200_000  # without a rate, the number in flight is unknown
 _FRAME_OVERHEAD_BYTES = 28 + ETHERNET_HEADER_BYTES  # what the kernel counts beyond a datagram's payload
 _SMALLEST_FRAME_BYTES = 60
-_TIMER_SLACK_US = (
-    100  # how late the kernel's timer may wake tbf before tokens overflow, where the profile leaves the choice
-)
+# How late the kernel's timer may wake tbf before tokens overflow, where the profile leaves the choice.
+_TIMER_SLACK_US = 100
 _ORDER_KEEPING_RATE = "100gbit"
 _LARGEST_SEED = 1 << 62
 
@@ -37,14 +36,13 @@ Words = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """One bridge that shapes one way. qdiscs: what follows `tc qdisc add dev DEVICE`, the root first.
-
-    kind: what this hop is there for; where the profile, or the kernel, has nothing of it, a plain fifo counts packets.
-    """
+    """One bridge that shapes one direction."""
 
     kind: Kind
+    """Its purpose. A plain fifo counts packets if the profile does not need it, or the kernel does not have it."""
     side: Side
     qdiscs: tuple[Words, ...]
+    """What follows `tc qdisc add dev DEVICE`, the root first."""
 
     @property
     def name(self) -> str:
@@ -53,20 +51,22 @@ class Hop:
 
     @property
     def toward(self) -> Literal["client", "server"]:
-        """Where packets leave to that meet this hop's qdiscs; those of the other direction pass untouched."""
+        """Where the packets go that meet this hop's qdiscs; those of the other direction pass untouched."""
         return "client" if self.side == "down" else "server"
 
     def tc_lines(self, device: str) -> list[str]:
-        """What `tc -batch -` reads to set up the device afresh, with empty queues and counters at zero."""
+        """Input of `tc -batch -` that sets up the device, with empty queues and counters at zero."""
         return [f"qdisc add dev {device} {' '.join(words)}" for words in self.qdiscs]
 
 
 @dataclass(frozen=True, slots=True)
 class Shaping:
-    """hops: from the server to the client. notes: what differs from the profile, in words for a report."""
+    """A link as the kernel emulates it."""
 
     hops: tuple[Hop, ...]
+    """From the server to the client."""
     notes: tuple[str, ...]
+    """What differs from the profile, in words for a report."""
 
 
 def shape(
@@ -74,18 +74,16 @@ def shape(
 ) -> Shaping:
     """The qdiscs for a profile.
 
-    seed: of netem's randomness, where kernel and tc know it (Linux 6.6, iproute2 6.6); None where not. kinds: the qdiscs that
-    the kernel has. unloaded: those that it would have if their modules were loaded. Raises UsageError for a trace, which no
-    qdisc can follow.
+    seed: of netem's randomness; None if kernel or tc takes none (Linux 6.6 and iproute2 6.6 do). kinds: the qdiscs that the
+    kernel has. unloaded: those that it would have if their modules were loaded. Raises UsageError for a trace, which no qdisc
+    can follow.
     """
     notes: dict[str, list[Side]] = {}
     down, up = (_Shaper(profile, side, seed, kinds, unloaded, notes) for side in ("down", "up"))
     hops = (down.tbf_hop(), down.netem_hop(), up.netem_hop(), up.tbf_hop())
     texts = [f"{'both ways' if len(sides) == 2 else sides[0]}: {text}" for text, sides in notes.items()]
     if seed is None and "netem" in kinds and profile.is_random:
-        texts.append(
-            "netem takes no seed here (Linux and iproute2 6.6 know it): losses and jitter differ from link to link"
-        )
+        texts.append("netem takes no seed here (Linux and iproute2 6.6 do): losses and jitter differ from link to link")
     return Shaping(hops, tuple(texts))
 
 
@@ -162,10 +160,10 @@ class _Shaper:
         return (*root, "stab", "overhead", str(correction), "linklayer", "ethernet") if correction else root
 
     def _burst_bytes(self, rate_bps: int) -> int:
-        """tbf drops for good what its bucket cannot hold: the largest packet must fit in.
+        """tbf always drops what is larger than its bucket: the largest packet must fit.
 
-        Where it fits in just so, every late timer costs rate (1.2 % measured with full packets at 10 Mbit/s on a busy machine):
-        tokens that find no room are gone. In place of a wire, which has no bucket, there is some room for them.
+        If it just fits, every late timer costs rate (1.2 % measured with full packets at 10 Mbit/s on a busy machine), because
+        tokens that find no room are lost. So a wire, which has no bucket, gets one with some room for them.
         """
         largest = FULL_PACKET_BYTES + max(0, self._direction.overhead_bytes - _FRAME_OVERHEAD_BYTES)
         if self._direction.burst_bytes >= largest:
@@ -178,7 +176,7 @@ class _Shaper:
         return burst
 
     def _codel(self) -> tuple[Words, ...]:
-        """In the place of tbf's own queue, which is then without its limit: codel's counts packets."""
+        """Replaces tbf's own queue and its limit: codel's limit counts packets."""
         direction = self._direction
         if direction.codel is None:
             return ()
@@ -205,7 +203,7 @@ class _Shaper:
         return f"{', '.join(parts)} {'is' if len(parts) == 1 else 'are'}"
 
     def _netem_packets(self) -> int:
-        """So many that netem itself never overflows: the study's ten BDP of full packets, and all the smallest that fit."""
+        """Enough for netem never to overflow: the study's ten BDP of full packets, and all of the smallest that fit."""
         direction = self._direction
         if direction.rate_bps is None:
             return UNPACED_NETEM_PACKETS
@@ -215,10 +213,10 @@ class _Shaper:
         return max(MIN_NETEM_PACKETS, full, smallest)
 
     def _delay(self) -> Words:
-        """Without a named distribution netem's jitter is even.
+        """Without a named distribution, netem's jitter is uniform.
 
         It sorts packets by the time at which they are due, so jitter reorders them, and since Linux 3.3 a fifo below it
-        cannot mend that. With a rate a packet waits for the one before it; one that nobody notices keeps the order.
+        cannot undo that. With a rate, a packet waits for the one before it; a rate too high to matter keeps the order.
         """
         direction = self._direction
         if not direction.jitter_us:
@@ -238,7 +236,7 @@ class _Shaper:
         return ("duplicate", _percent(ratio)) if ratio else ()
 
     def _reorder(self) -> Words:
-        """What is not delayed overtakes; where nothing is delayed nothing can."""
+        """Packets that are not delayed overtake others; without a delay none can."""
         ratio = self._direction.reorder_ratio
         return ("reorder", _percent(ratio)) if ratio and self._direction.delay_us else ()
 
@@ -251,5 +249,5 @@ def _counting_fifo() -> Words:
 
 
 def _percent(ratio: float) -> str:
-    """As tc reads it, finer than the 2^-32 that the kernel can tell apart."""
+    """As tc reads it, finer than the kernel's resolution of 2^-32."""
     return f"{100 * ratio:.9f}".rstrip("0").rstrip(".") + "%"

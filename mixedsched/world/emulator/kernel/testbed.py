@@ -1,4 +1,4 @@
-"""The process that owns the network of a kernel back end (netns, vm), and what it says to its parent.
+"""The process that owns the network of a kernel back end (netns, vm), and the back end that talks to it.
 
 It reads lines of JSON and answers each with one. First the settings, {"profile": facts, "name": "4g", "privilege": "root"}
 (kernel/privilege.py; it was started with the prefix of that), answered by {"ready": {"namespaces": {role: name}, "server_host":
@@ -12,19 +12,25 @@ next start sweeps.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import ExitStack, asynccontextmanager
+from pathlib import Path
 from typing import Any, Protocol
 
 from mixedsched.errors import ExitCode, MixedschedError, UsageError
 from mixedsched.model.profile import Profile
-from mixedsched.world.emulator.kernel.namespaces import Claim, claimed_namespaces
+from mixedsched.world.emulator.awake import kept_awake
+from mixedsched.world.emulator.backend import Address, LinkInUse
+from mixedsched.world.emulator.kernel.namespaces import Claim, claimed_namespaces, enter, sweep
 from mixedsched.world.emulator.kernel.privilege import Privilege
-from mixedsched.world.system.json_lines import Orders, say, say_error
+from mixedsched.world.system.children import Child, child
+from mixedsched.world.system.json_lines import Orders, raise_error_in, say, say_error
+from mixedsched.world.system.precedence import Promptness
 
 SERVER_HOST = "198.18.0.1"  # from the addresses for benchmarks, RFC 2544: never those of anything real
 CLIENT_HOST = "198.18.0.2"
 FIRST_SEED = 0  # of the link before any run
+_ANSWER_LIMIT_S = 20.0
 
 
 class Testbed(Protocol):
@@ -94,3 +100,66 @@ def _answer(order: Mapping[str, Any], testbed: Testbed) -> dict[str, Any]:
             return {"counters": testbed.counters()}
         case unknown:
             raise UsageError(f"there is no op '{unknown}'", fix="known: link, counters")
+
+
+class TestbedBackend:
+    """A testbed that is up, in a child process of its own: the parent's side."""
+
+    promptness = Promptness.KERNEL
+
+    def __init__(self, name: str, privilege: Privilege, process: Child, ready: dict[str, Any]) -> None:
+        self.name = name
+        self.privilege = privilege
+        self._process = process
+        self._namespaces: dict[str, str] = ready["namespaces"]
+        self.server_host: str = ready["server_host"]
+        self.notes: tuple[str, ...] = tuple(ready["notes"])
+
+    @property
+    def server_prefix(self) -> tuple[str, ...]:
+        return enter(self._namespaces["server"])
+
+    @property
+    def client_prefix(self) -> tuple[str, ...]:
+        return enter(self._namespaces["client"])
+
+    @asynccontextmanager
+    async def link(self, server: Address, seed: int, packet_log: Path | None = None) -> AsyncIterator[LinkInUse]:
+        """The server is found at its own address. Raises UsageError if a log of packets is wanted."""
+        if packet_log is not None:
+            raise UsageError(f"{self.name} keeps no log of packets", fix="use --backend relay, which does")
+        await self._ask({"op": "link", "seed": seed})
+        link = LinkInUse(server)
+        with kept_awake():
+            yield link
+        link.counters = (await self._ask({"op": "counters"}))["counters"]
+
+    async def _ask(self, order: dict[str, Any]) -> dict[str, Any]:
+        self._process.take_lines()  # a late answer to a question that was given up
+        self._process.tell(order)
+        answer = await self._process.next_line(_ANSWER_LIMIT_S)
+        if answer is None:
+            raise MixedschedError("the process that owns the namespaces has stopped")
+        raise_error_in(answer)
+        return answer
+
+
+@asynccontextmanager
+async def owned_testbed(
+    name: str, profile: Profile, privilege: Privilege, failure: str
+) -> AsyncIterator[TestbedBackend]:
+    """The testbed of the child process `mixedsched.world.emulator.NAME`; it ends with the `async with`, or if we are killed.
+
+    failure: what to say of a child that does not start.
+    """
+    settings = {"profile": profile.facts(), "name": profile.name, "privilege": privilege}
+    try:
+        async with child(
+            f"mixedsched.world.emulator.{name}",
+            failure=failure,
+            settings=settings,
+            prefix=privilege.owner_prefix,
+        ) as process:
+            yield TestbedBackend(name, privilege, process, process.first["ready"])
+    finally:
+        sweep()  # after a child that had to be killed, as when we are interrupted while it starts

@@ -1,9 +1,9 @@
 """The study's testbed in namespaces: server | tbf down | netem down | netem up | tbf up | client.
 
 The four in the middle are bridges with one function each, after Sander et al.: tbf and netem do not meet in one namespace,
-and no queue pushes back into the stack of the server or the client. Nothing leaves: there is no route but to the other end.
-Neighbours are known from the start and there is neither ARP nor IPv6, spanning tree or multicast chatter, so each packet on
-the link is one that a program sent.
+and no queue pushes back into the stack of the server or the client. Nothing leaves: the only route is to the other end.
+Neighbours are known from the start, and there is no ARP, IPv6, spanning tree or multicast chatter, so each packet on the link
+is one that a program sent.
 """
 
 from __future__ import annotations
@@ -25,10 +25,8 @@ from mixedsched.world.system.programs import find_program
 HOP_ROLES = ("tbf-down", "netem-down", "netem-up", "tbf-up")  # from the server to the client
 ROLES = ("server", *HOP_ROLES, "client")
 _PREFIX_LENGTH = 24
-_ENDS = {
-    "server": (SERVER_HOST, "02:00:00:00:00:01"),
-    "client": (CLIENT_HOST, "02:00:00:00:00:02"),
-}  # locally administered
+# MAC addresses are locally administered ones.
+_ENDS = {"server": (SERVER_HOST, "02:00:00:00:00:01"), "client": (CLIENT_HOST, "02:00:00:00:00:02")}
 _IPV6_OFF = tuple(Path(f"/proc/sys/net/ipv6/conf/{which}/disable_ipv6") for which in ("all", "default"))
 _FORWARDING_LIMIT_S = 10.0
 _OFFLOADS = ("tso", "gso", "gro", "tx", "rx", "sg")
@@ -53,20 +51,20 @@ def connect(namespaces: Mapping[str, str]) -> None:
 
 
 def _silence(namespace: str) -> None:
-    """No IPv6, which would say things by itself; where it cannot be, there is none, or the system forbids."""
+    """Switch IPv6 off, as it sends packets by itself; ignored if there is none, or the system forbids it."""
     with network_of(namespace), contextlib.suppress(OSError):
         for switch in _IPV6_OFF:
             switch.write_text("1", encoding="ascii")
 
 
 def _forwards(namespace: str) -> bool:
-    """Whether both ports of the bridge pass packets; the kernel sees to it within about a second."""
+    """Whether both ports of the bridge pass packets, as they do after about a second."""
     ports = json.loads(run_in(namespace, "bridge", "-j", "link", "show"))
     return [port.get("state") for port in ports] == ["forwarding", "forwarding"]
 
 
 def set_up_end(role: Literal["server", "client"], namespace: str, device: str) -> None:
-    """Address the device by which the server's or the client's namespace meets the link, and let it know the other end."""
+    """Give the server's or the client's device on the link its addresses, and tell it those of the other end."""
     (host, mac), (other_host, other_mac) = _ENDS[role], _ENDS["client" if role == "server" else "server"]
     _silence(namespace)
     _batch(
@@ -96,12 +94,12 @@ def _set_up_bridge(namespace: str) -> None:
 
 
 def _unbundled(device: str) -> tuple[str, ...]:
-    """A device that takes no bundle of packets: the stack splits them before they count, queue or get lost as one."""
+    """Let a device take no bundles of packets: the stack splits them before they are counted, queued or lost as one."""
     return (f"link set dev {device} gso_max_segs 1 gso_max_size 1514 addrgenmode none",)
 
 
 def _switch_offloads_off(namespace: str, device: str) -> None:
-    """Also by the device's features, where ethtool is there; those that it has not got are no matter."""
+    """The same by the device's features, if there is an ethtool; features that it lacks are ignored."""
     ethtool = find_program("ethtool")
     if ethtool is None:
         return
@@ -115,18 +113,15 @@ def _batch(namespace: str, *lines: str) -> None:
 
 
 def shape_hop(namespace: str, hop: Hop) -> None:
-    """Set up a hop's qdiscs afresh: what was queued is gone, and counters are at zero."""
+    """Set up a hop's qdiscs afresh, with empty queues and counters at zero."""
     device = f"toward-{hop.toward}"
-    if any(item.get("handle") == "1:" for item in _qdiscs(namespace, device)):
+    if any(item.get("handle") == "1:" for item in hop_stats(namespace, hop)):
         run_in(namespace, "tc", "qdisc", "delete", "dev", device, "root")
     run_in(namespace, "tc", "-batch", "-", told="\n".join(hop.tc_lines(device)) + "\n")
 
 
 def hop_stats(namespace: str, hop: Hop) -> list[dict[str, Any]]:
-    """What the hop's qdiscs have counted, in tc's own words."""
-    return _qdiscs(namespace, f"toward-{hop.toward}")
-
-
-def _qdiscs(namespace: str, device: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(run_in(namespace, "tc", "-s", "-j", "qdisc", "show", "dev", device))
+    """The statistics of the hop's qdiscs, as tc prints them."""
+    printed = run_in(namespace, "tc", "-s", "-j", "qdisc", "show", "dev", f"toward-{hop.toward}")
+    found: list[dict[str, Any]] = json.loads(printed)
     return found

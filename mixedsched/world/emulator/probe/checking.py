@@ -1,7 +1,7 @@
-"""Proof that an emulated network does what its profile says: probes are sent over it, and what arrives is judged.
+"""Proof that an emulated network does what its profile says: probes are sent over it, and their arrivals are judged.
 
-What is sent: plan.py. How it is judged: timing.py, losses.py. Nothing of the emulator's own figures is used, except
-that its counter of overflows tells whether missing packets may be called lost.
+What is sent: plan.py. How it is judged: timing.py, losses.py. The emulator's own figures are not used, except that its counter
+of overflows shows whether missing packets may be called lost.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Progress = Callable[[str, float], None]
 
 @dataclass(frozen=True, slots=True)
 class LinkCheck:
-    """All that was found of one network."""
+    """All findings about one network."""
 
     link: str
     backend: str
@@ -52,8 +52,8 @@ async def check_link(
 ) -> LinkCheck:
     """Measure a network that is up; takes about a minute.
 
-    progress: told of each step and how long it takes, in seconds. losses_s: for how long losses are counted; rare bursts need
-    long. What the back end cannot do here is not judged.
+    progress: called with each step and its duration in seconds. losses_s: for how long losses are counted; rare bursts need a
+    long time. What the back end cannot do here is not judged.
     """
     lacks = _lacking(backend.notes)
     directions = {side: plan.as_emulated(getattr(profile, side), backend.name, lacks) for side in SIDES}
@@ -70,7 +70,7 @@ async def check_link(
 
 
 def _lacking(notes: tuple[str, ...]) -> dict[str, str]:
-    """Parts of the kernel ("netem", "tbf", "codel") that a back end has said are missing, each with its words."""
+    """Parts of the kernel ("netem", "tbf", "codel") that are missing according to a back end's notes, each with the reason."""
     return {
         part: f"this kernel has no sch_{part}"
         for part in ("tbf", "netem", "codel")
@@ -112,7 +112,7 @@ class _Check:
         ]
 
     async def rate_and_queue(self) -> list[LinkFinding]:
-        """Rates come from the saturated link where no packet is lost, and from trains where some are."""
+        """Rates come from the saturated link if no packet is lost, and from trains if some are."""
         if why := self._without.get("tbf"):
             return [
                 Quantity(quantity, side, "").not_applicable(why) for quantity in ("rate", "queue") for side in SIDES

@@ -1,7 +1,7 @@
-"""One end of a probed link, a process of its own: sends numbered and stamped datagrams, and records when others arrive.
+"""A probe at one end of a link, a process of its own: sends numbered, stamped datagrams, and records when others arrive.
 
 `python -m mixedsched.world.emulator.probe.end` reads JSON lines: first its settings, {"host": address to bind}, then
-- {"op": "peer", "address": [host, port]}: where to send; without it, to whoever said hello last
+- {"op": "peer", "address": [host, port]}: where to send; by default, to the probe that said hello last
 - {"op": "hello", "token": n}: say hello to the peer
 - {"op": "send", ...}: the fields of Sending
 - {"op": "arrivals"}: tell what arrived since the last time, and forget it
@@ -43,18 +43,19 @@ _IDLE_S = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """What to send: so many trains, each of so many packets, size_bytes of UDP payload each; numbers run through from 0.
-
-    gap_ns: from one packet to the next within a train. pause_ns: from the last of a train to the first of the next.
-    stream: above 0, by which the receiver tells measurements apart.
-    """
+    """What to send: trains of packets, numbered from 0 throughout."""
 
     stream: int
+    """Above 0; the receiver tells measurements apart by it."""
     size_bytes: int
+    """UDP payload of each packet."""
     packets: int
+    """In each train."""
     gap_ns: int
+    """From one packet to the next within a train."""
     trains: int = 1
     pause_ns: int = 0
+    """From the last packet of a train to the first of the next."""
 
     @property
     def total_packets(self) -> int:
@@ -75,11 +76,11 @@ class Sending:
 
 
 class ProbeEnd:
-    """A socket, what it is sending, and what has arrived at it."""
+    """A socket, what it sends, and what has arrived at it."""
 
     def __init__(self, host: str, orders: Orders) -> None:
         self._socket = open_udp_socket(host)
-        ask_for_timestamps(self._socket)  # when the kernel got a packet, so that our own waking up is not counted
+        ask_for_timestamps(self._socket)  # from the kernel, so that the time until we wake up is not counted
         self._peer: Address | None = None
         self._arrivals = array("q")
         self._sending: Sending | None = None
@@ -129,12 +130,12 @@ class ProbeEnd:
             self._arrivals = array("q")
 
     def _send_due(self) -> None:
-        """Send what is due, a batch at most, so that arrivals are not kept waiting."""
+        """Send what is due, a batch at most, so that arrivals need not wait."""
         for _ in range(_BATCH):
             if self._sending is None or self._next_due_ns is None or self._next_due_ns > time.monotonic_ns():
                 return
             if not self._send(self._sending.stream, self._number, self._sending.size_bytes):
-                return  # the kernel has no room; it is due still
+                return  # the kernel has no room; it is still due
             self._number += 1
             offset_ns = next(self._due, None)
             self._next_due_ns = None if offset_ns is None else self._started_ns + offset_ns
@@ -150,7 +151,7 @@ class ProbeEnd:
             self._socket.sendto(_HEADER.pack(_MAGIC, stream, number, time.monotonic_ns()) + padding, self._peer)
         except BlockingIOError:
             return False
-        except OSError:  # refused, because nobody listens yet or any more: lost, as on any network
+        except OSError:  # refused, because no program listens yet, or any more: lost, as on any network
             return True
         return True
 

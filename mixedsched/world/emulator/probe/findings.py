@@ -1,4 +1,4 @@
-"""What is said of each quantity of a probed link: a finding with its nominal value, what was measured, and a verdict. Pure.
+"""A finding for each quantity of a probed link: its nominal value, what was measured, and a verdict. Pure.
 
 A quantity that chance has a part in (a share of losses, say) is `off` if its 99.9 % interval does not contain the nominal
 value: one of a thousand right values is called off. Any other is `off` if it misses its nominal value by more than
@@ -23,7 +23,7 @@ Integers = NDArray[np.int64]
 
 
 class LinkVerdict(StrEnum):
-    """What is said of one quantity."""
+    """Whether a quantity is as the profile says."""
 
     OK = "ok"
     OFF = "off"
@@ -96,7 +96,7 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True)
 class Arrivals:
-    """What arrived of one sending, in order of arrival."""
+    """The packets of one sending that arrived, in order of arrival."""
 
     sending: Sending
     numbers: Integers
@@ -109,7 +109,7 @@ class Arrivals:
 
     @property
     def missing(self) -> Integers:
-        """Numbers that never came, rising."""
+        """Numbers that never arrived, rising."""
         came = np.zeros(self.sending.total_packets, dtype=bool)
         came[self.numbers] = True
         return np.flatnonzero(~came)

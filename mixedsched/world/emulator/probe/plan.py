@@ -1,11 +1,11 @@
-"""What to send over a link so that what arrives tells how it works. Pure: everything follows from the direction's settings.
+"""What to send over a link so that the arrivals show how it works. Pure: everything follows from the direction's settings.
 
 Four measurements, each over a fresh link, both directions at once:
 - sparse: full-sized packets that never meet each other, for the one-way delay
 - saturated: half as much again as the link can carry, for some seconds, for the rate and the length of the queue
-- trains: as many packets as the queue holds, at once, again and again: where packets are lost, a train's numbers tell exactly
-  how many left between two arrivals, which a saturated link does not
-- numbers: thousands of small packets below the rate, so that all that is missing was lost after the queue
+- trains: as many packets as the queue holds, at once, again and again: if packets are lost, a train's numbers show exactly how
+  many left between two arrivals, which a saturated link does not
+- numbers: thousands of small packets below the rate, so that all missing ones were lost after the queue
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ _PEAK_STEP_MS, _PEAK_LOAD = 100, 1.2  # of a trace: more than it ever lets pass 
 _TRAINS_S, _TRAIN_SPEED, _TRAIN_S = 4.0, 4.0, 1.0
 _TRAIN_LEAST, _TRAIN_MOST = 8, 250  # packets: few enough for any socket to hold
 _NUMBERS_LOAD = 0.7
-_NUMBERS_GAP_US = 800  # a router that is emulated down to its processor takes so many both ways, but not twice as many
+_NUMBERS_GAP_US = 800  # a router whose processor is emulated carries that much both ways, but not twice as much
 NUMBERS_S = 20.0
-_TRACE_LOAD = 0.15  # of the mean: a trace has lean times, and nothing shall overflow then
+_TRACE_LOAD = 0.15  # of the mean: a trace has slow phases, in which nothing must overflow
 REPEATED_PACKETS = 3000
 
 
 def as_emulated(direction: Direction, backend: str, lacks: Collection[str] = ()) -> Direction:
-    """A direction as a back end plays it: the kernel's token bucket holds a full packet at least, the relay can do without.
+    """A direction as a back end emulates it: the kernel's token bucket holds at least a full packet, the relay needs none.
 
-    lacks: "tbf", "netem", "codel" where the kernel has no such part; what it stands for is taken out.
+    lacks: of "tbf", "netem" and "codel" those that the kernel does not have; their settings are removed.
     """
     if "netem" in lacks:
         direction = replace(direction, delay_us=0, jitter_us=0, loss=NO_LOSS, reorder_ratio=0.0, duplicate_ratio=0.0)
@@ -56,13 +56,13 @@ def size_on_link(direction: Direction, sending: Sending) -> int:
 
 
 def transmit_us(direction: Direction, size_bytes: int) -> float:
-    """How long a packet of this size on the link takes to leave, on average; 0 without a limit."""
+    """How long a packet of this size takes to leave, on average; 0 without a rate."""
     rate_bps = direction.mean_rate_bps
     return size_bytes * 8_000_000 / rate_bps if rate_bps else 0.0
 
 
 def nominal_delay_us(direction: Direction, size_bytes: int) -> float:
-    """Of a packet that meets an idle link: what a wire takes to send it counts, a bucket lets it pass at once."""
+    """The delay of a packet on an idle link, including the time to send it over a wire; a bucket lets it pass at once."""
     passes_at_once = direction.rate_bps is None or direction.burst_bytes >= size_bytes
     return direction.delay_us + (0.0 if passes_at_once else transmit_us(direction, size_bytes))
 
@@ -80,7 +80,7 @@ def sparse(direction: Direction) -> Sending:
 
 
 def saturated(direction: Direction) -> Sending | None:
-    """None without a rate, where nothing can be saturated, and without a limit of the queue, where it would grow for ever.
+    """None without a rate, which could not be saturated, or without a limit of the queue, which would grow for ever.
 
     Under a trace it lasts for more than a period, at more than its highest rate: any whole period carries the same.
     """
@@ -98,7 +98,7 @@ def saturated(direction: Direction) -> Sending | None:
 
 
 def trains(direction: Direction) -> Sending | None:
-    """None without a rate, and under a trace, whose rate is never the same for long. CoDel drops none that are gone in time."""
+    """None without a rate, or under a trace, whose rate varies. Trains are too short for CoDel to drop packets."""
     if direction.rate_bps is None:
         return None
     payload_bytes = _payload_for(direction)
@@ -119,13 +119,13 @@ def numbers(direction: Direction, duration_s: float = NUMBERS_S) -> Sending:
 
 
 def first_numbers(direction: Direction) -> Sending:
-    """The beginning of `numbers`, to see whether the same seed treats it the same again."""
+    """The beginning of `numbers`, to see whether the same seed treats it in the same way again."""
     whole = numbers(direction)
     return replace(whole, packets=min(REPEATED_PACKETS, whole.packets))
 
 
 def settled_s(direction: Direction) -> float:
-    """How long after the last packet was sent all have arrived that ever will."""
+    """How long after the last packet was sent no more can arrive."""
     rate_bps = direction.mean_rate_bps
     waiting_s = (direction.queue_bytes or 0) * 8 / rate_bps if rate_bps else 0.0
     if direction.trace is not None:
@@ -136,7 +136,7 @@ def settled_s(direction: Direction) -> float:
 
 
 def _payload_for(direction: Direction) -> int:
-    """The payload with which the queue holds enough packets to tell its length from: small queues need small packets."""
+    """A payload of which the queue holds enough packets to measure its length: small queues need small packets."""
     if direction.queue_bytes is None:
         return LARGE_BYTES
     return min(LARGE_BYTES, max(_SMALLEST_BYTES, direction.queue_bytes // 16 - direction.overhead_bytes))

@@ -1,4 +1,4 @@
-"""Two probing ends on an emulated network, and what one sends the other over a fresh link."""
+"""Two probe processes on an emulated network, and what they send each other over a fresh link."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ _HELLO_WAIT_S = 1.5  # beyond the round trip; a machine must be slow to miss tha
 
 @dataclass(frozen=True, slots=True)
 class ProbeExchange:
-    """What arrived over one link, by direction ("down", "up"), and the counters of the back end."""
+    """The arrivals over one link, by direction ("down", "up"), and the counters of the back end."""
 
     arrivals: Mapping[str, Arrivals]
     counters: Mapping[str, Any]
 
     def overflowed(self, direction: str) -> int:
-        """Packets that met a full queue, or never reached the link, as far as the back end has counted them."""
+        """Packets that met a full queue, or never reached the link, according to the back end."""
         counted = self.counters.get(direction, {})
         return int(counted.get("overflowed", 0)) + int(counted.get("missed", 0))
 
 
 class ProbedNetwork:
-    """A back end with an end where the server is and one where the client is."""
+    """A back end with a probe where the server is and one where the client is."""
 
     def __init__(self, backend: Backend, server: Child, client: Child) -> None:
         self._backend = backend
@@ -46,10 +46,10 @@ class ProbedNetwork:
     async def exchange(
         self, seed: int, sendings: Mapping[str, Sending], settled_s: float, delay_s: float = 0.0
     ) -> ProbeExchange:
-        """Send over a fresh link with this seed, both directions at once, and wait until all have arrived that ever will.
+        """Send over a fresh link with this seed, both directions at once, and wait for all arrivals.
 
-        sendings: by direction. settled_s: how long after the last packet that is. delay_s: of a round trip.
-        Raises MixedschedError if nothing passes.
+        sendings: by direction. settled_s: how long to wait after the last packet. delay_s: of a round trip. Raises
+        MixedschedError if nothing passes.
         """
         host, port = self._server.first["listening"]
         server: Address = host, port
@@ -66,7 +66,7 @@ class ProbedNetwork:
         return ProbeExchange(arrivals, link.counters)
 
     async def _greet(self, delay_s: float) -> None:
-        """The server learns where the client is: back ends may give it another address than its own."""
+        """Let the server learn where the client is: back ends may show it another address than the client's own."""
         for _ in range(_HELLOS):
             self._token += 1
             self._client.tell({"op": "hello", "token": self._token})
@@ -80,7 +80,7 @@ class ProbedNetwork:
 
 @asynccontextmanager
 async def probed(backend: Backend) -> AsyncIterator[ProbedNetwork]:
-    """Start an end at either side; they stop with the `async with`."""
+    """Start a probe at either side; they stop with the `async with`."""
     async with AsyncExitStack() as stack:
 
         async def end(host: str, prefix: tuple[str, ...]) -> Child:

@@ -74,13 +74,13 @@ def _rate_of(side: str) -> Quantity:
 
 
 def _middle(values: Sequence[float], level: float) -> Interval:
-    """The middle share of some values."""
+    """The central interval that holds this share of some values."""
     low, high = np.quantile(values, ((1 - level) / 2, (1 + level) / 2))
     return Interval(float(low), float(high), level)
 
 
 def saturated_rate_finding(arrivals: Arrivals, direction: Direction, side: str) -> LinkFinding:
-    """The rate at which a link without loss hands over, in bit/s on the link, from the slopes of ten stretches."""
+    """The rate of a link without loss, in bit/s on the link, from the slopes of ten intervals."""
     times_ns = np.sort(arrivals.received_ns)
     times_ns = times_ns[len(times_ns) // 10 :]  # the queue has filled by then
     size_bytes = size_on_link(direction, arrivals.sending)
@@ -96,15 +96,15 @@ def saturated_rate_finding(arrivals: Arrivals, direction: Direction, side: str) 
 
 
 def trains_rate_finding(arrivals: Arrivals, direction: Direction, side: str) -> LinkFinding:
-    """The same where packets are lost: the slope of arrival times over packet numbers within each train.
+    """The same if packets are lost: the slope of arrival times over packet numbers within each train.
 
-    The median of the trains, because a moment in which this machine does something else spoils a whole train. Packets
-    that were not delayed, where the profile lets some overtake, are left out.
+    It is the median of the trains, because a moment in which this machine does something else spoils a whole train. Packets
+    that were not delayed, if the profile lets some overtake, are left out.
     """
     size_bytes, per_train = size_on_link(direction, arrivals.sending), arrivals.sending.packets
-    skipped = 1 + direction.burst_bytes // size_bytes  # what a full bucket lets pass says nothing of the rate
+    skipped = 1 + direction.burst_bytes // size_bytes  # what a full bucket lets pass at once does not show the rate
     if direction.jitter_us and direction.keeps_order:
-        # Who may not overtake waits for those before it: only behind as many as that lasts is this the same for all.
+        # Packets that may not overtake wait for those before them; it takes so many until that delays all alike.
         skipped += math.ceil(2 * direction.jitter_us / transmit_us(direction, size_bytes))
     if skipped > per_train // 2:
         return _rate_of(side).not_applicable("the queue holds too few packets to tell a rate from, in spite of jitter")
@@ -158,7 +158,7 @@ def _slope_ns(numbers: Integers, times_ns: Integers) -> float:
 
 
 def _starved_text(arrivals: Arrivals, direction: Direction) -> str:
-    """A warning if this machine was too busy to keep the queue full; "" if it was not."""
+    """A warning if this machine was too busy to keep the queue full; else ""."""
     late_ns = np.ptp(arrivals.sent_ns - arrivals.numbers * arrivals.sending.gap_ns)
     drained_ns = 1000 * transmit_us(direction, direction.queue_bytes or 0)
     if late_ns <= drained_ns / 4:  # a trace's peaks drain it sooner than its mean
@@ -167,7 +167,7 @@ def _starved_text(arrivals: Arrivals, direction: Direction) -> str:
 
 
 def _trace_rate(times_ns: Integers, size_bytes: int, direction: Direction, side: str, warning: str) -> LinkFinding:
-    """Whatever the moment it begins, a whole period of a trace carries the same."""
+    """A whole period of a trace carries the same, no matter when it begins."""
     assert direction.trace is not None
     period_ns = direction.trace.period_ms * 1_000_000
     ends = np.searchsorted(times_ns, times_ns + period_ns)

@@ -64,7 +64,7 @@ def _read_settings(orders: Orders) -> dict[str, Any]:
 
 
 def _read_orders(orders: Orders, relay: Relay) -> None:
-    """Nothing is ordered of a relay; that its input has ended is what it waits for."""
+    """A relay takes no orders; the end of its input is what it waits for."""
     orders.read()
     if orders.has_ended:
         relay.selector.remove(orders.fd)

@@ -19,7 +19,7 @@ _FAILURE = "the relay did not start"
 
 
 class RelayBackend:
-    """Server and client run beside each other, as any program; only their datagrams take the long way."""
+    """Server and client run like any other programs; only their datagrams go through the relay."""
 
     name = "relay"
     server_host = LOOPBACK
@@ -51,12 +51,12 @@ class RelayBackend:
 
 @asynccontextmanager
 async def relay_backend(profile: Profile) -> AsyncIterator[Backend]:
-    """There is nothing to set up before the first link but to see how prompt a relay is here, and nothing to take down."""
+    """Nothing is set up before the first link, except that a relay is asked for its promptness; nothing is taken down."""
     yield RelayBackend(profile, await _promptness_here())
 
 
 async def _promptness_here() -> Promptness:
-    """What relays get on this machine, as one tells that has nothing to do."""
+    """What relays get on this machine, asked of one that relays nothing."""
     nowhere = {"profile": Profile("none", "", "", Direction(), Direction()).facts(), "seed": 0, "packet_log": None}
     settings = {**nowhere, "server": (LOOPBACK, 9), "listen": (LOOPBACK, 0)}
     async with child(_MODULE, failure=_FAILURE, settings=settings) as relay:

@@ -1,4 +1,4 @@
-"""Who talks through the relay: each client has a socket of its own towards the server, which so keeps them apart."""
+"""The relay's clients: each has a socket of its own towards the server, by which the server tells them apart."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from mixedsched.world.system.udp import open_udp_socket
 Address = tuple[Any, ...]  # (host, port), and for IPv6 two more numbers
 
 MAX_CLIENTS = 1024
-IDLE_US = 30_000_000  # a client that is silent for so long makes room for a new one; QUIC connections end sooner by themselves
+IDLE_US = (
+    30_000_000  # a client that is silent for so long may be replaced; QUIC connections time out sooner by themselves
+)
 _MAX_REFUSED_KNOWN = 65_536
 
 
 class Client:
-    """One client. upstream: its socket towards the server. seen_us: when it or the server last said something.
+    """One client. upstream: its socket towards the server. seen_us: when it or the server last sent something.
 
     missed: datagrams from the server that found no room in its socket.
     """
@@ -34,9 +36,9 @@ class Client:
 
 
 class Clients:
-    """The clients there are, up to a limit; when it is reached, those idle for IDLE_US make room, the longest idle first.
+    """Up to `limit` clients; beyond that, those idle for `idle_us` make room, the longest idle first.
 
-    came, goes: told of a client's socket before it is used and before it is closed.
+    came, goes: called before a client's socket is used, and before it is closed.
     """
 
     def __init__(
@@ -55,14 +57,14 @@ class Clients:
         self._limit, self._idle_us = limit, idle_us
         self._known: dict[Address, Client] = {}
         self._refused: set[Address] = set()
-        self._full_until_us = 0  # nobody can have been idle for long enough before that
+        self._full_until_us = 0  # before that, no client can have been idle for long enough
 
     def __iter__(self) -> Iterator[Client]:
         return iter(self._known.values())
 
     @property
     def refused(self) -> int:
-        """Clients that found no room, as far as they are told apart."""
+        """Clients that found no room (65,536 at most are told apart)."""
         return len(self._refused)
 
     def of(self, address: Address, now_us: int) -> Client | None:
@@ -120,7 +122,7 @@ class Clients:
 
 
 def source_towards(host: str) -> str:
-    """The address to send from: loopback for a server there, else whichever the system chooses."""
+    """The address to send from: loopback for a server there, else the system's choice."""
     with contextlib.suppress(ValueError):
         if ipaddress.ip_address(host).is_loopback:
             return host

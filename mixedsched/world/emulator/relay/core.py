@@ -17,11 +17,11 @@ from mixedsched.world.system.udp import open_udp_socket
 
 _RECEIVE_BYTES = 65_536  # no datagram is larger
 _BATCH = 32  # datagrams that come in, or go out, before the other way has its turn
-_REST_US = 100_000  # the longest wait, after which the relay looks whether it is to end
+_REST_US = 100_000  # the longest wait, after which the relay checks whether it is to end
 
 
 class Relay:
-    """Joins clients to one server through a link with two directions; all clients share the link."""
+    """Connects clients to one server through a link with two directions; all clients share the link."""
 
     def __init__(
         self,
@@ -53,12 +53,12 @@ class Relay:
 
     @property
     def address(self) -> tuple[str, int]:
-        """Where clients find it."""
+        """Where clients reach it."""
         host, port = self._front.getsockname()[:2]
         return host, port
 
     def run(self, stopped: Callable[[], bool]) -> None:
-        """Relay until `stopped` says so; it is asked at least ten times a second."""
+        """Relay until `stopped` returns True; it is called at least ten times a second."""
         while not stopped():
             due_us = self._next_due_us()
             for take in self._wait_until(due_us):
@@ -78,7 +78,7 @@ class Relay:
         }
 
     def decide_all(self) -> None:
-        """Let the links come to their end, so that the log knows what would have become of packets still in a queue."""
+        """Let both links run dry, so that the log has the fate of packets still in a queue."""
         for link in (self._down.link, self._up.link):
             while (due_us := link.next_due_us()) is not None:
                 link.pop_due(due_us)
@@ -95,7 +95,7 @@ class Relay:
         return min(down_us, up_us)
 
     def _wait_until(self, due_us: int | None) -> list[Callable[[], None]]:
-        """Wait until then, or for a datagram; returns what takes in those that have come."""
+        """Wait until then, or for a datagram; returns the callbacks that receive those that have come."""
         wait_us = _REST_US if due_us is None else min(due_us - self._clock.now_us(), _REST_US)
         ready = self.selector.wait(wait_us)
         if due_us is not None and wait_us > 0 and not ready and self._clock.now_us() - due_us > LATE_US:
@@ -129,7 +129,7 @@ class Relay:
         for _ in range(_BATCH):
             try:
                 data, ancillary, _, _ = client.upstream.recvmsg(_RECEIVE_BYTES, ANCILLARY_BYTES)
-            except ConnectionRefusedError:  # about an earlier packet of ours; what waits behind this word still counts
+            except ConnectionRefusedError:  # about an earlier packet of ours; datagrams behind this report still count
                 continue
             except OSError:
                 return
@@ -153,7 +153,7 @@ def _send_to_server(client: Client, data: bytes) -> None:
 
 
 class _Way:
-    """One direction: the link, and what puts its packets on their last step."""
+    """One direction: the link, and what sends its packets on."""
 
     def __init__(
         self,
@@ -176,12 +176,12 @@ class _Way:
         self._latest_us = 0
 
     def push(self, client: Client, data: bytes, at_us: int) -> None:
-        """A datagram has come in. Those of several sockets are read in turns, so their times may be a little out of order."""
+        """Hand a datagram to the link. Several sockets are read in turns, so times may be slightly out of order."""
         self._latest_us = at_us = max(at_us, self._latest_us)
         self.link.push((client, data), len(data) + self._overhead_bytes, at_us)
 
     def deliver(self, now_us: Callable[[], int]) -> None:
-        """Send what is due, but no more than a batch: what comes in must not wait too long in its socket."""
+        """Send what is due, but no more than a batch: incoming datagrams must not wait too long in their sockets."""
         next_due_us = self.link.next_due_us
         for _ in range(_BATCH):
             due_us = next_due_us()
@@ -197,7 +197,7 @@ class _Way:
                     self._undeliverable += 1
 
     def facts(self) -> dict[str, Any]:
-        """As JSON: the link's counters; missed: datagrams that came faster than we took them in, and so never met the link;
-        undeliverable: packets that the system would not send on.
+        """As JSON: the link's counters; missed: datagrams that came faster than we read them, and never met the link;
+        undeliverable: packets that the system refused to send on.
         """
         return {**asdict(self.link.counters), "missed": self.missed, "undeliverable": self._undeliverable}

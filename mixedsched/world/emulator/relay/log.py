@@ -32,19 +32,19 @@ NEVER = -1
 
 _SET_PIPE_SIZE = 1031  # fcntl's F_SETPIPE_SZ, which other systems than Linux lack
 _PIPE_BYTES = 1 << 20
-_PIECE_BYTES = 1 << 15  # handed to the pipe at a time, which takes some ten microseconds
-_MOST_HELD_BYTES = 1 << 26  # two million packets: the writer has stood still for minutes
+_PIECE_BYTES = 1 << 15  # handed to the pipe at once, which takes some ten microseconds
+_MOST_HELD_BYTES = 1 << 26  # two million packets: the writer has been stuck for minutes
 _READ_BYTES = RECORD.size * 4096
 _WRITER_NICENESS = 10
-_END_LIMIT_S = 3.0  # for the writer to finish; whoever started the relay waits a little longer than that
+_END_LIMIT_S = 3.0  # for the writer to finish; the relay's parent waits a little longer than that
 
 
 class PacketLog:
     """Collects records and hands them to the writer when there is time. folder: gets down.jsonl and up.jsonl.
 
     A line: {"packet": number from 1, "size_bytes": on the link, "in_us": handed to the link, "out_us": due to leave it or null,
-    "fate": delivered, lost, overflowed, ...}, times since the first datagram, lines in order of packet number. How far the
-    relay was behind out_us is not in it: see its punctuality.
+    "fate": delivered, lost, overflowed, ...}, times since the first datagram, lines in order of packet number. How late the
+    relay was after out_us is part of its punctuality, not of the log.
 
     Raises MixedschedError if the files cannot be made. What fails later only shows in the summary of close().
     """
@@ -57,11 +57,11 @@ class PacketLog:
         assert self._writer.stdin is not None
         self._pipe = self._writer.stdin.fileno()
         os.set_blocking(self._pipe, False)
-        with contextlib.suppress(OSError):  # the usual size does too
+        with contextlib.suppress(OSError):  # the default size will do
             fcntl.fcntl(self._pipe, _SET_PIPE_SIZE, _PIPE_BYTES)
 
     def observer(self, side: str) -> Callable[[PacketRecord], None]:
-        """What a link is to tell of its packets. side: down or up."""
+        """A link's callback for its packets. side: down or up."""
         index = SIDES.index(side)
         held, pack, fates = self._held, RECORD.pack, {fate: number for number, fate in enumerate(FATES)}
 
@@ -76,14 +76,14 @@ class PacketLog:
         return note
 
     def pump(self, *, is_idle: bool) -> None:
-        """Hand on what has gathered, if that is worth it or there is nothing else to do. Never waits."""
+        """Hand on what has accumulated, if it is enough or there is nothing else to do. Never waits."""
         if self._held and (is_idle or len(self._held) >= _PIECE_BYTES):
             self._hand_on()
 
     def close(self) -> dict[str, Any]:
         """Hand on the rest and wait for the writer, for some seconds at most.
 
-        Returns records: packets whose fate is known; written: those in the files; error: why some are not, or empty.
+        Returns records: packets whose fate is known; written: those in the files; error: why others are not, or empty.
         """
         give_up_s = time.monotonic() + _END_LIMIT_S
         while self._held and time.monotonic() < give_up_s:
@@ -112,7 +112,7 @@ class PacketLog:
 
 
 def _start_writer(folder: Path) -> subprocess.Popen[bytes]:
-    """The writer, with its files open: a folder that cannot be used is an error before the first packet."""
+    """The writer, with its files open: an unusable folder is an error before the first packet."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with contextlib.ExitStack() as files:
@@ -130,7 +130,7 @@ def _start_writer(folder: Path) -> subprocess.Popen[bytes]:
 
 
 class LogFiles:
-    """The two files. written: lines that are in them. error: why there are no more; empty if all went well."""
+    """The two files. written: lines in them. error: why there are no more; empty if all went well."""
 
     def __init__(self, files: list[BinaryIO]) -> None:
         self.written = 0
@@ -158,30 +158,26 @@ def _line(number: int, size_bytes: int, in_us: int, out_us: int | None, fate: st
 
 
 def _write_all(file: BinaryIO, data: bytes) -> None:
-    """All of it; a file without a buffer may take a part at a time."""
+    """Write all of it; a file without a buffer may take a part at a time."""
     rest = memoryview(data)
     while rest:
         rest = rest[file.write(rest) :]
 
 
-def copy(source: BinaryIO, files: LogFiles) -> None:
-    """Write all records that come."""
-    part = b""
-    while piece := source.read(_READ_BYTES):
-        part += piece
-        whole = len(part) - len(part) % RECORD.size
-        files.write(part[:whole])
-        part = part[whole:]
-
-
 def main(numbers: list[str]) -> None:
-    """Entry point of the writer's process."""
+    """Entry point of the writer's process: write all records that come."""
     for meant_for_relay in (signal.SIGINT, signal.SIGTERM):
         signal.signal(meant_for_relay, signal.SIG_IGN)
     with contextlib.suppress(OSError):
         os.nice(_WRITER_NICENESS)
     files = LogFiles([os.fdopen(int(number), "wb", buffering=0) for number in numbers])
-    copy(os.fdopen(0, "rb", buffering=0), files)
+    part = b""
+    with os.fdopen(0, "rb", buffering=0) as source:
+        while piece := source.read(_READ_BYTES):
+            part += piece
+            whole = len(part) - len(part) % RECORD.size
+            files.write(part[:whole])
+            part = part[whole:]
     say({"written": files.written, "error": files.error})
 
 

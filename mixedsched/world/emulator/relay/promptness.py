@@ -1,18 +1,18 @@
-"""How the relay, which sleeps nearly always, comes to wake up in time: real-time priority, else short slices of time.
+"""How the relay, which sleeps nearly always, manages to wake up in time: real-time priority, else short slices of time.
 
-**Real-time priority** is tried in every way that there is: directly (SCHED_RR) by root, with CAP_SYS_NICE, or up to the limit
+**Real-time priority** is tried in every possible way: directly (SCHED_RR) by root, with CAP_SYS_NICE, or up to the limit
 RLIMIT_RTPRIO that an administrator has set (`limits.d`); else from rtkit, the service by which desktops give it to their
 users' sound, asked over the system's D-Bus.
 
-No program at such a priority may take a processor for itself. rtkit gives it only to those who have limited, by RLIMIT_RTTIME,
-how long they run without ever sleeping (200 ms by its default): the kernel sends SIGXCPU at the soft limit and SIGKILL at the
-hard one, and counts anew with each sleep. The relay sleeps in select() whenever no packet is due, so it never comes near that
-unless it is given more than a processor can carry. Then it gives its priority back at SIGXCPU, which comes at half of the hard
-limit, and goes on like any other process.
+No program at such a priority may take a processor for itself. rtkit gives it only to programs that have limited, by
+RLIMIT_RTTIME, how long they run without sleeping (200 ms by default): the kernel sends SIGXCPU at the soft limit and SIGKILL at
+the hard one, and starts counting again after each sleep. The relay sleeps in select() whenever no packet is due, so it stays
+far below that unless it is given more than a processor can carry. Then it gives its priority back at SIGXCPU, which comes at half
+of the hard limit, and goes on like any other process.
 
-**Short slices** may be asked for by anybody. Linux 6.12 and later let a waking process with a shorter slice than the running
-one's run first, and count what it has used, not how often it comes (sched_setattr(2), `sched_runtime` of SCHED_OTHER). Python
-has no function for it.
+**Short slices** need no privilege. Linux 6.12 and later let a waking process run first if its slice is shorter than the running
+one's, and count the time that it has used, not how often it runs (sched_setattr(2), `sched_runtime` of SCHED_OTHER). Python has
+no function for it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from mixedsched.world.system.precedence import Promptness
 from mixedsched.world.system.programs import find_program
 
 _PRIORITY = 1  # the lowest: ahead of all that is not real time
-_LIMIT_S = 1.0  # for all that is said to rtkit
+_LIMIT_S = 1.0  # for the whole conversation with rtkit
 _BUS_SOCKETS = (Path("/run/dbus/system_bus_socket"), Path("/var/run/dbus/system_bus_socket"))
 _INTERFACE = "org.freedesktop.RealtimeKit1"
 _RTKIT = (_INTERFACE, "/org/freedesktop/RealtimeKit1", _INTERFACE)
@@ -50,7 +50,7 @@ _TIMER_SLACK = Path("/proc/self/timerslack_ns")
 
 
 class RealTime(StrEnum):
-    """How a process has got real-time priority, if it has."""
+    """How a process got real-time priority."""
 
     GRANTED = "granted"  # by the kernel itself
     RTKIT = "rtkit"
@@ -68,15 +68,15 @@ def ask_for_promptness() -> Promptness:
 
 
 def ask_for_exact_timers() -> None:
-    """Have this process' time-outs end when they should, where the system lets us."""
+    """Have this process' time-outs end exactly when they should, if the system lets us."""
     with contextlib.suppress(OSError):  # not Linux, or /proc is not there
         _TIMER_SLACK.write_text("1", encoding="ascii")
 
 
 def ask_for_real_time() -> RealTime:
-    """Run the calling thread, which must be the main one, ahead of other programs where the system lets us.
+    """Run the calling thread, which must be the main one, ahead of other programs if the system lets us.
 
-    Takes a second at most, and says nothing.
+    Takes a second at most, and prints nothing.
     """
     if not hasattr(os, "sched_setscheduler"):  # a system without it
         return RealTime.NONE
@@ -87,7 +87,7 @@ def ask_for_real_time() -> RealTime:
 
 
 def _give_back(*_: object) -> None:
-    """Go on like any other process. What rtkit has marked keeps the mark: only a privileged process may take it off."""
+    """Go on like any other process. A mark set by rtkit stays: only a privileged process may remove it."""
     mark = os.sched_getscheduler(0) & os.SCHED_RESET_ON_FORK
     with contextlib.suppress(OSError):
         os.sched_setscheduler(0, os.SCHED_OTHER | mark, os.sched_param(0))
@@ -95,7 +95,7 @@ def _give_back(*_: object) -> None:
 
 def _set_directly() -> bool:
     soft, hard = resource.getrlimit(resource.RLIMIT_RTPRIO)
-    if soft == 0 and hard != 0:  # allowed, but not asked for by whoever started us
+    if soft == 0 and hard != 0:  # allowed, but our parent did not ask for it
         resource.setrlimit(resource.RLIMIT_RTPRIO, (_PRIORITY, hard))
     try:
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(_PRIORITY))
@@ -119,14 +119,14 @@ def _get_from_rtkit() -> bool:
 
 
 def _limit_sleepless_time(longest_us: int) -> None:
-    """SIGXCPU at half of the time that rtkit allows, or of a shorter limit that there is already."""
+    """SIGXCPU at half of the time that rtkit allows, or of a shorter limit that is set already."""
     hard = resource.getrlimit(resource.RLIMIT_RTTIME)[1]
     limit_us = longest_us if hard == resource.RLIM_INFINITY else min(longest_us, hard)
     resource.setrlimit(resource.RLIMIT_RTTIME, (limit_us // 2, limit_us))
 
 
 def _told_by_rtkit(verb: str, *words: str, deadline_s: float) -> str:
-    """What it answers, asked by systemd's `busctl`, so that there is nothing to install. Empty if it does not."""
+    """Its answer, asked through systemd's `busctl`, so that nothing must be installed. Empty if there is none."""
     busctl = find_program("busctl")
     if busctl is None or not _is_there_a_bus():
         return ""
@@ -146,7 +146,7 @@ def _is_there_a_bus() -> bool:
 
 
 def ask_for_short_slices() -> bool:
-    """Have this thread run in the shortest slices. Whether the system agreed; False where it knows no slices."""
+    """Have this thread run in the shortest slices. Returns whether the system agreed; False if it has no slices."""
     calls = _SYSTEM_CALLS.get(platform.machine())
     if sys.platform != "linux" or calls is None:
         return False
@@ -159,7 +159,7 @@ def ask_for_short_slices() -> bool:
     wanted = _ATTRIBUTES.pack(_ATTRIBUTES.size, policy, flags, nice, priority, SLICE_NS, deadline, period)
     if system.syscall(set_attributes, 0, wanted, 0) != 0:
         return False
-    # An older kernel takes it without a word, and tells of no slice when asked.
+    # An older kernel accepts this silently, and reports no slice when asked.
     if system.syscall(get_attributes, 0, now, _ATTRIBUTES.size, 0) != 0:
         return False
     slice_ns: int = _ATTRIBUTES.unpack(now.raw)[5]

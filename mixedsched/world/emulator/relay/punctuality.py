@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-LATE_US = 1000  # a packet delivered later than this after its time counts as late; so does a timer
+LATE_US = 1000  # a packet that is delivered later than this counts as late; so does a timer
 _LONGEST_COUNTED_US = 10_000
-_STALLS_TOLD = 1000
+_STALLS_LISTED = 1000
 
 
 class Lateness:
-    """Counts packets by how late they were, to the microsecond; all beyond 10 ms count as one kind."""
+    """Counts packets by how late they were, to the microsecond; all beyond 10 ms together."""
 
     def __init__(self) -> None:
         self.worst_us = 0
         self._packets = [0] * (_LONGEST_COUNTED_US + 1)
 
     def note(self, late_us: int) -> None:
-        """A packet was delivered so long after its time."""
+        """Count a packet that was delivered so late."""
         if late_us > self.worst_us:
             self.worst_us = late_us
         self._packets[min(late_us, _LONGEST_COUNTED_US)] += 1
@@ -32,7 +32,7 @@ class Lateness:
         return sum(self._packets[LATE_US + 1 :])
 
     def quantile_us(self, share: float) -> int:
-        """At least this share of the packets was no later. 0 without packets; the worst if that is beyond what is counted."""
+        """At least this share of the packets was no later. 0 without packets; the worst if it is beyond 10 ms."""
         needed, seen = share * self.delivered, 0
         for late_us, packets in enumerate(self._packets):
             seen += packets
@@ -51,35 +51,35 @@ class Lateness:
 
 
 class Stalls:
-    """The times in which a packet was kept for over LATE_US beyond its own; where several were, counted once."""
+    """The intervals in which at least one packet was kept for over LATE_US beyond its time."""
 
     def __init__(self) -> None:
         self._stalls: list[tuple[int, int]] = []
-        self._untold_us = 0  # in stalls beyond those that are told one by one
+        self._unlisted_us = 0  # in stalls beyond those that are listed
 
     def note(self, due_us: int, sent_us: int) -> None:
-        """A packet left at sent_us, no earlier than the packets noted before, but was due at due_us."""
+        """Take a packet that was due at due_us and left at sent_us, no earlier than the packets before."""
         if sent_us - due_us <= LATE_US:
             return
         from_us = due_us
         while self._stalls and self._stalls[-1][1] >= from_us:
             from_us = min(from_us, self._stalls.pop()[0])
-        if len(self._stalls) < _STALLS_TOLD:
+        if len(self._stalls) < _STALLS_LISTED:
             self._stalls.append((from_us, sent_us))
         else:
-            self._untold_us += sent_us - from_us
+            self._unlisted_us += sent_us - from_us
 
     def facts(self) -> dict[str, Any]:
-        told_us = sum(to_us - from_us for from_us, to_us in self._stalls)
-        return {"held_us": told_us + self._untold_us, "stalls_us": [list(stall) for stall in self._stalls]}
+        listed_us = sum(to_us - from_us for from_us, to_us in self._stalls)
+        return {"held_us": listed_us + self._unlisted_us, "stalls_us": [list(stall) for stall in self._stalls]}
 
 
 def punctuality(down: Lateness, up: Lateness, late_timers: int, stalls: Stalls) -> dict[str, Any]:
     """As JSON. delivered: packets; late: those over LATE_US late; worst_us: the latest; each direction by itself too.
 
-    held_us: how long packets were kept beyond their time, all in all; stalls_us: from when to when, since the first datagram.
-    late_timers: how often the relay was woken over LATE_US after the time it had asked for: the machine was busy with others.
-    A packet that is late without that was held up by too many packets before it.
+    held_us: the total time in which packets were kept too long; stalls_us: from when to when, since the first datagram.
+    late_timers: how often the relay was woken over LATE_US after the time it had asked for, because the machine was busy. A
+    packet that is late without a late timer was held up by too many packets before it.
     """
     return {
         "delivered": down.delivered + up.delivered,

@@ -15,10 +15,10 @@ _NANOSECONDS_PER_MICROSECOND = 1000
 
 
 class RelayClock:
-    """Microseconds since begin_at(), or since it was made before that.
+    """Microseconds since begin_at(); before that, since it was made.
 
-    A link begins with its first packet, not with the process: a browser takes its time to start, and the phases of a rate
-    that varies must not depend on that.
+    A link begins with its first packet, not with the process: a browser takes a while to start, and the phases of a varying
+    rate must not depend on that.
     """
 
     def __init__(self) -> None:
@@ -28,19 +28,19 @@ class RelayClock:
         return (time.monotonic_ns() - self._zero_ns) // _NANOSECONDS_PER_MICROSECOND
 
     def begin_at(self, at_us: int) -> None:
-        """Let what was at_us be 0 from now on."""
+        """Make at_us the new zero."""
         self._zero_ns += at_us * _NANOSECONDS_PER_MICROSECOND
 
     def arrival_us(self, ancillary: Ancillary) -> int:
-        """When a datagram that was read just now came in: the time it waited for us does not count as the link's."""
+        """When a datagram that was read just now came in: the time that it waited for us is not the link's."""
         return (arrived_ns(ancillary) - self._zero_ns) // _NANOSECONDS_PER_MICROSECOND
 
 
 class PreciseSelector:
-    """Calls back when files can be read. Time-outs are in microseconds, and any number of files will do.
+    """Callbacks for files that can be read, with time-outs in microseconds and for any number of files.
 
-    epoll counts its time-outs in milliseconds, and a packet at 9 Mbit/s takes one; select() stops at file number 1023. So
-    select() does the waiting, for the one file that epoll itself is. kqueue is a file too.
+    epoll counts its time-outs in milliseconds, and a packet at 9 Mbit/s takes one; select() ends at file number 1023. So
+    select() does the waiting, for one file, which is epoll itself. (kqueue is a file too.)
     """
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class PreciseSelector:
         self._selector.unregister(file)
 
     def wait(self, limit_us: int) -> list[Ready]:
-        """What to call for the files that can be read now; waits up to limit_us for one."""
+        """The callbacks of the files that can be read now; waits up to limit_us for one."""
         if limit_us > 0:
             select.select((self._file,), (), (), limit_us / 1_000_000)
         return [key.data for key, _ in self._selector.select(0)]

@@ -1,7 +1,8 @@
-"""The router's kernel and its first (and only) file system, built from the distribution's packages and kept.
+"""The router's kernel and its only file system, built from the distribution's packages and kept. Packages are fetched and
+unpacked without being installed: that needs no root, and changes nothing here.
 
-`python -m mixedsched.world.emulator.vm.image [--fresh]` builds it and says where it is; the vm back end does so by itself.
-It is built again when something that goes into it changes; --fresh looks for a newer kernel, too.
+`python -m mixedsched.world.emulator.vm.image [--fresh]` builds it and prints its place; the vm back end builds it by itself.
+It is built again when one of its inputs changes; --fresh also looks for a newer kernel.
 """
 
 from __future__ import annotations
@@ -41,28 +42,29 @@ _INSTEAD = "or use --backend relay, which needs none of this"
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """kernel, initramfs: files for the boot loader. version: of the kernel, such as 6.1.0-56-cloud-amd64."""
+    """Files for the boot loader."""
 
     kernel: Path
     initramfs: Path
     version: str
+    """Of the kernel, such as 6.1.0-56-cloud-amd64."""
 
 
 def init_script() -> Path:
-    """What the router's kernel starts."""
+    """The program that the router's kernel starts."""
     return places.home() / "vm" / "router" / "init"
 
 
 def image_folder() -> Path:
-    """Where the image is kept. Raises MissingPartError where nothing can be."""
+    """Where the image is kept. Raises MissingPartError if there is no place for it."""
     return places.writable_cache() / "router"
 
 
 def ready_image(tell: Callable[[str], None], *, fresh: bool = False, folder: Path | None = None) -> Image:
     """The image, built if it is not there or out of date.
 
-    tell: called with what takes its time, for people. fresh: fetch packages even if they are there. folder: where it is kept,
-    if not in image_folder(). Raises MissingPartError where packages or tools cannot be had.
+    tell: called with a line for people before each long step. fresh: fetch packages even if they are there. folder: where it is
+    kept (default: image_folder()). Raises MissingPartError if packages or tools are not available.
     """
     folder = folder or image_folder()
     folder.mkdir(parents=True, exist_ok=True)
@@ -75,7 +77,7 @@ def ready_image(tell: Callable[[str], None], *, fresh: bool = False, folder: Pat
 
 
 def _built(folder: Path, inputs: str) -> Image | None:
-    """What is there, if it was made from the same inputs."""
+    """The image that is there, if it was made from the same inputs."""
     try:
         stamp = json.loads((folder / "stamp.json").read_text(encoding="utf-8"))
         if stamp["format"] != _STAMP_FORMAT or stamp["inputs"] != inputs:
@@ -106,7 +108,7 @@ def _build(folder: Path, inputs: str, tell: Callable[[str], None], *, fresh: boo
 
 
 def _packages(folder: Path, tell: Callable[[str], None], *, fresh: bool) -> list[Path]:
-    """The packages' files; those of an earlier build serve again, so that a change of ours needs no network."""
+    """The packages' files; those of an earlier build are reused, so that a change of ours needs no network."""
     there = sorted(folder.glob("*.deb"))
     names = [file.name for file in there]
     is_whole = all(any(name.startswith(part) for name in names) for part in ("linux-image-", SHELL_PACKAGE))
@@ -140,13 +142,13 @@ def _tool(name: str) -> Path:
 
 
 def _libraries(file: Path) -> list[Path]:
-    """What the dynamic linker loads for a program, under the names by which it looks for them."""
+    """The libraries that the dynamic linker loads for a program, under the names by which it looks for them."""
     told = subprocess.run(["ldd", str(file)], capture_output=True, text=True, check=False).stdout
     return [Path(path) for path in _LIBRARY.findall(told)]
 
 
 def _inputs() -> str:
-    """A digest of all that goes in, except the packages."""
+    """A digest of all inputs except the packages."""
     digest = hashlib.sha256(json.dumps(MODULES).encode())
     makers = (Path(__file__).with_name(f"{name}.py") for name in ("image", "initramfs"))
     for file in (init_script(), *(_tool(tool) for tool in _TOOLS), *makers):
@@ -166,9 +168,9 @@ def _only(found: Iterator[Path], what: str) -> Path:
 
 
 def kernel_packages() -> list[str]:
-    """The packages that hold the newest small kernel that the distribution offers, and its modules.
+    """The packages with the newest small kernel of the distribution, and its modules.
 
-    Raises MissingPartError where there is none.
+    Raises MissingPartError if there is none.
     """
     if platform.machine() != "x86_64":
         raise MissingPartError(
@@ -192,7 +194,7 @@ def kernel_packages() -> list[str]:
 
 
 def kernel_versions(depends_text: str) -> list[str]:
-    """From what `apt-cache depends` says of a package that stands for the newest kernel, such as 6.1.0-56-cloud-amd64."""
+    """Versions such as 6.1.0-56-cloud-amd64, from what `apt-cache depends` prints for the package of the newest kernel."""
     return _REAL_KERNEL.findall(depends_text)
 
 
@@ -224,7 +226,7 @@ def _run(*words: str, folder: Path | None = None, may_fail: bool = False) -> str
             timeout=_DOWNLOAD_LIMIT_S,
         )
     except subprocess.TimeoutExpired as error:
-        raise MissingPartError(f"{words[0]} does not come to an end", fix=f"look at the network, {_INSTEAD}") from error
+        raise MissingPartError(f"{words[0]} does not end", fix=f"look at the network, {_INSTEAD}") from error
     if done.returncode and not may_fail:
         raise MissingPartError(
             f"the router VM cannot be built: {words[0]} failed",
@@ -235,7 +237,7 @@ def _run(*words: str, folder: Path | None = None, may_fail: bool = False) -> str
 
 
 def main() -> int:
-    """Build, and say where it is."""
+    """Build the image and print where it is."""
     try:
         image = ready_image(lambda text: print(text, file=sys.stderr), fresh="--fresh" in sys.argv[1:])  # noqa: T201
     except MixedschedError as error:

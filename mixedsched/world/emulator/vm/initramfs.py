@@ -1,8 +1,8 @@
 """The router's first file system: an archive that a kernel unpacks, and the kernel modules in it, dependencies first.
 
 Archives are cpio in the "newc" form, compressed (Documentation/driver-api/early-userspace/buffer-format.rst in Linux's
-sources). They are written here because that is a header of fourteen numbers, and so neither cpio nor root (for files that
-belong to root) is needed. The same files give the same bytes. Modules come out of a package, without depmod or the running
+sources). They are written here because a header is only fourteen numbers, and then neither cpio nor root (for files
+that belong to root) is needed. The same files give the same bytes. Modules come out of a package, without depmod or the running
 kernel.
 """
 
@@ -63,9 +63,9 @@ class ModuleTree:
         self._built_in = {_module_name(Path(line).name.removesuffix(".ko")) for line in lines}
 
     def load_order(self, wanted: Iterable[str]) -> dict[str, bytes]:
-        """The wanted modules and what they depend on, dependencies first, ready to be loaded; without what is built in.
+        """The wanted modules and their dependencies in the order of loading, without those built in.
 
-        Raises MixedschedError for one that this kernel has not got.
+        Raises MixedschedError for one that this kernel lacks.
         """
         order: dict[str, bytes] = {}
         for name in wanted:
@@ -84,13 +84,13 @@ class ModuleTree:
 
 
 def depends(module: bytes) -> list[str]:
-    """What a module says that it depends on."""
+    """The modules that a module names as its dependencies."""
     found = _DEPENDS.search(module)
     return [_module_name(name) for name in found[1].decode().split(",") if name] if found else []
 
 
 def unpacked(file: Path) -> bytes:
-    """A module as the kernel loads it. Raises MissingPartError where zstd is needed and missing."""
+    """A module as the kernel loads it. Raises MissingPartError if zstd is needed and missing."""
     match file.suffix:
         case ".xz":
             return lzma.decompress(file.read_bytes())
@@ -100,7 +100,7 @@ def unpacked(file: Path) -> bytes:
             zstd = find_program("zstd")
             if zstd is None:
                 raise MissingPartError(
-                    "the kernel's modules are packed with zstd, which is not here", fix="install zstd"
+                    "the kernel's modules are packed with zstd, which is missing", fix="install zstd"
                 )
             return subprocess.run([zstd, "-dc", str(file)], capture_output=True, check=True).stdout
         case _:

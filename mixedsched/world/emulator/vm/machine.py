@@ -1,4 +1,4 @@
-"""The virtual machine: QEMU with the router's kernel, two network ports (tap devices), and a line to its shell."""
+"""The virtual machine: QEMU with the router's kernel, two network ports (tap devices), and a connection to its shell."""
 
 from __future__ import annotations
 
@@ -36,26 +36,26 @@ _COMMAND_LIMIT_S = 10.0
 _END_LIMIT_S = 2.0
 _KERNEL_WORDS = (
     "console=ttyS0 quiet panic=-1 reboot=t "  # after a panic, and at the end, QEMU ends
-    "ipv6.disable=1 mitigations=off nokaslr random.trust_cpu=on "  # nobody attacks it
+    "ipv6.disable=1 mitigations=off nokaslr random.trust_cpu=on "  # it needs no protection
     "nohz=off"  # a guest that is half awake wakes sooner
 )
-# Without KVM a guest measures the frequency of its TSC and APIC timer, and gets them wrong, once by a factor of three, if the
-# host is busy just then. The HPET says what its frequency is. The same pause makes the kernel believe at times that no timer
-# interrupts come at all, and give up, unless it is told not to look (no_timer_check).
+# Without KVM a guest measures the frequency of its TSC and APIC timer, and gets them wrong (once by a factor of three) if the
+# host is busy at that moment. The HPET tells its frequency. The same delay sometimes makes the kernel believe that no timer
+# interrupts come at all, and give up, unless it is told not to check (no_timer_check).
 _EXACT_CLOCK = " clocksource=hpet tsc=unstable nolapic_timer no_timer_check"
 
 
 def require_qemu() -> str:
-    """QEMU's path. Raises MissingPartError with what to install, also for setpriv, which ends it if we are killed."""
+    """QEMU's path. Raises MissingPartError with what to install; also for setpriv, which ends QEMU if we are killed."""
     found = find_program(QEMU)
     if found is None:
         raise MissingPartError(
-            f"the router VM needs {QEMU}, which is not here",
+            f"the router VM needs {QEMU}, which is missing",
             fix="run: sudo apt-get install --no-install-recommends qemu-system-x86, or use --backend relay",
         )
     if find_program("setpriv") is None:
         raise MissingPartError(
-            "the router VM needs setpriv, which is not here", fix="install util-linux, or use --backend relay"
+            "the router VM needs setpriv, which is missing", fix="install util-linux, or use --backend relay"
         )
     return found
 
@@ -63,8 +63,8 @@ def require_qemu() -> str:
 def qemu_words(qemu: str, image: Image, accelerator: str, taps: Sequence[int], line: int, console: Path) -> list[str]:
     """QEMU's command line. Pure.
 
-    accelerator: kvm or tcg. taps: descriptors of the ports towards server and client. line: a connected socket for the shell.
-    The machine is "q35": "microvm" boots a second sooner, but without KVM its kernel finds no timer finer than 4 ms.
+    accelerator: kvm or tcg. taps: descriptors of the ports towards server and client. line: that of a connected socket for the
+    shell. The machine is "q35": "microvm" boots a second sooner, but without KVM its kernel finds no timer finer than 4 ms.
     """
     kernel_words = _KERNEL_WORDS if accelerator == "kvm" else _KERNEL_WORDS + _EXACT_CLOCK
     words = [qemu, "-machine", f"q35,accel={accelerator}", "-cpu", "host" if accelerator == "kvm" else "qemu64"]
@@ -81,7 +81,7 @@ def qemu_words(qemu: str, image: Image, accelerator: str, taps: Sequence[int], l
 
 
 class Machine:
-    """A machine that runs and does what it is told. accelerator: kvm or tcg."""
+    """A running machine. accelerator: kvm or tcg."""
 
     def __init__(self, process: subprocess.Popen[bytes], line: socket.socket, accelerator: str, folder: Path) -> None:
         self.accelerator = accelerator
@@ -92,7 +92,7 @@ class Machine:
 
     @classmethod
     def start(cls, image: Image, accelerator: str, taps: Sequence[int], folder: Path) -> Self:
-        """Start QEMU; it ends with this thread, however that ends. folder: for what it and its kernel say."""
+        """Start QEMU; it ends with this thread, however that ends. folder: for its output and its kernel's."""
         ours, theirs = socket.socketpair()
         with theirs, (folder / _LOG).open("wb") as log:
             words = qemu_words(require_qemu(), image, accelerator, taps, theirs.fileno(), folder / _CONSOLE)
@@ -111,7 +111,7 @@ class Machine:
         return self._process.pid
 
     def wait_until_ready(self, limit_s: float) -> None:
-        """Wait for the router's first word. Raises MixedschedError if it does not come in time."""
+        """Wait for the router's first answer. Raises MixedschedError if it does not come in time."""
         self._answer(limit_s)
 
     def run(self, command: str) -> str:
@@ -126,7 +126,7 @@ class Machine:
         return output
 
     def last_words(self) -> str:
-        """The end of what QEMU and the kernel said, for an error."""
+        """The end of QEMU's and the kernel's output, for an error."""
         words = []
         for name in MACHINE_FILES:
             with contextlib.suppress(OSError):
@@ -134,7 +134,7 @@ class Machine:
         return "; ".join(word for word in words if word) or "it said nothing"
 
     def stop(self) -> None:
-        """End it; there is nothing in it that could be lost."""
+        """Kill it: it holds nothing that could be lost."""
         self._line.close()
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGKILL)
@@ -142,7 +142,7 @@ class Machine:
             self._process.wait(_END_LIMIT_S)
 
     def _answer(self, limit_s: float) -> tuple[int, str]:
-        """What comes up to a line "#STATUS"."""
+        """The status, and the output before its line "#STATUS"."""
         lines: list[str] = []
         for line in self._lines(time.monotonic() + limit_s):
             if line.startswith("#") and line[1:].isdigit():
@@ -159,7 +159,7 @@ class Machine:
             self._line.settimeout(max(0.001, deadline_s - time.monotonic()))
             try:
                 piece = self._line.recv(65536)
-            except OSError:  # also when the time is up
+            except OSError:  # or the time is up
                 return
             if not piece:
                 return
@@ -167,9 +167,9 @@ class Machine:
 
 
 def _run_ahead(pid: int) -> None:
-    """Let it run before other programs where the system lets us: packets must not wait for a browser to pause.
+    """Give it real-time priority if the system lets us: packets must not wait for a browser to pause.
 
-    Asked for before it has started threads, which do as it does.
+    Its threads, which it starts later, inherit it.
     """
     with contextlib.suppress(OSError, AttributeError):
         os.sched_setscheduler(pid, os.SCHED_RR, os.sched_param(1))
@@ -178,8 +178,8 @@ def _run_ahead(pid: int) -> None:
 def start_fastest(start: Callable[[str], Machine], accelerators: Sequence[tuple[str, float]]) -> Machine:
     """The first machine that gets ready.
 
-    start: makes one with an accelerator. accelerators: each with the seconds that it has; KVM may be there and still hang a
-    guest, as inside some virtual machines. Raises MixedschedError if none works.
+    start: makes one with an accelerator. accelerators: each with its limit in seconds; KVM may exist and still hang a guest, as
+    inside some virtual machines. Raises MixedschedError if none works.
     """
     failure: MixedschedError | None = None
     for accelerator, limit_s in accelerators:
@@ -199,7 +199,7 @@ def start_fastest(start: Callable[[str], Machine], accelerators: Sequence[tuple[
 
 
 def accelerators(note: Path) -> list[tuple[str, float]]:
-    """What to try, best first, each with the seconds that it has to get ready. note: a file that keeps what was found."""
+    """What to try, best first, each with its limit in seconds to get ready. note: a file that remembers what worked."""
     slow = [("tcg", limit_s) for limit_s in TCG_LIMITS_S]
     if not os.access(KVM_DEVICE, os.R_OK | os.W_OK) or _read(note) == "tcg":
         return slow
@@ -207,7 +207,7 @@ def accelerators(note: Path) -> list[tuple[str, float]]:
 
 
 def remember(note: Path, tried: Sequence[tuple[str, float]], accelerator: str) -> None:
-    """Note what worked, if there was a choice."""
+    """Record what worked, if there was a choice."""
     if tried[0][0] != "tcg":
         with contextlib.suppress(OSError):
             note.write_text(json.dumps({"host": _host(), "accelerator": accelerator}), encoding="utf-8")
@@ -222,21 +222,21 @@ def _read(note: Path) -> str | None:
 
 
 def _host() -> str:
-    """Another kernel, or another machine, may be another case."""
+    """What worked with another kernel, or on another machine, proves nothing here."""
     return f"{platform.node()} {platform.release()}"
 
 
 def require_taps() -> None:
-    """Raises MissingPartError where this user may have no tap devices."""
+    """Raises MissingPartError if this user may have no tap devices."""
     if not os.access(_TUN_DEVICE, os.R_OK | os.W_OK):
         raise _no_taps("not allowed" if _TUN_DEVICE.exists() else "there is none")
 
 
 def open_tap(name: str) -> int:
-    """Make a tap device; returns the descriptor of its other end. The device is gone once nobody has that open.
+    """Make a tap device; returns the descriptor of its other end. The device disappears when that is closed.
 
-    Frames pass as they are: without the header by which a kernel would hand over bundles of packets. Raises MissingPartError
-    where the system has no such devices, or does not let us.
+    Frames pass as they are, without the header by which a kernel would hand over bundles of packets. Raises MissingPartError if
+    the system has no such devices, or does not let us.
     """
     try:
         descriptor = os.open(_TUN_DEVICE, os.O_RDWR | os.O_CLOEXEC)

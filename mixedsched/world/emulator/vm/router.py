@@ -1,6 +1,6 @@
 """The study's testbed inside one machine: a chain of four bridges, one function each, between two network ports. Pure.
 
-server's port | tbf down | netem down | netem up | tbf up | client's port, as the netns back end has it in namespaces.
+server's port | tbf down | netem down | netem up | tbf up | client's port; the netns back end has the same in namespaces.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ def join_commands() -> list[str]:
 
 
 def shape_command(hops: Sequence[Hop]) -> str:
-    """Sets up all hops afresh: what was queued is gone, and counters are at zero."""
+    """Sets up all hops afresh, with empty queues and counters at zero."""
     clear = "; ".join(f"/bin/tc qdisc delete dev {device_of(hop)} root 2>/dev/null" for hop in hops)
     return f"{clear}; {_batch('tc', [line for hop in hops for line in hop.tc_lines(device_of(hop))])}"
 
 
 def stats_command(hops: Sequence[Hop]) -> str:
-    """Prints what the hops' qdiscs have counted; parse_stats() reads it."""
+    """Prints the statistics of the hops' qdiscs; parse_stats() reads them."""
     return "; ".join(f"/bin/tc -s -j qdisc show dev {device_of(hop)} && echo {_STATS_END}" for hop in hops)
 
 
@@ -68,7 +68,7 @@ def parse_stats(hops: Sequence[Hop], printed: str) -> dict[str, list[dict[str, A
 
 
 def seed_command() -> str:
-    """Succeeds if this tc and this kernel know netem's seed (both since 6.6)."""
+    """Succeeds if this tc and this kernel support netem's seed (6.6 and later)."""
     return (
         "/bin/tc qdisc add dev lo root netem loss random 1% seed 7 && /bin/tc qdisc show dev lo | grep -q 'seed 7'; s=$?; "
         "/bin/tc qdisc delete dev lo root 2>/dev/null; exit $s"

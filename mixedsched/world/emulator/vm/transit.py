@@ -1,7 +1,7 @@
-"""How long the router itself takes to pass a packet on, beyond what netem is told to hold it.
+"""How long the router itself takes to pass a packet on, beyond netem's delay.
 
-A virtual machine wakes up late, more so without KVM: some tenths of a millisecond where packets are rare, less where they
-follow each other. Both are measured once the router is up, and netem's delay is shortened by what lies between.
+A virtual machine wakes up late, more so without KVM: some tenths of a millisecond if packets are rare, less if they follow
+each other closely. Both are measured once the router is up, and netem's delay is shortened by a value between them.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from mixedsched.errors import MixedschedError
 from mixedsched.model.profile import Direction, Profile
 from mixedsched.world.emulator.kernel.namespaces import network_of
 
-MAX_CORRECTION_US = 600  # more than that is a busy machine, not the router
-BUSY_US = 2000  # a router that takes so long has to wait for the processor
-_EARLY_US = -300  # nothing is early, unless a clock is wrong
+MAX_CORRECTION_US = 600  # more than that is due to a busy machine, not to the router
+BUSY_US = 2000  # a router that takes so long waits for the processor
+_EARLY_US = -300  # packets earlier than that mean that a clock is wrong
 PROBE_DELAY_US = 3000
 _RARE_GAP_US, _DENSE_GAP_US = 6000, 200
 _PACKETS = 40
@@ -29,17 +29,16 @@ _STRAGGLER_LIMIT_S = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Transit:
-    """Median extra delay. rare_us: of packets alone on the link; dense_us: of packets in quick succession."""
+    """Median extra delay of one direction."""
 
     rare_us: int
+    """Of packets alone on the link."""
     dense_us: int
+    """Of packets in quick succession."""
 
     @property
     def correction_us(self) -> int:
-        """What netem's delay is shortened by, so that neither is far off: nearer to what rare ones take.
-
-        On most links packets are a millisecond or more apart, and rare in this sense.
-        """
+        """What netem's delay is shortened by: more like rare packets, as on most links they are a millisecond or more apart."""
         return max(0, min(MAX_CORRECTION_US, (3 * self.rare_us + self.dense_us) // 4))
 
 
@@ -52,18 +51,18 @@ def udp_socket(namespace: str, host: str) -> socket.socket:
 
 
 def require_true_clock(transits: Mapping[str, Transit]) -> None:
-    """Raises MixedschedError if packets come before their time."""
+    """Raises MixedschedError if packets come too early."""
     earliest_us = min(transit.rare_us for transit in transits.values())
     if earliest_us < _EARLY_US:
         raise MixedschedError(
             "the router VM's clock runs too fast",
-            why=f"packets that it was to hold for {PROBE_DELAY_US} us came {-earliest_us} us early",
+            why=f"packets with a delay of {PROBE_DELAY_US} us came {-earliest_us} us early",
             fix="try again; if it stays so, use --backend relay",
         )
 
 
 def transit_notes(profile: Profile, transits: Mapping[str, Transit]) -> tuple[str, ...]:
-    """For the report: what was corrected, and whether the router had the processor when it needed it."""
+    """For the report: what was corrected, and whether the router got the processor when it needed it."""
     notes = []
     for side, transit in transits.items():
         extra_ms = transit.correction_us / 1000
@@ -83,7 +82,7 @@ def probe_profile() -> Profile:
 
 
 def corrected(profile: Profile, down: Transit, up: Transit) -> Profile:
-    """The profile to tell the router of, so that packets are delayed as `profile` says. A delay of zero stays."""
+    """The profile for the router, so that packets are delayed as `profile` says. A delay of zero stays."""
     return replace(
         profile,
         down=_shortened(profile.down, down.correction_us),
@@ -101,7 +100,7 @@ def measure(sender: socket.socket, receiver: socket.socket, now_us: Callable[[],
     Raises MixedschedError if none arrives.
     """
     now_us = now_us or _now_us
-    _delays_us(sender, receiver, _RARE_GAP_US, now_us)  # the first ones find nothing warmed up
+    _delays_us(sender, receiver, _RARE_GAP_US, now_us)  # warms up
     rare, dense = (_delays_us(sender, receiver, gap_us, now_us) for gap_us in (_RARE_GAP_US, _DENSE_GAP_US))
     return Transit(_extra_us(rare), _extra_us(dense))
 
@@ -113,7 +112,7 @@ def _extra_us(delays_us: Sequence[int]) -> int:
 
 
 def _delays_us(sender: socket.socket, receiver: socket.socket, gap_us: int, now_us: Callable[[], int]) -> list[int]:
-    """One-way delays, as a program sees them. Packets carry the time at which they left."""
+    """One-way delays, as a program sees them. Packets carry their time of departure."""
     delays: list[int] = []
     sent, next_us = 0, now_us()
     deadline_us = next_us + _PACKETS * gap_us + round(_STRAGGLER_LIMIT_S * 1e6)
