@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich import box
@@ -41,7 +41,7 @@ def netlog(
     if not log.connections:
         raise _no_connection(file, log)
     if as_json:
-        say_json(_facts(file, log))
+        say_json({"file": str(file), **log.to_dict()})
         return
     _say_summary(file, log)
     out.print(_connection_table(log))
@@ -66,67 +66,6 @@ def _no_connection(file: Path, log: NetLog) -> InputError:
     return InputError(
         f"{file} shows no HTTP/3 connection", why=why, fix="start Chromium with --origin-to-force-quic-on=HOST:443"
     )
-
-
-def _facts(file: Path, log: NetLog) -> dict[str, Any]:
-    requests = {(item.session, item.stream_id): item for item in log.requests}
-    return {
-        "file": str(file),
-        "chromium_version": log.chromium_version,
-        "truncated": log.truncated,
-        "unavailable": list(log.unavailable),
-        "hol_bytes": log.hol_bytes,
-        "connection_hol_bytes": log.connection_hol_bytes,
-        "packets_seen": log.packets_seen,
-        "packets_lost": log.packets_lost,
-        "connections": [_connection_facts(session) for session in log.sessions],
-        "streams": [_stream_facts(item, requests.get((item.session, item.stream_id))) for item in log.streams],
-    }
-
-
-def _connection_facts(session: QuicSession) -> dict[str, Any]:
-    closing = session.closing
-    return {
-        "id": session.source_id,
-        "host": session.host,
-        "used": session.is_used,
-        "established": session.established,
-        "reason": session.reason.value,
-        "why": session.why,
-        "pooled_with": session.pooled_with,
-        "privacy_mode": session.privacy_mode,
-        "network_anonymization_key": session.network_anonymization_key,
-        "opened_ms": session.opened_ms,
-        "closed_ms": closing.time_ms if closing else None,
-        "close_details": closing.details if closing else None,
-        "close_error": closing.error if closing else None,
-        "closed_by_peer": closing.from_peer if closing else None,
-        "hol_bytes": session.hol_bytes,
-        "connection_hol_bytes": session.connection_hol_bytes,
-        "packets_seen": session.packets_seen,
-        "packets_lost": session.packets_lost,
-        "packets_received": session.packets_received,
-        "packets_sent": session.packets_sent,
-        "packets_declared_lost": session.packets_declared_lost,
-    }
-
-
-def _stream_facts(stream: StreamArrival, request: StreamRequest | None) -> dict[str, Any]:
-    return {
-        "connection": stream.session,
-        "stream_id": stream.stream_id,
-        "authority": request.authority if request else None,
-        "path": request.path if request else None,
-        "priority": request.priority if request else None,
-        "priority_updates": list(request.priority_updates) if request else [],
-        "requested_ms": request.sent_ms if request else None,
-        "first_byte_ms": stream.first_byte_ms,
-        "last_byte_ms": stream.last_byte_ms,
-        "received_bytes": stream.received_bytes,
-        "frames": stream.frames,
-        "hol_bytes": stream.hol_bytes,
-        "headers": [list(header) for header in request.headers] if request else [],
-    }
 
 
 def _say_summary(file: Path, log: NetLog) -> None:
@@ -204,9 +143,9 @@ def _stream_table(log: NetLog) -> Table:
         ("connection, " if several else "") + "stream, first byte, last byte, bytes, HOL, header, updates, path",
         {"connection", "stream", "first byte", "last byte", "bytes", "HOL"},
     )
-    requests = {(item.session, item.stream_id): item for item in log.requests}
+    requests = log.requests_by_stream
     for stream in log.streams:
-        request = requests.get((stream.session, stream.stream_id))
+        request = requests.get(stream.key)
         table.add_row(
             *([f"#{stream.session}"] if several else []),
             str(stream.stream_id),

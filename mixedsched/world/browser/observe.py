@@ -1,4 +1,4 @@
-"""Watches page loads in real Chromium: what was asked, in which order and why, what came, and how the page is built of it."""
+"""Watches page loads in real Chromium: its requests, their order and reasons, the responses, and how they form the page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from mixedsched.errors import InputError
 from mixedsched.world.browser._observed import observation_of
-from mixedsched.world.browser._observed._told import Told
+from mixedsched.world.browser._observed._report import LoadReport
 from mixedsched.world.browser.netlog import read_traffic
 from mixedsched.world.browser.observation import Observation, ObservationJob
 from mixedsched.world.browser.pageload import PageLoadFailed
@@ -64,8 +64,8 @@ class Observer:
             profile_dir, log_dir = make_profile_dir(self._temp_dir), make_profile_dir(self._temp_dir)
             try:
                 log = log_dir / "net.json"
-                told = _checked(await self._ask(job.to_message(profile_dir, log), _limit_s(job)))
-                return await asyncio.to_thread(_assemble, job, told, log)
+                report = _checked(await self._ask(job.to_message(profile_dir, log), _limit_s(job)))
+                return await asyncio.to_thread(_assemble, job, report, log)
             finally:
                 self._is_stopped = False
                 await asyncio.to_thread(remove_profile_dir, profile_dir)
@@ -94,22 +94,22 @@ def _limit_s(job: ObservationJob) -> float:
     return job.limit_s + _GRACE_S + (_SCROLL_LIMIT_S if job.scroll else 0.0)
 
 
-def _checked(answer: dict[str, Any]) -> Told:
+def _checked(answer: dict[str, Any]) -> LoadReport:
     try:
-        told = Told.model_validate(answer)
+        report = LoadReport.model_validate(answer)
     except ValidationError as error:
         raise PageLoadFailed("bad_answer", str(error)) from error
-    if not told.requests:
-        raise PageLoadFailed("bad_answer", "the browser told of no request")
-    return told
+    if not report.requests:
+        raise PageLoadFailed("bad_answer", "the browser reported no request")
+    return report
 
 
-def _assemble(job: ObservationJob, told: Told, log: Path) -> Observation:
+def _assemble(job: ObservationJob, report: LoadReport, log: Path) -> Observation:
     if job.bodies_dir is not None:
         job.bodies_dir.mkdir(parents=True, exist_ok=True)
     try:
         logged = read_traffic(log, job.bodies_dir)
     except InputError as error:
-        observed = observation_of(job, told, ())
+        observed = observation_of(job, report, ())
         return replace(observed, notes=(*observed.notes, f"no body could be kept: {error}"))
-    return observation_of(job, told, logged)
+    return observation_of(job, report, logged)

@@ -19,11 +19,9 @@ from hypothesis import strategies as st
 from mixedsched.errors import InputError
 from mixedsched.model.request import ChromiumPriority, Kind
 from mixedsched.world.browser import LoggedRequest, read_traffic
-from mixedsched.world.browser._observed._decode import problem_of_body
 from mixedsched.world.browser._observed._flags import urls_of_visible_text
-from mixedsched.world.browser._observed._match import match
-from mixedsched.world.browser._observed._request import Clock, request_of
-from mixedsched.world.browser._observed._told import ToldFace, ToldFont, ToldRequest
+from mixedsched.world.browser._observed._report import ReportedFace, ReportedFont, ReportedRequest
+from mixedsched.world.browser._observed._request import Clock, match, problem_of_body, request_of
 
 A, B = "https://a.test/", "https://a.test/b"
 _NAMES = (
@@ -77,7 +75,7 @@ def _bytes(data: bytes) -> dict[str, Any]:
     return {"byte_count": len(data), "bytes": base64.b64encode(data).decode()}
 
 
-def told(url: str = A, method: str = "GET", **changes: Any) -> ToldRequest:
+def told(url: str = A, method: str = "GET", **changes: Any) -> ReportedRequest:
     """An answered request; everything can be changed."""
     facts = {
         "index": 0,
@@ -107,7 +105,7 @@ def told(url: str = A, method: str = "GET", **changes: Any) -> ToldRequest:
         "is_finished": True,
         "failure": None,
     }
-    return ToldRequest.model_validate({**facts, **changes})
+    return ReportedRequest.model_validate({**facts, **changes})
 
 
 class TestTraffic:
@@ -157,12 +155,12 @@ class TestMatching:
     def test_the_order_is_that_of_the_wire(self, tmp_path: Path) -> None:
         logged = Log().start(1, A).start(2, B).send(2).send(1).read(tmp_path)
         matches, _ = match([told(A, index=0), told(B, index=1)], logged)
-        assert [item.told.url for item in matches if item.told] == [B, A]
+        assert [item.reported.url for item in matches if item.reported] == [B, A]
 
     def test_the_same_url_again_takes_the_next_entry(self, tmp_path: Path) -> None:
         logged = Log().start(1, A).send(1).start(2, A).send(2).read(tmp_path)
         matches, _ = match([told(index=0), told(index=1)], logged)
-        assert [(item.told.index, item.logged.stream_id) for item in matches if item.told and item.logged] == [
+        assert [(item.reported.index, item.logged.stream_id) for item in matches if item.reported and item.logged] == [
             (0, 4),
             (1, 8),
         ]
@@ -182,7 +180,7 @@ class TestMatching:
     def test_a_preflight_is_told_from_its_request_by_the_method(self, tmp_path: Path) -> None:
         logged = Log().start(1, A, "OPTIONS").send(1).start(2, A, "PUT").send(2).read(tmp_path)
         matches, _ = match([told(method="PUT", index=0), told(method="OPTIONS", index=1)], logged)
-        assert [item.told.method for item in matches if item.told] == ["OPTIONS", "PUT"]
+        assert [item.reported.method for item in matches if item.reported] == ["OPTIONS", "PUT"]
 
     def test_what_a_cache_answered_is_counted_and_left_out(self, tmp_path: Path) -> None:
         logged = Log().start(1, A).send(1).read(tmp_path)
@@ -207,7 +205,7 @@ class TestMatching:
         logged = [entry for number, entry in enumerate(entries) if number not in lost]
         requests = [told(f"{A}{number % 3}", index=number) for number in range(6)]
         matches, _ = match(requests, logged)
-        assert sorted(item.told.index for item in matches if item.told) == list(range(6))
+        assert sorted(item.reported.index for item in matches if item.reported) == list(range(6))
         assert sum(item.logged is not None for item in matches) == len(logged)
 
 
@@ -285,18 +283,18 @@ class TestBodies:
 
 
 def test_text_is_drawn_with_the_loaded_faces_that_come_nearest() -> None:
-    def face(weight: str, style: str = "normal") -> ToldFace:
-        return ToldFace(family='"Ours"', weight=weight, style=style, url=f"{weight} {style}")
+    def face(weight: str, style: str = "normal") -> ReportedFace:
+        return ReportedFace(family='"Ours"', weight=weight, style=style, url=f"{weight} {style}")
 
     faces = [face("normal"), face("bold"), face("normal", "italic")]
 
     def drawn_with(weight: str, style: str = "normal", families: str = "Ours, serif") -> set[str]:
-        return urls_of_visible_text([ToldFont(families=families, weight=weight, style=style)], faces)
+        return urls_of_visible_text([ReportedFont(families=families, weight=weight, style=style)], faces)
 
     assert drawn_with("400") == {"normal normal"}
     assert drawn_with("600") == {"bold normal"}
     assert drawn_with("700", "italic") == {"normal italic"}
     assert drawn_with("400", families="Theirs") == set()
-    assert urls_of_visible_text([ToldFont(families="Ours", weight="850", style="normal")], [face("100 900")]) == {
+    assert urls_of_visible_text([ReportedFont(families="Ours", weight="850", style="normal")], [face("100 900")]) == {
         "100 900 normal"
     }

@@ -1,4 +1,4 @@
-"""One load from all that was told of it: requests in the order in which they left, with bodies, flags and notes."""
+"""One load from all reports of it: requests in the order in which they left, with bodies, flags and notes."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from dataclasses import replace
 
 from mixedsched.model.request import Flag
 from mixedsched.world.browser._observed._flags import PageFlags
-from mixedsched.world.browser._observed._match import Match, match
-from mixedsched.world.browser._observed._request import Clock, request_of
-from mixedsched.world.browser._observed._told import Told, ToldMoments
+from mixedsched.world.browser._observed._report import LoadReport, ReportedMoments
+from mixedsched.world.browser._observed._request import Clock, Match, match, request_of
 from mixedsched.world.browser.netlog import LoggedRequest
 from mixedsched.world.browser.observation import Observation, ObservationJob, ObservedRequest
 
@@ -18,32 +17,34 @@ _LOGIN_STATUSES = (401, 407)
 _READING_METHODS = ("GET", "HEAD", "OPTIONS")
 
 
-def observation_of(job: ObservationJob, told: Told, logged: Sequence[LoggedRequest]) -> Observation:
-    """The load of a job. Without any request there is none: the worker refuses such."""
-    matches, cached = match(told.requests, logged, told.watched_until_tick_ms)
-    clock = Clock(told.requests[0].asked_tick_ms)
+def observation_of(job: ObservationJob, report: LoadReport, logged: Sequence[LoggedRequest]) -> Observation:
+    """The load of a job. There is at least one request: the worker refuses loads without any."""
+    matches, cached = match(report.requests, logged, report.watched_until_tick_ms)
+    clock = Clock(report.requests[0].asked_tick_ms)
     requests = _with_redirects(matches, [request_of(item, clock, keeps=job.bodies_dir is not None) for item in matches])
-    requests = _with_flags(requests, matches, told)
-    origin_ms = told.requests[0].asked_wall_ms
-    moments = told.moments or ToldMoments(origin_ms=origin_ms, fcp_ms=None, dom_content_loaded_ms=None, load_ms=None)
+    requests = _with_flags(requests, matches, report)
+    origin_ms = report.requests[0].asked_wall_ms
+    moments = report.moments or ReportedMoments(
+        origin_ms=origin_ms, fcp_ms=None, dom_content_loaded_ms=None, load_ms=None
+    )
     later_ms = moments.origin_ms - origin_ms
     return Observation(
         url=job.url,
-        final_url=told.final_url,
+        final_url=report.final_url,
         form_factor=job.form_factor,
         requests=tuple(requests),
-        ended=told.ended,
-        notes=(*told.notes, *_notes([item for item in requests if not item.after_scroll], told, cached, job)),
-        title=told.title,
-        viewport_px=told.viewport_px,
-        lcp_url=told.paint.url if told.paint else None,
-        lcp_element=told.paint.element if told.paint else None,
+        ended=report.ended,
+        notes=(*report.notes, *_notes([item for item in requests if not item.after_scroll], report, cached, job)),
+        title=report.title,
+        viewport_px=report.viewport_px,
+        lcp_url=report.paint.url if report.paint else None,
+        lcp_element=report.paint.element if report.paint else None,
         fcp_ms=_shifted(moments.fcp_ms, later_ms),
-        lcp_ms=_shifted(told.paint.at_ms, told.paint.origin_ms - origin_ms) if told.paint else None,
+        lcp_ms=_shifted(report.paint.at_ms, report.paint.origin_ms - origin_ms) if report.paint else None,
         dom_content_loaded_ms=_shifted(moments.dom_content_loaded_ms, later_ms),
         load_ms=_shifted(moments.load_ms, later_ms),
-        chromium_version=told.chromium,
-        screenshot=base64.b64decode(told.screenshot_base64) if told.screenshot_base64 else None,
+        chromium_version=report.chromium,
+        screenshot=base64.b64decode(report.screenshot_base64) if report.screenshot_base64 else None,
     )
 
 
@@ -52,34 +53,36 @@ def _shifted(value_ms: float | None, by_ms: float) -> float | None:
 
 
 def _with_redirects(matches: Sequence[Match], requests: Sequence[ObservedRequest]) -> list[ObservedRequest]:
-    """Requests numbered, and DevTools' numbers of redirects changed to these."""
-    number_of = {item.told.index: place for place, item in enumerate(matches) if item.told is not None}
+    """Number the requests, and change DevTools' numbers of redirects to these."""
+    number_of = {item.reported.index: place for place, item in enumerate(matches) if item.reported is not None}
     numbered = []
     for place, (item, request) in enumerate(zip(matches, requests, strict=True)):
-        before = item.told.redirected_from if item.told is not None else None
+        before = item.reported.redirected_from if item.reported is not None else None
         numbered.append(
             replace(request, index=place, redirected_from=number_of.get(before) if before is not None else None)
         )
     return numbered
 
 
-def _with_flags(requests: Sequence[ObservedRequest], matches: Sequence[Match], told: Told) -> list[ObservedRequest]:
-    """Both ends of a redirect sit in the page in the same way; the main document is the one that stayed."""
-    page_flags = PageFlags(told)
-    flags = [page_flags.of(item.told) if item.told is not None else frozenset() for item in matches]
+def _with_flags(
+    requests: Sequence[ObservedRequest], matches: Sequence[Match], report: LoadReport
+) -> list[ObservedRequest]:
+    """Both ends of a redirect get the same flags; the main document is the one that stayed."""
+    page_flags = PageFlags(report)
+    flags = [page_flags.of(item.reported) if item.reported is not None else frozenset() for item in matches]
     by_chain: dict[int, frozenset[Flag]] = {}
     chain_of = _chains(requests)
     for chain, own in zip(chain_of, flags, strict=True):
         by_chain[chain] = by_chain.get(chain, frozenset()) | own
     flags = [by_chain[chain] for chain in chain_of]
-    main = _main(requests, matches, told)
+    main = _main(requests, matches, report)
     if main is not None:
         flags[main] |= {Flag.MAIN, Flag.CRITICAL}
     return [replace(request, flags=own) for request, own in zip(requests, flags, strict=True)]
 
 
 def _chains(requests: Sequence[ObservedRequest]) -> list[int]:
-    """The number of the first request of the redirects that each is part of."""
+    """For each request, the number of the first one in its chain of redirects."""
     first: list[int] = []
     for request in requests:
         before = request.redirected_from
@@ -87,33 +90,33 @@ def _chains(requests: Sequence[ObservedRequest]) -> list[int]:
     return first
 
 
-def _main(requests: Sequence[ObservedRequest], matches: Sequence[Match], told: Told) -> int | None:
+def _main(requests: Sequence[ObservedRequest], matches: Sequence[Match], report: LoadReport) -> int | None:
     """The document of the page that was seen at the end; the first one if none was."""
     navigations = [
         request.index
         for request, item in zip(requests, matches, strict=True)
-        if item.told is not None
-        and item.told.type == "Document"
-        and item.told.frame_id == told.main_frame_id
+        if item.reported is not None
+        and item.reported.type == "Document"
+        and item.reported.frame_id == report.main_frame_id
         and not item.after_scroll
     ]
-    final_url = told.final_url.partition("#")[0]
+    final_url = report.final_url.partition("#")[0]
     final = [index for index in navigations if requests[index].url == final_url]
     candidates = final or navigations
     return candidates[-1] if candidates else None
 
 
-def _notes(requests: Sequence[ObservedRequest], told: Told, cached: int, job: ObservationJob) -> list[str]:
-    """What can be said of the requests as a whole, and of how the load went."""
+def _notes(requests: Sequence[ObservedRequest], report: LoadReport, cached: int, job: ObservationJob) -> list[str]:
+    """Remarks on the requests as a whole, and on how the load went."""
     notes = []
     main = next((request for request in requests if Flag.MAIN in request.flags), None)
     if main is not None and main.status in _LOGIN_STATUSES:
         notes.append(f"the page wants a login: it was answered with status {main.status}")
     elif main is not None and main.status >= 400:
         notes.append(f"the page itself was answered with status {main.status}")
-    if len(told.navigations) > 1:
-        notes.append(f"it sent its visitor on: {' -> '.join(told.navigations[:5])}")
-    if told.ended == "limit":
+    if len(report.navigations) > 1:
+        notes.append(f"it sent its visitor on: {' -> '.join(report.navigations[:5])}")
+    if report.ended == "limit":
         notes.append("it did not become quiet in time" + (", and was not scrolled" if job.scroll else ""))
     counts = {
         "{} had not ended": sum(_is_unfinished(request) for request in requests),

@@ -6,7 +6,13 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from mixedsched.model.request import ChromiumPriority, Flag
-from mixedsched.world.browser._observed._told import Told, ToldElement, ToldFace, ToldFont, ToldRequest
+from mixedsched.world.browser._observed._report import (
+    LoadReport,
+    ReportedElement,
+    ReportedFace,
+    ReportedFont,
+    ReportedRequest,
+)
 
 _BOLD, _NORMAL = 700, 400
 
@@ -14,17 +20,17 @@ _BOLD, _NORMAL = 700, 400
 class PageFlags:
     """Flags by URL, once for a load."""
 
-    def __init__(self, told: Told) -> None:
-        self._elements: defaultdict[str, list[ToldElement]] = defaultdict(list)
-        for element in told.elements:
+    def __init__(self, report: LoadReport) -> None:
+        self._elements: defaultdict[str, list[ReportedElement]] = defaultdict(list)
+        for element in report.elements:
             self._elements[element.url.partition("#")[0]].append(element)
-        self._lazy = {image.url for image in told.images if image.lazy}
-        self._visible = {image.url for image in told.images if image.visible}
-        self._hero = told.paint.url if told.paint is not None else None
-        self._critical = {*told.blocking, *urls_of_visible_text(told.used_fonts, told.font_faces)}
+        self._lazy = {image.url for image in report.images if image.lazy}
+        self._visible = {image.url for image in report.images if image.visible}
+        self._hero = report.paint.url if report.paint is not None else None
+        self._critical = {*report.blocking, *urls_of_visible_text(report.used_fonts, report.font_faces)}
 
-    def of(self, request: ToldRequest) -> frozenset[Flag]:
-        """All but `main`, which is no matter of a URL."""
+    def of(self, request: ReportedRequest) -> frozenset[Flag]:
+        """All but `main`, which does not depend on the URL."""
         url = request.url
         flags = {Flag.PRELOAD} if request.is_preload or request.initiator.type == "preload" else set()
         for element in self._elements.get(url, ()):
@@ -38,7 +44,7 @@ class PageFlags:
         return frozenset(flags | {flag for flag, is_set in wanted.items() if is_set})
 
 
-def _flags_of(element: ToldElement, request: ToldRequest) -> set[Flag]:
+def _flags_of(element: ReportedElement, request: ReportedRequest) -> set[Flag]:
     if element.tag == "script":
         return _script_flags(element, request)
     if element.tag == "link":
@@ -46,8 +52,8 @@ def _flags_of(element: ToldElement, request: ToldRequest) -> set[Flag]:
     return {Flag.LAZY} if element.lazy else set()
 
 
-def _script_flags(element: ToldElement, request: ToldRequest) -> set[Flag]:
-    # What document.write puts in the page is the parser's, and as urgent as what stands in the text.
+def _script_flags(element: ReportedElement, request: ReportedRequest) -> set[Flag]:
+    # What document.write puts in the page comes from the parser, and is as urgent as the rest of the text.
     is_inserted = request.initiator.type == "script" and request.priority is ChromiumPriority.LOW
     if is_inserted:
         return {Flag.ASYNC}
@@ -65,7 +71,7 @@ def _script_flags(element: ToldElement, request: ToldRequest) -> set[Flag]:
     return flags
 
 
-def _link_flags(element: ToldElement) -> set[Flag]:
+def _link_flags(element: ReportedElement) -> set[Flag]:
     relations = set(element.rel.lower().split())
     place = {Flag.IN_HEAD} if element.in_head else set()
     if "stylesheet" in relations:
@@ -75,11 +81,11 @@ def _link_flags(element: ToldElement) -> set[Flag]:
     return set()
 
 
-def urls_of_visible_text(fonts: Sequence[ToldFont], faces: Sequence[ToldFace]) -> set[str]:
-    """The web fonts that visible text is drawn with: of each of its families the loaded faces that come nearest to what it
-    asks for. Nearest: the same style first, then the weight.
+def urls_of_visible_text(fonts: Sequence[ReportedFont], faces: Sequence[ReportedFace]) -> set[str]:
+    """The web fonts that visible text is drawn with: of each of its families the loaded faces nearest to what it asks for (the
+    same style first, then the weight).
     """
-    by_family: defaultdict[str, list[ToldFace]] = defaultdict(list)
+    by_family: defaultdict[str, list[ReportedFace]] = defaultdict(list)
     for face in faces:
         by_family[_unquoted(face.family)].append(face)
     urls = set()
@@ -91,7 +97,7 @@ def urls_of_visible_text(fonts: Sequence[ToldFont], faces: Sequence[ToldFace]) -
     return urls
 
 
-def _distance(face: ToldFace, font: ToldFont) -> tuple[bool, float]:
+def _distance(face: ReportedFace, font: ReportedFont) -> tuple[bool, float]:
     lightest, heaviest = _weights(face.weight)
     wanted, _ = _weights(font.weight)
     return face.style != font.style, max(lightest - wanted, wanted - heaviest, 0)

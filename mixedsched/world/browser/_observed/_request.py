@@ -1,15 +1,16 @@
-"""One request from its two tellings: the NetLog knows the wire, DevTools knows why the page asked."""
+"""Requests from two sources, matched: the NetLog knows the wire, DevTools knows why the page asked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict, deque
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from mixedsched.model.codings import UndecodableError, decode
 from mixedsched.model.priority import Priority, parse_parameters
 from mixedsched.model.request import ChromiumPriority, Kind, kind_of_destination, kind_of_mime
-from mixedsched.world.browser._observed._decode import problem_of_body
-from mixedsched.world.browser._observed._match import Match
-from mixedsched.world.browser._observed._told import ToldInitiator, ToldRequest
+from mixedsched.world.browser._observed._report import ReportedInitiator, ReportedRequest
 from mixedsched.world.browser.netlog import LoggedRequest
 from mixedsched.world.browser.observation import Initiator, InitiatorType, ObservedRequest
 
@@ -31,7 +32,7 @@ _KIND_BY_TYPE = {
     "Preflight": Kind.XHR,
     "Manifest": Kind.OTHER,
 }
-# Chromium's network stack counts on from Blink's five levels: net/base/request_priority.h.
+# The network stack's names for Blink's five levels: net/base/request_priority.h.
 _PRIORITY_BY_NET_NAME = {
     "HIGHEST": ChromiumPriority.VERY_HIGH,
     "MEDIUM": ChromiumPriority.HIGH,
@@ -50,66 +51,121 @@ _BODILESS = (101, 103, 204, 205, 304)
 
 
 @dataclass(frozen=True, slots=True)
+class Match:
+    """A request that left, or failed to, as the two sides know it: None if one does not; never both."""
+
+    reported: ReportedRequest | None
+    logged: LoggedRequest | None
+    after_scroll: bool = False
+
+    @property
+    def order(self) -> tuple[bool, float, float]:
+        """By the log's clock if it was sent, by the page's if it never was; after scrolling last."""
+        if self.logged is not None and self.logged.place is not None:
+            assert self.logged.sent_ms is not None
+            return self.after_scroll, self.logged.sent_ms, self.logged.place
+        if self.reported is not None:
+            return self.after_scroll, self.reported.asked_tick_ms, float("inf")
+        assert self.logged is not None
+        return self.after_scroll, self.logged.started_ms, float("inf")
+
+
+def match(
+    reported: Sequence[ReportedRequest], logged: Sequence[LoggedRequest], watched_until_ms: float = float("inf")
+) -> tuple[list[Match], int]:
+    """The requests in the order in which they left, and how many of the load a cache answered, which are left out.
+
+    They are matched by URL, method and order. What only the log knows (such as reports) is included if a page asked for it
+    before watching ended: when DevTools lets go, the emulated device goes, so that pages choose other images, and service
+    workers that were held back start.
+    """
+    waiting: defaultdict[tuple[str, str], deque[LoggedRequest]] = defaultdict(deque)
+    for entry in (entry for entry in logged if entry.started_ms <= watched_until_ms):
+        waiting[entry.url, entry.method].append(entry)
+    matches, cached = [], 0
+    for request in reported:
+        queue = waiting[request.url, request.method]
+        if request.from_cache and not (queue and queue[0].place is not None and request.status == 304):
+            cached += not request.after_scroll
+            if queue and queue[0].place is None:
+                queue.popleft()
+            continue
+        matches.append(Match(request, queue.popleft() if queue else None, request.after_scroll))
+    left = [entry for queue in waiting.values() for entry in queue]
+    scroll_ms = min((request.asked_tick_ms for request in reported if request.after_scroll), default=float("inf"))
+    matches += [Match(None, entry, entry.started_ms >= scroll_ms) for entry in left if _is_of_a_page(entry)]
+    return sorted(matches, key=lambda item: item.order), cached
+
+
+def _is_of_a_page(entry: LoggedRequest) -> bool:
+    is_http = entry.url.startswith(("http:", "https:"))
+    return is_http and entry.initiator is not None and not entry.is_page and entry.place is not None
+
+
+@dataclass(frozen=True, slots=True)
 class Clock:
-    """navigation_tick_ms: when the navigation began, on the machine's monotonic clock."""
+    """Times since navigation start."""
 
     navigation_tick_ms: float
+    """When the navigation began, on the machine's monotonic clock."""
 
     def at(self, tick_ms: float | None) -> float | None:
-        """Ms from navigation start. NetLogs count whole ms, so that their first may seem to be before it."""
+        """Ms from navigation start. NetLogs count whole ms, so that their first ones may seem to be before it."""
         return None if tick_ms is None else round(max(0.0, tick_ms - self.navigation_tick_ms), 3)
 
 
 def request_of(match: Match, clock: Clock, *, keeps: bool) -> ObservedRequest:
-    """One request; its index, redirected_from and flags are for whoever knows the others. keeps: whether bodies were wanted."""
-    told = match.told if match.told is not None else _told_by_log(match.logged)
+    """One request; its index, redirected_from and flags are still to be set. keeps: whether bodies were wanted."""
+    reported = match.reported if match.reported is not None else _reported_by_log(match.logged)
     logged = match.logged
     was_sent = logged is not None and logged.place is not None
-    request_headers = _lowered(logged.request_headers if logged and was_sent else told.request_headers.items())
-    response_headers = logged.response_headers if logged and logged.status else _split(told.response_headers)
-    status = logged.status if logged and logged.status else told.status
+    request_headers = _lowered(logged.request_headers if logged and was_sent else reported.request_headers.items())
+    response_headers = logged.response_headers if logged and logged.status else _split(reported.response_headers)
+    status = logged.status if logged and logged.status else reported.status
     priority = dict(request_headers).get("priority")
-    signal = _signal(priority, told.protocol)
+    signal = _signal(priority, reported.protocol)
     destination = dict(request_headers).get("sec-fetch-dest")
-    resource_type = "Preflight" if told.initiator.type == "preflight" else told.type
-    problem = _problem(told, logged, _encoding(response_headers), keeps=keeps)
+    resource_type = "Preflight" if reported.initiator.type == "preflight" else reported.type
+    problem = _problem(reported, logged, _encoding(response_headers), keeps=keeps)
     return ObservedRequest(
         index=-1,
-        url=told.url,
-        method=told.method,
-        kind=_kind(destination, resource_type, told.mime, request_headers),
+        url=reported.url,
+        method=reported.method,
+        kind=_kind(destination, resource_type, reported.mime, request_headers),
         resource_type=resource_type,
         destination=destination,
-        priority=_PRIORITY_BY_NET_NAME.get(logged.priority, told.priority) if logged and was_sent else told.priority,
-        final_priority=told.final_priority,
+        priority=_PRIORITY_BY_NET_NAME.get(logged.priority, reported.priority)
+        if logged and was_sent
+        else reported.priority,
+        final_priority=reported.final_priority,
         urgency=signal.urgency if signal else None,
         incremental=signal.incremental if signal else None,
         request_headers=request_headers,
         status=status,
-        protocol=told.protocol,
-        mime=told.mime,
+        protocol=reported.protocol,
+        mime=reported.mime,
         response_headers=response_headers,
         encoding=_encoding(response_headers),
         sent_bytes=logged.sent_bytes if logged else 0,
-        decoded_bytes=logged.decoded_bytes if logged else told.decoded_bytes,
-        asked_ms=clock.at(told.asked_tick_ms) or 0.0,
-        sent_ms=clock.at(logged.sent_ms if logged else told.sent_tick_ms),
-        first_byte_ms=clock.at(told.first_byte_tick_ms),
-        complete_ms=clock.at(told.complete_tick_ms),
-        initiator=_initiator(told.initiator, told.type),
-        document_url=told.document_url,
+        decoded_bytes=logged.decoded_bytes if logged else reported.decoded_bytes,
+        asked_ms=clock.at(reported.asked_tick_ms) or 0.0,
+        sent_ms=clock.at(logged.sent_ms if logged else reported.sent_tick_ms),
+        first_byte_ms=clock.at(reported.first_byte_tick_ms),
+        complete_ms=clock.at(reported.complete_tick_ms),
+        initiator=_initiator(reported.initiator, reported.type),
+        document_url=reported.document_url,
         body=logged.body if logged and problem is None else None,
         problem=problem,
         after_scroll=match.after_scroll,
     )
 
 
-def _told_by_log(logged: LoggedRequest | None) -> ToldRequest:
-    """What DevTools would have told of a request that only the log knows."""
+def _reported_by_log(logged: LoggedRequest | None) -> ReportedRequest:
+    """What DevTools would have reported about a request that only the log knows."""
     assert logged is not None
     priority = _PRIORITY_BY_NET_NAME.get(logged.priority, ChromiumPriority.LOW)
     mime = dict(logged.response_headers).get("content-type", "").partition(";")[0].strip().lower()
-    return ToldRequest(
+    return ReportedRequest(
         index=-1,
         url=logged.url,
         method=logged.method,
@@ -119,7 +175,7 @@ def _told_by_log(logged: LoggedRequest | None) -> ToldRequest:
         is_preload=False,
         has_body=False,
         request_headers={},
-        initiator=ToldInitiator(type="other", url=logged.initiator),
+        initiator=ReportedInitiator(type="other", url=logged.initiator),
         document_url="",
         frame_id=None,
         redirected_from=None,
@@ -140,7 +196,7 @@ def _told_by_log(logged: LoggedRequest | None) -> ToldRequest:
 
 
 def _kind(destination: str | None, resource_type: str, mime: str, request_headers: Headers) -> Kind:
-    """As a server sees it, by its destination; pages without TLS do not tell that, and DevTools' type must do."""
+    """By its destination, as a server sees it; pages without TLS do not send that, and DevTools' type must do."""
     kind = kind_of_destination(destination) or _KIND_BY_TYPE.get(resource_type)
     if kind is not None:
         return kind
@@ -151,17 +207,17 @@ def _kind(destination: str | None, resource_type: str, mime: str, request_header
 
 
 def _signal(field: str | None, protocol: str) -> Priority | None:
-    """Of the `priority` field; the defaults where the protocol knows it and the field is missing."""
+    """The value of the `priority` field; the defaults if the protocol has it and the field is missing."""
     if field is None:
         return Priority() if protocol in ("h2", "h3") else None
     parameters = parse_parameters(field.encode())
     return parameters.over(Priority()) if parameters is not None else Priority()
 
 
-def _initiator(told: ToldInitiator, resource_type: str) -> Initiator:
-    if resource_type == "Document" and told.type == "other" and told.url is None:
+def _initiator(reported: ReportedInitiator, resource_type: str) -> Initiator:
+    if resource_type == "Document" and reported.type == "other" and reported.url is None:
         return Initiator("navigation")
-    return Initiator(_INITIATORS.get(told.type, "other"), told.url, told.line, told.column)
+    return Initiator(_INITIATORS.get(reported.type, "other"), reported.url, reported.line, reported.column)
 
 
 def _encoding(headers: Headers) -> str | None:
@@ -170,20 +226,24 @@ def _encoding(headers: Headers) -> str | None:
     return coding or None
 
 
-def _problem(told: ToldRequest, logged: LoggedRequest | None, encoding: str | None, *, keeps: bool) -> str | None:
+def _problem(
+    reported: ReportedRequest, logged: LoggedRequest | None, encoding: str | None, *, keeps: bool
+) -> str | None:
     """Why the request has no body although it should, in words; None if all is well."""
-    if told.failure is not None:
-        return f"it failed: {told.failure}"
-    if told.type == "EventSource" or told.mime == "text/event-stream":
+    if reported.failure is not None:
+        return f"it failed: {reported.failure}"
+    if reported.type == "EventSource" or reported.mime == "text/event-stream":
         return "it is a stream of events, which has no end"
-    if not told.is_finished:
-        return "it had not ended when the watching did" if told.status else "it was not answered while it was watched"
-    if told.method == "HEAD" or told.status in _BODILESS or 300 <= told.status < 400 or not keeps:
+    if not reported.is_finished:
+        return (
+            "it had not ended when the watching did" if reported.status else "it was not answered while it was watched"
+        )
+    if reported.method == "HEAD" or reported.status in _BODILESS or 300 <= reported.status < 400 or not keeps:
         return None
     if logged is None:
         return "the browser's log does not know it"
     if logged.body is None:
-        return None if logged.sent_bytes == 0 and told.decoded_bytes == 0 else "the browser's log has no body of it"
+        return None if logged.sent_bytes == 0 and reported.decoded_bytes == 0 else "the browser's log has no body of it"
     if encoding is None or not logged.is_coded:
         return None
     return problem_of_body(logged.body, encoding, logged.decoded_bytes)
@@ -196,3 +256,14 @@ def _lowered(headers: Iterable[tuple[str, str]]) -> Headers:
 def _split(headers: dict[str, str]) -> Headers:
     """DevTools joins fields of the same name by line breaks."""
     return tuple((name.lower(), line) for name, value in headers.items() for line in value.split("\n"))
+
+
+def problem_of_body(body: Path, coding: str, decoded_bytes: int) -> str | None:
+    """What is wrong with a body in this content coding, in words; None if it decodes to as many bytes as the browser says."""
+    try:
+        size = len(decode(body.read_bytes(), "gzip" if coding == "x-gzip" else coding))
+    except UndecodableError as error:
+        return f"it is not in the coding {coding} that it names: {error}"
+    except ValueError:
+        return f"its content coding {coding} is not known"
+    return None if size == decoded_bytes else f"it decodes to {size} bytes, and the browser saw {decoded_bytes}"

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from mixedsched.errors import InputError
-from mixedsched.world.browser.netlog._order import ArrivalRun, arrival_order
 from mixedsched.world.browser.netlog._reader import EventReader
 from mixedsched.world.browser.netlog._text import LogText, NotALogError
 from mixedsched.world.browser.netlog._traffic import LoggedRequest, TrafficReader
 from mixedsched.world.browser.netlog._values import (
+    ArrivalRun,
     Closing,
     FrameArrival,
     NetLog,
@@ -23,6 +23,7 @@ from mixedsched.world.browser.netlog._values import (
     QuicSession,
     StreamArrival,
     StreamRequest,
+    arrival_order,
 )
 
 __all__ = [

@@ -12,9 +12,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from mixedsched.world.browser.netlog._fields import count, split_header, text_or_none, whole
-from mixedsched.world.browser.netlog._noted import NotedSession, NotedStream
-from mixedsched.world.browser.netlog._packets import PacketCounts
 from mixedsched.world.browser.netlog._reasons import Opened, reason_of
+from mixedsched.world.browser.netlog._sessions import NotedSession, NotedStream, PacketCounts
 from mixedsched.world.browser.netlog._values import (
     Closing,
     FrameArrival,

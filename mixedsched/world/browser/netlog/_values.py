@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import groupby
+from typing import Any
 
 
 class OpenReason(StrEnum):
@@ -75,6 +77,32 @@ class QuicSession:
         """Whether requests could travel on it: its handshake finished, and it was not closed for another one."""
         return self.established and self.reason is not OpenReason.DUPLICATE
 
+    def to_dict(self) -> dict[str, Any]:
+        closing = self.closing
+        return {
+            "id": self.source_id,
+            "host": self.host,
+            "used": self.is_used,
+            "established": self.established,
+            "reason": self.reason.value,
+            "why": self.why,
+            "pooled_with": self.pooled_with,
+            "privacy_mode": self.privacy_mode,
+            "network_anonymization_key": self.network_anonymization_key,
+            "opened_ms": self.opened_ms,
+            "closed_ms": closing.time_ms if closing else None,
+            "close_details": closing.details if closing else None,
+            "close_error": closing.error if closing else None,
+            "closed_by_peer": closing.from_peer if closing else None,
+            "hol_bytes": self.hol_bytes,
+            "connection_hol_bytes": self.connection_hol_bytes,
+            "packets_seen": self.packets_seen,
+            "packets_lost": self.packets_lost,
+            "packets_received": self.packets_received,
+            "packets_sent": self.packets_sent,
+            "packets_declared_lost": self.packets_declared_lost,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class StreamRequest:
@@ -126,9 +154,32 @@ class StreamArrival:
     hol_bytes: int | None
 
     @property
+    def key(self) -> tuple[int, int]:
+        """Session and stream ID."""
+        return self.session, self.stream_id
+
+    @property
     def is_request(self) -> bool:
-        """Whether it was opened by the client, both ways."""
+        """Whether the client opened it, for both directions."""
         return self.stream_id % 4 == 0
+
+    def to_dict(self, request: StreamRequest | None) -> dict[str, Any]:
+        """request: the one on this stream, if the log has it."""
+        return {
+            "connection": self.session,
+            "stream_id": self.stream_id,
+            "authority": request.authority if request else None,
+            "path": request.path if request else None,
+            "priority": request.priority if request else None,
+            "priority_updates": list(request.priority_updates) if request else [],
+            "requested_ms": request.sent_ms if request else None,
+            "first_byte_ms": self.first_byte_ms,
+            "last_byte_ms": self.last_byte_ms,
+            "received_bytes": self.received_bytes,
+            "frames": self.frames,
+            "hol_bytes": self.hol_bytes,
+            "headers": [list(header) for header in request.headers] if request else [],
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +231,70 @@ class NetLog:
         """Packets lost on their way to the server as the browser believes, over all connections."""
         return sum(session.packets_declared_lost for session in self.connections)
 
+    @property
+    def requests_by_stream(self) -> dict[tuple[int, int], StreamRequest]:
+        """By session and stream ID."""
+        return {(item.session, item.stream_id): item for item in self.requests}
+
+    def to_dict(self) -> dict[str, Any]:
+        requests = self.requests_by_stream
+        return {
+            "chromium_version": self.chromium_version,
+            "truncated": self.truncated,
+            "unavailable": list(self.unavailable),
+            "hol_bytes": self.hol_bytes,
+            "connection_hol_bytes": self.connection_hol_bytes,
+            "packets_seen": self.packets_seen,
+            "packets_lost": self.packets_lost,
+            "connections": [session.to_dict() for session in self.sessions],
+            "streams": [stream.to_dict(requests.get(stream.key)) for stream in self.streams],
+        }
+
     def _total(self, counts: Iterable[int | None]) -> int | None:
         listed = list(counts)
         known = [count for count in listed if count is not None]
         return sum(known) if self.connections and len(known) == len(listed) else None
+
+
+@dataclass(frozen=True, slots=True)
+class ArrivalRun:
+    """Frames of one response that arrived one after the other. size_bytes: all of them, repeated ones too.
+
+    from_ms, to_ms: when the first and the last of them came, as NetLog counts time. path: "stream N" and no authority if the
+    log has no request for the stream. blocked_bytes: of these, new ones that had to wait for a lost packet of their stream.
+    """
+
+    authority: str
+    path: str
+    from_ms: float
+    to_ms: float
+    frames: int
+    size_bytes: int
+    blocked_bytes: int = 0
+
+
+def arrival_order(log: NetLog) -> list[ArrivalRun]:
+    """The order in which response bytes arrived, run-length coded: neighbouring frames of the same response are one entry.
+
+    A run also ends where blocked frames begin or end. Frames without bytes (a late FIN) are left out. All connections are
+    merged by time.
+    """
+    requests = log.requests_by_stream
+    carrying = (frame for frame in log.arrivals if frame.length_bytes)
+    runs = []
+    for key, group in groupby(carrying, key=lambda frame: (frame.session, frame.stream_id, frame.blocked_bytes > 0)):
+        frames = list(group)
+        request = requests.get(key[:2])
+        authority, path = (request.authority, request.path) if request else ("", f"stream {key[1]}")
+        runs.append(
+            ArrivalRun(
+                authority,
+                path,
+                frames[0].time_ms,
+                frames[-1].time_ms,
+                len(frames),
+                sum(frame.length_bytes for frame in frames),
+                sum(frame.blocked_bytes for frame in frames),
+            )
+        )
+    return runs

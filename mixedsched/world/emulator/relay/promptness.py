@@ -7,8 +7,8 @@ users' sound, asked over the system's D-Bus.
 No program at such a priority may take a processor for itself. rtkit gives it only to programs that have limited, by
 RLIMIT_RTTIME, how long they run without sleeping (200 ms by default): the kernel sends SIGXCPU at the soft limit and SIGKILL at
 the hard one, and starts counting again after each sleep. The relay sleeps in select() whenever no packet is due, so it stays
-far below that unless it is given more than a processor can carry. Then it gives its priority back at SIGXCPU, which comes at half
-of the hard limit, and goes on like any other process.
+far below that unless it is given more than a processor can carry. At SIGXCPU, which comes at half of the hard limit, it gives
+its priority back and goes on like any other process.
 
 **Short slices** need no privilege. Linux 6.12 and later let a waking process run first if its slice is shorter than the running
 one's, and count the time that it has used, not how often it runs (sched_setattr(2), `sched_runtime` of SCHED_OTHER). Python has

@@ -1,4 +1,4 @@
-"""The worker's answer to "observe", checked: what DevTools and the page told. Ticks are ms of the machine's monotonic clock."""
+"""The worker's answer to "observe", checked: what DevTools and the page reported. Ticks are monotonic ms of the machine."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from pydantic import BaseModel, ConfigDict
 from mixedsched.model.request import ChromiumPriority
 
 
-class _Told(BaseModel):
+class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-class ToldInitiator(_Told):
+class ReportedInitiator(_Part):
     type: str
     url: str | None = None
     line: int | None = None
     column: int | None = None
 
 
-class ToldRequest(_Told):
-    """A request as DevTools' Network events tell it."""
+class ReportedRequest(_Part):
+    """A request according to DevTools' Network events."""
 
     index: int
     url: str
@@ -32,7 +32,7 @@ class ToldRequest(_Told):
     is_preload: bool
     has_body: bool
     request_headers: dict[str, str]
-    initiator: ToldInitiator
+    initiator: ReportedInitiator
     document_url: str
     frame_id: str | None
     redirected_from: int | None
@@ -52,8 +52,8 @@ class ToldRequest(_Told):
     after_scroll: bool = False
 
 
-class ToldElement(_Told):
-    """A script, link, image or frame element when it was first seen. defer, module, rel, media, lazy: where it has such."""
+class ReportedElement(_Part):
+    """A script, link, image or frame element when it was first seen, with those attributes that its kind has."""
 
     tag: str
     url: str
@@ -67,13 +67,13 @@ class ToldElement(_Told):
     lazy: bool = False
 
 
-class ToldImage(_Told):
+class ReportedImage(_Part):
     url: str
     lazy: bool
     visible: bool
 
 
-class ToldFont(_Told):
+class ReportedFont(_Part):
     """The font that some visible text asks for, as CSS writes it."""
 
     families: str
@@ -81,7 +81,7 @@ class ToldFont(_Told):
     style: str
 
 
-class ToldFace(_Told):
+class ReportedFace(_Part):
     """A web font that was loaded."""
 
     family: str
@@ -90,8 +90,8 @@ class ToldFace(_Told):
     url: str
 
 
-class ToldPaint(_Told):
-    """The largest paint so far. origin_ms: wall time of its document's beginning."""
+class ReportedPaint(_Part):
+    """The largest paint so far. origin_ms: wall time at which its document began."""
 
     at_ms: float
     origin_ms: float
@@ -99,7 +99,7 @@ class ToldPaint(_Told):
     element: str | None
 
 
-class ToldMoments(_Told):
+class ReportedMoments(_Part):
     """Of the last document; ms from origin_ms, which is wall time."""
 
     origin_ms: float
@@ -108,22 +108,22 @@ class ToldMoments(_Told):
     load_ms: float | None
 
 
-class Told(_Told):
+class LoadReport(_Part):
     """The whole answer."""
 
     ended: Literal["quiet", "limit", "interrupted"]
     final_url: str
     main_frame_id: str
     navigations: list[str]
-    requests: list[ToldRequest]
+    requests: list[ReportedRequest]
     watched_until_tick_ms: float
-    elements: list[ToldElement]
+    elements: list[ReportedElement]
     blocking: list[str]
-    images: list[ToldImage]
-    used_fonts: list[ToldFont]
-    font_faces: list[ToldFace]
-    paint: ToldPaint | None
-    moments: ToldMoments | None
+    images: list[ReportedImage]
+    used_fonts: list[ReportedFont]
+    font_faces: list[ReportedFace]
+    paint: ReportedPaint | None
+    moments: ReportedMoments | None
     title: str
     notes: list[str]
     viewport_px: tuple[int, int]
