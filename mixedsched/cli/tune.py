@@ -9,10 +9,9 @@ from typing import Annotated
 
 import typer
 
-from mixedsched.advice.tuner.job import BROWSER, PIPE, RUNGS, STACK, TuneJob
+from mixedsched.advice.tuner.job import BROWSER, PIPE, RUNGS, STACK, Subject, TuneJob
 from mixedsched.advice.tuner.objective import Objective, parse_objective
 from mixedsched.advice.tuner.space import read_schemes
-from mixedsched.advice.tuner.subject import Subject
 from mixedsched.cli._interrupts import end_in_order
 from mixedsched.cli._options import BudgetOption, FormFactorOption, OriginsOption, ResultsOption, Screen, networks_named
 from mixedsched.cli._output import Json

@@ -12,7 +12,6 @@ from mixedsched.advice.tuner.result import (
     Contender,
     Deviation,
     Dropped,
-    Estimates,
     NetworkProof,
     Outcome,
     Role,
@@ -21,6 +20,7 @@ from mixedsched.advice.tuner.result import (
     Tuning,
 )
 from mixedsched.advice.tuner.ship.lines import HeaderRule, HtmlLine
+from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.core.sim.load import PageLoad
 from mixedsched.core.sim.pipe import play_pipe
@@ -65,7 +65,7 @@ PAGE = {
 
 
 def scored(candidate: Candidate, lcp_ms: float, score: float, network: str = LINK.name) -> Scored:
-    return Scored(candidate, score, 0.004, {network: Estimates(lcp_ms * 0.5, lcp_ms, lcp_ms * 0.8)})
+    return Scored(candidate, score, 0.004, {network: PaintEstimate(lcp_ms * 0.5, lcp_ms, lcp_ms * 0.8)})
 
 
 def made_up_proof(factors: Mapping[str, float], blocks: int, name: str = LINK.name) -> NetworkProof:
@@ -78,7 +78,7 @@ def made_up_proof(factors: Mapping[str, float], blocks: int, name: str = LINK.na
     race_runs = tuple(MadeUp(race_plan, seed=5, factors=factors).runs())
     return NetworkProof(
         profile=replace(LINK, name=name),
-        bound=Estimates(700.0, 1500.0, 1100.0),
+        bound=PaintEstimate(700.0, 1500.0, 1100.0),
         race=analyse(race_plan, race_runs),
         race_runs=race_runs,
         dropped=(Dropped("stock", 2, "tuned", 61.0, 0.0004),),
@@ -160,7 +160,7 @@ def made_up_tuning(
 
 def simulated_tuning(**changes: Any) -> Tuning:
     """One for which no browser was asked."""
-    network = NetworkProof(LINK, Estimates(700.0, 1500.0, 1100.0), simulated=simulated_loads())
+    network = NetworkProof(LINK, PaintEstimate(700.0, 1500.0, 1100.0), simulated=simulated_loads())
     fields: dict[str, Any] = {
         "outcome": Outcome.SIMULATED,
         "networks": (network,),

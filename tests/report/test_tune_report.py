@@ -12,7 +12,8 @@ import pytest
 from rich.console import Console
 
 from mixedsched.advice.tuner.candidate import Candidate
-from mixedsched.advice.tuner.result import Deviation, Estimates, NetworkProof, Outcome, Role, Tuning
+from mixedsched.advice.tuner.result import Deviation, NetworkProof, Outcome, Role, Tuning
+from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.lab.comparison import Verdict
 from mixedsched.report.tune import render_tuning, write_tuning
 from mixedsched.report.tune._document import SHOWN_BYTES_MOST, read_shipped, render_html
@@ -213,7 +214,7 @@ def test_bars_compare_every_order_with_the_bound() -> None:
 def test_a_bound_that_loads_in_the_browser_go_below_is_told_to_be_late() -> None:
     assert "A browser adds its own work to that." in page("confirmed")
     (network,) = CONFIRMED.networks
-    late = replace(CONFIRMED, networks=(replace(network, bound=Estimates(700.0, 2000.0, 1100.0)),))
+    late = replace(CONFIRMED, networks=(replace(network, bound=PaintEstimate(700.0, 2000.0, 1100.0)),))
     assert "Loads in the browser were sooner still: simulation is a little late here." in render_html(late)
 
 

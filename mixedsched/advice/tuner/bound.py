@@ -2,18 +2,18 @@
 
 Two plays, of which the earlier one counts: a page of nothing else; and the whole page with all else behind. (A sender that has
 nothing to send does not learn how fast the link is, so that other bytes in pauses may help what comes later.) It is an
-estimate like all that is simulated: for comparing with simulated paints.
+estimate, to be compared with simulated paints only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+import glob
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from mixedsched.advice.tuner.candidate import Candidate
-from mixedsched.advice.tuner.result import Estimates
-from mixedsched.advice.tuner.targets import literal
-from mixedsched.core.metrics.paint import PaintNeeds
+from mixedsched.core.metrics.paint import PaintEstimate, PaintNeeds
 from mixedsched.lab.play.scenario import Scenario
 from mixedsched.lab.play.task import Simulator, Task
 from mixedsched.model.mapping import Override
@@ -24,57 +24,37 @@ from mixedsched.model.request import Flag, Kind
 _METRICS = ("fcp_ms", "lcp_ms", "si_ms")
 
 
-@dataclass(frozen=True, slots=True)
-class _Play:
-    """place: of the scene that is bound. scene: what is played for it. metrics: for which it counts."""
-
-    place: int
-    scene: Scenario
-    ways: tuple[Candidate, ...]
-    metrics: tuple[str, ...]
-
-
 def bounds(
     scenes: Sequence[Scenario],
     names: Sequence[str],
     seeds: Callable[[Scenario], Sequence[int]],
-    workers: Simulator[Estimates | None],
-) -> dict[str, Estimates]:
-    """By name of the scene; medians over seeds of the earliest of each paint, 0 where no load ever ends."""
-    plays = [play for place, scene in enumerate(scenes) for play in _plays(place, scene)]
-    tasks = [
-        (play, Task(play.scene, candidate, seed))
-        for play in plays
-        for candidate in play.ways
-        for seed in seeds(play.scene)
+    simulator: Simulator[PaintEstimate | None],
+) -> dict[str, PaintEstimate]:
+    """By name of the scene: medians over seeds of the earliest of each paint, 0 where no load ever ends."""
+    plays = [
+        (name, metrics, Task(played, way, seed))
+        for scene, name in zip(scenes, names, strict=True)
+        for played, ways, metrics in _plays(scene)
+        for way in ways
+        for seed in seeds(played)
     ]
-    results = workers.play([task for _, task in tasks])
-    found: dict[tuple[int, str, int], list[float]] = {}
-    for (play, task), estimates in zip(tasks, results, strict=True):
-        for metric in play.metrics if estimates is not None else ():
-            found.setdefault((play.place, metric, task.seed), []).append(getattr(estimates, metric))
-    return {
-        name: Estimates.median_of([_earliest(found, place, seed) for seed in seeds(scene)])
-        for place, (scene, name) in enumerate(zip(scenes, names, strict=True))
+    found: dict[tuple[str, str, int], float] = {}
+    for (name, metrics, task), paints in zip(plays, simulator.play([task for *_, task in plays]), strict=True):
+        for metric in metrics if paints is not None else ():
+            key = name, metric, task.seed
+            found[key] = min(found.get(key, math.inf), getattr(paints, metric))
+    earliest = {
+        name: [PaintEstimate(*(found.get((name, metric, seed), 0.0) for metric in _METRICS)) for seed in seeds(scene)]
+        for scene, name in zip(scenes, names, strict=True)
     }
+    return {name: PaintEstimate.median_of(items) for name, items in earliest.items()}
 
 
-def lowered(bound: Estimates, known: Iterable[Estimates]) -> Estimates:
-    """The bound, or what was seen to be earlier: with losses, a page of fewer packets loses other ones."""
-    everything = [bound, *known]
-    return Estimates(
-        min(item.fcp_ms for item in everything),
-        min(item.lcp_ms for item in everything),
-        min(item.si_ms for item in everything),
-    )
+def _plays(scene: Scenario) -> list[tuple[Scenario, tuple[Candidate, ...], tuple[str, ...]]]:
+    """The scenes to play for one scene, the ways to deliver each, and the metrics for which it counts.
 
-
-def _earliest(found: Mapping[tuple[int, str, int], Sequence[float]], place: int, seed: int) -> Estimates:
-    return Estimates(*(min(found.get((place, metric, seed), ()), default=0.0) for metric in _METRICS))
-
-
-def _plays(place: int, scene: Scenario) -> list[_Play]:
-    """What is played for one scene. What paints of one kind need, those behind it need too."""
+    Later paints need everything that earlier paints need.
+    """
     page, needs = scene.page, PaintNeeds.of(scene.page)
     first = [needs.main, *needs.blocking]
     largest = [*first, *needs.largest, *scene.hero_needs]
@@ -84,8 +64,8 @@ def _plays(place: int, scene: Scenario) -> list[_Play]:
         counts[_with_finders(page, names)] = _METRICS[:number]
     plays = []
     for needed, metrics in counts.items():
-        plays.append(_Play(place, _bare(scene, needed), _ways(_bare(scene, needed).page, needed), metrics))
-        plays.append(_Play(place, scene, _ways(page, needed), _METRICS))
+        bare = _bare(scene, needed)
+        plays += [(bare, _ways(bare.page, needed), metrics), (scene, _ways(page, needed), _METRICS)]
     return plays
 
 
@@ -101,7 +81,7 @@ def _with_finders(page: Page, names: Iterable[str]) -> frozenset[str]:
 
 
 def _bare(scene: Scenario, needed: frozenset[str]) -> Scenario:
-    """The scene without what is not needed."""
+    """The scene with the needed resources alone."""
     resources = tuple(item for item in scene.page.resources if item.id in needed)
     needs = tuple(name for name in scene.hero_needs if name in needed)
     return replace(scene, page=Page(format=PAGE_FORMAT, name=scene.page.name, resources=resources), hero_needs=needs)
@@ -110,10 +90,10 @@ def _bare(scene: Scenario, needed: frozenset[str]) -> Scenario:
 def _ways(page: Page, needed: frozenset[str]) -> tuple[Candidate, ...]:
     """Orders among what is needed, all else behind it: as signalled, and the rest of the document last, too."""
     behind = tuple(
-        Override(literal(item.path), Priority(6), "no paint waits for it")
+        Override(glob.escape(item.path), Priority(6), "no paint waits for it")
         for item in page.resources
         if item.id not in needed
     )
-    document = Override(literal(page.main.path), Priority(5), "its end is of no use to a paint")
+    document = Override(glob.escape(page.main.path), Priority(5), "its end is of no use to a paint")
     ways = (Candidate("eps", overrides=behind), Candidate("eps", overrides=(document, *behind)))
     return ways if behind else (Candidate("sequential"), *ways)

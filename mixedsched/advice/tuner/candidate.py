@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 from mixedsched.advice.tuner.targets import cell_of
 from mixedsched.core.metrics.paint import PaintNeeds
@@ -71,6 +72,18 @@ class Candidate:
             cells=MappingProxyType({**SIGNALLED, **dict(self.cells)}),
             overrides=self.overrides,
         )
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON. mapping: name of a published table, "tuned" for its own, None where its scheme has none."""
+        own = self.mapping()
+        return {
+            "scheme": self.scheme,
+            "mapping": self.published or (own.name if own is not None else None),
+            "cells": {f"{priority.value}.{kind.value}": str(value) for (priority, kind), value in self.cells},
+            "overrides": [
+                {"match": item.match, "priority": str(item.priority), "why": item.why} for item in self.overrides
+            ],
+        }
 
     def configured(self, load_mapping: MappingLoader) -> ConfiguredScheme:
         """Ready to be played or served. Raises UsageError for an unknown scheme or parameter."""

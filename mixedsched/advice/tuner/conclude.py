@@ -20,12 +20,13 @@ from mixedsched.advice.tuner.reasons import (
     simulated_reason,
     unconfirmed_reason,
 )
-from mixedsched.advice.tuner.result import Contender, Estimates, NetworkProof, Outcome, Role, Scored, Tuning
+from mixedsched.advice.tuner.result import Contender, NetworkProof, Outcome, Role, Scored, Tuning
 from mixedsched.advice.tuner.scoring import BASELINES, SEQUENTIAL
 from mixedsched.advice.tuner.search import SearchResult
 from mixedsched.advice.tuner.ship.headers import HeaderPlan
 from mixedsched.advice.tuner.ship.lines import HtmlLine
 from mixedsched.advice.tuner.ship.screening import Shipping
+from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.core.sim.load import PageLoad
 from mixedsched.errors import PageLoadError
 from mixedsched.lab.analysis import analyse
@@ -44,7 +45,7 @@ class Known:
     job: TuneJob
     view: View | None = None
     search: SearchResult | None = None
-    bounds: dict[str, Estimates] = field(default_factory=dict)  # the earliest paints, by network
+    bounds: dict[str, PaintEstimate] = field(default_factory=dict)  # the earliest paints, by network
     candidates: tuple[Scored, ...] = ()  # of the search, better than every baseline
     entrants: tuple[Contender, ...] = ()  # that would race
     racing: tuple[Contender, ...] = ()  # that there was time to race
@@ -145,7 +146,7 @@ def _network(
         sequential = analyse(replace(proof.plan, baseline=SEQUENTIAL), known.runs["proof", name])
     return NetworkProof(
         profile=network,
-        bound=known.bounds.get(name, Estimates(0.0, 0.0, 0.0)),
+        bound=known.bounds.get(name, PaintEstimate(0.0, 0.0, 0.0)),
         race=_comparisons(known, "race", known.raced.plans).get(name),
         race_runs=known.runs.get(("race", name), ()),
         dropped=tuple(known.raced.dropped),

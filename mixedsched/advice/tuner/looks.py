@@ -12,8 +12,8 @@ from mixedsched.advice.changes.html_change import Document
 from mixedsched.advice.changes.look import Look, look_at
 from mixedsched.advice.changes.observed import page_model, scenario_of
 from mixedsched.advice.changes.page_change import PageModel
+from mixedsched.advice.tuner.contest import bench_of, plain_eps
 from mixedsched.advice.tuner.job import TuneJob
-from mixedsched.advice.tuner.measure import bench_of, plain_eps
 from mixedsched.advice.tuner.result import Role
 from mixedsched.advice.tuner.ship.html import changes_from_looks, changes_from_page
 from mixedsched.advice.tuner.space import Space

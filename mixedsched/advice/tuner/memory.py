@@ -19,8 +19,8 @@ from optuna.trial import FrozenTrial, TrialState, create_trial
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
-from mixedsched.advice.tuner.result import Estimates
 from mixedsched.advice.tuner.scoring import Paints
+from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.errors import MixedschedError
 
 FORMAT = 1  # of what is stored here
@@ -131,4 +131,4 @@ def paints_to_json(paints: Paints) -> list[Any]:
 
 def paints_from_json(value: Any) -> Paints:
     """The reverse."""
-    return tuple(tuple(item and Estimates(*item) for item in of_scene) for of_scene in value)
+    return tuple(tuple(item and PaintEstimate(*item) for item in of_scene) for of_scene in value)

@@ -9,8 +9,8 @@ from types import MappingProxyType
 
 from scipy.special import ndtr
 
-from mixedsched.advice.tuner.result import Estimates
 from mixedsched.core.metrics import METRICS, metric_named
+from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.errors import UsageError, nearest_hint
 
 SCORE = "score"
@@ -44,7 +44,7 @@ class Objective:
         """Key of the metric that counts most; LCP among equals."""
         return max(self.weights, key=lambda key: (self.weights[key], key == "lcp_ms"))
 
-    def value(self, paints: Estimates, reference: Estimates) -> float:
+    def value(self, paints: PaintEstimate, reference: PaintEstimate) -> float:
         """How much worse than the reference; below 0 is better. Guards are not in it.
 
         With weights: the weighted logarithm of the ratios, so 0.01 is about one per cent. With points: what is lost of the
@@ -60,7 +60,7 @@ class Objective:
                 value += (weight or TIE_WEIGHT) * log_ratio(ours[key], theirs[key])
         return value
 
-    def guard(self, paints: Estimates, limit: Estimates) -> float:
+    def guard(self, paints: PaintEstimate, limit: PaintEstimate) -> float:
         """What it costs to lose first or largest paint where they have no weight: all of the logarithm of the ratio."""
         ours, theirs = paints.to_dict(), limit.to_dict()
         return sum(max(0.0, log_ratio(ours[key], theirs[key])) for key in GUARDED if not self.weights.get(key))

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from mixedsched.advice.tuner.budget import deciding_blocks
 from mixedsched.advice.tuner.objective import Objective
 from mixedsched.advice.tuner.proof import Judgement
-from mixedsched.advice.tuner.result import Dropped, Estimates, Scored
+from mixedsched.advice.tuner.result import Dropped, Scored
 from mixedsched.advice.tuner.search import SearchResult
 from mixedsched.core.metrics import metric_named
+from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.lab.comparison import Comparison, Effect, Verdict
 from mixedsched.lab.play.scenario import LEAST_GAIN
 from mixedsched.units import format_ms
@@ -25,7 +26,7 @@ class Room:
     objective: Objective
     best: str  # label of the best baseline
     baseline: Scored
-    bounds: Mapping[str, Estimates]  # by network
+    bounds: Mapping[str, PaintEstimate]  # by network
 
     @property
     def is_used_up(self) -> bool:

@@ -1,4 +1,4 @@
-"""What a search comes to: plain values for the report, the terminal and machines."""
+"""The result of a tuning: plain values for the report, the terminal and machines."""
 
 from __future__ import annotations
 
@@ -20,31 +20,28 @@ TUNING_FORMAT = "mixedsched.tuning/1"
 
 
 class Outcome(StrEnum):
-    """confirmed: better than every baseline it was measured against, over loads and seeds that are new to it, and worse than
-    sequential nowhere. unconfirmed: promised, but not shown; the best baseline is kept. nothing_to_gain: no baseline leaves
-    room, or nothing that was tried is better. simulated: no browser was asked. interrupted: stopped before the proof."""
+    """How a tuning ended."""
 
     CONFIRMED = "confirmed"
+    """Better than every baseline it was measured against, over new loads and seeds, and worse than sequential nowhere."""
     UNCONFIRMED = "unconfirmed"
+    """Promised, but not shown; the best baseline is kept."""
     NOTHING_TO_GAIN = "nothing_to_gain"
+    """No baseline leaves room, or nothing that was tried is better."""
     SIMULATED = "simulated"
+    """No browser was asked."""
     INTERRUPTED = "interrupted"
-
-
-Estimates = PaintEstimate  # of one simulated load, or medians over several
+    """Stopped before the proof."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A candidate and what simulation makes of it. score: of the objective, penalty included; lower is better.
-
-    penalty: the part of it that is for complexity. by_network: estimates, medians over seeds.
-    """
+    """A candidate and its simulated loads."""
 
     candidate: Candidate
-    score: float
-    penalty: float
-    by_network: Mapping[str, Estimates]
+    score: float  # of the objective, penalty included; lower is better
+    penalty: float  # the part of it for complexity
+    by_network: Mapping[str, PaintEstimate]  # medians over seeds
 
     @property
     def value(self) -> float:
@@ -53,7 +50,7 @@ class Scored:
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            **candidate_facts(self.candidate),
+            **self.candidate.to_dict(),
             "score": round(self.score, 6),
             "penalty": round(self.penalty, 6),
             "estimate_ms": {name: item.to_dict() for name, item in self.by_network.items()},
@@ -62,19 +59,15 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class RungResult:
-    """One rung of the search. rung: "pipe", "stack" or "held out" (stack, over seeds that the search did not use).
+    """One rung of the search."""
 
-    tried: candidates; loads: simulated for them; seconds: of real time. best: at its end. history: (candidates tried, best
-    score so far), for the curve. is_whole: whether every candidate that differs in effect was tried.
-    """
-
-    rung: str
-    tried: int
-    loads: int
-    seconds: float
-    best: Scored | None
-    history: tuple[tuple[int, float], ...] = ()
-    is_whole: bool = False
+    rung: str  # "pipe", "stack" or "held out" (stack, over seeds that the search did not use)
+    tried: int  # candidates
+    loads: int  # simulated for them
+    seconds: float  # of real time
+    best: Scored | None  # at its end
+    history: tuple[tuple[int, float], ...] = ()  # (candidates tried, best score so far), for the curve
+    is_whole: bool = False  # every candidate that differs in effect was tried
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -89,24 +82,23 @@ class RungResult:
 
 
 class Role(StrEnum):
-    """What a measured arm stands for. line: a single one of the HTML lines."""
+    """The part of a measured arm."""
 
     BASELINE = "baseline"
     TUNED = "tuned"
     HEADERS = "headers"
     HTML = "html"
-    LINE = "line"
+    LINE = "line"  # a single one of the HTML lines
 
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """An arm of the browser rung. label: of the arm. candidate: how the server delivers; for what is shipped to other servers
-    it is plain eps. changes: what the edition of the site that it serves has in addition."""
+    """An arm of the browser rung."""
 
     label: str
     role: Role
-    candidate: Candidate
-    changes: tuple[Change, ...] = ()
+    candidate: Candidate  # how the server delivers; plain eps for what is shipped to other servers
+    changes: tuple[Change, ...] = ()  # to the site that it serves
 
     @property
     def is_by_headers(self) -> bool:
@@ -117,45 +109,43 @@ class Contender:
         return {
             "label": self.label,
             "role": self.role.value,
-            **candidate_facts(self.candidate),
+            **self.candidate.to_dict(),
             "changes": [item.code for item in self.changes],
         }
 
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """An arm that left the race early. after: blocks it was in. leader: arm it lost to. p: adjusted, one-sided."""
+    """An arm that left the race early."""
 
     label: str
-    after: int
-    leader: str
+    after: int  # blocks it was in
+    leader: str  # label of the arm that it lost to
     change_pct: float
-    p: float
+    p: float  # adjusted, one-sided
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkProof:
-    """What the browser said on one network.
-
-    bound: earliest paints that the network allows this page, simulated with nothing on the link but what the largest paint
-    waits for. race: selection, never used for a claim; of the blocks that all its arms have in common. proof: fresh seeds, the
-    only evidence of effects, against the best baseline; None if there was no time for a block. sequential: the same runs
-    against the arm `sequential`, where that is not the best baseline. effects: of the decision's metric (the objective's own,
-    or all its metrics weighted), of the winner and of what is shipped against the best baseline; p adjusted over the whole
-    declared family. race_runs, runs: of each. simulated: one load of rung stack under the best baseline, then one under the
-    tuned order, same seed; shown where no browser was asked.
-    """
+    """The loads on one network."""
 
     profile: Profile
-    bound: Estimates
+    bound: PaintEstimate
+    """The earliest paints that the network allows this page, simulated with nothing in the way of what they wait for."""
     race: Comparison | None = None
+    """Selection, never used for a claim; of the blocks that all its arms have in common."""
     race_runs: tuple[Run, ...] = ()
     dropped: tuple[Dropped, ...] = ()
     proof: Comparison | None = None
-    runs: tuple[Run, ...] = ()
+    """Fresh seeds, the only evidence of effects, against the best baseline; None if there was no time for a block."""
+    runs: tuple[Run, ...] = ()  # of the proof
     effects: tuple[Effect, ...] = ()
+    """Of the winner and of what is shipped against the best baseline, in the decision's metric (the objective's own, or all
+    its metrics weighted); p adjusted over the whole declared family."""
     simulated: tuple[PageLoad, ...] = ()
+    """Shown where no browser was asked: a load of rung stack under the best baseline, and one under the winner, same seed."""
     sequential: Comparison | None = None
+    """The proof against the arm `sequential`, where that is not the best baseline."""
 
     @property
     def name(self) -> str:
@@ -175,43 +165,38 @@ class NetworkProof:
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """All of it.
-
-    objective: weights by metric key. baselines: scored in simulation, by label. best_baseline: label of the one to beat.
-    winner: the best candidate of the search; shipped: whether it is recommended (else the best baseline stays).
-    kept_pct: share of the tuned gain that remains with plain eps and only headers (or HTML lines), by role, network, of the
-    proof's loads, or simulated where no browser was asked; kept_range_pct: its 95 % interval, where loads were measured.
-    withheld: why headers, or lines of HTML, are not to be shipped although simulation likes them, a sentence without a stop.
-    files: names of what was written below the folder, in order. notes: what a reader must know, a sentence each.
-    rung: the last that was asked for, "pipe", "stack" or "browser".
-    """
+    """The result of `tune` for one page."""
 
     site: str
     title: str
     form_factor: str
-    objective: Mapping[str, float]
+    objective: Mapping[str, float]  # weights by metric key
     budget_s: float
     spent_s: float
     seed: int
     outcome: Outcome
     reason: str
     rungs: tuple[RungResult, ...]
-    baselines: Mapping[str, Scored]
-    best_baseline: str
-    winner: Scored | None
+    baselines: Mapping[str, Scored]  # in simulation, by label
+    best_baseline: str  # label of the one to beat
+    winner: Scored | None  # the best candidate of the search
     runners_up: tuple[Scored, ...]
-    deviations: tuple[Deviation, ...]
+    deviations: tuple[Deviation, ...]  # of the winner
     contenders: tuple[Contender, ...]
     networks: tuple[NetworkProof, ...]
-    headers: tuple[HeaderRule, ...]
-    html: tuple[HtmlLine, ...]
+    headers: tuple[HeaderRule, ...]  # to be shipped
+    html: tuple[HtmlLine, ...]  # to be shipped
     kept_pct: Mapping[Role, Mapping[str, float]] = field(default_factory=dict)
-    files: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    rung: str = "browser"
+    """Share of the tuned gain that remains with plain eps and only headers (or HTML lines), by role and network: of the
+    proof's loads, or simulated where no browser was asked."""
+    files: tuple[str, ...] = ()  # names of what was written below the folder, in order
+    notes: tuple[str, ...] = ()  # what a reader must know, a sentence each
+    facts: Mapping[str, Any] = field(default_factory=dict)  # versions, seeds and other circumstances
+    rung: str = "browser"  # the last that was asked for: "pipe", "stack" or "browser"
     kept_range_pct: Mapping[Role, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
+    """95 % interval of kept_pct, where loads were measured."""
     withheld: Mapping[Role, str] = field(default_factory=dict)
+    """Why headers, or lines of HTML, are not to be shipped although simulation likes them, a sentence without a stop."""
 
     @property
     def shipped(self) -> bool:
@@ -263,16 +248,3 @@ class Tuning:
             "notes": list(self.notes),
             **self.facts,
         }
-
-
-def candidate_facts(candidate: Candidate) -> dict[str, Any]:
-    """A candidate for machines. mapping: name of a published table, "tuned" for its own, None where its scheme has none."""
-    own = candidate.mapping()
-    return {
-        "scheme": candidate.scheme,
-        "mapping": candidate.published or (own.name if own is not None else None),
-        "cells": {f"{priority.value}.{kind.value}": str(value) for (priority, kind), value in candidate.cells},
-        "overrides": [
-            {"match": item.match, "priority": str(item.priority), "why": item.why} for item in candidate.overrides
-        ],
-    }

@@ -11,7 +11,8 @@ from typing import Self
 
 from mixedsched.advice.tuner.candidate import Candidate, departures
 from mixedsched.advice.tuner.objective import Objective
-from mixedsched.advice.tuner.result import Estimates, Scored
+from mixedsched.advice.tuner.result import Scored
+from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.errors import MixedschedError
 from mixedsched.model.page import Page
 
@@ -27,7 +28,7 @@ BASELINES: Mapping[str, Candidate] = MappingProxyType(
 )
 """What a tuned result has to beat, by label: what servers do today, and the published table."""
 
-Paints = tuple[tuple[Estimates | None, ...], ...]
+Paints = tuple[tuple[PaintEstimate | None, ...], ...]
 """The loads of one candidate by scene, then seed; None: the load never ended."""
 
 
@@ -39,8 +40,8 @@ class Scorer:
     pages: tuple[Page, ...]
     penalty: float  # for each departure
     names: tuple[str, ...]  # of scenes
-    references: tuple[tuple[Estimates, ...], ...]  # the best baseline's paints by scene and seed
-    limits: tuple[tuple[Estimates, ...], ...]
+    references: tuple[tuple[PaintEstimate, ...], ...]  # the best baseline's paints by scene and seed
+    limits: tuple[tuple[PaintEstimate, ...], ...]
     """First and largest paints, by scene and seed, that must not be exceeded where the objective does not count them."""
 
     @classmethod
@@ -68,7 +69,7 @@ class Scorer:
             fixed = next(iter(good.values()))
             best = min(good.values(), key=lambda paints: statistics.fmean(map(objective.value, paints, fixed)))
             references.append(best)
-            limits.append(tuple(map(_earlier, best, good.get(SEQUENTIAL, best))))
+            limits.append(tuple(map(PaintEstimate.earliest_of, zip(best, good.get(SEQUENTIAL, best), strict=True))))
         return cls(objective, pages, penalty, names, tuple(references), tuple(limits))
 
     def value(self, paints: Paints) -> float | None:
@@ -77,15 +78,17 @@ class Scorer:
         values = [self._value_on(place, item) for place, item in enumerate(complete) if item is not None]
         return statistics.fmean(values) if len(values) == len(paints) else None
 
-    def _value_on(self, place: int, paints: Sequence[Estimates]) -> float:
+    def _value_on(self, place: int, paints: Sequence[PaintEstimate]) -> float:
         """Each seed is compared with the same seed: it loses the same packets."""
         counted = statistics.fmean(map(self.objective.value, paints, self.references[place]))
-        return counted + self.objective.guard(Estimates.median_of(paints), Estimates.median_of(self.limits[place]))
+        return counted + self.objective.guard(
+            PaintEstimate.median_of(paints), PaintEstimate.median_of(self.limits[place])
+        )
 
-    def floor(self, bounds: Mapping[str, Estimates]) -> float:
+    def floor(self, bounds: Mapping[str, PaintEstimate]) -> float:
         """The least value that any order can reach, given the earliest paints by scene."""
         return statistics.fmean(
-            self.objective.value(bounds[name], Estimates.median_of(reference))
+            self.objective.value(bounds[name], PaintEstimate.median_of(reference))
             for name, reference in zip(self.names, self.references, strict=True)
         )
 
@@ -96,7 +99,7 @@ class Scorer:
             return None
         penalty = self.penalty * departures(candidate, self.pages)
         by_network = {
-            name: Estimates.median_of([item for item in of_scene if item is not None])
+            name: PaintEstimate.median_of([item for item in of_scene if item is not None])
             for name, of_scene in zip(self.names, paints, strict=True)
         }
         return Scored(candidate, value + penalty, penalty, MappingProxyType(by_network))
@@ -107,10 +110,6 @@ def is_better(score: float, other: float | None) -> bool:
     return other is None or (score < other and not math.isclose(score, other, abs_tol=1e-12))
 
 
-def _complete(paints: Sequence[Estimates | None]) -> tuple[Estimates, ...] | None:
+def _complete(paints: Sequence[PaintEstimate | None]) -> tuple[PaintEstimate, ...] | None:
     ended = tuple(item for item in paints if item is not None)
     return ended if len(ended) == len(paints) else None
-
-
-def _earlier(one: Estimates, other: Estimates) -> Estimates:
-    return Estimates(min(one.fcp_ms, other.fcp_ms), min(one.lcp_ms, other.lcp_ms), min(one.si_ms, other.si_ms))

@@ -13,11 +13,12 @@ from types import MappingProxyType
 from mixedsched.advice.tuner.candidate import Candidate
 from mixedsched.advice.tuner.objective import Objective
 from mixedsched.advice.tuner.pipe import PIPE, recall_part, run_pipe
-from mixedsched.advice.tuner.result import Estimates, RungResult, Scored
+from mixedsched.advice.tuner.result import RungResult, Scored
 from mixedsched.advice.tuner.scoring import BASELINES
 from mixedsched.advice.tuner.space import Space
 from mixedsched.advice.tuner.stack import STACK, StackRung, has_room, run_held_out
 from mixedsched.advice.tuner.trials import Options, Trials, Watch, distinct
+from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.lab.play.scenario import Scenario
 from mixedsched.lab.play.task import PaintReader, Player, Simulator, Task
 
@@ -52,13 +53,13 @@ def run_search(
     space: Space,
     scenes: Sequence[Scenario],
     objective: Objective,
-    simulator: Simulator[Estimates | None],
+    simulator: Simulator[PaintEstimate | None],
     options: Options,
     *,
     clock_s: Callable[[], float],
     watch: Watch = lambda _: None,
     baselines: Mapping[str, Candidate] = BASELINES,
-    bounds: Mapping[str, Estimates] = MappingProxyType({}),
+    bounds: Mapping[str, PaintEstimate] = MappingProxyType({}),
 ) -> SearchResult:
     """Search, or continue a search that is stored. With no trials for rung stack it ends with rung pipe.
 
@@ -126,7 +127,7 @@ class _StoredOnly:
     def __init__(self) -> None:
         self._player = Player(PaintReader)
 
-    def play(self, tasks: Sequence[Task]) -> list[Estimates | None]:
+    def play(self, tasks: Sequence[Task]) -> list[PaintEstimate | None]:
         if any(task.scenario.rung == "stack" for task in tasks):
             raise _NothingStored
         return [self._player.play(task) for task in tasks]

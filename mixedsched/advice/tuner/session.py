@@ -7,14 +7,21 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
-from mixedsched.advice.tuner.bound import bounds, lowered
+from mixedsched.advice.tuner.bound import bounds
 from mixedsched.advice.tuner.budget import Shares, deciding_blocks, proof_arms, proof_blocks, share_out
 from mixedsched.advice.tuner.conclude import Known, concluded
-from mixedsched.advice.tuner.contest import by_headers, entrants, finalists, promising, run_proof, run_race
-from mixedsched.advice.tuner.decisions import Decisions
-from mixedsched.advice.tuner.job import BROWSER, PIPE, STACK, TuneJob, TuneSurroundings
+from mixedsched.advice.tuner.contest import (
+    bench_of,
+    by_headers,
+    entrants,
+    finalists,
+    plain_eps,
+    promising,
+    run_proof,
+    run_race,
+)
+from mixedsched.advice.tuner.job import BROWSER, PIPE, STACK, Decisions, TuneJob, TuneSurroundings
 from mixedsched.advice.tuner.looks import View, look, view_of_manifest
-from mixedsched.advice.tuner.measure import bench_of, plain_eps
 from mixedsched.advice.tuner.outputs import ship
 from mixedsched.advice.tuner.result import Contender, Role, Tuning
 from mixedsched.advice.tuner.scoring import BASELINES
@@ -22,6 +29,7 @@ from mixedsched.advice.tuner.search import SearchResult, best_so_far, run_search
 from mixedsched.advice.tuner.ship.headers import as_changes
 from mixedsched.advice.tuner.ship.screening import Ground, screened
 from mixedsched.advice.tuner.trials import Limit, Options
+from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.lab.costs import START_S
 from mixedsched.lab.engine import stored_runs
 from mixedsched.lab.play.scenario import SEEDS
@@ -186,8 +194,8 @@ class Session:
         tried = next((item.tried for item in known.search.rungs if item.rung == STACK), 0)
         self._decisions.make("tried", lambda: tried)
         scored = [*known.search.baselines.values(), *known.search.best]
-        for name, bound in known.bounds.items():
-            known.bounds[name] = lowered(bound, [item.by_network[name] for item in scored])
+        for name, bound in known.bounds.items():  # with losses, a page of fewer packets loses other ones
+            known.bounds[name] = PaintEstimate.earliest_of([bound, *(item.by_network[name] for item in scored)])
         known.candidates = promising(known.search)
 
     def _spare_s(self, view: View, found: SearchResult) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import glob
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -16,16 +16,14 @@ MAX_OF_A_RULE = 2
 LARGE_BYTES = 20_000  # some fifteen packets: what can stand in the way of others
 LARGE_SHARE = 0.03  # of the page
 
-_SPECIAL = re.compile(r"[*?[]")
-
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """match: pattern of its path, as Override has it. home: the cell it would belong to. covers: ids of what it fits."""
+    """A resource that may be placed apart."""
 
-    match: str
-    home: Cell
-    covers: tuple[str, ...]
+    match: str  # pattern of its path, as Override has it
+    home: Cell  # the cell it would belong to
+    covers: tuple[str, ...]  # ids of the resources that the pattern fits
     why: str
 
     def override(self, priority: Priority) -> Override:
@@ -35,12 +33,12 @@ class Target:
 def targets_of(pages: Sequence[Page], hero_needs: Collection[str] = ()) -> tuple[Target, ...]:
     """At most MAX_TARGETS, the most promising first: those that share their cell with others on some page.
 
-    hero_needs: ids of what must be there before the hero can be drawn. Heroes and these come first, then fonts that are found
-    late, scripts that nothing waits for, and images outside the first screen.
+    hero_needs: ids of resources that must be there before the hero can be drawn. Heroes and these come first, then fonts that
+    are found late, scripts that nothing waits for, and images outside the first screen.
     """
     found: list[Target] = []
     for item, why in _candidates(pages, hero_needs):
-        match = literal(item.path)
+        match = glob.escape(item.path)
         fits = Override(match, Priority()).fits
         covered = [(place, other) for place, page in enumerate(pages) for other in page.resources if fits(other.path)]
         cells = {cell_of(other): None for _, other in covered}
@@ -50,11 +48,6 @@ def targets_of(pages: Sequence[Page], hero_needs: Collection[str] = ()) -> tuple
         if _has_company(pages, cell_of(item), len(covered)):
             found.append(Target(match, cell_of(item), tuple(dict.fromkeys(other.id for _, other in covered)), why))
     return tuple(found[:MAX_TARGETS])
-
-
-def literal(path: str) -> str:
-    """The pattern that fits this path alone (and the path with another query, if it has none itself)."""
-    return _SPECIAL.sub(lambda found: f"[{found.group()}]", path)
 
 
 def cell_of(item: Resource) -> Cell:

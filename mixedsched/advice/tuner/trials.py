@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from mixedsched.advice.tuner.candidate import PENALTY, Candidate
 from mixedsched.advice.tuner.memory import Memory
 from mixedsched.advice.tuner.objective import Objective
-from mixedsched.advice.tuner.result import Estimates, RungResult, Scored
+from mixedsched.advice.tuner.result import RungResult, Scored
 from mixedsched.advice.tuner.scoring import Paints, Scorer, is_better
 from mixedsched.advice.tuner.space import Genome, Space
+from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.core.sim.load import Rung
 from mixedsched.lab.play.scenario import SEEDS, SEEDS_APART, Scenario, seeds_for
 from mixedsched.lab.play.task import Simulator, Task
@@ -80,12 +81,12 @@ class Trials:
     space: Space
     scenes: tuple[Scenario, ...]
     objective: Objective
-    simulator: Simulator[Estimates | None]
+    simulator: Simulator[PaintEstimate | None]
     options: Options
     clock_s: Callable[[], float]  # monotonic; the only time there is
     watch: Watch
     baselines: Mapping[str, Candidate]
-    bounds: Mapping[str, Estimates] = field(
+    bounds: Mapping[str, PaintEstimate] = field(
         default_factory=dict
     )  # earliest paints on rung stack, by scene, where known
     memory: Memory = field(init=False)

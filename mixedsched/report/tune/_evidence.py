@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from mixedsched.advice.tuner.result import Estimates, NetworkProof, Role, Scored, Tuning
+from mixedsched.advice.tuner.result import NetworkProof, Role, Scored, Tuning
 from mixedsched.core.metrics import METRICS, Metric, metric_named
+from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.lab.analysis import analyse
 from mixedsched.lab.comparison import Comparison, Effect
 from mixedsched.report.effects import EffectView, effect_views
@@ -116,7 +117,7 @@ class Evidence:
         return {label: value for label, value in found.items() if value is not None}
 
 
-def value_of(estimates: Estimates, metric: str) -> float | None:
+def value_of(estimates: PaintEstimate, metric: str) -> float | None:
     """A simulated metric by its key; None for what simulation cannot tell."""
     return getattr(estimates, metric) if metric in SIMULATED_METRICS else None
 

@@ -7,9 +7,9 @@ from functools import cache
 
 import pytest
 
-from mixedsched.advice.tuner.bound import bounds, lowered
+from mixedsched.advice.tuner.bound import bounds
 from mixedsched.advice.tuner.candidate import Candidate
-from mixedsched.advice.tuner.result import Estimates
+from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.lab.play.pool import Pool
 from mixedsched.lab.play.scenario import Scenario
 from mixedsched.lab.play.task import PaintReader, Player, Task
@@ -39,7 +39,7 @@ SCHEMES = ("sequential", "stock", "eps", "mixed")
 
 
 @cache
-def bound_of(scene: Scenario) -> Estimates:
+def bound_of(scene: Scenario) -> PaintEstimate:
     return bounds([scene], ["here"], lambda _: [1], Pool(PaintReader, 1))["here"]
 
 
@@ -71,5 +71,5 @@ def test_a_page_of_one_resource_has_a_bound() -> None:
     assert 0 < bound.fcp_ms <= bound.lcp_ms
 
 
-def test_what_was_seen_to_be_earlier_lowers_the_bound() -> None:
-    assert lowered(Estimates(5, 9, 7), [Estimates(6, 8, 7)]) == Estimates(5, 8, 7)
+def test_the_earliest_of_several_loads_is_that_of_each_paint_by_itself() -> None:
+    assert PaintEstimate.earliest_of([PaintEstimate(5, 9, 7), PaintEstimate(6, 8, 7)]) == PaintEstimate(5, 8, 7)

@@ -10,12 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from mixedsched.advice.tuner.contest import Raced, run_proof, run_race
-from mixedsched.advice.tuner.job import TuneJob, TuneSurroundings
-from mixedsched.advice.tuner.measure import bench_of, contender_arm
+from mixedsched.advice.tuner.contest import Raced, bench_of, contender_arm, run_proof, run_race
+from mixedsched.advice.tuner.job import Subject, TuneJob, TuneSurroundings
 from mixedsched.advice.tuner.objective import parse_objective
 from mixedsched.advice.tuner.result import Contender
-from mixedsched.advice.tuner.subject import Subject
 from mixedsched.lab.bench import Bench
 from mixedsched.lab.engine import Laboratory
 from mixedsched.lab.model import Plan, Run, RunStatus

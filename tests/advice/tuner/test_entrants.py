@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from mixedsched.advice.changes.change import Action, Change
 from mixedsched.advice.tuner.candidate import Candidate
-from mixedsched.advice.tuner.contest import all_contenders, by_headers, entrants, finalists, promising
-from mixedsched.advice.tuner.measure import plain_eps
-from mixedsched.advice.tuner.result import Estimates, Role, Scored
+from mixedsched.advice.tuner.contest import all_contenders, by_headers, entrants, finalists, plain_eps, promising
+from mixedsched.advice.tuner.result import Role, Scored
 from mixedsched.advice.tuner.scoring import BASELINES
 from mixedsched.advice.tuner.search import SearchResult
+from mixedsched.core.metrics.paint import PaintEstimate
 
-PAINTS = {"4g": Estimates(500, 1000, 800)}
+PAINTS = {"4g": PaintEstimate(500, 1000, 800)}
 
 
 def scored(candidate: Candidate, score: float, penalty: float = 0.0) -> Scored:

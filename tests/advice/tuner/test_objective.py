@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from mixedsched.advice.tuner.candidate import Candidate
 from mixedsched.advice.tuner.objective import parse_objective, score
-from mixedsched.advice.tuner.result import Estimates
 from mixedsched.advice.tuner.scoring import Scorer
+from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.errors import MixedschedError, UsageError
 from tests.advice.tuner.pages import shop
 
-REFERENCE = Estimates(1000.0, 2000.0, 1500.0)
+REFERENCE = PaintEstimate(1000.0, 2000.0, 1500.0)
 
-paints = st.builds(Estimates, st.floats(1, 1e5), st.floats(1, 1e5), st.floats(1, 1e5))
+paints = st.builds(PaintEstimate, st.floats(1, 1e5), st.floats(1, 1e5), st.floats(1, 1e5))
 
 
 def test_a_metric_alone_has_all_the_weight() -> None:
@@ -53,10 +53,10 @@ def test_the_score_goes_through_lighthouses_control_points() -> None:
 
 
 @given(paints)
-def test_the_reference_is_worth_nothing_and_twice_as_long_is_the_logarithm_of_two(item: Estimates) -> None:
+def test_the_reference_is_worth_nothing_and_twice_as_long_is_the_logarithm_of_two(item: PaintEstimate) -> None:
     objective = parse_objective("lcp", "mobile")
     assert objective.value(item, item) == 0
-    later = Estimates(item.fcp_ms, 2 * item.lcp_ms, item.si_ms)
+    later = PaintEstimate(item.fcp_ms, 2 * item.lcp_ms, item.si_ms)
     assert objective.value(later, item) == pytest.approx(math.log(2))
 
 
@@ -66,35 +66,35 @@ def test_the_reference_is_worth_nothing_and_twice_as_long_is_the_logarithm_of_tw
     st.floats(1.01, 5),
     st.sampled_from(["lcp", "score", "fcp=1,si=2"]),
 )
-def test_later_is_never_better(item: Estimates, key: str, factor: float, text: str) -> None:
+def test_later_is_never_better(item: PaintEstimate, key: str, factor: float, text: str) -> None:
     objective = parse_objective(text, "desktop")
-    later = Estimates(**{**item.to_dict(), key: item.to_dict()[key] * factor})
+    later = PaintEstimate(**{**item.to_dict(), key: item.to_dict()[key] * factor})
     assert objective.value(later, REFERENCE) >= objective.value(item, REFERENCE)
     assert objective.guard(later, REFERENCE) >= objective.guard(item, REFERENCE)
 
 
 def test_a_gain_in_largest_paint_may_not_be_paid_with_the_first() -> None:
     objective = parse_objective("lcp", "mobile")
-    paid = Estimates(1200.0, 1900.0, 1500.0)
+    paid = PaintEstimate(1200.0, 1900.0, 1500.0)
     assert objective.value(paid, REFERENCE) < 0
     assert objective.value(paid, REFERENCE) + objective.guard(paid, REFERENCE) > 0
 
 
-def scorer(baselines: dict[str, tuple[Estimates | None, ...]], text: str = "lcp") -> Scorer:
+def scorer(baselines: dict[str, tuple[PaintEstimate | None, ...]], text: str = "lcp") -> Scorer:
     by_label = {label: (paints,) for label, paints in baselines.items()}
     return Scorer.of(parse_objective(text, "mobile"), (shop(),), 0.002, ("slow",), by_label)
 
 
 def test_the_best_baseline_is_the_reference_and_sequential_the_guard() -> None:
-    best = Estimates(1500.0, 1800.0, 1600.0)
-    found = scorer({"sequential": (Estimates(1000.0, 2500.0, 2000.0),), "eps": (best,)})
+    best = PaintEstimate(1500.0, 1800.0, 1600.0)
+    found = scorer({"sequential": (PaintEstimate(1000.0, 2500.0, 2000.0),), "eps": (best,)})
     assert found.references == ((best,),)
     assert found.limits[0][0].fcp_ms == 1000.0
 
 
 def test_each_seed_is_compared_with_itself() -> None:
-    seeds = (Estimates(100.0, 200.0, 150.0), Estimates(1000.0, 2000.0, 1500.0))
-    halves = tuple(Estimates(item.fcp_ms, item.lcp_ms / 2, item.si_ms) for item in seeds)
+    seeds = (PaintEstimate(100.0, 200.0, 150.0), PaintEstimate(1000.0, 2000.0, 1500.0))
+    halves = tuple(PaintEstimate(item.fcp_ms, item.lcp_ms / 2, item.si_ms) for item in seeds)
     assert scorer({"eps": seeds}).value((halves,)) == pytest.approx(math.log(0.5))
 
 

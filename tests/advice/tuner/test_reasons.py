@@ -8,16 +8,17 @@ from mixedsched.advice.tuner.candidate import Candidate
 from mixedsched.advice.tuner.objective import parse_objective
 from mixedsched.advice.tuner.proof import judge
 from mixedsched.advice.tuner.reasons import Room, confirmed_reason, nothing_reason, unconfirmed_reason
-from mixedsched.advice.tuner.result import Estimates, Scored
+from mixedsched.advice.tuner.result import Scored
 from mixedsched.advice.tuner.search import SearchResult
+from mixedsched.core.metrics.paint import PaintEstimate
 from tests.advice.tuner.proofs import TUNED, compared, contenders
 
 LCP = parse_objective("lcp", "mobile")
-BOUNDS = {"slow": Estimates(500, 2000, 900)}
+BOUNDS = {"slow": PaintEstimate(500, 2000, 900)}
 
 
 def scored(lcp_ms: float) -> Scored:
-    return Scored(Candidate("eps"), 0.0, 0.0, {"slow": Estimates(500, lcp_ms, 900)})
+    return Scored(Candidate("eps"), 0.0, 0.0, {"slow": PaintEstimate(500, lcp_ms, 900)})
 
 
 def room(eps_ms: float) -> Room:

@@ -16,11 +16,11 @@ import pytest
 
 from mixedsched.advice.tuner.canonical import enumerated, everything
 from mixedsched.advice.tuner.objective import Objective, parse_objective
-from mixedsched.advice.tuner.result import Estimates
 from mixedsched.advice.tuner.scoring import BASELINES, Scorer
 from mixedsched.advice.tuner.search import SearchResult, best_so_far, run_search
 from mixedsched.advice.tuner.space import DEFAULT_SCHEMES, Space
 from mixedsched.advice.tuner.trials import Limit, Options, Progress
+from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.errors import MixedschedError
 from mixedsched.lab.play.pool import Pool
 from mixedsched.lab.play.scenario import Scenario
@@ -44,9 +44,9 @@ def search(
     options: Options,
     network: Profile = CLEAN,
     schemes: Sequence[str] = ("eps", "batched-rr"),
-    workers: Pool[Estimates | None] | None = None,
+    workers: Pool[PaintEstimate | None] | None = None,
     watch: Callable[[Progress], None] = lambda _: None,
-    bounds: Mapping[str, Estimates] = MappingProxyType({}),
+    bounds: Mapping[str, PaintEstimate] = MappingProxyType({}),
 ) -> SearchResult:
     space, scenes = Space.of([page], schemes), (Scenario(page, network),)
     return run_search(
@@ -54,14 +54,14 @@ def search(
     )
 
 
-class Interrupted(Pool[Estimates | None]):
+class Interrupted(Pool[PaintEstimate | None]):
     """Workers that are interrupted when so many loads of rung stack have been played."""
 
     def __init__(self, after: int) -> None:
         super().__init__(PaintReader, 1)
         self.left = after
 
-    def play(self, tasks: Sequence[Task]) -> list[Estimates | None]:
+    def play(self, tasks: Sequence[Task]) -> list[PaintEstimate | None]:
         self.left -= sum(task.scenario.rung == "stack" for task in tasks)
         if self.left < 0:
             raise KeyboardInterrupt
@@ -87,7 +87,7 @@ def score_of_best(
     """Of rung stack over the one seed that counts on a network without losses."""
     seed, workers = SMALL.search_seeds[0], Pool(PaintReader, 1)
 
-    def play(some: Sequence[object]) -> list[Estimates | None]:
+    def play(some: Sequence[object]) -> list[PaintEstimate | None]:
         return workers.play([Task(scenes[0], item, seed) for item in some])  # type: ignore[arg-type]
 
     baselines = {label: ((item,),) for label, item in zip(BASELINES, play(list(BASELINES.values())), strict=True)}

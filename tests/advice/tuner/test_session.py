@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from mixedsched.advice.tuner.job import TuneJob, TuneSurroundings
+from mixedsched.advice.tuner.job import Subject, TuneJob, TuneSurroundings
 from mixedsched.advice.tuner.objective import parse_objective
-from mixedsched.advice.tuner.result import Estimates, Outcome, Role, Tuning
+from mixedsched.advice.tuner.result import Outcome, Role, Tuning
 from mixedsched.advice.tuner.session import Session
-from mixedsched.advice.tuner.subject import Subject
+from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.lab.model import Run
 from mixedsched.lab.play.pool import Pool
 from mixedsched.lab.play.task import PaintReader, Task
@@ -46,14 +46,14 @@ PAGE = Page.from_dict(
 )  # fmt: skip
 
 
-class Stopped(Pool[Estimates | None]):
+class Stopped(Pool[PaintEstimate | None]):
     """Plays as usual, until it has played so often: then someone presses Ctrl-C."""
 
     def __init__(self, calls: int) -> None:
         super().__init__(PaintReader, 1)
         self._calls = calls
 
-    def play(self, tasks: Sequence[Task]) -> list[Estimates | None]:
+    def play(self, tasks: Sequence[Task]) -> list[PaintEstimate | None]:
         self._calls -= 1
         if self._calls < 0:
             raise KeyboardInterrupt
@@ -87,7 +87,7 @@ def job_of(folder: Path, **changes: Any) -> TuneJob:
     return TuneJob(**{**facts, **changes})
 
 
-def tuned(job: TuneJob, workers: Pool[Estimates | None] | None = None, watching: Watching | None = None) -> Tuning:
+def tuned(job: TuneJob, workers: Pool[PaintEstimate | None] | None = None, watching: Watching | None = None) -> Tuning:
     """With a clock that stands still."""
     world = TuneSurroundings(
         lambda: 0.0, 0.0, lambda _: None, watching or Watching(), lambda _: None, workers or Pool(PaintReader, 1)

@@ -16,10 +16,11 @@ from mixedsched.advice.changes.change import Change, code_of
 from mixedsched.advice.changes.page_change import PageModel
 from mixedsched.advice.tuner.candidate import Candidate
 from mixedsched.advice.tuner.objective import Objective
-from mixedsched.advice.tuner.result import Estimates, Role, Scored
+from mixedsched.advice.tuner.result import Role, Scored
 from mixedsched.advice.tuner.scoring import Scorer
 from mixedsched.advice.tuner.ship.headers import HeaderPlan, as_candidate, covered, header_plans, says_all
 from mixedsched.advice.tuner.ship.lines import HeaderRule, HtmlLine
+from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.errors import MixedschedError
 from mixedsched.lab.play.scenario import LEAST_GAIN, Scenario
 from mixedsched.lab.play.task import Simulator, Task
@@ -61,7 +62,7 @@ class Ground:
     models: tuple[PageModel, ...]  # one for each scene
     names: tuple[str, ...]  # of the scenes
     objective: Objective
-    workers: Simulator[Estimates | None]
+    workers: Simulator[PaintEstimate | None]
     search_seeds: Sequence[int]  # of networks on which loads differ; the first few are used
     held_out_seeds: Sequence[int]  # likewise, for effects
     has_time: Callable[[float], bool] = lambda _: (
@@ -249,7 +250,7 @@ def _effect(changed: Played, base: Played) -> dict[str, float]:
 # Playing them
 
 _Setting = tuple[str, Scenario, Candidate]  # code of the changes that make the scene, the scene, how it is delivered
-_ByScene = tuple[tuple[Estimates, ...], ...]  # then by seed
+_ByScene = tuple[tuple[PaintEstimate, ...], ...]  # then by seed
 
 
 class _Trials:
@@ -257,7 +258,7 @@ class _Trials:
 
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
-        self._known: dict[tuple[str, str, str, int], Estimates] = {}  # by changes, network, candidate and seed
+        self._known: dict[tuple[str, str, str, int], PaintEstimate] = {}  # by changes, network, candidate and seed
         self._load_s = ground.load_s
 
     def of_rules(self, sets: Sequence[tuple[HeaderRule, ...]], seeds: Sequence[int]) -> list[Played]:
@@ -277,7 +278,7 @@ class _Trials:
         for item in found:
             value = scorer.value(item)
             assert value is not None, "all loads ended"
-            by_name = zip(ground.names, map(Estimates.median_of, item), strict=True)
+            by_name = zip(ground.names, map(PaintEstimate.median_of, item), strict=True)
             results.append(Played(value, {name: each.to_dict()[ground.objective.primary] for name, each in by_name}))
         return results
 
@@ -301,11 +302,11 @@ class _Trials:
             self._known[key] = result
         return [tuple(self._paints(setting, seeds) for setting in of_set) for of_set in sets]
 
-    def _paints(self, setting: _Setting, seeds: Sequence[int]) -> tuple[Estimates, ...]:
+    def _paints(self, setting: _Setting, seeds: Sequence[int]) -> tuple[PaintEstimate, ...]:
         code, scene, candidate = setting
         return tuple(self._known[code, scene.network.name, candidate.code, seed] for seed in scene.few_seeds_of(seeds))
 
-    def _results(self, tasks: Sequence[Task]) -> Sequence[Estimates | None]:
+    def _results(self, tasks: Sequence[Task]) -> Sequence[PaintEstimate | None]:
         if not tasks:
             return ()
         if not self._ground.has_time(self._load_s * len(tasks)):
