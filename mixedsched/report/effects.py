@@ -64,10 +64,10 @@ def effect_views(
     def view(effect: Effect) -> EffectView:
         key, tell = effect.metric.key, effect.metric.format
         before, after = (medians.get(label, {}) for label in (effect.baseline, effect.arm))
-        told = f"{tell(before[key])} → {tell(after[key])}" if key in before and key in after else ""
+        values = f"{tell(before[key])} → {tell(after[key])}" if key in before and key in after else ""
         alike = [other for other in effects if other.metric is effect.metric]
         domain = of_ratios if effect.metric.scale == "ratio" else charts.forest_domain(alike)
-        return EffectView(effect, told, not declared(effect), domain)
+        return EffectView(effect, values, not declared(effect), domain)
 
     return [view(effect) for effect in effects]
 

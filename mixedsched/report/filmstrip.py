@@ -55,7 +55,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Filmstrip:
-    """What the screen showed in several loads."""
+    """The screens of several loads, on the same times."""
 
     times_ms: tuple[float, ...]  # of the columns
     rows: Mapping[str, tuple[Cell, ...]]  # by arm label

@@ -39,7 +39,7 @@ def _written(value: str | float) -> str:
 
 
 def drawing(width: float, height: float, label: str, *children: str, class_: str = "") -> Markup:
-    """A whole inline picture; label: what a reader who cannot see it is told."""
+    """A whole inline picture. label: its description for readers who cannot see it."""
     return element(
         "svg",
         *children,

@@ -125,8 +125,12 @@ def _picture(fall: Waterfall, order: Mapping[str, int], end_ms: float) -> Markup
     for index, row in enumerate(rows):
         shapes += _row(row, scale, _TOP + _ROW * index)
     shapes += moment_lines(fall.marks_ms, scale, _TOP - 4, height - 6)
-    told = [f"{len(rows)} responses", fall.remark, *(f"{name} {format_ms(ms)}" for name, ms in fall.marks_ms.items())]
-    return drawing(WIDTH, height, f"{fall.title}: {', '.join(filter(None, told))}", *shapes, class_="wide")
+    summary = [
+        f"{len(rows)} responses",
+        fall.remark,
+        *(f"{name} {format_ms(ms)}" for name, ms in fall.marks_ms.items()),
+    ]
+    return drawing(WIDTH, height, f"{fall.title}: {', '.join(filter(None, summary))}", *shapes, class_="wide")
 
 
 def _row(row: WaterfallRow, scale: Scale, y: float) -> list[Markup]:

@@ -14,7 +14,7 @@ _SYMBOLS = {Verdict.BETTER: "▼", Verdict.WORSE: "▲", Verdict.EQUIVALENT: "="
 
 
 def verdict_text(effect: Effect) -> str:
-    """As "▼ better"."""
+    """For example "▼ better"."""
     return f"{_SYMBOLS[effect.verdict]} {effect.verdict.value}"
 
 
@@ -30,14 +30,14 @@ def change_text(effect: Effect) -> str:
 
 
 def interval_text(effect: Effect) -> str:
-    """As "−16.4 % to −8.1 %"; "" if there is none."""
+    """For example "−16.4 % to −8.1 %"; "" if there is none."""
     if effect.low is None or effect.high is None:
         return ""
     return f"{effect.metric.format_change(effect.low)} to {effect.metric.format_change(effect.high)}"
 
 
 def confidence_text(effect: Effect) -> str:
-    """As "95 %"; few blocks may reach less, which is given exactly: "87.5 %"."""
+    """For example "95 %"; few blocks may reach less, which is given exactly: "87.5 %"."""
     return "95 %" if effect.confidence >= stats.CONFIDENCE else f"{effect.confidence * 100:.3g} %"
 
 
@@ -50,12 +50,12 @@ def direction_text(effect: Effect, change: float) -> str:
 
 
 def p_text(p: float) -> str:
-    """As "p = 0.031"."""
+    """For example "p = 0.031"."""
     return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
 
 
 def remarks(effect: Effect, *, with_note: bool = True) -> str:
-    """What belongs below a verdict: the adjusted p, how many more blocks would decide, what these can notice, the note."""
+    """The small print of a verdict: the adjusted p, how many more blocks would decide, what these can notice, the note."""
     said = [p_text(effect.p_adjusted)]
     if effect.more_blocks:
         said.append(f"about {effect.more_blocks} more blocks would decide")
@@ -74,7 +74,7 @@ def expected_text(change_pct: float | None) -> str:
 
 
 def objective_text(weights: Mapping[str, float]) -> str:
-    """As "LCP", "0.7 LCP + 0.3 FCP". weights: by metric key."""
+    """For example "LCP", "0.7 LCP + 0.3 FCP". weights: by metric key."""
     if len(weights) == 1:
         return metric_named(next(iter(weights))).short
     total = sum(weights.values()) or 1.0
@@ -82,12 +82,12 @@ def objective_text(weights: Mapping[str, float]) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """As "1 block", "2 blocks"."""
+    """For example "1 block", "2 blocks"."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def listed(names: Sequence[str]) -> str:
-    """As "TBT, CLS and HOL"."""
+    """For example "TBT, CLS and HOL"."""
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 

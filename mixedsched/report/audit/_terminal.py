@@ -43,7 +43,7 @@ def _changes(audit: Audit) -> list[RenderableType]:
     for number, change in enumerate(chosen.changes, start=1):
         parts.append(line(f"{number}. {change.title}"))
         parts += [Padding(line(text, "cyan"), _INDENT) for text in _lines_to_paste(change, audit)]
-        parts += [Padding(line(f"mind: {change.risk}.", "dim"), _INDENT)] if change.risk else []
+        parts += [Padding(line(f"caution: {change.risk}.", "dim"), _INDENT)] if change.risk else []
     return [*parts, Text()]
 
 

@@ -1,4 +1,4 @@
-"""What an audit says, in plain words: the verdict, each finding, each change. The same on the terminal and in the report."""
+"""The sentences of an audit, the same on the terminal and in the report: the verdict, each finding, each change."""
 
 from __future__ import annotations
 
@@ -48,27 +48,25 @@ def headline(audit: Audit) -> str:
     chosen = audit.chosen
     if chosen is None:
         return f"Today's delivery is good: {_nothing_found(audit)}."
-    told = "; ".join(_measured(item, chosen) for item in audit.networks)
+    text = "; ".join(_measured(item, chosen) for item in audit.networks)
     what = _what(chosen)
     match audit.outcome:
         case AuditVerdict.IMPROVABLE:
-            return f"The page could be faster. With {what}: {told}."
+            return f"The page could be faster. With {what}: {text}."
         case AuditVerdict.MIXED:
-            return f"No clear advice: {what} helps on one network and harms on another. {_capital(told)}."
+            return f"No clear advice: {what} helps on one network and harms on another. {_capital(text)}."
         case AuditVerdict.GOOD:
             return (
-                f"Today's delivery is good: even the best alternative, {what}, is not seen to help. {_capital(told)}."
+                f"Today's delivery is good: even the best alternative, {what}, is not seen to help. {_capital(text)}."
             )
         case AuditVerdict.OPEN:
-            return (
-                f"Not proved yet: {what} should help, says the simulation, but more loads are needed. {_capital(told)}."
-            )
+            return f"Not proved yet: {what} should help according to simulation, but more loads are needed. {_capital(text)}."
         case AuditVerdict.UNMEASURED:
-            return f"Not measured: {what} should help, says the simulation, but no block of loads is complete."
+            return f"Not measured: {what} should help according to simulation, but no block of loads is complete."
 
 
 def notes(audit: Audit) -> list[str]:
-    """What to know beside the verdict: the server that the advice needs, what gets worse, how much time would decide."""
+    """Notes on the verdict: the server that the advice needs, what gets worse, how much time would decide."""
     found = (_server_note(audit), _guard_note(audit), _advice_on_time(audit))
     return [note for note in found if note]
 
@@ -81,17 +79,17 @@ def _server_note(audit: Audit) -> str:
 
 
 def _guard_note(audit: Audit) -> str:
-    """What got worse while the largest paint got better."""
+    """Names the metrics that got worse while the largest paint got better."""
     chosen = audit.chosen
     if chosen is None or audit.outcome is not AuditVerdict.IMPROVABLE:
         return ""
-    told = [
+    text = [
         f"{effect.metric.short} over {network.name} {change_text(effect)}"
         for network in audit.networks
         for effect in page_effects(network, [chosen])
         if effect.verdict is Verdict.WORSE
     ]
-    return f"Mind what seems to get worse: {', '.join(told)}." if told else ""
+    return f"Note what seems to get worse: {', '.join(text)}." if text else ""
 
 
 def _advice_on_time(audit: Audit) -> str:
@@ -111,7 +109,7 @@ def _advice_on_time(audit: Audit) -> str:
 
 
 def finding_sentence(finding: LateResource, network: NetworkResult) -> str:
-    """What comes too late, and why."""
+    """Says what arrives too late, and why."""
     name, size = name_of(finding.key), format_bytes(finding.size_bytes)
     role = ROLES[finding.role]
     match finding.reason:
@@ -135,7 +133,7 @@ def finding_sentence(finding: LateResource, network: NetworkResult) -> str:
 
 
 def changes_in_words(changes: Sequence[Change]) -> str:
-    """As "preload hero.jpg; defer app.js"."""
+    """For example "preload hero.jpg; defer app.js"."""
     return "; ".join(change.title[:1].lower() + change.title[1:] for change in changes)
 
 
@@ -186,8 +184,8 @@ def _measured(network: NetworkResult, chosen: Alternative) -> str:
         return f"over {network.name} nothing was measured"
     change, interval = effect.metric.format_change(effect.change), interval_text(effect)
     confidence = "" if confidence_text(effect) == "95 %" else f"{confidence_text(effect)} "
-    told = f"{change}, {confidence}interval {interval}" if interval else f"{change}, one block, no interval"
-    basis = f"{told}; {counted(effect.blocks, 'block')}; {effect.verdict.value}"
+    text = f"{change}, {confidence}interval {interval}" if interval else f"{change}, one block, no interval"
+    basis = f"{text}; {counted(effect.blocks, 'block')}; {effect.verdict.value}"
     return f"over {network.name} the largest paint {_moves(effect)} {_gain(network, chosen)}({basis})"
 
 

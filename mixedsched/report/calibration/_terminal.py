@@ -1,4 +1,4 @@
-"""A calibration on the terminal: agreement over all sites first, then site by site, then the constants."""
+"""A calibration on the terminal: agreement site by site, over all sites, then the constants."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ def median_words(summary: Summary) -> str:
 
 def _reading() -> tuple[str, ...]:
     stages = (
-        "listed: the page of the manifest, ideal browser; seen: as one load showed it; fitted: as loads did, fitted browser; "
-        "others: a browser fitted to all other sites. error: median of fitted. n: loads."
+        "listed: page as in the manifest, ideal browser; seen: page as one load showed it; fitted: page as loads showed it, "
+        "fitted browser; others: browser fitted to all other sites. error: median error of fitted. n: loads."
     )
     rules = (
         f"no ranking: schemes do not differ by more than repeats do (F test at {RANKING_ALPHA:.0%}); not in the medians. "

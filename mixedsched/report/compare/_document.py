@@ -137,6 +137,6 @@ def _block_rows(comparison: Comparison) -> list[tuple[int, int, str, list[str], 
     for row, index in enumerate(comparison.block_indices):
         block = planned[index]
         values = [metric.format(arm.values[metric.key][row]) for arm in comparison.arms]
-        told = [metric.format_change(by_block[index]) if index in by_block else "–" for by_block in changes]
-        rows.append((index, block.link_seed, " → ".join(block.order), values, ", ".join(told)))
+        by_arm = [metric.format_change(by_block[index]) if index in by_block else "–" for by_block in changes]
+        rows.append((index, block.link_seed, " → ".join(block.order), values, ", ".join(by_arm)))
     return rows

@@ -58,7 +58,7 @@ def _ms(value: float | None) -> str:
 
 
 def _middle_and_range(values: Sequence[float]) -> str:
-    """As "2 (1 to 3)", or only "2" where all are the same."""
+    """For example "2 (1 to 3)", or only "2" where all are the same."""
     if not values:
         return "–"
     middle, low, high = statistics.median(values), min(values), max(values)

@@ -66,7 +66,7 @@ def block_loads(runs: Mapping[str, Run]) -> list[dict[str, Any]]:
 
 
 def _blocking_text(run: Run) -> str:
-    """As "78 of 3512 packets were lost on the way, 772 kB had to wait"; "" if it is not known."""
+    """For example "78 of 3512 packets were lost on the way, 772 kB had to wait"; "" if it is not known."""
     seen = [item.packets_seen for item in run.quic if item.packets_seen is not None]
     lost = [item.packets_lost for item in run.quic if item.packets_lost is not None]
     if not seen or run.hol_bytes is None:

@@ -1,4 +1,4 @@
-"""What a comparison says, in plain words: the verdict in a sentence, and the statistics behind it."""
+"""The sentences of a comparison: the verdict, and the statistics behind it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _interval(effect: Effect) -> str:
 
 
 def same_network(plan: Plan) -> str:
-    """What the arms of a block have in common: the link, and its random losses if it has any."""
+    """The network that the arms of a block share: the link, and its random losses if it has any."""
     losses = " with the same random losses" if has_random_losses(plan.link_facts) else ""
     return f"over the same link{losses}"
 

@@ -21,7 +21,7 @@ SHADES_PCT = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 class Cell:
     """A square of the heat map."""
 
-    told: str
+    text: str
     mark: str  # style of the winner, ties and failures
     shade: int  # 0 for none, up to len(SHADES_PCT)
     hint: str
@@ -114,9 +114,9 @@ def _cell(place: Place, standing: Standing) -> Cell:
             _words.FAILED, "failed", 0, f"{standing.scheme}: {standing.failed} of {place.seeds} loads never ended"
         )
     mark = "winner" if standing.scheme == place.winner else "tie" if standing.ties else ""
-    told = {"winner": _words.WINNER, "tie": f"{_words.TIE} {_short(standing.regret_pct)}"}.get(mark)
+    text = {"winner": _words.WINNER, "tie": f"{_words.TIE} {_short(standing.regret_pct)}"}.get(mark)
     hint = f"{standing.scheme}: {format_ms(standing.cost_ms)}, regret {_words.pct(standing.regret_pct)}"
-    return Cell(told or _short(standing.regret_pct), mark, _shade(standing.regret_pct), hint)
+    return Cell(text or _short(standing.regret_pct), mark, _shade(standing.regret_pct), hint)
 
 
 def _short(value: float | None) -> str:

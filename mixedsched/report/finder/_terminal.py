@@ -1,4 +1,4 @@
-"""What the scheme finder found, on the terminal: the answer, the matrix of winners, the regret of each scheme."""
+"""The scheme finder's result on the terminal: the answer, the matrix of winners, the regret of each scheme."""
 
 from __future__ import annotations
 

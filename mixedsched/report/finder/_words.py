@@ -1,4 +1,4 @@
-"""What the scheme finder says, in plain words. The same on the terminal and in the report."""
+"""The sentences of the scheme finder, the same on the terminal and in the report."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ def headlines(finding: FinderResult) -> list[str]:
 
 
 def _single(place: Place) -> str:
-    tied = f", and {', '.join(place.tied)} cannot be told apart from it" if place.tied else ", and no other comes near"
+    tied = f", and {', '.join(place.tied)} cannot be told apart from it" if place.tied else ", and no other is near it"
     return f"The best scheme for {place.site} over {place.network} is {place.winner}{tied}."
 
 
 def _mean(regret: Regret, choice: Choice | None) -> str:
-    told = f"on average {pct(regret.mean_pct)} later than the best scheme of each place"
+    text = f"on average {pct(regret.mean_pct)} later than the best scheme of each place"
     if choice is None or choice.low_pct is None or choice.high_pct is None or choice.share is None:
-        return told
+        return text
     share = f"it stays the best in {choice.share * 100:.0f} % of resampled sets of sites"
-    return f"{told} (95 % interval over sites {pct(choice.low_pct)} to {pct(choice.high_pct)}; {share})"
+    return f"{text} (95 % interval over sites {pct(choice.low_pct)} to {pct(choice.high_pct)}; {share})"
 
 
 def _worst(regret: Regret, choice: Choice | None) -> str:
     where = f" ({regret.worst_at[0]} over {regret.worst_at[1]})" if regret.worst_at is not None else ""
-    told = f"at worst {pct(regret.worst_pct)}{where}"
+    text = f"at worst {pct(regret.worst_pct)}{where}"
     if choice is None or choice.share is None:
-        return told
-    return f"{told}; it stays the best in {choice.share * 100:.0f} % of resampled sets of sites"
+        return text
+    return f"{text}; it stays the best in {choice.share * 100:.0f} % of resampled sets of sites"
 
 
 def pct(value: float | None) -> str:
@@ -54,7 +54,7 @@ def pct(value: float | None) -> str:
 
 
 def winner_words(place: Place | None) -> str:
-    """As "eps, 3 tie"; what is not sure has a question mark."""
+    """For example "eps, 3 tie"; with a question mark if it is not certain."""
     if place is None:
         return "left out"
     if place.winner is None:

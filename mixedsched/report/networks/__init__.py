@@ -30,7 +30,7 @@ def write_networks_plot(profiles: Sequence[Profile], path: Path, seed: int) -> N
 
 
 def render_networks(profiles: Sequence[Profile], suffix: str, seed: int) -> str:
-    """As write_networks_plot, the file's text."""
+    """The text of the file that write_networks_plot writes."""
     match suffix:
         case ".svg":
             return _svg(profiles, seed)

@@ -35,9 +35,9 @@ def write_plot(loads: Sequence[PageLoad], path: Path) -> None:
 
 
 def render_plot(loads: Sequence[PageLoad], suffix: str) -> str:
-    """As write_plot, the file's text. Raises UsageError if there are no loads."""
+    """The text of the file that write_plot writes. Raises UsageError if there are no loads."""
     if not loads:
-        raise UsageError("there is no load to draw")
+        raise UsageError("there are no loads to draw")
     sections = sections_of(loads)
     if suffix == ".svg":
         return _NOT_XML.sub("\ufffd", render_svg(sections))

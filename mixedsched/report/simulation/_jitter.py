@@ -1,4 +1,4 @@
-"""The jitter view (figure 13 of Marx et al. 2019): what is handed to HTTP/3 together when packets overtake each other."""
+"""The jitter view (figure 13 of Marx et al. 2019): packets that are handed to HTTP/3 together when some overtake others."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def slot_length_ms(rows: Sequence[Sequence[Delivery]]) -> float:
 
 
 def slots_of(deliveries: Sequence[Delivery], slot_ms: float) -> Slots:
-    """What was handed over in each slot. Slot k ends at (k + 1) times its length: the first packet leaves at the end of one."""
+    """Ids handed over in each slot. Slot k ends at (k + 1) times its length: the first packet leaves at the end of one."""
     slots: Slots = {}
     for item in deliveries:
         slots.setdefault(max(0, round(item.at_ms / slot_ms) - 1), []).append(item.id)

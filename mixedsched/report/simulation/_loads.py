@@ -1,4 +1,4 @@
-"""Simulated loads, sorted for pictures: pages, their rows, what each row is compared with, and ByteIndex."""
+"""Simulated loads, sorted for pictures: pages, their rows, the baseline of each row, and ByteIndex."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ BASELINE_SCHEME = "rr"  # what Marx et al. compare with
 Chosen = Literal["atf", "all"]
 CHOSEN_NAMES: dict[Chosen, str] = {"atf": "above the fold", "all": "all resources"}
 
-# Settings that may tell apart two loads of one page, scheme and buffer, by their key among a load's facts.
-_TELLING_FACTS = ("link", "congestion_control", "jitter", "hol_blocking", "seed")
+# Settings in which two loads of one page, scheme and buffer may differ, by their key among a load's facts.
+_DISTINGUISHING_FACTS = ("link", "congestion_control", "jitter", "hol_blocking", "seed")
 
 
 @dataclass(frozen=True)
 class Row:
-    """One load as a row of a picture. arm: scheme and what else tells it apart, the send buffer excepted."""
+    """One load as a row of a picture."""
 
     load: PageLoad
-    arm: str
+    arm: str  # scheme and whatever else distinguishes it, except the send buffer
 
     @property
     def label(self) -> str:
@@ -46,9 +46,9 @@ class Row:
 
 @dataclass(frozen=True)
 class PageGroup:
-    """All loads of one page. key: a prefix for the class names of its resources."""
+    """All loads of one page."""
 
-    key: str
+    key: str  # prefix of the class names of its resources
     page: Page
     rows: tuple[Row, ...]
 
@@ -83,7 +83,7 @@ class PageGroup:
         return sum(weight_of(item) for item in self.page.resources)
 
     def baseline_of(self, row: Row) -> Row:
-        """What a row is compared with: `rr`, else the first scheme; under the same conditions where it was played so."""
+        """The row that another is compared with: `rr`, else the first scheme; under the same conditions where possible."""
         scheme = self.baseline_scheme
         rows = [item for item in self.rows if item.load.scheme == scheme]
         alike = [item for item in rows if _conditions(item.load) == _conditions(row.load)]
@@ -126,14 +126,14 @@ def group_by_page(loads: Sequence[PageLoad]) -> list[PageGroup]:
 
 
 def _rows(loads: Sequence[PageLoad]) -> tuple[Row, ...]:
-    """Rows with labels as short as they can be while telling all loads apart."""
-    telling = [key for key in _TELLING_FACTS if len({repr(load.facts.get(key)) for load in loads}) > 1]
+    """Rows with labels as short as they can be while differing all loads apart."""
+    differing = [key for key in _DISTINGUISHING_FACTS if len({repr(load.facts.get(key)) for load in loads}) > 1]
     rungs = len({load.rung for load in loads}) > 1
     seen: dict[tuple[str, int], int] = {}
     rows = []
     for load in loads:
         extra = ([load.rung] if rungs else []) + [
-            f"{key} {load.facts[key]}" for key in telling if load.facts.get(key) is not None
+            f"{key} {load.facts[key]}" for key in differing if load.facts.get(key) is not None
         ]
         arm = f"{load.scheme} ({', '.join(extra)})" if extra else load.scheme
         again = seen[arm, load.send_buffer_bytes] = seen.get((arm, load.send_buffer_bytes), 0) + 1
@@ -143,7 +143,7 @@ def _rows(loads: Sequence[PageLoad]) -> tuple[Row, ...]:
 
 def _conditions(load: PageLoad) -> tuple[object, ...]:
     """All that two loads must share for a fair comparison of their schemes."""
-    return load.rung, load.send_buffer_bytes, *(repr(load.facts.get(key)) for key in _TELLING_FACTS)
+    return load.rung, load.send_buffer_bytes, *(repr(load.facts.get(key)) for key in _DISTINGUISHING_FACTS)
 
 
 def buffer_text(send_buffer_bytes: int) -> str:

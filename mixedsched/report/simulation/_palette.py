@@ -1,4 +1,4 @@
-"""Colours of resources: hue says the kind, shade tells resources apart, strength says who is above the fold.
+"""Colours of resources: hue is the kind, shade distinguishes resources, strong colours are above the fold.
 
 Colours are made in OKLCH (B. Ottosson 2020, as in CSS Color 4), where equal steps look equal, and written as plain sRGB,
 which every reader of SVG knows. Kinds differ in lightness as well as in hue, for eyes that see fewer hues.
@@ -18,11 +18,11 @@ _GOLDEN_RATIO = 0.618034  # its multiples spread shades so that neighbours never
 
 @dataclass(frozen=True, slots=True)
 class _Hue:
-    """A kind's colour: angle in degrees, strength (chroma), lightness 0..1 on white paper."""
+    """A kind's colour in OKLCH."""
 
     degrees: float
     chroma: float
-    lightness: float
+    lightness: float  # 0..1, on white paper
 
 
 # The hues of the comparison report, with fonts moved away from style sheets.

@@ -13,12 +13,11 @@ WIDTH = 1120.0
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One picture, WIDTH pixels wide. reading: how to read it, in a sentence or three; spoken: what it shows, for those who
-    cannot see it."""
+    """One picture, WIDTH pixels wide."""
 
     title: str
-    reading: str
-    spoken: str
+    reading: str  # how to read it, in a sentence or three
+    spoken: str  # its contents, for those who cannot see it
     height: float
     shapes: tuple[Markup, ...]
 

@@ -1,4 +1,4 @@
-"""Progress curves (figure 11 of Marx et al. 2019): completed bytes against time; the area above a curve is its ByteIndex."""
+"""Progress curves (figure 11 of Marx et al. 2019): completed bytes over time; the area above a curve is its ByteIndex."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def step_line(steps: Sequence[tuple[int, float]], time: Scale, share: Scale) -> 
 
 
 def area_above(steps: Sequence[tuple[int, float]], time: Scale, share: Scale) -> str:
-    """What the curve leaves above itself until it is full, as a closed path. Its area over that of the plot is ByteIndex."""
+    """The area above the curve until it is full, as a closed path. Its size relative to the plot is ByteIndex."""
     total = sum(weight for weight, _ in steps)
     drawn, done = [f"M{time(0):.2f} {share(1):.2f}V{share(0):.2f}"], 0
     for weight, at_ms in steps:

@@ -17,40 +17,26 @@ PAGES_LEAST = 3
 _LEFT, _PLOT = 44.0, 220.0
 _COLUMNS_MOST = 11
 _MARKERS = 4  # shapes of points: no send buffer, and up to three with one
-_TICKS = (
-    1,
-    10,
-    100,
-    2,
-    5,
-    1000,
-    20,
-    50,
-    3,
-    1.5,
-    200,
-    500,
-    1.2,
-    1.1,
-)  # by rank: the first are drawn where not all have room
+# By rank: the first are drawn where not all have room.
+_TICKS = (1, 10, 100, 2, 5, 1000, 20, 50, 3, 1.5, 200, 500, 1.2, 1.1)
 _TICKS_APART = 17.0
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One page under one arm. place: its rank by size, 0 = smallest."""
+    """One page under one arm."""
 
-    place: int
+    place: int  # its rank by size, 0 = smallest
     ratio: float
     hint: str
 
 
 @dataclass(frozen=True)
 class Column:
-    """One arm: its points by send buffer in bytes, in the order of the loads."""
+    """One arm."""
 
     arm: str
-    points: dict[int, list[Point]]
+    points: dict[int, list[Point]]  # by send buffer in bytes, in the order of the loads
 
 
 def speed_up_scatter(groups: Sequence[PageGroup], chosen: Chosen) -> Panel | None:
@@ -140,12 +126,12 @@ def _grid(scale: Scale, right: float) -> list[Markup]:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a column stands: its left edge, its width, the top of its heading, and the scale of its plot."""
+    """The place of a column."""
 
-    x: float
+    x: float  # its left edge
     width: float
-    top: float
-    scale: Scale
+    top: float  # of its heading
+    scale: Scale  # of its plot
 
 
 def _column(column: Column, buffers: Sequence[int], place: _Place, pages: int) -> list[Markup]:

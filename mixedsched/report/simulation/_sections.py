@@ -17,15 +17,15 @@ from mixedsched.report.simulation._progress import progress_curves
 from mixedsched.report.simulation._scatter import speed_up_scatter
 from mixedsched.report.simulation._strip import schedule_strip
 
-PAGES_IN_DETAIL = 4  # with more of them, three are chosen: a picture of every page would be read by nobody
+PAGES_IN_DETAIL = 4  # of more pages, three are chosen, as no one would read a picture of every page
 
 
 @dataclass(frozen=True)
 class PageSection:
-    """The pictures of one page. why: what it was chosen for, "" if it was not chosen among many."""
+    """The pictures of one page."""
 
     group: PageGroup
-    why: str
+    why: str  # why it was chosen; "" if it was not chosen among many
     panels: tuple[Panel, ...]
 
 
@@ -45,7 +45,7 @@ class Sections:
 
     @property
     def summary(self) -> str:
-        """What was played, in a line."""
+        """The loads in a line: how many, on which rung, over which links, under which schemes."""
         rows = [row.load for group in self.groups for row in group.rows]
         schemes = list(dict.fromkeys(load.scheme for load in rows))
         rungs = " and ".join(dict.fromkeys(load.rung for load in rows))

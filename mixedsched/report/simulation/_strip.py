@@ -130,11 +130,11 @@ def _cells(group: PageGroup, row: Row, runs: Sequence[tuple[str, int]]) -> list[
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What an order says of one resource: packets, in how many runs, the places (from 1) of the first and the last."""
+    """The packets of one resource in an order."""
 
     packets: int
     runs: int
-    first: int
+    first: int  # place of the first one, from 1
     last: int
 
 

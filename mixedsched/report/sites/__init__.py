@@ -37,7 +37,7 @@ def write_site(described: Described, path: Path) -> None:
 
 
 def render_site(described: Described) -> str:
-    """As write_site, the file's text. The same page gives the same bytes."""
+    """The text of the file that write_site writes. The same page gives the same bytes."""
     from mixedsched.report.sites._document import render_html  # templates take time to load
 
     return render_html(described)

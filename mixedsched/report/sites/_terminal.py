@@ -87,9 +87,9 @@ def _add_resource(
 
 def _add_folded(table: Table, row: Row, folded: Folded) -> None:
     kinds = sums((item.kind.value, item) for item in folded.items)
-    told = ", ".join(f"{kind.resources} {kind.name}" for kind in kinds)
+    counts = ", ".join(f"{kind.resources} {kind.name}" for kind in kinds)
     size_bytes = sum(item.body_bytes for item in folded.items)
-    words = f"… {len(folded.items)} more: {told}"
+    words = f"… {len(folded.items)} more: {counts}"
     table.add_row(Text.assemble((_guides(row), "dim"), (words, "italic")), format_bytes(size_bytes))
 
 

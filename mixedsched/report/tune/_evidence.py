@@ -37,7 +37,7 @@ def sequential_label(tuning: Tuning) -> str | None:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the browser measured on one network, against any arm of the proof."""
+    """The proof on one network: what the browser measured, against any of its arms."""
 
     tuning: Tuning
     network: NetworkProof
@@ -99,7 +99,7 @@ class Evidence:
 
     @cached_property
     def decision(self) -> Metric:
-        """What decides: the metric of the declared family, which is a weighted one where the objective has several."""
+        """The metric that decides: that of the declared family, a weighted one where the objective has several."""
         declared = [item.metric for item in self.network.effects]
         primary = primary_metric(self.tuning)
         return declared[0] if declared and primary not in declared else primary
@@ -123,7 +123,7 @@ def value_of(estimates: PaintEstimate, metric: str) -> float | None:
 
 
 def simulated_change_pct(scored: Scored, baseline: Scored, network: str, metric: str) -> float | None:
-    """What simulation says of a candidate against another one; None where it says nothing."""
+    """The simulated change from one candidate to another; None if either has no estimate."""
     own, other = (item.by_network.get(network) for item in (scored, baseline))
     after = value_of(own, metric) if own is not None else None
     before = value_of(other, metric) if other is not None else None

@@ -40,9 +40,9 @@ def bound_bars(title: str, metric: Metric, bound_ms: float | None, values: Mappi
             line(x, top - 6, x, bottom, "bound"),
             text(x + (4 if anchor == "start" else -4), top - 9, f"bound {format_ms(bound_ms)}", anchor, "moment-name"),
         ]
-    told = ", ".join(f"{label} {format_ms(value)}" for label, value in rows)
+    summary = ", ".join(f"{label} {format_ms(value)}" for label, value in rows)
     bound = f"; bound {format_ms(bound_ms)}" if bound_ms else ""
-    return drawing(_WIDTH, bottom + 24, f"{metric.short} {title}: {told}{bound}", *shapes, class_="wide")
+    return drawing(_WIDTH, bottom + 24, f"{metric.short} {title}: {summary}{bound}", *shapes, class_="wide")
 
 
 def _lane(y: float, height: float, label: str, end: float, look: str, hint: str) -> list[Markup]:
@@ -102,8 +102,8 @@ def _steps(rung: RungResult) -> list[tuple[int, float]]:
 
 def _score_pct(score: float) -> str:
     """A score, a mean logarithm, in per cent of the best baseline: -0.2 -> "−18 %"."""
-    told = with_minus(f"{(math.exp(score) - 1) * 100:+.0f} %")
-    return "0 %" if told in {"+0 %", "−0 %"} else told
+    change = with_minus(f"{(math.exp(score) - 1) * 100:+.0f} %")
+    return "0 %" if change in {"+0 %", "−0 %"} else change
 
 
 def race_lanes(labels: Sequence[str], dropped: Sequence[Dropped], blocks: int, tuned: str) -> Markup:
@@ -125,5 +125,5 @@ def race_lanes(labels: Sequence[str], dropped: Sequence[Dropped], blocks: int, t
             note = with_minus(f"✗ {item.change_pct:+.0f} % against {item.leader}")
         shapes += _lane(top + row * index, row, label, end, "bar tuned" if label == tuned else "bar", hint)
         shapes.append(text(end + 6, top + row * (index + 0.65), shortened(note, 44), class_="faint"))
-    told = "; ".join(dropped_line(item) for item in dropped) or "no arm left early"
-    return drawing(_WIDTH, bottom + 6, f"Race over {blocks} blocks: {told}", *shapes, class_="wide")
+    summary = "; ".join(dropped_line(item) for item in dropped) or "no arm left early"
+    return drawing(_WIDTH, bottom + 6, f"Race over {blocks} blocks: {summary}", *shapes, class_="wide")

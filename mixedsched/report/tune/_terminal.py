@@ -45,14 +45,14 @@ def _deviations(tuning: Tuning) -> list[RenderableType]:
     delivered = line(f"tuned: {_words.candidate_words(tuning.winner.candidate)}")
     if not tuning.deviations:
         return [delivered, Text()]
-    table = plain_table("What it does otherwise than the browser asks", "what", "browser", "tuned", "why")
+    table = plain_table("Where it departs from what the browser asks for", "what", "browser", "tuned", "why")
     for item in tuning.deviations:
         table.add_row(line(item.what), line(item.browser), line(item.tuned), line(item.why))
     return [delivered, table]
 
 
 def _network(evidence: Evidence) -> list[RenderableType]:
-    """What was measured; where nothing was, what was simulated."""
+    """The measured effects, or else the simulated paints."""
     name, best, other = evidence.network.name, evidence.tuning.best_baseline, evidence.other_baseline
     views = evidence.views(best)
     if views:

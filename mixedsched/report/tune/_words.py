@@ -1,4 +1,4 @@
-"""What a tuning says, in plain words. The same on the terminal and in the report."""
+"""The sentences of a tuning, the same on the terminal and in the report."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def headline(tuning: Tuning) -> str:
 
 
 def _measured(evidence: Evidence) -> str:
-    """As "the main content appeared 18.2 % sooner than with eps over slow-4g: 2.29 s instead of 2.80 s (...)"."""
+    """For example "the main content appeared 18.2 % sooner than with eps over slow-4g: 2.29 s instead of 2.80 s (...)"."""
     tuning, metric = evidence.tuning, evidence.decision
     label, best = tuned_label(tuning), tuning.best_baseline
     effect = evidence.effect(label, best, metric.key)
@@ -85,7 +85,7 @@ def _measured(evidence: Evidence) -> str:
 
 
 def _basis(effect: Effect) -> str:
-    """As "LCP; 95 % interval −22.0 % to −14.3 %; 8 blocks; p = 0.031"."""
+    """For example "LCP; 95 % interval −22.0 % to −14.3 %; 8 blocks; p = 0.031"."""
     blocks, interval = counted(effect.blocks, "block"), interval_text(effect)
     if not interval:
         return f"{effect.metric.short}, {blocks}, no interval"
@@ -94,7 +94,7 @@ def _basis(effect: Effect) -> str:
 
 
 def _promised(tuning: Tuning, network: str) -> str:
-    """As "LCP −18 % against eps over slow-4g, 2.29 s instead of 2.80 s"."""
+    """For example "LCP −18 % against eps over slow-4g, 2.29 s instead of 2.80 s"."""
     baseline = tuning.baselines.get(tuning.best_baseline)
     metric = primary_metric(tuning)
     if tuning.winner is None or baseline is None:
@@ -111,7 +111,7 @@ def _promised(tuning: Tuning, network: str) -> str:
 
 
 def candidate_words(candidate: Candidate) -> str:
-    """What delivers: the scheme, and the table it looks at."""
+    """The scheme of a candidate, and how its table differs from the browser's signals."""
     if candidate.published is not None:
         return f"{candidate.scheme} with the published table {candidate.published}"
     if not candidate.uses_mapping:
@@ -120,11 +120,11 @@ def candidate_words(candidate: Candidate) -> str:
         return f"{candidate.scheme}, as the browser signals"
     parts = [counted(len(candidate.cells), "cell")] if candidate.cells else []
     parts += [counted(len(candidate.overrides), "path")] if candidate.overrides else []
-    return f"{candidate.scheme}, {' and '.join(parts)} otherwise than the browser signals"
+    return f"{candidate.scheme}, {' and '.join(parts)} different from what the browser signals"
 
 
 def contender_words(tuning: Tuning, contender: Contender) -> str:
-    """What delivers in an arm of the browser rung."""
+    """The candidate of an arm of the browser rung."""
     if contender.is_by_headers and tuning.winner is not None:
         return (
             f"{candidate_words(tuning.winner.candidate)}: loaded as plain eps with response headers that say the same"
@@ -133,7 +133,7 @@ def contender_words(tuning: Tuning, contender: Contender) -> str:
 
 
 def search_line(tuning: Tuning) -> str:
-    """As "1840 candidates in 3120 simulated loads, 95 s: pipe 1600, stack 220, held out 20"."""
+    """For example "1840 candidates in 3120 simulated loads, 95 s: pipe 1600, stack 220, held out 20"."""
     if not tuning.rungs:
         return "nothing was searched"
     tried = sum(item.tried for item in tuning.rungs)
@@ -144,7 +144,7 @@ def search_line(tuning: Tuning) -> str:
 
 
 def time_line(tuning: Tuning) -> str:
-    """As "9 min 48 s of 10 min 0 s"."""
+    """For example "9 min 48 s of 10 min 0 s"."""
     return f"{format_duration(tuning.spent_s)} of {format_duration(tuning.budget_s)}"
 
 
@@ -160,16 +160,14 @@ def kept_lines(tuning: Tuning) -> list[str]:
     for role, by_network in tuning.kept_pct.items():
         if role is Role.HEADERS and any(item.is_by_headers for item in tuning.contenders):
             lines.append(
-                "These headers under plain eps are what was loaded as tuned: they say all of it, and the gain is theirs."
+                "These headers under plain eps are what was loaded as the tuned order: the whole gain is theirs."
             )
             continue
         for network, share in by_network.items():
             low, high = tuning.kept_range_pct.get(role, {}).get(network, (math.nan, math.nan))
             interval = f" (95 % interval {_whole(low)} to {_whole(high)} %)" if low <= high else ""
-            share_told = f"{_whole(share)} % of the gain remains" if share > 0 else "nothing of the gain remains"
-            lines.append(
-                f"With plain eps and {ROLES[role]}, {share_told} over {network}{interval if share > 0 else ''}."
-            )
+            remains = f"{_whole(share)} % of the gain remains" if share > 0 else "nothing of the gain remains"
+            lines.append(f"With plain eps and {ROLES[role]}, {remains} over {network}{interval if share > 0 else ''}.")
     return lines
 
 
@@ -185,29 +183,31 @@ def bound_line(evidence: Evidence) -> str:
         return ""
     least_ms = min(evidence.medians(metric.key).values(), default=math.inf)
     beside = (
-        "Loads in the browser were sooner still: simulation is a little late here."
+        "Loads in the browser were even faster: simulation is a little slow here."
         if least_ms < bound
         else "A browser adds its own work to that."
     )
     return (
         f"With nothing on the link but what the largest paint waits for, {metric.short} would be {format_ms(bound)} over "
-        f"{evidence.network.name}: no order of bytes is faster, says the simulation. {beside}"
+        f"{evidence.network.name}: according to simulation, no order of bytes is faster. {beside}"
     )
 
 
 def effect_by_network(effects: Mapping[str, float]) -> str:
-    """As "slow-4g +12 %, 4g +3 %". effects: in per cent."""
+    """For example "slow-4g +12 %, 4g +3 %". effects: in per cent."""
     return ", ".join(f"{name} {expected_text(change)}" for name, change in effects.items())
 
 
 def measured_by_network(measured: Mapping[str, tuple[float, float, float]]) -> str:
-    """As "slow-4g −18.1 % (−22.0 % to −13.4 %)"."""
-    told = (f"{name} {change:+.1f} % ({low:+.1f} % to {high:+.1f} %)" for name, (change, low, high) in measured.items())
-    return with_minus(", ".join(told))
+    """For example "slow-4g −18.1 % (−22.0 % to −13.4 %)"."""
+    parts = (
+        f"{name} {change:+.1f} % ({low:+.1f} % to {high:+.1f} %)" for name, (change, low, high) in measured.items()
+    )
+    return with_minus(", ".join(parts))
 
 
 def withheld_lines(tuning: Tuning) -> list[str]:
-    """What simulation recommends for other servers and pages, but measured loads do not."""
+    """Recommendations of the simulation for other servers and pages that measured loads did not confirm."""
     return [with_minus(f"Not recommended: {ROLES[role]}; {why}.") for role, why in tuning.withheld.items()]
 
 
