@@ -44,7 +44,7 @@ def synth(
 ) -> None:
     """Make a site of a page description: HTML, CSS, scripts, fonts and images of exactly its sizes.
 
-    They make Chromium find, prioritise and show what the description lists. What Chromium cannot do is told. With
+    They make Chromium find, prioritise and show what the description lists. What Chromium cannot do is listed. With
     --check, exit code 5 says that fewer than 95 % of the resources have their kind and priority, that the order of
     requests correlates by less than 0.9, or that a size is off.
     """
@@ -91,6 +91,6 @@ def _say_made(made: Synthesis) -> None:
         soft_wrap=True,
     )
     if made.deviations:
-        out.print("\n[bold]comes out otherwise, by construction[/]")
+        out.print("\n[bold]differs by construction[/]")
         rows = ((one.id, one.what, one.wanted, one.made, one.reason) for one in made.deviations)
         say_rows(("resource", "what", "description", "site", "reason"), rows)

@@ -13,7 +13,7 @@ from mixedsched.world.server.site import ServedSite, SiteEntry
 
 
 def served_site(site: Site) -> ServedSite:
-    """What the server is told of a site."""
+    """The site as the server takes it."""
     entries = _entries(site)
     recorded = _recorded(site, entries) if site.replay else None
     return ServedSite(site.name, site.url, tuple(site.hosts), entries, recorded, expected_connections(site).count)

@@ -30,19 +30,19 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SiteFinding:
-    """check: which of the checks. where: address of the file, or "" for the whole site. what: a sentence without a stop."""
+    """Something that is wrong with a site."""
 
     level: Severity
-    check: str
-    where: str
-    what: str
+    check: str  # which of the checks
+    where: str  # address of the file, or "" for the whole site
+    what: str  # a sentence without a stop
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
 
 def check_site(site: Site) -> list[SiteFinding]:
-    """What is wrong with a site, errors first, then by file.
+    """All that is wrong with a site, errors first, then by file.
 
     A further check is one more function in CHECKS. What only a browser can tell, whether a load is as the manifest says, is
     no part of this: it needs a server and time.
@@ -69,7 +69,7 @@ def _entry(site: Site) -> Iterator[SiteFinding]:
     key = 0, site.entry
     if not site.mimes[key].startswith(_HTML):
         yield SiteFinding(
-            Severity.WARNING, "entry", address(site, key), f"the page itself is {site.mimes[key]}, no HTML"
+            Severity.WARNING, "entry", address(site, key), f"the page itself is {site.mimes[key]}, not HTML"
         )
     if (status := _status(site, key)) >= 400:
         yield SiteFinding(Severity.ERROR, "entry", address(site, key), f"the page itself is answered with {status}")
@@ -121,7 +121,7 @@ def _is_used_as_told(mime: str) -> bool:
 
 
 def _references(site: Site) -> Iterator[SiteFinding]:
-    """What documents and style sheets refer to and the site does not have."""
+    """References of documents and style sheets to what the site does not have."""
     known = _Known(site)
     for key, mime in site.mimes.items():
         if not mime.startswith((*_HTML, _CSS)) or _status(site, key) != 200:
@@ -139,7 +139,7 @@ def _references(site: Site) -> Iterator[SiteFinding]:
             why = known.why_missing(target)
             if why and reference.url not in told and reference.role in {ReferenceRole.LOAD, ReferenceRole.SERVE}:
                 told.add(reference.url)
-                # What a recorded page refers to and no load asked for, such as other sizes, is no fault of the recording.
+                # What a recorded page refers to and no load asked for, such as other sizes, is not a fault of the recording.
                 is_fault = reference.role is ReferenceRole.LOAD and not site.replay
                 level = Severity.ERROR if is_fault else Severity.WARNING
                 yield SiteFinding(level, "references", address(site, key), f"it refers to {reference.url[:200]}: {why}")
@@ -179,7 +179,7 @@ def _references_of(site: Site, key: Key) -> list[Reference]:
 def _unused_files(site: Site) -> Iterator[SiteFinding]:
     """Files that no request gets: of built sites only, as all files of a plain folder are served.
 
-    A text whose compressed copy is served beside it is no such file.
+    Texts whose compressed copies are served beside them are left out.
     """
     if site.root.name != ROOT_NAME or not (site.root.parent / MANIFEST_NAME).is_file():
         return
@@ -193,7 +193,7 @@ def _unused_files(site: Site) -> Iterator[SiteFinding]:
 
 
 def address(site: Site, key: Key) -> str:
-    """How findings name a file: without the host where there is but one."""
+    """The name of a file in findings: without the host where there is only one."""
     return f"{site.hosts[key[0]]}{key[1]}" if len(site.hosts) > 1 else key[1]
 
 
@@ -259,7 +259,7 @@ def sniffed(body: bytes) -> str | None:
 
 
 def contradiction(mime: str, body: bytes) -> str | None:
-    """The type that a body (without its content coding) is in truth; None if it is what it says, or nobody can tell.
+    """The type that a body (without its content coding) is in truth; None if it is what it says, or that cannot be told.
 
     Types that say nothing, such as application/octet-stream, contradict nothing.
     """

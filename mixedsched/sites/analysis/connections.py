@@ -1,9 +1,9 @@
-"""How many QUIC connections Chromium uses for a page, worked out from its documents.
+"""The number of QUIC connections that Chromium uses for a page, worked out from its documents.
 
 Hosts that share an address and a certificate share a connection, but for two parts of the session key: whether requests carry
 credentials (privacy mode), and whether they come from a frame of another site (network anonymization key). Third-party cookies
 are taken to be allowed, as the lab allows them; blocking them splits third parties off as well.
-Source: net/quic/quic_session_key.h; each rule was tried with Chromium 156, tests/world/browser/test_site_connections.py.
+Source: net/quic/quic_session_key.h; each rule was tried with Chromium 156, tests/sites/test_connections_in_chromium.py.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class _Asked:
 
 
 def expected_connections(site: Site) -> Connections:
-    """What a load of the site should take.
+    """The number of connections that a load of the site should take, and why.
 
-    What scripts fetch is known only as far as the manifest lists it: kind xhr goes without credentials to other hosts, as
+    Of what scripts fetch only the resources in the manifest are known: kind xhr goes without credentials to other hosts, as
     fetch() and XMLHttpRequest do by default; `credentials` of a resource, and `connections` of the manifest, say otherwise.
     """
     if site.connections is not None:
@@ -130,7 +130,7 @@ def _why_without(site: Site, kind: Kind, credentials: Credentials, target: Local
 
 
 def _references(site: Site, document: _Document) -> list[Reference]:
-    """What a document refers to, in order; nothing if it cannot be read, which is for others to say."""
+    """The references of a document, in order; none if it cannot be read, which other checks report."""
     key = document.target.host, document.target.path
     if not document.is_sheet and not site.mimes[key].startswith(("text/html", "application/xhtml")):
         return []

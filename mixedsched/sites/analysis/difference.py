@@ -13,12 +13,12 @@ from mixedsched.sites.site import Site
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """hosts: by index, as far as they are known. site: if there are files, too. facts: title, source, licence and the like."""
+    """A page with the names of its hosts, of a site or a page file: it can be looked at and compared."""
 
     page: Page
-    hosts: tuple[str, ...]
-    facts: Mapping[str, str]
-    site: Site | None = None
+    hosts: tuple[str, ...]  # by index; those that are known
+    facts: Mapping[str, str]  # title, source, licence and the like
+    site: Site | None = None  # if there are files, too
 
     @classmethod
     def of_site(cls, site: Site) -> Described:
@@ -32,7 +32,7 @@ class Described:
 
     @classmethod
     def of_page(cls, page: Page, data: Mapping[str, Any]) -> Described:
-        """data: the page file as JSON gives it, whose keys beyond the page are taken where they are what they should be."""
+        """data: the page file as JSON gives it; of its keys beyond the page the valid ones are taken."""
         hosts = data.get("hosts")
         named = tuple(hosts) if isinstance(hosts, list) and all(isinstance(host, str) for host in hosts) else ()
         facts = {
@@ -59,24 +59,23 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True)
 class ResourcePair:
-    """The same resource in both. positions: among those that are in both, from 1. moved: it left its place in the order, all
-    others having kept theirs as far as possible."""
+    """The same resource in both."""
 
     before: Resource
     after: Resource
-    positions: tuple[int, int]
-    moved: bool
+    positions: tuple[int, int]  # among those that are in both, from 1
+    moved: bool  # it is one of the fewest that must move to turn one order into the other
     changes: tuple[FieldChange, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """order_correlation: Spearman's rho of the order of those in both, None for less than two of them."""
+    """The resources that were added, removed and kept."""
 
     added: tuple[Resource, ...]
     removed: tuple[Resource, ...]
     pairs: tuple[ResourcePair, ...]
-    order_correlation: float | None
+    order_correlation: float | None  # Spearman's rho of those in both, None for less than two of them
 
     @property
     def changed(self) -> tuple[ResourcePair, ...]:
@@ -126,20 +125,20 @@ def _matches(before: Described, after: Described) -> dict[int, int]:
 
 
 def _same(path: str, free: Sequence[tuple[str, int]]) -> int | None:
-    """Where this very path is in a sorted list."""
+    """The place of this very path in a sorted list."""
     place = bisect_left(free, (path, -1))
     return place if place < len(free) and free[place][0] == path else None
 
 
 def _nearest(path: str, free: Sequence[tuple[str, int]]) -> int | None:
-    """Where the path is that begins most alike: it is a neighbour, as they are sorted."""
+    """The place of the path that begins most alike: a neighbour, as they are sorted."""
     place = bisect_left(free, (path, -1))
     neighbours = [near for near in (place - 1, place) if 0 <= near < len(free)]
     return max(neighbours, key=lambda near: shared_characters(path, free[near][0]), default=None)
 
 
 def shared_characters(one: str, other: str) -> int:
-    """How many characters two texts begin with alike."""
+    """The length of the common beginning of two texts."""
     both = zip(one, other, strict=False)
     return next((at for at, (left, right) in enumerate(both) if left != right), min(len(one), len(other)))
 
@@ -158,7 +157,7 @@ def _changes(old: Resource, new: Resource) -> list[FieldChange]:
 
 
 class _Parents:
-    """Who found a resource, before and after."""
+    """The parents of resources, before and after."""
 
     def __init__(self, before: Described, after: Described, matches: Mapping[int, int]) -> None:
         self._before, self._after = before.page.by_id(), after.page.by_id()
@@ -174,7 +173,7 @@ class _Parents:
 
 
 def _served_changes(before: Described, after: Described, old: Resource, new: Resource) -> list[FieldChange]:
-    """What only sites know."""
+    """Changes of what only sites know."""
     if before.site is None or after.site is None:
         return []
     sides = ((before.site, (old.host, old.path)), (after.site, (new.host, new.path)))

@@ -116,7 +116,7 @@ def _references(tokens: Sequence[Any], inherited: str = "") -> Iterator[tuple[An
 
 
 def _credentials_of(name: str) -> Credentials:
-    """Of an image in a property."""
+    """The credentials mode of images in a property."""
     return Credentials.SAME_ORIGIN if name in _WITHOUT_CREDENTIALS else Credentials.INCLUDE
 
 

@@ -55,7 +55,7 @@ _TAGS = {"base", "script", "link", "img", "source", "style", "video", *_PLAIN_AT
 _AFTER_TAG_NAME = frozenset(" \t\n/>")
 
 
-# What an element says of the file that it names: no longer true when it names another one.
+# Attributes that describe the file which an element names: no longer true when it names another one.
 PROMISES = ("integrity", "crossorigin")
 
 
@@ -161,7 +161,7 @@ class _Walk:
                     del node.attrs[promise]
 
     def _offset_of(self, value: str) -> int:
-        """Where an attribute value of the current element stands, as it is or escaped; the element's place if neither."""
+        """The place of an attribute value of the current element, escaped or not; the element's place if it is not found."""
         for spelling in (value, html.escape(value, quote=False), html.escape(value)):
             found = self._text.find(spelling, self._cursor)
             if spelling and found >= 0:
@@ -289,12 +289,12 @@ def _to(
     chromium_priority: ChromiumPriority | None = None,
     credentials: Credentials = Credentials.INCLUDE,
 ) -> Reference:
-    """What is known of a reference before its URL is read."""
+    """A reference of which all but URL and offset is known."""
     return Reference("", kind, 0, role, flags, chromium_priority=chromium_priority, credentials=credentials)
 
 
 def _credentials_of(node: LexborNode, default: Credentials) -> Credentials:
-    """What its attribute crossorigin, or that of the video or audio element around it, makes of the element's requests."""
+    """The mode of an element's requests, by its attribute crossorigin or that of the video or audio element around it."""
     for place in (node, node.parent):
         if (
             place is not None

@@ -15,7 +15,7 @@ from mixedsched.sites.site import Site
 
 
 class ReferenceRole(StrEnum):
-    """What comes of a reference when a browser loads the page.
+    """The part that a reference plays when a browser loads the page.
 
     LOAD: it is fetched. SERVE: it may be, so it must be there (icons, other sizes of an image). SPARE: Chromium never
     asks for it (old font formats). CONTACT: nothing is fetched, but the browser calls on the host (preconnect).

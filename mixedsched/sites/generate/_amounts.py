@@ -1,4 +1,4 @@
-"""How much of what a page consists of: for each resource kind, content type, size and priority; not yet who finds it."""
+"""The parts of a page: for each resource kind, content type, size and priority; not yet who finds it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from mixedsched.sites.generate._distributions import (
 
 @dataclass(frozen=True, slots=True)
 class KindTotal:
-    """Of one kind: how many resources, and how many bytes they have together."""
+    """How many resources of a kind there are, and how many bytes they have together."""
 
     resources: int
     body_bytes: int
@@ -34,15 +34,11 @@ class KindTotal:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What a page is to consist of, to the byte. A kind that is missing does not occur.
+    """The resources that a page is to have, to the byte. A kind that is missing does not occur."""
 
-    kinds: the documents include the main one. main_bytes: of the main document; None to have it drawn. hosts: how many there
-    may be; None to have that drawn.
-    """
-
-    kinds: Mapping[Kind, KindTotal]
-    main_bytes: int | None = None
-    hosts: int | None = None
+    kinds: Mapping[Kind, KindTotal]  # the documents include the main one
+    main_bytes: int | None = None  # of the main document; None to have it drawn
+    hosts: int | None = None  # how many there may be; None to have that drawn
 
     def __post_init__(self) -> None:
         documents = self.kinds.get(Kind.DOCUMENT)
@@ -140,7 +136,7 @@ def _drawn_counts(size_class: SizeClass, rng: random.Random) -> dict[Kind, int]:
 def _drawn_parts(
     kind: Kind, count: int, facts: Distributions, size_class: SizeClass, rng: random.Random
 ) -> list[PagePart]:
-    """Of one kind. Sizes of kinds that the class lacks are those of the content types."""
+    """Draw the parts of one kind. Sizes of kinds that the class lacks are those of the content types."""
     of_kind, in_class = facts.kinds[kind], size_class.kinds.get(kind)
     priorities = by_shares(of_kind.signals, count, rng) if count else []
     if kind is Kind.IMAGE:
@@ -163,7 +159,7 @@ def _few_hurried(priorities: Sequence[ChromiumPriority]) -> list[ChromiumPriorit
 
 
 def _mime(kind: Kind, priority: ChromiumPriority, facts: KindFacts, body_bytes: int, rng: random.Random) -> str:
-    """A content type, the more likely the nearer its median size. Of others, priorities tell which they are."""
+    """A content type, the more likely the nearer its median size. For kind `other` the priority tells which it is."""
     if kind is Kind.OTHER:
         return _OTHERS.get(priority, "text/plain")
     weights = [weight * math.exp(-abs(math.log(body_bytes / median_bytes))) for _, weight, median_bytes in facts.mimes]

@@ -54,7 +54,7 @@ class SizeClass(_Table):
 
 
 class KindFacts(_Table):
-    """What holds of a kind on pages of any size; distributions.toml says what each means."""
+    """Facts of a kind on pages of any size; distributions.toml says what each means."""
 
     signals: tuple[tuple[ChromiumPriority, float], ...] = Field(min_length=1)
     mimes: tuple[tuple[str, float, int], ...] = Field(min_length=1)
@@ -88,7 +88,7 @@ def from_quantiles(quantiles: Sequence[float], points: Sequence[float], rng: ran
 
 
 def size_from_quantiles(quantiles: Sequence[float], points: Sequence[float], rng: random.Random) -> float:
-    """As from_quantiles, interpolated by ratio, as befits sizes. The quantiles must be positive."""
+    """A value from between quantiles, which must be positive, interpolated by ratio."""
     logs = [math.log(value) for value in quantiles]
     return math.exp(from_quantiles(logs, points, rng))
 

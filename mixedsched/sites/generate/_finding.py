@@ -1,4 +1,4 @@
-"""Who discovers a part of a page, when, and how it sits there."""
+"""What discovers each part of a page, when, and how it sits there."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _Zone = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class PartDiscovery:
-    """parent: index of the part that finds this one; None of the main document. at_share: where in it, if `bytes`."""
+    """How a part is discovered."""
 
-    parent: int | None
+    parent: int | None  # index of the part that finds this one; None for the main document
     when: FoundLater | None = None
-    at_share: float = 0.0
+    at_share: float = 0.0  # where in the parent, if `bytes`
     delay_ms: int = 0
     flags: frozenset[Flag] = frozenset()
 
@@ -138,7 +138,7 @@ def _found(part: PagePart, facts: KindFacts, finders: _Finders, rng: random.Rand
 
 
 def with_visible_images(parts: Sequence[PagePart], found: Sequence[PartDiscovery]) -> list[PartDiscovery]:
-    """As found, with the images of the first screen before the others in the markup, and one of them as the hero."""
+    """The same, with the images of the first screen before the others in the markup, and one of them as the hero."""
     changed = list(found)
     in_markup = [index for index, item in enumerate(found) if item.when == "bytes" and item.parent == 0]
     images = [index for index in in_markup if parts[index].kind is Kind.IMAGE]
@@ -182,7 +182,7 @@ def _swap_files(parts: list[PagePart], one: int, other: int) -> None:
 
 
 def with_room_for_markup(parts: Sequence[PagePart], found: Sequence[PartDiscovery]) -> list[PartDiscovery]:
-    """As found, with references of one document as far apart as markup takes, or as its length allows."""
+    """The same, with references of one document as far apart as markup takes, or as its length allows."""
     changed = list(found)
     referring: dict[int, list[int]] = {}
     for index, item in enumerate(found):

@@ -77,7 +77,7 @@ def generate_page(size_class: str, seed: int, *, totals: Totals | None = None, n
 
 
 def _request_order(found: Sequence[PartDiscovery]) -> list[int]:
-    """Indices as requests would leave with a fast network; whoever finds a part comes before it."""
+    """Indices as requests would leave with a fast network; the finder of a part comes before it."""
     asked_ms: dict[int, float] = {}
 
     def ask(index: int) -> float:

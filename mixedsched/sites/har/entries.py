@@ -1,8 +1,8 @@
-"""What a HAR says, checked entry by entry: the fields of the format, and those that tools add under names with `_`.
+"""The contents of a HAR, checked entry by entry: the fields of the format, and those that tools add under names with `_`.
 
 Sources: HAR 1.2 (softwareishard.com), Chromium's DevTools (HAR log), Firefox's network monitor (HarBuilder), chrome-har,
 WebPageTest (HttpArchiveGenerator, agent), mitmproxy (savehar). Every field may be missing: a value of the wrong type counts as
-missing, and only an entry without request, response or address is none.
+missing, and only entries without request, response or address are unusable.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ class HarEntry(_Part):
 
     @property
     def url(self) -> str:
-        """What was asked for, without fragment."""
+        """The address that was asked for, without fragment."""
         return self.request.url.partition("#")[0]
 
     def request_header(self, name: str) -> str | None:

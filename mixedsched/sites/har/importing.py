@@ -197,7 +197,7 @@ def _exchange(
 
 
 class _Parents:
-    """Who asked for what, in terms of the entries of the page."""
+    """The parents of requests, in terms of the entries of the page."""
 
     def __init__(self, reads: Sequence[_Read]) -> None:
         self._kinds = {read.entry.url: read.kind for read in reversed(reads)}
@@ -220,7 +220,7 @@ class _Parents:
 def _sentences(
     log: HarLog, main: HarEntry, selected: Selected, origins: Counter[str], counts: Counter[str]
 ) -> Iterator[str]:
-    """What of the HAR was missing or had to be changed, a sentence each."""
+    """A sentence on each thing that the HAR lacked or that had to be changed."""
     if origins["synthesised"]:
         total = origins["synthesised"] + origins["recorded"]
         yield f"{origins['synthesised']} of {total} bodies are not in the HAR and were synthesised at their sizes"

@@ -96,7 +96,7 @@ def _loading_at(entry: HarEntry, in_time: Sequence[PageMark]) -> PageMark | None
 
 
 def _navigations(entries: Sequence[HarEntry]) -> tuple[list[_Open], list[HarEntry]]:
-    """A page for each navigation that is no redirect's; one with everything where none can be told."""
+    """A page for each navigation that does not follow a redirect; one with everything if there is none."""
     opened: list[_Open] = []
     before: list[HarEntry] = []
     promised: set[str] = set()  # where redirects of the present page's navigation lead
@@ -122,7 +122,7 @@ def _is_navigation(entry: HarEntry) -> bool:
 
 
 def redirect_target(entry: HarEntry) -> str | None:
-    """Where a redirect leads, without fragment; None for all other answers."""
+    """The target of a redirect, without fragment; None for all other answers."""
     if not 300 <= entry.response.status < 400:
         return None
     location = entry.response_header("location") or entry.response.redirect_url

@@ -1,4 +1,4 @@
-"""How resources sit in the page, as far as the documents and style sheets in the HAR tell: in head, async, late, lazy ...
+"""The places of resources in the page, as the documents and style sheets in the HAR tell them: in head, async, late, lazy ...
 
 What no document spells out, scripts have inserted, or the body is missing: then flags are those that explain the priority
 which Chromium gave. An image that Chromium raised to High in the end was on the first screen when the page was laid out.
@@ -34,7 +34,7 @@ class Text:
 
 
 class Placement:
-    """What the texts of a page say of what they refer to."""
+    """The flags that the texts of a page give to what they refer to."""
 
     def __init__(self, texts: Sequence[Text]) -> None:
         self._flags: dict[str, frozenset[Flag]] = {}

@@ -22,7 +22,7 @@ _PART_OF_TOKEN = re.compile(r"[\w.+\\-]*\s*")  # of a word, a number or an escap
 def read_har(path: Path) -> HarLog:
     """Read an HTTP Archive, 1.1 or 1.2, plain or compressed as a whole (.har.gz of WebPageTest, .zhar of mitmproxy).
 
-    Entries that are none are counted in the log and left out. Raises SiteError if the file is no such archive, is cut off,
+    Unusable entries are counted in the log and left out. Raises SiteError if the file is not such an archive, is cut off,
     or has more than MAX_HAR_BYTES; UsageError if it cannot be opened.
     """
     return log_of(_value_of(_text_of(path), str(path)), str(path))
@@ -75,7 +75,7 @@ def _value_of(data: bytes, origin: str) -> Any:
         if not text and error.reason == "unexpected end of data":
             raise _cut_off(origin, f"{len(data)} bytes") from error
         if not text:
-            raise SiteError(f"{origin} is not a HAR", why="it is no UTF-8 text", fix=_EXPORT_AGAIN) from error
+            raise SiteError(f"{origin} is not a HAR", why="it is not UTF-8 text", fix=_EXPORT_AGAIN) from error
     try:
         return json.loads(text, parse_constant=lambda _: None)
     except RecursionError as error:
@@ -91,7 +91,7 @@ def _broken(error: json.JSONDecodeError, text: str, origin: str) -> SiteError:
     ends_there = "Unterminated" in error.msg or _PART_OF_TOKEN.fullmatch(text, error.pos) is not None
     if text.lstrip().startswith("{") and ends_there and "Extra data" not in error.msg:
         return _cut_off(origin, f"{len(text)} characters")
-    return SiteError(f"{origin} is not JSON, so no HAR", why=str(error), fix=_EXPORT_AGAIN)
+    return SiteError(f"{origin} is not JSON, so it is not a HAR", why=str(error), fix=_EXPORT_AGAIN)
 
 
 def _cut_off(origin: str, after: str) -> SiteError:

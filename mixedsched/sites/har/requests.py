@@ -1,4 +1,4 @@
-"""What an entry tells of its request: the kind of resource, the priority that Chromium gave it, and who asked for it.
+"""Facts of a request: the kind of resource, the priority that Chromium gave it, and who asked for it.
 
 The priority is, in this order:
 
@@ -143,7 +143,7 @@ class Priorities:
 
 
 def _is_chromium(log: HarLog) -> bool:
-    """As the requests say (user-agent), else the tool: entries of DevTools, chrome-har and WebPageTest have its words."""
+    """Whether the HAR is of Chromium, by `user-agent`; else by the tool, as most tools use Chromium's words."""
     agents = [agent for entry in log.entries if (agent := entry.request_header("user-agent")) is not None]
     if agents:
         return any("Chrome/" in agent or "Chromium/" in agent for agent in agents)
@@ -203,7 +203,7 @@ def _by_object(detail: Mapping[str, Any]) -> HarInitiator:
     type_name = detail.get("type")
     how = _HOW_BY_TYPE.get(type_name.lower()) if isinstance(type_name, str) else None
     url = _address(detail.get("url"))
-    if url is None:  # of a stack the call on top that is no code of the browser's own
+    if url is None:  # the topmost call of the stack that is not the browser's own code
         url = next((found for frame in _frames(detail.get("stack")) if (found := _address(frame.get("url")))), None)
     return HarInitiator(url, how)
 

@@ -58,7 +58,7 @@ _EXCHANGES_MAX = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Scrolled:
-    """What scrolling led to."""
+    """The exchanges that scrolling led to."""
 
     exchanges: tuple[RecordedExchange, ...]  # what there is to serve, each address once
     left_out: tuple[LeftOut, ...]
@@ -72,7 +72,7 @@ def without_scrolling(observation: Observation) -> Observation:
 def asked_when_scrolled(
     observations: Sequence[Observation], known: Collection[tuple[str, str]], known_bytes: int
 ) -> Scrolled:
-    """What scrolling led to in any of the loads, in the order in which it was asked for.
+    """The exchanges that scrolling led to in any of the loads, in the order of the requests.
 
     known: method and address of what the loads asked for by themselves, known_bytes: the size of its bodies. What has no room
     beside these is left out: the page itself comes first.

@@ -105,7 +105,7 @@ class _Loads:
         return primary or [item.request for item in group.seen]
 
     def place(self, group: SameRequest) -> float:
-        """Where the request typically stands among the others, 0 to 1."""
+        """The typical place of the request among the others, 0 to 1."""
         primary = [item.place for item in group.seen if item.load in self._primary]
         return median(primary or [item.place for item in group.seen])
 
@@ -167,7 +167,7 @@ def _parents_first(loads: _Loads) -> list[SameRequest]:
 
 
 def _first_kept(group: SameRequest) -> RecordedExchange | LeftOut:
-    """As the first load had it that could keep it; else why the first could not."""
+    """The exchange of the first load that could keep it; else why the first could not."""
     answers = [exchange_of(item.request) for item in group.seen]
     return next((item for item in answers if isinstance(item, RecordedExchange)), answers[0])
 
@@ -202,7 +202,7 @@ def _with_hero(exchanges: Iterable[RecordedExchange], loads: _Loads) -> list[Rec
 
 
 def _differences(loads: _Loads) -> dict[str, Any]:
-    """How the loads differ: lists of addresses."""
+    """The differences between the loads, as lists of addresses."""
     form_factors = Counter(item.form_factor for item in loads.observations)
     unsteady, changing = [], []
     only_on: dict[str, list[str]] = {}
@@ -228,7 +228,7 @@ def _digest(body: Path) -> str:
 
 
 def _load_notes(observations: Sequence[Observation]) -> list[str]:
-    """What the loads themselves noted, each sentence once, and which of them did not come to rest."""
+    """The notes of the loads themselves, each sentence once, and which of them never became quiet."""
     notes = dict.fromkeys(note for item in observations for note in item.notes)
     for number, item in enumerate(observations, start=1):
         if item.ended != "quiet":
@@ -275,7 +275,7 @@ def write_loads(
 
 
 def _facts(loads: Loads, recorded_on: str) -> dict[str, Any]:
-    """What a person wants to know of a recording later."""
+    """Facts of a recording that people want to know later."""
     first = loads.observations[0]
     by_form_factor: dict[str, list[Observation]] = {}
     for item in loads.observations:

@@ -27,14 +27,14 @@ _LOGIN = frozenset({401, 407})
 
 
 class Observes(Protocol):
-    """What loads pages: browser.Observer, or a stand-in."""
+    """A loader of pages: browser.Observer, or a stand-in."""
 
     async def observe(self, job: ObservationJob) -> Observation: ...
 
 
 @dataclass(frozen=True, slots=True)
 class RecordingPlan:
-    """What to load, and how often. What is not explained is as in ObservationJob."""
+    """The loads to make; fields without a comment are as in ObservationJob."""
 
     url: str
     form_factors: tuple[FormFactor, ...] = ("mobile", "desktop")  # the first decides what is on the first screen
@@ -52,7 +52,7 @@ class RecordingPlan:
 
 @dataclass(frozen=True, slots=True)
 class Loads:
-    """What became of a plan."""
+    """The loads that were made of a plan."""
 
     observations: tuple[Observation, ...]  # of the loads that count, those of the first form factor first
     missing: tuple[str, ...] = ()  # sentences on what is not there
@@ -103,7 +103,7 @@ async def observe_all(
 
 
 def _in_plain_words(url: str, error: MixedschedError) -> MixedschedError:
-    """What the browser's refusal to load a page means; other errors as they are."""
+    """The browser's refusal to load a page as an error for people; other errors as they are."""
     if not isinstance(error, PageLoadFailed):
         return error
     code = error.reason.removeprefix("navigation:")
@@ -158,7 +158,7 @@ def require_page(observation: Observation) -> ObservedRequest:
 
 
 def _document_of(observation: Observation) -> ObservedRequest | None:
-    """What the navigation led to: the last of its redirects."""
+    """The request that the navigation led to: the last of its redirects."""
     at = next((item for item in observation.requests if item.initiator.type == "navigation"), None)
     at = at or next((item for item in observation.requests if item.kind is Kind.DOCUMENT), None)
     while at is not None:

@@ -44,9 +44,9 @@ Stem = tuple[str, str]  # method, URL without its query
 def grouped(observations: Sequence[Observation]) -> list[SameRequest]:
     """All requests of the loads, each in one group; groups in the order in which they were first seen.
 
-    Addresses that are equal belong together. What is left over belongs to what the loads before had at the same host and path
-    and this one has not: of several to that whose query has the longest common beginning. So it is with the study's hints
-    (cache busters, session ids), but one with one.
+    Equal addresses belong together. A request that is left over is matched with one of earlier loads, at the same host and
+    path, that this load lacks: of several with that whose query has the longest common beginning. So the study does with
+    its hints (cache busters, session ids), except that here each is matched with one only.
     """
     groups: dict[Key, SameRequest] = {}
     for load, observation in enumerate(observations):
@@ -72,7 +72,7 @@ def _keyed(requests: Sequence[ObservedRequest]) -> dict[Key, ObservedRequest]:
 
 
 def _nearest(key: Key, candidates: list[Key]) -> Key | None:
-    """The candidate with the most of the query in common, which then is one no more; None if there is none."""
+    """The candidate with the most of the query in common, which then is taken; None if there is none."""
     fitting = [item for item in candidates if item[2] == key[2] and "?" in item[1] + key[1]]
     if not fitting:
         return None
@@ -93,7 +93,7 @@ _ONE_OF_BOTH = {  # what recorders call now this, now that
 
 
 def kind_of(requests: Sequence[ObservedRequest]) -> Kind:
-    """What they agree on. Unknown and xhr is xhr, script and xhr is script, as in the study; else what most say."""
+    """The kind they agree on: xhr for unknown and xhr, script for script and xhr, as in the study; else the most frequent."""
     kinds = frozenset(item.kind for item in requests)
     return _ONE_OF_BOTH.get(kinds) or most_frequent(item.kind for item in requests)
 
@@ -104,19 +104,19 @@ def priority_of(requests: Iterable[ObservedRequest]) -> ChromiumPriority:
 
 
 def incremental_of(requests: Iterable[ObservedRequest]) -> bool | None:
-    """What most signalled; None if no load could tell."""
+    """The signal of most loads; None if no load could tell."""
     told = [item.incremental for item in requests if item.incremental is not None]
     return most_frequent(told) if told else None
 
 
 def flags_of(requests: Sequence[ObservedRequest]) -> frozenset[Flag]:
-    """Those that most of the loads saw."""
+    """The flags that most of the loads saw."""
     votes = Counter(flag for item in requests for flag in item.flags)
     return frozenset(flag for flag in Flag if 2 * votes[flag] > len(requests))
 
 
 def median_of(times_ms: Iterable[float | None]) -> float | None:
-    """Of those that are known."""
+    """The median of the times that are known."""
     known = [time_ms for time_ms in times_ms if time_ms is not None]
     return float(median(known)) if known else None
 

@@ -85,7 +85,7 @@ def _page_of(recipe: Recipe, contents: PageContents | StatisticsContents) -> Pag
 
 
 def _facts(recipe: Recipe, source: str) -> dict[str, Any]:
-    """What a manifest repeats of its recipe."""
+    """The keys of a manifest that repeat its recipe."""
     return {
         "name": recipe.name,
         "title": recipe.title,
@@ -118,7 +118,7 @@ def _provide_icon(www: Path, page: str) -> None:
 
 
 def _compressed(path: Path, www: Path) -> SentFile:
-    """How a file travels: text as the gzip file that this puts beside it, all else as it is."""
+    """The form in which a file travels: text as the gzip file that this puts beside it, all else as it is."""
     file = path.relative_to(www).as_posix()
     if not is_text(file):
         return SentFile(file, path.stat().st_size)

@@ -54,7 +54,7 @@ def _current(target: Path, fingerprint: str) -> Site | None:
 
 
 def _fingerprint(recipe: Recipe, packages_dir: Path) -> str:
-    """What a build depends on, as a hash: builder, recipe text, versions of the packages it takes from."""
+    """A hash of all that a build depends on: builder, recipe text, versions of the packages it takes from."""
     facts: dict[str, Any] = {"builder": BUILDER_VERSION, "recipe": recipe.text or recipe.model_dump_json()}
     if isinstance(recipe.recipe, NpmContents | DebianContents):
         facts["packages"] = package_versions(recipe.recipe, packages_dir)

@@ -76,7 +76,7 @@ def write_davies_meenan(www: Path) -> list[dict[str, Any]]:
 
 
 def _resources(html: str, sizes: dict[str, int]) -> list[dict[str, Any]]:
-    """Who discovers what, in Chromium's request order.
+    """The resources with what discovers them, in Chromium's request order.
 
     top.js is not flagged critical: it stands in the body, and only so does the published order of `bucket` come out.
     Chromium hurries the first five hidden images and the written script, and knows of no image on screen before layout.

@@ -39,7 +39,7 @@ class DebianFile:
 
 @dataclass(frozen=True, slots=True)
 class _LockedPackage:
-    """What was seen of a package when its site was described."""
+    """A package as it was when its site was described."""
 
     version: str
     sha256: str
@@ -47,14 +47,14 @@ class _LockedPackage:
 
 
 def debian_folder(sites_dir: Path) -> Path:
-    """Where the packages of the recipes in sites_dir are kept."""
+    """The folder of the packages of the recipes in sites_dir."""
     return sites_dir / _FOLDER_NAME
 
 
 def fetch_debian(names: Sequence[str], sites_dir: Path, progress: Callable[[str], None] = lambda _line: None) -> None:
     """Download the packages that are not there yet; what is there stays, whatever its version.
 
-    Needs no privilege. progress: is told in a line what takes time, and of versions that are not the recorded ones.
+    Needs no privilege. progress: told in a line what takes time, and which versions are not the recorded ones.
     Raises MissingPartError without apt-get, SiteError if it fails or a file is not the recorded one.
     """
     folder = debian_folder(sites_dir)
@@ -127,7 +127,7 @@ def _download(apt: str, names: Sequence[str], folder: Path, progress: Callable[[
     """With the machine's lists of packages; if these are missing or outdated, with fresh lists of our own."""
     if not _run_apt([apt, "download", *names], folder):
         return
-    progress("apt-get's lists of packages do not serve; fetching new ones")
+    progress("apt-get's lists of packages are missing or outdated; fetching new ones")
     for inside in ("state/lists/partial", "cache/archives/partial"):
         (folder / inside).mkdir(parents=True)
     own = [apt, "-o", f"Dir::State={folder / 'state'}", "-o", f"Dir::Cache={folder / 'cache'}"]
@@ -143,7 +143,7 @@ def _download(apt: str, names: Sequence[str], folder: Path, progress: Callable[[
 
 
 def _run_apt(command: Sequence[str], folder: Path) -> str:
-    """Run apt-get in a folder; return what it complained of if it failed, else ""."""
+    """Run apt-get in a folder; return its complaint if it failed, else ""."""
     try:
         done = subprocess.run(
             [*command[:1], "-q", *command[1:]],
@@ -161,7 +161,7 @@ def _run_apt(command: Sequence[str], folder: Path) -> str:
 
 
 def _checked(file: DebianFile, recorded: _LockedPackage | None) -> str:
-    """What is to be said of a package's version; "" if it is the recorded one. Raises SiteError for a wrong checksum."""
+    """A note on a package's version; "" if it is the recorded one. Raises SiteError for a wrong checksum."""
     if recorded is None:
         return f"note: {file.name} {file.version} is not recorded in {LOCK_NAME}"
     if recorded.version != file.version:
@@ -194,7 +194,7 @@ def unpack(files: Sequence[DebianFile], tree: Path, wanted: Sequence[str] = ()) 
     wanted: patterns of files of the first package that are enough, matched from the end folder by folder, as in
     "html/*.css"; links are always taken. They are made to point into the tree, absolute ones too, whatever the machine
     itself has at that place.
-    Raises MissingPartError without dpkg-deb, SiteError for what is no package or holds what no package should.
+    Raises MissingPartError without dpkg-deb, SiteError for what is not a package, or would write outside the tree.
     """
     if find_program("dpkg-deb") is None:
         raise MissingPartError(
@@ -220,7 +220,7 @@ def _unpack_one(file: DebianFile, tree: Path, wanted: Sequence[str], links: dict
             with tarfile.open(fileobj=process.stdout, mode="r|") as archive:
                 for member in archive:
                     _take(archive, member, tree, wanted, links)
-            shutil.copyfileobj(process.stdout, io.BytesIO())  # padding, so that the writer comes to its end
+            shutil.copyfileobj(process.stdout, io.BytesIO())  # padding, so that the writer can end
         except (tarfile.TarError, EOFError) as error:
             why = str(error)
             process.stdout.close()  # so that the writer does not wait for a reader

@@ -24,25 +24,23 @@ _DOCUMENT_SUFFIXES = (".html", ".htm")
 
 @dataclass(frozen=True, slots=True)
 class SentFile:
-    """How a file travels. file: the one that is sent, relative to the root. encoding: None for as it is."""
+    """The form in which a file travels."""
 
-    file: str
+    file: str  # the one that is sent, relative to the root
     size_bytes: int
     encoding: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """What a recipe knows and the text does not tell. All are patterns of request paths.
+    """Facts that a recipe knows and the text does not tell, as patterns of request paths."""
 
-    hero, above_fold: images of the first screen. not_loaded: references that no visible element uses (a font weight, a
-    background of another page), so that the first load never asks for them. scripted: what scripts ask for.
-    """
-
+    # Images of the first screen.
     hero: tuple[str, ...] = ()
     above_fold: tuple[str, ...] = ()
+    # References that no visible element uses (a font weight, a background of another page): a first load never asks for them.
     not_loaded: tuple[str, ...] = ()
-    scripted: tuple[Scripted, ...] = ()
+    scripted: tuple[Scripted, ...] = ()  # what scripts ask for
 
 
 @dataclass(slots=True)
@@ -61,14 +59,14 @@ class _Found:
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """resources: of the page, in discovery order. served: what may be asked for beyond it. Both as manifest entries."""
+    """What a page refers to, as manifest entries."""
 
-    resources: list[dict[str, Any]]
-    served: list[dict[str, Any]]
+    resources: list[dict[str, Any]]  # of the page, in discovery order
+    served: list[dict[str, Any]]  # what may be asked for beyond it
 
 
 def serving_entry(target: Local, sent: SentFile) -> dict[str, Any]:
-    """What a manifest tells the server of a file: address, file, type, size, encoding."""
+    """The entry of a manifest that tells the server of a file: address, file, type, size, encoding."""
     entry: dict[str, Any] = {
         "host": target.host,
         "path": target.path,
@@ -232,7 +230,7 @@ class _Analysis:
 
 
 def _turn(reference: Reference) -> int:
-    """When a browser comes to a reference of a document, places in the text aside.
+    """The turn in which a browser handles a reference of a document; among those of one turn places in the text decide.
 
     Its scanner runs ahead of the parser and leaves out style sheets that do not apply; what a style needs is fetched at
     first layout, which waits for the style sheets of the head.

@@ -83,7 +83,7 @@ def merged(site: Site, build_dir: Path) -> Site:
 
 
 class _Move:
-    """Where everything goes."""
+    """The new places of all files, and references that follow them."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
@@ -139,7 +139,7 @@ class _Move:
         return self._followed(key, reference.url)
 
     def _followed(self, key: Key, url: str) -> str:
-        """What a URL in the document `key` is to be, so that it means the same file at its new place."""
+        """The URL that means the same file at its new place, for a reference in the document `key`."""
         site = self._site
         target = resolve(url, key[1], site.hosts, key[0])
         if not isinstance(target, Local):

@@ -96,7 +96,7 @@ def copy_contents(recipe: Recipe, contents: NpmContents | DebianContents, packag
 
 
 def source_of(recipe: Recipe, packages_dir: Path) -> str:
-    """Where a site's contents are from, for people: with the version where the recipe cannot know it."""
+    """The source of a site's contents, for people: with the version where the recipe cannot know it."""
     if not isinstance(recipe.recipe, DebianContents):
         return recipe.source
     (main,) = debian_files([recipe.recipe.package], packages_dir.parent)
@@ -154,7 +154,7 @@ class _ContentsCopier:
             self._waiting.append(self._origin_of(Local(0, item.path).file, Local(0, self._recipe.entry).file))
 
     def _place(self, package: str, file: str) -> str:
-        """Where a package's file lies in www."""
+        """The place of a package's file in www."""
         pure, root = PurePosixPath(file), PurePosixPath(self._contents.root)
         if package == self._contents.package and pure.is_relative_to(root):
             return pure.relative_to(root).as_posix()
@@ -192,7 +192,7 @@ class _ContentsCopier:
         return body if rewritten == text else rewritten.encode()
 
     def _answer(self, reference: Reference, place: str, origin: str) -> str | None:
-        """What shall stand where a reference stands; queues the file it names."""
+        """The text for the place of a reference; the file it names is queued."""
         rule = self._rule_for(reference.url)
         if isinstance(rule, Drop):
             return DROP

@@ -79,7 +79,7 @@ class _Wire:
         self.copies: dict[str, bytes] = {}  # file -> gzip
 
     def sent(self, file: str) -> SentFile:
-        """How a file travels. A compressed copy keeps its name, in another folder: so every name stays possible."""
+        """The form in which a file travels. A compressed copy keeps its name, in a folder of its own, so any name can occur."""
         if file not in self._sent:
             self._sent[file] = self._look(file)
         return self._sent[file]

@@ -131,7 +131,7 @@ _KINDS: dict[str, tuple[str, list[str]]] = {
 
 
 def _found(item: tuple[int, str], html: str, hosts: Sequence[str]) -> dict[str, Any]:
-    """Who finds a resource, and when: the document where it names it; the fonts are asked for at first layout."""
+    """The keys that say what finds a resource, and when: the document where it names it, fonts at first layout."""
     host, path = item
     if path == "/":
         return {"found_by": None, "found_when": "start"}

@@ -1,4 +1,4 @@
-"""One exchange on its way into a site: where it will be served, and what of."""
+"""Copies of exchanges, as the site will serve them."""
 
 from __future__ import annotations
 
@@ -33,24 +33,20 @@ _NO_CONTENT = frozenset({204, 205})
 
 @dataclass(frozen=True)
 class Copy:
-    """What the site serves for an exchange.
-
-    source: as recorded. host, path: where, the host as index. body: as it will be sent. priority: the response's own
-    `priority` field, "" for none. rewritten: whether names of hosts in the body were changed.
-    """
+    """The answer of the site that stands for a recorded exchange."""
 
     source: RecordedExchange
-    host: int
+    host: int  # index
     path: str
     mime: str
-    body: bytes
+    body: bytes  # as it will be sent
     headers: Headers = field(default_factory=dict)
-    priority: str = ""
-    rewritten: bool = False
+    priority: str = ""  # the response's own `priority` field, "" for none
+    rewritten: bool = False  # names of hosts in the body were changed
 
     @cached_property
     def text(self) -> str:
-        """The recorded text, before any rewriting; "" of what is none."""
+        """The recorded text, before any rewriting; "" for what is not text."""
         if not is_text(self.mime) or not self.source.body:
             return ""
         body = decode_body(self.source.body, self.source.encoding)
@@ -147,7 +143,7 @@ class Copier:
         return kept
 
     def _place_of(self, url: str) -> Local | None:
-        """Where the site has what was at a recorded address."""
+        """The address in the site of what was at a recorded address."""
         origin = origin_of(url)
         if origin is None:
             return None
@@ -160,7 +156,7 @@ class Copier:
 
 
 def _asked_like(item: RecordedExchange, hop: RecordedExchange) -> RecordedExchange:
-    """A redirect's target, as it would be without the redirect."""
+    """The target of a redirect as if it had been asked for at once."""
     return replace(
         item,
         asked_ms=hop.asked_ms,
@@ -172,7 +168,7 @@ def _asked_like(item: RecordedExchange, hop: RecordedExchange) -> RecordedExchan
 
 
 def _priority_of(item: RecordedExchange) -> str:
-    """What the response said of its own priority, if that means something."""
+    """The response's own `priority` field if it is valid, else ""."""
     value = ", ".join(item.header("priority"))
     try:
         return _PRIORITY.validate_python(value) if value else ""

@@ -1,11 +1,11 @@
-"""Who discovers what: the graph of a page, from what the recording tells, and inferred where it does not.
+"""The graph of discoveries of a page, from what the recording tells, and inferred where it does not.
 
 The rules, in this order:
 
 1. A redirect's target is found when the redirect is complete.
 2. Where the recording names who asked, that is the parent. Where it does not, it is the document whose header preloads it;
-   else whoever was there before and spells the address out: documents first, then style sheets, then scripts and other texts,
-   the earliest of each; else the document or style sheet that the `referer` names; else the page's document.
+   else an earlier one that spells the address out: documents first, then style sheets, then scripts and other texts, the
+   earliest of each; else the document or style sheet that the `referer` names; else the page's document.
 3. A parent that is a document gives what it spells out at that place of its bytes: the share of its text before the
    reference, as a share of its bytes on the wire. A preload named in its header is found at byte 0. What it does not spell
    out was found at the place that had arrived at that time, or when it was complete.
@@ -39,20 +39,17 @@ _Spelling = tuple[int | None, str]  # a parent, and which part of it
 
 @dataclass(frozen=True, slots=True)
 class CopyDiscovery:
-    """How a copy is discovered; parent: index among the copies, None for the page's document. As in page.Resource else.
+    """How a copy is discovered; what is not explained is as in page.Resource."""
 
-    spelt: where a document spells the address out, None if it does not, or no document found it.
-    """
-
-    parent: int | None = None
+    parent: int | None = None  # index among the copies, None for the page's document
     when: FoundWhen = "start"
     at_bytes: int = 0
     delay_ms: float = 0.0
-    spelt: Literal["header", "text"] | None = None
+    spelt: Literal["header", "text"] | None = None  # where its finder, a document, spells it out
 
 
 def discovery(copies: Sequence[Copy]) -> list[CopyDiscovery]:
-    """How each copy of a page is found. copies: the document first, the others in the order in which they were asked for."""
+    """The discovery of each copy of a page. copies: the document first, the others in the order in which they were asked for."""
     texts = [_Text(item, copies[0].source.url) for item in copies]
     by_url = {item.source.url: index for index, item in reversed(list(enumerate(copies)))}
     redirects = {
@@ -83,7 +80,7 @@ def _page_time(item: CopyDiscovery, common: Mapping[_Spelling, float]) -> float:
 
 
 class _Text:
-    """A copy as one that may refer to others. page_url: of the page's document, to which references of scripts are relative."""
+    """A copy that may refer to others. page_url: of the page's document, to which references of scripts are relative."""
 
     def __init__(self, copy: Copy, page_url: str) -> None:
         self.copy = copy
@@ -118,13 +115,13 @@ class _Text:
         return position_of(item.url, self.copy.text, self.base_url)
 
     def share_at(self, place: int) -> float:
-        """How much of the text is before a character, in bytes."""
+        """The share of the text before a character, in bytes."""
         if self.copy.text.isascii():
             return place / self._encoded_bytes
         return len(self.copy.text[:place].encode("utf-8", "replace")) / self._encoded_bytes
 
     def share_arrived(self, time_ms: float) -> float:
-        """How much of the body had arrived by then, if it came evenly; 1.0 if all had, or nothing is known."""
+        """The share of the body that had arrived by then, if it came evenly; 1.0 if all had, or nothing is known."""
         first_ms, complete_ms = self.source.first_byte_ms, self.source.complete_ms
         if first_ms is None or complete_ms is None or complete_ms <= first_ms:
             return 1.0
@@ -139,7 +136,7 @@ class _Text:
 
     @cached_property
     def preloads(self) -> frozenset[str]:
-        """What its header as recorded, with the recorded names of hosts, makes browsers fetch."""
+        """The addresses that its recorded header makes browsers fetch, with the recorded names of hosts."""
         return fetched_links(self.source.headers, self.source.url)
 
 
@@ -151,7 +148,7 @@ class _Graph:
 
     @cached_property
     def _spelling(self) -> dict[str, list[int]]:
-        """Who spells out an address of the page, in order."""
+        """For each address of the page the texts that spell it out, in order."""
         spelling: dict[str, list[int]] = {url: [] for url in self._by_url}
         for index, text in enumerate(self._texts):
             for url in text.addresses.keys() & spelling.keys():
@@ -178,7 +175,7 @@ class _Graph:
         return self._by_document(index, 0)
 
     def _told_parent(self, index: int) -> int | None:
-        """Who asked, if the recording tells and it is one of those before."""
+        """The one that asked, if the recording names it and it was asked for before."""
         url = self._texts[index].source.found_by_url
         parent = self._by_url.get(urldefrag(url).url) if url is not None else None
         return parent if parent is not None and parent < index else None
@@ -225,5 +222,5 @@ class _Graph:
 
 
 def _think_time(asked_ms: float, allowed_ms: float | None) -> float:
-    """What passed between the moment a request was possible and the request."""
+    """The time between the moment when a request was possible and the request."""
     return 0.0 if allowed_ms is None else min(max(0.0, asked_ms - allowed_ms), float(MAX_DELAY_MS))

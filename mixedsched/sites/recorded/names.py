@@ -7,7 +7,7 @@ with underscores gets hyphens in their place.
 
 A file's name is made of the letters, digits, `-`, `_`, `.` and `~` of ASCII only, has no segment that begins with a dot, and
 differs from every other name by more than case, so that it also holds on file systems that do not tell `A` from `a`. So no
-file can come to lie outside the site's folder.
+file can lie outside the site's folder.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LABEL_CHARACTERS = 63
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where an exchange was: scheme, and host name with the port unless it is the scheme's usual one."""
+    """The origin of an exchange: scheme, and host name with the port unless it is the scheme's usual one."""
 
     scheme: str
     authority: str

@@ -1,4 +1,4 @@
-"""What is recorded, by a watched browser or from a HAR, the facts that go with it, and the summary of what became of it."""
+"""Recorded exchanges, of a watched browser or a HAR, the facts that go with them, and the summary of the site made of them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class RecordingFacts:
-    """What the recorder knows beyond the exchanges."""
+    """Facts that the recorder knows beyond the exchanges."""
 
     name: str  # of the site
     url: str  # of the page
@@ -84,7 +84,7 @@ class KindSum:
 
 @dataclass(frozen=True, slots=True)
 class RecordingSummary:
-    """What a recording has become."""
+    """The site that a recording has become."""
 
     folder: Path
     name: str
@@ -103,5 +103,5 @@ class RecordingSummary:
     notes: tuple[str, ...] = ()
 
     def facts(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The summary as JSON values."""
         return {**asdict(self), "folder": str(self.folder)}

@@ -1,4 +1,4 @@
-"""What changes on the way into a site: header fields that a copy does not keep, and names of hosts in bodies and fields.
+"""Changes on the way into a site: header fields that a copy does not keep, and names of hosts in bodies and fields.
 
 Kept is what changes how a page loads: who may read what, caching, variants, policies, and links that preload or
 preconnect. The study that the replay follows left out `expires`, `date`, `last-modified`, `link`, `alt-svc`, `connection`
@@ -19,7 +19,7 @@ from urllib.parse import quote, urldefrag, urljoin
 from mixedsched.sites.recorded.names import Origin
 from mixedsched.sites.site.responses import why_unfit
 
-# Told to nobody: the server works them out, or they are of one connection, one day or one machine.
+# Not counted: the server works them out, or they are of one connection, one day or one machine.
 _WITHOUT_MEANING = frozenset(
     (
         *("expires", "date", "last-modified", "etag", "age", "server", "via", "x-powered-by", "accept-ranges"),
@@ -46,7 +46,7 @@ _DROPPED = frozenset(
 _POLICY = "content-security-policy"
 _LINK_RELATIONS = frozenset({"preload", "modulepreload", "preconnect", "dns-prefetch", "stylesheet", "prefetch"})
 _FETCHED_RELATIONS = frozenset({"preload", "modulepreload", "prefetch"})
-_LINK_CHARACTERS = 16_384  # more is no list of hints
+_LINK_CHARACTERS = 16_384  # more is not a list of hints
 _REPORTS = re.compile(r"\s*(report-uri|report-to)\b", re.IGNORECASE)
 _RELATION = re.compile(r""";\s*rel\s*=\s*("[^"]*"|[^\s;,"]+)""", re.IGNORECASE)
 _LINK = re.compile(r"""<[^>]*>(?:[^,"]|"[^"]*")*""")
@@ -72,7 +72,7 @@ def kept_headers(lines: Iterable[tuple[str, str]], dropped: Counter[str]) -> Hea
 
 
 def fetched_links(lines: Iterable[tuple[str, str]], url: str) -> frozenset[str]:
-    """What a browser fetches because of the response's header: absolute addresses without fragments.
+    """The addresses that a browser fetches because of the response's header, absolute, without fragments.
 
     lines: as received. url: of the response, to which the links are relative.
     """
@@ -89,7 +89,7 @@ def _absolute(target: str, url: str) -> str:
 
 
 def _kept_values(name: str, raw_value: str) -> Sequence[str]:
-    """What is left of one line: its values, or nothing."""
+    """The values of one line that are kept."""
     value = " ".join(raw_value.split("\n")).strip(" \t\r")
     if name in _WITHOUT_MEANING or name in _DROPPED or name.startswith(":"):
         return ()
@@ -159,7 +159,7 @@ class Renaming:
         return text
 
     def apply_text(self, text: str) -> str:
-        """As apply, for fields and addresses."""
+        """apply() for fields and addresses."""
         return self.apply(text.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
 
     def _replaced(self, match: re.Match[bytes]) -> bytes:
@@ -183,7 +183,7 @@ def _unquoted(authority: bytes) -> bytes:
 
 
 def _pattern(slashes: bytes, names: Mapping[Origin, str]) -> re.Pattern[bytes]:
-    """What finds the recorded authorities behind these slashes, with their scheme if there is one."""
+    """A pattern of the recorded authorities behind these slashes, with their scheme if there is one."""
     spelt: set[bytes] = set()
     for origin in names:
         authority = origin.authority

@@ -30,15 +30,13 @@ _LISTED_METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """main: the page's document. page: GET exchanges of the page, main first, in the order asked; every address once.
-    besides: what may be asked for as well: redirects that led to the document, requests with other methods.
-    """
+    """The exchanges that a site is made of."""
 
-    main: RecordedExchange
-    page: tuple[RecordedExchange, ...]
-    besides: tuple[RecordedExchange, ...]
+    main: RecordedExchange  # the page's document
+    page: tuple[RecordedExchange, ...]  # GETs of the page, main first, in the order asked; every address once
+    besides: tuple[RecordedExchange, ...]  # redirects that led to the document, requests with other methods
     left_out: tuple[LeftOut, ...]
-    doubled: int
+    doubled: int  # requests for what was asked before
     notes: tuple[str, ...]
 
 
@@ -98,9 +96,9 @@ def _usable(item: RecordedExchange, left_out: list[LeftOut], notes: list[str]) -
 def _why_unusable(item: RecordedExchange) -> str:
     times = (item.asked_ms, item.first_byte_ms, item.complete_ms)
     if any(time is not None and not (math.isfinite(time) and time >= 0) for time in times):
-        return "its times are no times"
+        return "its times are not times"
     if origin_of(item.url) is None:
-        return "it is no http or https address"
+        return "it is not an http or https address"
     if item.method not in _LISTED_METHODS:
         return f"requests with {item.method} are not kept"
     if not 200 <= item.status <= 599:
@@ -208,5 +206,5 @@ def is_redirect(item: RecordedExchange) -> bool:
 
 
 def redirect_targets(item: RecordedExchange) -> list[str]:
-    """Where a redirect leads: absolute addresses without fragments."""
+    """The targets of a redirect: absolute addresses without fragments."""
     return [urldefrag(urljoin(item.url, value.strip())).url for value in item.header("location")]

@@ -102,7 +102,7 @@ def _resource(copy: Copy, found: CopyDiscovery, file: str, ids: Sequence[str], n
 
 
 def _served(copy: Copy, file: str) -> dict[str, Any]:
-    """What the server reads of a copy."""
+    """The keys of an entry that the server reads."""
     entry: dict[str, Any] = {"host": copy.host, "path": copy.path}
     if copy.source.method != "GET":
         entry["method"] = copy.source.method
@@ -184,7 +184,7 @@ def write_recording(
 ) -> RecordingSummary:
     """Make the folder `target`, a site that any rung can play.
 
-    exchanges: of one page load, in the order in which requests left. besides: what is to be served as well, but is no part of
+    exchanges: of one page load, in the order in which requests left. besides: what is to be served as well, but is not part of
     the page, such as what only another form factor asks for. replace: whether a folder that is there may go.
     The folder appears whole, or not at all. Raises SiteError for recordings without the page's document, for too large
     ones, and for a target that exists.
@@ -211,7 +211,7 @@ def write_recording(
 
 @dataclass(frozen=True)
 class _Made:
-    """What is to be written, and told."""
+    """A site that is ready to be written, and its summary."""
 
     facts: RecordingFacts
     names: Mapping[Origin, str]
@@ -282,7 +282,7 @@ def check_target(target: Path, *, replace: bool) -> None:
             f"'{shown(target)}' exists", fix="--replace puts the new site in its place; or choose another --name"
         )
     if not target.is_dir() or target.is_symlink() or not (target / MANIFEST_NAME).is_file():
-        raise SiteError(f"'{shown(target)}' is not replaced", why="it is no site that was made like this one")
+        raise SiteError(f"'{shown(target)}' is not replaced", why="it is not a site that was made like this one")
 
 
 def _named(facts: RecordingFacts) -> RecordingFacts:

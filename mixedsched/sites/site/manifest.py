@@ -76,7 +76,7 @@ class ManifestEntry(BaseModel):
         return self.method == _GET and self.if_none_match is None
 
     def settings(self, *, replay: bool) -> ResponseSettings:
-        """What the entry itself sets. replay: whether its headers are all there are to be."""
+        """The settings of the entry itself. replay: whether its headers are all there are to be."""
         headers = dict(self.headers or {})
         if self.priority is not None:
             headers["priority"] = (self.priority,)

@@ -45,7 +45,7 @@ def default_file(path: str) -> str:
 
 
 def resolve(url: str, base_path: str, hosts: tuple[str, ...], host: int = 0) -> Local | External | None:
-    """What a reference means in a document at base_path of hosts[host]; None where it loads nothing (data:, #part, empty).
+    """The meaning of a reference in a document at base_path of hosts[host]; None where it loads nothing (data:, #part, empty).
 
     What no URL parser takes is External: a browser would not load it, and its author wants to know.
     Source: URL standard, the parts that pages use: white space is trimmed, backslashes are slashes, // means https.

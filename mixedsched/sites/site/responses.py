@@ -1,4 +1,4 @@
-"""What a site sets for its responses: status, think time, priority and header fields, by patterns of paths.
+"""Settings of a site for its responses: status, think time, priority and header fields, by patterns of paths.
 
 The table `[[responses]]` of a recipe, of `mixedsched.toml` in a plain folder, and of `responses` in a page.json.
 """
@@ -129,7 +129,7 @@ class ResponseRule(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ResponseSettings:
-    """What is set for one path."""
+    """The settings of one path."""
 
     status: int = 200
     delay_ms: float = 0.0
@@ -196,7 +196,7 @@ def settings_of(
 
 
 def read_settings_file(directory: Path) -> dict[str, Any]:
-    """What a plain folder's mixedsched.toml adds to its manifest, the table checked; nothing without one. Raises SiteError."""
+    """The keys that a plain folder's mixedsched.toml adds to its manifest, checked; none without one. Raises SiteError."""
     file = directory / SETTINGS_NAME
     if not file.exists() and not file.is_symlink():
         return {}

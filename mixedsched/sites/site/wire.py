@@ -1,4 +1,4 @@
-"""What of a file goes on the wire: its content type, and whether its text travels compressed."""
+"""The content type of a file, and whether its text travels compressed."""
 
 from __future__ import annotations
 

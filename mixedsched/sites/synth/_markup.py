@@ -27,7 +27,7 @@ class Piece:
 
 
 def attribute(value: str) -> str:
-    """As the value of an attribute, with quotation marks where they are needed."""
+    """The text as the value of an attribute, in quotation marks where they are needed."""
     return value if _BARE.fullmatch(value) else f'"{html.escape(value)}"'
 
 
@@ -55,7 +55,7 @@ def tag_of(one: Planned, url: str, name: str, *, is_small: bool) -> str:
 
 
 def face_rules(name: str, url: str) -> str:
-    """What a style sheet says of a font, and of the element that is written in it."""
+    """The rules of a style sheet for a font, and for the element that is written in it."""
     return f"@font-face{{font-family:{name};src:{css_url(url)}}}#{name}{{font-family:{name}}}"
 
 

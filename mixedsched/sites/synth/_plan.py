@@ -79,7 +79,7 @@ def _carrier(
 
 
 def _fit_styles(planned: Mapping[str, Planned], address: Address) -> None:
-    """What a style sheet has no room for is asked for by a call after it."""
+    """Turn rules that a style sheet has no room for into calls after it."""
     room: dict[str, int] = {}
     for one in planned.values():
         if one.carrier != "style" or one.item.found_by is None:
@@ -94,7 +94,7 @@ def _fit_styles(planned: Mapping[str, Planned], address: Address) -> None:
 
 
 def _keep_order(resources: Sequence[Resource], planned: Mapping[str, Planned], main_id: str) -> None:
-    """Turn tags of the page's own document into calls in their place where the parser would come to them much too early."""
+    """Turn tags of the page's own document into calls in their place where the parser would find them much too early."""
     tags = [item for item in resources if planned[item.id].carrier == "tag" and planned[item.id].realm == main_id]
     at_layout = {item.id for item in tags if _is_found_at_layout(item)}
     at_once = {item.id for item in tags} - at_layout
@@ -150,7 +150,7 @@ def _fits_head(one: Planned) -> bool:
 
 
 def _head_length(tags: Sequence[Planned]) -> int:
-    """How many of the tags stand in the head: up to the last one flagged so, unless a body must begin before."""
+    """The number of tags in the head: up to the last one flagged so, unless a body must begin before."""
     flagged = max((index for index, one in enumerate(tags) if Flag.IN_HEAD in one.item.flags), default=-1) + 1
     body = next((index for index, one in enumerate(tags) if not _fits_head(one)), len(tags))
     return min(flagged, body)

@@ -1,4 +1,4 @@
-"""What a plan of a page's files says: of each resource how it is asked for, of each document what it holds."""
+"""The plan of a page's files: how each resource is asked for, and what each document holds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Carrier = Literal["navigation", "tag", "call", "style"]
 Address = Callable[[Resource, int], str]
 """The URL of a resource, as one writes it on a host."""
 
-# The first screen in CSS pixels, as far as both form factors of Lighthouse have it: 412 x 823 mobile, 1350 x 940 desktop.
+# What both form factors of Lighthouse have of the first screen, in CSS pixels: 412 x 823 mobile, 1350 x 940 desktop.
 _SCREEN_WIDTH_PX, _SCREEN_HEIGHT_PX = 412, 823
 _HERO_WIDTH_PX, _HERO_HEIGHT_PX = 400, 300
 _HERO_PX_PER_BYTE = 140  # Chromium leaves images of less than 0.05 bit per pixel shown out of the largest paint

@@ -32,7 +32,7 @@ _FRAMES_SHOW = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class SynthesisDeviation:
-    """Something that comes out otherwise than the page says. what: `priority`, `path` ...; wanted, made: its values."""
+    """A property that differs from the page. what: `priority`, `path` ...; wanted, made: its values."""
 
     id: str
     what: str

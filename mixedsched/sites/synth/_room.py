@@ -1,7 +1,7 @@
-"""Where the code of a document goes: into the document, or where that is too small, into a script of its own.
+"""Writes a document and puts its code into it, or where it is too small, into a script of its own.
 
 Three arrangements are tried, from the most natural one on: all in the document; the program in the document and what
-it should do in a script; all in a script. What fits nowhere is left out, and told.
+it should do in a script; all in a script. What fits nowhere is left out, and reported.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class Texts:
 
 @dataclass(slots=True)
 class _Code:
-    """What the code of a document has to do. own: calls inside of scripts. table: after the completion of other resources."""
+    """The calls that the code of a document makes."""
 
-    own: dict[str, list[Planned]] = field(default_factory=dict)
-    table: dict[str, list[Planned]] = field(default_factory=dict)
-    parsed: list[Planned] = field(default_factory=list)
+    own: dict[str, list[Planned]] = field(default_factory=dict)  # inside of scripts
+    table: dict[str, list[Planned]] = field(default_factory=dict)  # after the completion of other resources
+    parsed: list[Planned] = field(default_factory=list)  # once the document is parsed
 
 
 class RealmWriter:
@@ -57,7 +57,7 @@ class RealmWriter:
         self._has_medium = any(one.priority == "Medium" for one in realm.tags if one.item.kind is Kind.IMAGE)
         tagged = {one.item.id for one in realm.tags}
         gated = [one for one in realm.calls if one.is_gated and one.item.id not in tagged]
-        self._standing = [*realm.tags, *gated]  # the parser would have come to the latter too early
+        self._standing = [*realm.tags, *gated]  # the parser would have found the latter too early
         self._names: dict[str, str] = {}
 
     def write(self) -> Texts:
@@ -141,7 +141,7 @@ class RealmWriter:
         return Texts({self._realm.document.id: text, carrier: self._padded_script(carrier, program)})
 
     def _without_code(self, anchors: str) -> Texts:
-        """What a document can do that has no room for code, nor a script that has: its tags, as many as fit."""
+        """The document without code, if neither it nor a script has room for any: its tags, as many as fit."""
         count = len(self._standing)
         while (text := self._document("", None, "", anchors if count else "", count)) is None and count:
             count -= 1

@@ -1,6 +1,6 @@
-"""How many connections a synthesised page takes: here every request is known, also those that scripts make in frames.
+"""The number of connections that a synthesised page takes: here every request is known, also those that scripts make in frames.
 
-The rules are those of `sites/_connections.py`: requests without credentials have a connection of their own, and so
+The rules are those of `sites/analysis/connections.py`: requests without credentials have a connection of their own, and so
 have frames of other sites. All hosts of a synthesised page are sites of their own.
 """
 

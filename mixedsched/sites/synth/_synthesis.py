@@ -33,14 +33,14 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Synthesis:
-    """What was written. deviations: what comes out otherwise than the page says, by construction, in request order."""
+    """The site that was written."""
 
     target: Path
     name: str
     hosts: tuple[str, ...]
     resource_count: int
     body_bytes: int
-    deviations: tuple[SynthesisDeviation, ...]
+    deviations: tuple[SynthesisDeviation, ...]  # what differs from the page by construction, in request order
 
 
 def synthesise(
@@ -171,7 +171,7 @@ def _of_plan(plan: SynthesisPlan, left_out: set[str]) -> list[SynthesisDeviation
 
 
 def _of_size(item: Resource) -> list[SynthesisDeviation]:
-    """What is told of a file with too few bytes for its format. No bytes at all are what the page had: nothing."""
+    """The deviation of a file with too few bytes for its format; an empty body is as the page has it."""
     least_bytes = smallest_bytes(item.kind, item.mime)
     if not 0 < item.body_bytes < least_bytes:
         return []

@@ -20,7 +20,7 @@ __all__ = ["asset", "smallest_bytes", "format_name"]
 
 @dataclass(frozen=True, slots=True)
 class _Format:
-    """How files of a format are made."""
+    """The maker of files of a format."""
 
     make: Callable[[int, Canvas | None, int], bytes]  # from size in bytes, wanted pixels or None, and seed
     least_bytes: Callable[[], int]  # from there on every size can be made

@@ -1,6 +1,6 @@
 """Raster images of an exact size in bytes: JPEG, PNG, GIF, WebP, AVIF, BMP and icons.
 
-A picture fills its file as far as its format allows, and ignorable bytes fill the rest: comments, unknown chunks, or bytes
+A picture fills its file as well as its format allows, and ignorable bytes fill the rest: comments, unknown chunks, or bytes
 after the picture's end where so few are missing that no comment has room. Pillow encodes all but PNGs and the directory of
 an icon: its PNGs, whose rows it filters as it thinks best, cannot be steered to a size as well.
 """
