@@ -49,7 +49,7 @@ class CopyDiscovery:
 
 
 def discovery(copies: Sequence[Copy]) -> list[CopyDiscovery]:
-    """The discovery of each copy of a page. copies: the document first, the others in the order in which they were asked for."""
+    """The discovery of each copy of a page. copies: the document first, the others in the order of their requests."""
     texts = [_Text(item, copies[0].source.url) for item in copies]
     by_url = {item.source.url: index for index, item in reversed(list(enumerate(copies)))}
     redirects = {

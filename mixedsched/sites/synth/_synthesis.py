@@ -18,14 +18,14 @@ from mixedsched.sites.site.folders import make_folder
 from mixedsched.sites.synth._plan import plan_page
 from mixedsched.sites.synth._planned import Planned, SynthesisPlan
 from mixedsched.sites.synth._prepare import SynthesisDeviation, prepare
-from mixedsched.sites.synth._room import RealmWriter
-from mixedsched.sites.synth._sessions import connection_count
+from mixedsched.sites.synth._writer import RealmWriter
 from mixedsched.sites.synth.assets import asset, format_name, smallest_bytes
 
 _STEM_CHARACTERS = 12
 _SUFFIXES = {"text/javascript": ".js", "application/javascript": ".js", "application/x-javascript": ".js"}
 _NEAREST = "Chromium has no way to give this kind that priority"
 _GUESSED = "only so has a document this priority; browsers that are told not to guess, as the lab's are, leave it out"
+_ANONYMOUS_ELSEWHERE = frozenset("fFyeE")  # ways that are fetched by scripts, or preloaded as they would
 _NO_ROOM = "neither its document nor a script has the bytes to ask for it"
 
 Progress = Callable[[int, int], None]
@@ -87,7 +87,7 @@ def synthesise(
                 progress(made_bytes, total_bytes)
         manifest = _manifest(page, name, host_names, plan, facts or {})
         _write(folder, manifest)
-        connections = connection_count(plan, page.main.id)
+        connections = _connection_count(plan, page.main.id)
         if expected_connections(load_built(folder)).count != connections:
             _write(folder, {**manifest, "connections": connections})
 
@@ -214,3 +214,28 @@ def _file_name(number: int, item: Resource) -> str:
     """A name that owes nothing to the address, so that it is fit for any file system."""
     essence = item.mime.partition(";")[0].strip().lower()
     return f"{number:04d}{_SUFFIXES.get(essence) or mimetypes.guess_extension(essence) or '.bin'}"
+
+
+def _connection_count(plan: SynthesisPlan, main_id: str) -> int:
+    """The number of connections that the page takes: here every request is known, also those that scripts make in frames.
+
+    The rules are those of `analysis/connections.py`: requests without credentials have a connection of their own, and so
+    have frames of other sites. All hosts of a synthesised page are sites of their own.
+    """
+    own_host = plan.planned[main_id].item.host
+    sessions = set()
+    for one in plan.planned.values():
+        if one.way is not None and one.way.is_guess:
+            continue  # browsers of the lab do not guess
+        is_document = one.item.kind is Kind.DOCUMENT
+        frame_host = one.item.host if is_document else plan.planned[one.realm].item.host
+        sessions.add((frame_host != own_host, _is_anonymous(one, frame_host)))
+    return len(sessions)
+
+
+def _is_anonymous(one: Planned, frame_host: int) -> bool:
+    item = one.item
+    if one.way is not None and one.way.call == "w":
+        return True
+    by_call = one.way is not None and one.way.call in _ANONYMOUS_ELSEWHERE
+    return item.host != frame_host and (item.kind is Kind.FONT or by_call)

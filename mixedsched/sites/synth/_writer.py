@@ -6,8 +6,9 @@ it should do in a script; all in a script. What fits nowhere is left out, and re
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from mixedsched.model.page import Resource
 from mixedsched.model.request import Kind
@@ -76,22 +77,23 @@ class RealmWriter:
 
     def _code(self) -> _Code:
         code = _Code()
-        for name, calls in self._plan.children.items():
-            calls = [one for one in calls if one.realm == self._realm.document.id]
+        for name, children in self._plan.children.items():
+            calls = [one for one in children if one.realm == self._realm.document.id]
             trigger = self._plan.planned[name].item
             if not calls:
                 continue
             if name == self._realm.document.id:
                 code.parsed = calls
-            elif trigger.kind is Kind.SCRIPT and self._fits(trigger, self._own_call(name, calls)):
+            elif trigger.kind is Kind.SCRIPT and len(self._own_call(name, calls)) <= trigger.body_bytes:
                 code.own[name] = calls
             else:
                 code.table[name] = calls
         return code
 
     def _own_call(self, name: str, calls: Sequence[Planned]) -> str:
+        """What a script itself calls; "" without calls."""
         work_ms = self._plan.work_ms.get(name, 0.0)
-        return items_call((self._item(one, work_ms) for one in calls), work_ms)
+        return items_call((self._item(one, work_ms) for one in calls), work_ms) if calls else ""
 
     def _item(self, one: Planned, work_ms: float = 0.0) -> Item:
         assert one.way is not None
@@ -99,9 +101,8 @@ class RealmWriter:
         url = self._address(one.item, self._host)
         return Item(one.ticket, delay_ms, one.way.call, url, one.wait_ms, one.box.style if one.box is not None else "")
 
-    def _runtime(self, code: _Code, *, calls: Iterable[Planned] | None = None) -> str:
-        used = self._realm.calls if calls is None else calls
-        ways = [one.way.call for one in used if one.way is not None]
+    def _runtime(self, code: _Code) -> str:
+        ways = [one.way.call for one in self._realm.calls if one.way is not None]
         return runtime(ways, has_table=bool(code.table), has_parsed=bool(code.parsed)) if ways else ""
 
     def _to_do(self, code: _Code) -> str:
@@ -138,7 +139,7 @@ class RealmWriter:
         carrier = self._carrier(program, whole)
         if text is None or carrier is None:
             return None
-        return Texts({self._realm.document.id: text, carrier: self._padded_script(carrier, program)})
+        return Texts({self._realm.document.id: text, carrier: _padded(program, self._plan.planned[carrier].item)})
 
     def _without_code(self, anchors: str) -> Texts:
         """The document without code, if neither it nor a script has room for any: its tags, as many as fit."""
@@ -151,28 +152,20 @@ class RealmWriter:
         return Texts(bodies, left_out)
 
     def _carrier(self, program: str, code: _Code) -> str | None:
-        """The first script of the document with room for it beside its own calls."""
+        """The first script of the document with room for the program beside its own calls."""
         for one in self._realm.tags:
-            if one.item.kind is Kind.SCRIPT:
-                own = code.own.get(one.item.id)
-                if self._fits(one.item, program + (self._own_call(one.item.id, own) if own else "")):
-                    return one.item.id
+            own = self._own_call(one.item.id, code.own.get(one.item.id, ()))
+            if one.item.kind is Kind.SCRIPT and len(program) + len(own) <= one.item.body_bytes:
+                return one.item.id
         return None
 
-    def _with_scripts(self, text: str, code: _Code, more: Mapping[str, str] | None = None) -> Texts:
+    def _with_scripts(self, text: str, code: _Code, programs: Mapping[str, str] = MappingProxyType({})) -> Texts:
+        """The document with its scripts. programs: what stands before the calls of a script itself."""
         texts = Texts({self._realm.document.id: text})
-        more = more or {}
-        for name in [*code.own, *(name for name in more if name not in code.own)]:
-            own = self._own_call(name, code.own[name]) if name in code.own else ""
-            texts.bodies[name] = self._padded_script(name, more.get(name, "") + own)
+        for name in dict.fromkeys([*code.own, *programs]):
+            calls = self._own_call(name, code.own.get(name, ()))
+            texts.bodies[name] = _padded(programs.get(name, "") + calls, self._plan.planned[name].item)
         return texts
-
-    def _padded_script(self, name: str, text: str) -> str:
-        return _padded(text, self._plan.planned[name].item.body_bytes)
-
-    @staticmethod
-    def _fits(item: Resource, text: str) -> bool:
-        return len(text) <= item.body_bytes
 
     # -- the document
 
@@ -180,16 +173,13 @@ class RealmWriter:
         self, opening: str, program: str | None, style: str, anchors: str, count: int | None = None
     ) -> str | None:
         """The document's text, or None if it is too small for it. program: None if calls in their place cannot be made."""
-        head = Piece(
-            opening + (f"<script>{program}</script>" if program else "") + (f"<style>{style}</style>" if style else "")
-        )
-        tags = smoothed(self._tags(has_program=program is not None)[:count])
-        body = Piece("<body>" + anchors if self._realm.head_count or anchors else "")
-        pieces = [head, *tags[: self._realm.head_count], body, *tags[self._realm.head_count :]]
-        return laid_out(pieces, self._realm.document.body_bytes)
-
-    def _tags(self, *, has_program: bool) -> list[Piece]:
-        return [Piece(self._markup(one, has_program=has_program), one.item.found_at_bytes) for one in self._standing]
+        code = f"<script>{program}</script>" if program else ""
+        head = Piece(opening + code + (f"<style>{style}</style>" if style else ""))
+        has_program, in_head = program is not None, self._realm.head_count
+        tags = [Piece(self._markup(one, has_program=has_program), one.item.found_at_bytes) for one in self._standing]
+        tags = smoothed(tags[:count])
+        body = Piece("<body>" + anchors if in_head or anchors else "")
+        return laid_out([head, *tags[:in_head], body, *tags[in_head:]], self._realm.document.body_bytes)
 
     def _markup(self, one: Planned, *, has_program: bool) -> str:
         url = self._address(one.item, self._host)
@@ -223,16 +213,16 @@ class RealmWriter:
                 own = self._name(self._plan.planned[name])
                 rules += background_rule(own, images)
                 anchors.append(f"<b id={own}></b>")
-            bodies[name] = _padded(rules, sheet.body_bytes)
+            bodies[name] = _padded(rules, sheet)
         return bodies, "".join(anchors)
 
     def _name(self, one: Planned) -> str:
         return self._names.setdefault(one.item.id, f"x{len(self._names)}")
 
 
-def _padded(text: str, size_bytes: int) -> str:
+def _padded(text: str, item: Resource) -> str:
     """A script or style sheet with a comment at its end."""
-    room = size_bytes - len(text)
+    room = item.body_bytes - len(text)
     if room < _SCRIPT_COMMENT_BYTES:
         return text + "\n" * room
     return f"{text}/*{dots(room - _SCRIPT_COMMENT_BYTES)}*/"
