@@ -8,8 +8,7 @@ from mixedsched.model.page import Resource
 from mixedsched.sites.analysis.connections import expected_connections
 from mixedsched.sites.site import Site
 from mixedsched.sites.site.responses import ResponseSettings
-from mixedsched.world.server.replay import RecordedAnswer
-from mixedsched.world.server.site import ServedSite, SiteEntry
+from mixedsched.world.server.site import RecordedAnswer, ServedSite, SiteEntry
 
 
 def served_site(site: Site) -> ServedSite:
@@ -34,7 +33,7 @@ def _entries(site: Site) -> dict[str, dict[str, SiteEntry]]:
     return entries
 
 
-def _recorded(site: Site, entries: dict[str, dict[str, SiteEntry]]) -> list[RecordedAnswer[SiteEntry]]:
+def _recorded(site: Site, entries: dict[str, dict[str, SiteEntry]]) -> list[RecordedAnswer]:
     """The answers that are replayed, in the order of the manifest."""
     answers = [
         RecordedAnswer("GET", host, path, entry.status, entry)

@@ -1,1 +1,1 @@
-"""HTTP/3 without sockets: the scheduler seam in aioquic, the client's signals, pulled responses, and one session of it all."""
+"""HTTP/3 without sockets: the scheduler seam in aioquic, priority signals, responses pulled by the scheduler, and sessions."""

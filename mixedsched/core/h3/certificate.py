@@ -17,7 +17,7 @@ from cryptography.x509.oid import NameOID
 
 _VALID_DAYS = 3650
 _REPEATABLE_FROM = dt.datetime(2025, 1, 1, tzinfo=dt.UTC)
-_REPEATABLE_SERIAL = 1 << 158  # as long as random ones, which now and then are a byte shorter
+_REPEATABLE_SERIAL = 1 << 158  # as long as most random ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +51,16 @@ class Certificate:
 
 
 def make_certificate(hosts: Sequence[str], now: dt.datetime) -> Certificate:
-    """A fresh self-signed certificate, valid from now, whose alternative names are the given host names and addresses."""
+    """A new self-signed certificate, valid from now, for these host names and addresses."""
     key = ec.generate_private_key(ec.SECP256R1())
     unsigned = _unsigned(hosts, key.public_key(), now - dt.timedelta(days=1), x509.random_serial_number())
     return Certificate(unsigned.sign(key, hashes.SHA256()), key)
 
 
 def make_repeatable_certificate(hosts: Sequence[str]) -> Certificate:
-    """As make_certificate, but with the same length and dates each time, so that handshakes in virtual time repeat.
+    """A certificate with the same length and dates each time, so that handshakes in virtual time repeat.
 
-    The key is Ed25519: its signatures all have the same length. Browsers do not take those.
+    The key is Ed25519: its signatures all have the same length. Browsers do not accept it.
     """
     key = ed25519.Ed25519PrivateKey.generate()
     unsigned = _unsigned(hosts, key.public_key(), _REPEATABLE_FROM, _REPEATABLE_SERIAL)

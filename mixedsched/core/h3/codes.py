@@ -1,4 +1,4 @@
-"""Numbers of HTTP/3 and QPACK as this server uses them, and the two ways in which a peer can be wrong.
+"""Numbers of HTTP/3 and QPACK as this server uses them, and errors of the connection or of one stream.
 
 Sources: RFC 9114 sections 7.2, 8.1 and 11.2; RFC 9204 sections 5 and 6; RFC 9218 section 7.
 """
@@ -9,7 +9,7 @@ from enum import IntEnum
 
 
 class ErrorCode(IntEnum):
-    """Why a connection or a stream is given up."""
+    """Why a connection or a stream is closed."""
 
     H3_NO_ERROR = 0x100
     H3_GENERAL_PROTOCOL_ERROR = 0x101
@@ -44,7 +44,7 @@ class FrameType(IntEnum):
 
 
 class StreamType(IntEnum):
-    """What the first bytes of a unidirectional stream say it is."""
+    """The first bytes of a unidirectional stream."""
 
     CONTROL = 0x00
     PUSH = 0x01
@@ -60,7 +60,7 @@ class Setting(IntEnum):
     H3_DATAGRAM = 0x33
 
 
-# Left over from HTTP/2; whoever sends them has mistaken the protocol (RFC 9114 sections 7.2.8 and 7.2.4.1).
+# Left over from HTTP/2, and refused (RFC 9114 sections 7.2.8 and 7.2.4.1).
 RESERVED_FRAME_TYPES = frozenset({0x02, 0x06, 0x08, 0x09})
 RESERVED_SETTINGS = frozenset({0x00, 0x02, 0x03, 0x04, 0x05})
 
@@ -74,7 +74,7 @@ class Http3Error(Exception):
 
 
 class StreamError(Exception):
-    """The peer broke a rule such that one stream is given up with this code, and the others go on."""
+    """The peer broke a rule such that one stream must be closed with this code, and the others go on."""
 
     def __init__(self, error_code: ErrorCode, reason: str) -> None:
         super().__init__(reason)

@@ -43,7 +43,7 @@ class ServedRequest:
 
 
 @dataclass(slots=True)
-class Exchange:
+class ServerExchange:
     """Kept until the stream is over both ways, so that repeated data still follows later signals."""
 
     stream_id: int

@@ -1,7 +1,7 @@
-"""One connection as a qlog trace: QUIC events as aioquic tells them, HTTP/3, priorities, and the scheduler's decisions.
+"""One connection as a qlog trace: QUIC events as aioquic logs them, HTTP/3, priorities, and the scheduler's decisions.
 
 The format is qlog 0.3 as JSON text sequences (RFC 7464), which the viewer qvis reads: a record for the trace, then one for each
-event as it happens, so that nothing is kept and a trace that breaks off is whole up to there. Names:
+event as it happens, so that nothing is kept in memory and a trace that breaks off is still valid. Names:
 
     transport, recovery, connectivity, security   from aioquic
     http:frame_created, frame_parsed, stream_type_set   as aioquic names them
@@ -34,7 +34,7 @@ _NOTE_BYTES = 300  # room for the event that says that the trace ends early
 
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 
-# One for each packet, and no news: packets share datagrams in the handshake only.
+# One for each packet, and redundant: packets share datagrams in the handshake only.
 _LEFT_OUT = frozenset({"datagrams_sent", "datagrams_received"})
 
 _FRAME_TYPES = {
@@ -63,14 +63,14 @@ _CAUSES: dict[Trigger, dict[str, str]] = {
 
 
 class QlogTrace(QuicLoggerTrace):
-    """Turns what happens into records and hands them over at once, in order of time.
+    """Turns events into records and writes them at once, in order of time.
 
     original_id: the destination connection ID of the client's very first packet. clock_s: seconds since the trace began.
     write: takes a record, separator and newline included. reference_ms: when the trace began, in ms since 1970; 0 in virtual
     time. limit_bytes: of all records; a trace that would be longer ends with a note.
 
-    Implements FrameObserver and DecisionObserver, and `priority_updated` of SessionEvents. The times these pass are not
-    looked at: one clock for all keeps events in order.
+    Implements FrameObserver and DecisionObserver, and `priority_updated` of SessionEvents. The times that these pass are
+    ignored: one clock for all keeps events in order.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class QlogTrace(QuicLoggerTrace):
         self._is_over = False
         self._last_ms = 0.0
         self._held: list[dict[str, Any]] = []  # from a received packet on, to whose event aioquic still adds frames
-        self._run = _Run()
+        self._run = _DecisionRun()
         self._record(_header(original_id, title, reference_ms))
 
     def log_event(self, *, category: str, event: str, data: dict[str, Any]) -> None:
@@ -106,7 +106,7 @@ class QlogTrace(QuicLoggerTrace):
         self._add(f"{category}:{event}", data, hold=event == "packet_received")
 
     def flush(self) -> None:
-        """Hand over what is complete by now. Not to be called while a packet is taken in."""
+        """Write what is complete by now. Must not be called while a packet is received."""
         self._end_run()
         self._settle()
 
@@ -162,7 +162,7 @@ class QlogTrace(QuicLoggerTrace):
         run.add(size_bytes, again_bytes, packet)
 
     def closed(self, now_s: float, stream_id: int) -> None:
-        """Nothing to tell: acknowledgements and resets are there already."""
+        """Not logged: acknowledgements and resets are there already."""
 
     def _end_run(self) -> None:
         if self._run.stream_id is not None:
@@ -203,7 +203,7 @@ class QlogTrace(QuicLoggerTrace):
 def traced(
     trace: QlogTrace, configuration: QuicConfiguration, events: SessionEvents
 ) -> tuple[QuicConfiguration, SessionEvents]:
-    """What a session is to be made with, so that all of it is in the trace."""
+    """Configuration and events for a session, so that all of it is in the trace."""
     return (
         replace(configuration, quic_logger=_TraceLogger(trace)),
         replace(
@@ -216,7 +216,7 @@ def traced(
 
 
 class _TraceLogger(QuicLogger):
-    """Has a connection log to a trace that is there already."""
+    """Has a connection log to an existing trace."""
 
     def __init__(self, trace: QlogTrace) -> None:
         super().__init__()
@@ -226,11 +226,11 @@ class _TraceLogger(QuicLogger):
         return self._trace
 
     def end_trace(self, trace: QuicLoggerTrace) -> None:
-        """The trace goes on: it is closed by whoever has opened it."""
+        """The trace goes on: its owner ends it."""
 
 
-class _Run:
-    """Decisions in a row for one stream. stream_id: None while there are none."""
+class _DecisionRun:
+    """Consecutive decisions for one stream. stream_id: None while there are none."""
 
     def __init__(self) -> None:
         self.stream_id: int | None = None
@@ -316,7 +316,7 @@ def _setting(identifier: int, value: int) -> dict[str, Any]:
 
 
 def _parameters_text(parameters: PriorityParameters | None) -> str | None:
-    """What a PRIORITY_UPDATE said that counts; None if it was no dictionary."""
+    """The parameters of a PRIORITY_UPDATE; None if it was not a dictionary."""
     if parameters is None:
         return None
     members = []
@@ -328,5 +328,5 @@ def _parameters_text(parameters: PriorityParameters | None) -> str | None:
 
 
 def _text(value: bytes) -> str:
-    """Clients may send any bytes."""
+    """As text; clients may send any bytes."""
     return value.decode("utf-8", "backslashreplace")

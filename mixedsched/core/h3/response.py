@@ -1,4 +1,4 @@
-"""Responses as the session sends them: headers at once, bodies pulled when the scheduler has chosen them."""
+"""Responses as a session sends them: headers at once, bodies pulled when the scheduler has chosen them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Headers = list[tuple[bytes, bytes]]
 
 
 class BodyLostError(Exception):
-    """The rest of a body cannot be had any more, so that its response must be broken off."""
+    """The rest of a body cannot be read any more, so that its response must be aborted."""
 
 
 class Body(Protocol):
@@ -33,14 +33,14 @@ class Body(Protocol):
 
 
 def close_body(body: Body | None) -> None:
-    """Release what a body holds, if it holds anything; to be called once when its response is over, sent or not."""
+    """Release what a body holds, if anything. Called once, when its response is over, sent or not."""
     close = getattr(body, "close", None)
     if close is not None:
         close()
 
 
 class BytesBody:
-    """A body over anything with the buffer protocol (bytes, a memory-mapped file); copies only what is read."""
+    """A body of bytes, or of anything with the buffer protocol; copies only what is read."""
 
     def __init__(self, data: bytes | memoryview) -> None:
         self._view = memoryview(data)
@@ -81,26 +81,20 @@ class RequestHead:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What to answer. body: None for none; it is not sent where HTTP forbids one (HEAD, 204, 304).
-
-    A `priority` field overrides what the client wanted, parameter by parameter (RFC 9218 section 8), and is sent as it is.
-    delay_ms: think time, counted from the request's arrival, before anything of the response may leave. mime, kind and
-    flags are what the server knows about the resource, for the classifier; the latter two are from the page's manifest, None
-    without one. missed: nothing was found for the request, as opposed to an answer that says so for the site.
-    """
+    """An answer, with what the server knows about the resource for the scheme."""
 
     status: int
-    fields: Headers
-    body: Body | None = None
+    fields: Headers  # a `priority` overrides the client's signal, parameter by parameter (RFC 9218 section 8), and is sent, too
+    body: Body | None = None  # not sent where HTTP forbids one (HEAD, 204, 304)
     mime: str = "application/octet-stream"
-    kind: Kind | None = None
-    flags: frozenset[Flag] | None = None
-    delay_ms: float = 0.0
-    missed: bool = False
+    kind: Kind | None = None  # from the page's manifest, None without one
+    flags: frozenset[Flag] | None = None  # from the page's manifest, too
+    delay_ms: float = 0.0  # think time from the request's arrival until the first byte may leave
+    missed: bool = False  # nothing was found for the request; an answer of the site may have the same status
 
 
 class Responder(Protocol):
-    """Where responses come from: a site's files, or a page that is only simulated."""
+    """The source of responses: a site's files, or a page that is only simulated."""
 
     def respond(self, head: RequestHead) -> Response:
         """Answer a request; never raises for what a client may send."""

@@ -21,7 +21,7 @@ from aioquic.quic.events import (
 
 from mixedsched.core.h3.codes import ErrorCode, Http3Error
 from mixedsched.core.h3.events import HttpEvent, RequestFailed, RequestReceived, RequestTooLarge, SessionEvents
-from mixedsched.core.h3.exchange import Exchange, ServedRequest
+from mixedsched.core.h3.exchange import ServedRequest, ServerExchange
 from mixedsched.core.h3.http import HttpLayer
 from mixedsched.core.h3.response import RequestHead, Responder, Response, close_body
 from mixedsched.core.h3.seam import ScheduledConnection
@@ -73,7 +73,7 @@ class Session:
         self._now_s = now_s
         self._http: HttpLayer | None = None
         self._signals = Signals()
-        self._exchanges: dict[int, Exchange] = {}
+        self._exchanges: dict[int, ServerExchange] = {}
         self._thinking: list[tuple[float, int]] = []  # heap of (when the response is due, stream ID)
         self._leave_by_s: float | None = None  # shutting down
         self._is_failed = False  # the client broke a rule: nothing more is read
@@ -272,14 +272,14 @@ class Session:
             self._report(stream_id, None, signal.priority, "header")
         answered = signal.answered(response.fields)
         self._report(stream_id, signal.priority, answered.priority, "response")
-        exchange = Exchange(stream_id, head, response, answered, self._now_s)
+        exchange = ServerExchange(stream_id, head, response, answered, self._now_s)
         self._exchanges[stream_id] = exchange
         if response.delay_ms > 0:
             heapq.heappush(self._thinking, (self._now_s + response.delay_ms / 1000, stream_id))
         else:
             self._open(exchange)
 
-    def _open(self, exchange: Exchange) -> None:
+    def _open(self, exchange: ServerExchange) -> None:
         """Place a response and hand it to the scheduler: head now, body when its turn comes."""
         assert self._http is not None
         stream_id = exchange.stream_id
@@ -292,7 +292,7 @@ class Session:
         fields = [(b":status", str(exchange.response.status).encode()), *exchange.response.fields]
         self._http.send_head(stream_id, fields, body.size_bytes if body is not None else None)
 
-    def _place(self, exchange: Exchange) -> None:
+    def _place(self, exchange: ServerExchange) -> None:
         exchange.place(self._scheme)
         for observer in self._events.decisions:
             observer.placed(self._now_s, exchange.stream_id, exchange.request, exchange.placement_text)
@@ -327,7 +327,7 @@ class Session:
                     for observer in self._events.decisions:
                         observer.closed(self._now_s, stream_id)
 
-    def _finish(self, exchange: Exchange, complete: bool) -> None:
+    def _finish(self, exchange: ServerExchange, complete: bool) -> None:
         """Nothing new is sent of a response any more: note what became of it, once."""
         if exchange.is_over:
             return

@@ -1,7 +1,7 @@
 """One scheduler for several connections of one client, so that its responses compete as they would on one connection.
 
-Each connection has a `Share`, which it takes for its scheduler: it is told to send only what the shared scheduler has chosen
-among the responses of all. Packets without response data (handshakes, acknowledgements, control streams, probes) need no turn.
+Each connection has a `Share` as its scheduler, which only lets it send what the shared scheduler has chosen among the responses
+of all. Packets without response data (handshakes, acknowledgements, control streams, probes) need no turn.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ class SharedScheduler:
     """The scheduler of a scheme behind the shares of several connections.
 
     Its streams are numbered in order of request, as the streams of one connection would be: a request takes the next number
-    when it, or a later one of the same connection, is first heard of. So ties are broken by arrival between connections and
-    by stream ID within one.
+    when it, or a later one of the same connection, first appears. So ties are broken by arrival between connections and by
+    stream ID within one.
 
-    A share that cannot use its turn is set aside, so that it holds nobody up: the others go on without it until it can send
-    again. What it may send meanwhile (a probe, lost data that needs no credit) still waits for its turn.
+    A share that cannot use its turn is set aside, so that it does not block the others until it can send again. What it may
+    send meanwhile (a probe, lost data that needs no credit) still waits for its turn.
     """
 
     def __init__(self, scheduler: Scheduler[Any]) -> None:
         self.scheduler = scheduler
-        self.owners: dict[int, tuple[Share, int]] = {}  # by number: whose it is, and under which stream ID
+        self.owners: dict[int, tuple[Share, int]] = {}  # by number: share and stream ID
         self.shares: dict[Share, None] = {}
         self._next_number = 0
 
@@ -44,11 +44,11 @@ class SharedScheduler:
         return share
 
     def take_turns(self, share: Share, flush: Callable[[Share], None]) -> None:
-        """Have a connection send what it may, then those whose turn it becomes by that, until nobody can go on.
+        """Let a connection send what it may, then those whose turn comes by that, until none can go on.
 
-        flush: has the connection of a share build and send its packets. To be called whenever something has happened to a
-        connection, or after it left (then nothing is flushed for it). Who has its turn and cannot use it yet, because of its
-        congestion window or its pacer, is not asked again before something has happened to it.
+        flush: has the connection of a share build and send its packets. Call this whenever something has happened to a
+        connection, or after it left (then nothing is flushed for it). A connection that has its turn and cannot use it yet,
+        because of its congestion window or its pacer, is not asked again before something has happened to it.
         """
         while True:
             if share in self.shares:
@@ -65,7 +65,7 @@ class SharedScheduler:
             share = following
 
     def turn(self) -> Share | None:
-        """Whose response goes next; None if no response can."""
+        """The share whose response goes next; None if no response can."""
         number = self.scheduler.pick()
         return None if number is None else self.owners[number][0]
 
@@ -77,8 +77,8 @@ class SharedScheduler:
 class Share:
     """A connection's part in a shared scheduler; a Scheduler itself.
 
-    is_stalled: whether the connection can make no use of its turn for longer than its congestion window and pacer take, because
-    its peer is silent or grants no credit. is_spent: it had its turn, and has sent what it can for now.
+    is_stalled: whether the connection cannot use its turn for longer than its congestion window and pacer take, because its
+    peer is silent or grants no credit. is_spent: it had its turn, and has sent what it can for now.
     """
 
     def __init__(self, shared: SharedScheduler, is_stalled: Callable[[], bool]) -> None:
@@ -168,7 +168,7 @@ class Share:
         return stream_id if share is self else None
 
     def _as_if_present(self, ask: Callable[[], T]) -> T:
-        """What the shared scheduler says, or is told, while the streams of this share that was set aside compete again."""
+        """Ask the shared scheduler while the streams of this share, which was set aside, compete again."""
         for number in self._ready:
             self._scheduler.resume(number)
         try:
@@ -178,7 +178,7 @@ class Share:
                 self._scheduler.pause(number)
 
     def _number_for(self, stream_id: int) -> int:
-        """The number of a stream; those before it that were not heard of yet get theirs first."""
+        """The number of a stream; those before it that have not appeared yet get theirs first."""
         if stream_id < self._next_stream_id:
             number = self._reserved.pop(stream_id, None)
             return self._shared.new_number() if number is None else number

@@ -100,7 +100,8 @@ def format_http_date(at_s: float) -> str:
 def parse_http_date(text: str, now_s: float) -> int | None:
     """Seconds since 1970; None for anything but an HTTP date, in one of its three forms. The day of the week is not checked.
 
-    now_s: a year of two digits lies at most 50 years ahead of it. (email.utils takes other forms, too, and ends at 2068.)
+    now_s: a year of two digits lies at most 50 years ahead of it. email.utils and strptime also
+    accept what a server must ignore (section 13.1.3).
     """
     found = next((match for form in _FORMS if (match := form.fullmatch(text))), None)
     if found is None:

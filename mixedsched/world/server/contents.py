@@ -1,4 +1,4 @@
-"""What files hold, as the server sends it: small ones cached, large ones read as they leave, codings undone where need be."""
+"""Contents of files as the server sends them: small ones cached, large ones read as they leave, decoded for who needs that."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from mixedsched.core.h3.response import Body, BodyLostError, BytesBody, close_bo
 from mixedsched.model.codings import UndecodableError, decode
 from mixedsched.world.server.openfile import FileBody, Identity, OpenFile, identity_of, open_regular
 
-CACHE_FILE_BYTES = 256 * 1024  # files up to this size are kept in memory
-CACHE_TOTAL_BYTES = 32 * 1024 * 1024  # all of them together; those asked for longest ago leave
-DECODED_BYTES = 8 * 1024 * 1024  # larger files cannot be had without their encoding
-HASHED_BYTES = 8 * 1024 * 1024  # the tag of larger files is made from their dates: hashing would hold up all others
-MAX_OPEN_FILES = 512  # large files under way, however many responses send them
+CACHE_FILE_BYTES = 256 * 1024  # files up to this size are cached
+CACHE_TOTAL_BYTES = 32 * 1024 * 1024  # in all; the least recently used are dropped
+DECODED_BYTES = 8 * 1024 * 1024  # larger files are only sent as they are stored
+HASHED_BYTES = 8 * 1024 * 1024  # larger files have a tag made from their dates: hashing would delay all others
+MAX_OPEN_FILES = 512  # large files that are being sent, each counted once
 _TAG_DIGITS = 32
 
 
-class Content(Protocol):
-    """One state of a representation. To be closed when no more bodies are to be made of it; those made stay usable."""
+class StoredContent(Protocol):
+    """One state of a representation. Close it when no more bodies will be made of it; those already made stay usable."""
 
     @property
     def size_bytes(self) -> int: ...
@@ -58,7 +58,7 @@ class CachedContent:
         return BytesBody(memoryview(self.data)[start:stop])
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Holds nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,20 +80,20 @@ class FileContent:
         self.file.release()
 
 
-class Contents:
-    """Opens files for responses, and remembers what it can within its bounds."""
+class ContentCache:
+    """Opens files for responses, and caches what it can within its bounds."""
 
     def __init__(self) -> None:
         self._cache: OrderedDict[tuple[Path, bool], tuple[Identity, CachedContent]] = OrderedDict()
         self._cached_bytes = 0
         self._open: dict[Path, OpenFile] = {}
         self._etags: dict[Path, tuple[Identity, str]] = {}  # of large files
-        self._undecodable: dict[Path, Identity] = {}  # so that trying costs its time once
+        self._undecodable: dict[Path, Identity] = {}  # so that each is tried once
 
-    def of(self, file: Path) -> Content:
+    def of(self, file: Path) -> StoredContent:
         """The content of a file as it is now.
 
-        file: absolute, and free of symbolic links; a link put there since is not followed. Raises OSError if it is no
+        file: absolute, and free of symbolic links; a link put there since is not followed. Raises OSError if it is not a
         regular file, is gone or unreadable, or (EMFILE, ENFILE) if too many are open.
         """
         identity = identity_of(file.lstat())
@@ -118,13 +118,13 @@ class Contents:
         return content
 
     def decoded(self, file: Path, coding: str) -> CachedContent:
-        """What an encoded file was made of. Raises UndecodableError, and OSError as `of`."""
+        """The decoded content of an encoded file. Raises UndecodableError, and OSError as `of` does."""
         identity = identity_of(file.lstat())
         cached = self._recall(file, identity, decoded=True)
         if cached is not None:
             return cached
         if self._undecodable.get(file) == identity:
-            raise UndecodableError("it was tried before")
+            raise UndecodableError("it could not be decoded before")
         content = self.of(file)
         try:
             data = _decoded(content, coding)
@@ -138,7 +138,7 @@ class Contents:
         return made
 
     def _opened(self, file: Path, descriptor: int, status: os.stat_result) -> OpenFile:
-        """Keep an open file for all who ask for it meanwhile."""
+        """Keep an open file for all responses that want it meanwhile."""
         if len(self._open) >= MAX_OPEN_FILES:
             self._open = {path: opened for path, opened in self._open.items() if not opened.is_closed}
         if len(self._open) >= MAX_OPEN_FILES:
@@ -178,7 +178,7 @@ class Contents:
             self._cached_bytes -= oldest.size_bytes
 
 
-def _decoded(content: Content, coding: str) -> bytes:
+def _decoded(content: StoredContent, coding: str) -> bytes:
     if content.size_bytes > DECODED_BYTES:
         raise UndecodableError("it is too large")
     body = content.body(0, content.size_bytes)
@@ -202,7 +202,7 @@ def _tag_of(data: bytes) -> str:
 
 
 def _tag_of_file(file: OpenFile) -> str:
-    """A strong tag: from the content where that takes no time to speak of, else from what changes with it."""
+    """A strong tag: from the content of a small file, and from what changes with it of a large one."""
     if file.size_bytes > HASHED_BYTES:
         return _tag_of(repr(file.identity).encode())
     digest = hashlib.sha256()

@@ -12,10 +12,10 @@ _ITEM = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+)(?:[ \t]*;[ \t]*[qQ]=(0(?:\.[0
 
 
 def acceptable(lines: Iterable[bytes], offered: str) -> bool:
-    """Whether the client takes the coding at all. lines: its Accept-Encoding fields, malformed items of which are ignored.
+    """Whether the client accepts the coding at all. lines: its Accept-Encoding fields; malformed items are ignored.
 
-    Without the field only `identity` is taken for sure: RFC 9110 leaves the choice to the server then, and clients that
-    send none, such as a plain curl, do not decode.
+    Without the field only `identity` counts as accepted: RFC 9110 leaves the choice to the server then, and clients that send
+    none, such as a plain curl, do not decode.
     """
     return _quality(_qualities(lines), offered) > 0
 

@@ -46,7 +46,7 @@ class Endpoint:
     While the kernel has no room for packets, none are built. Time is the monotonic clock's, not the event loop's, which
     uvloop keeps in milliseconds: too coarse to measure RTTs.
 
-    sock: bound and non-blocking; it is closed by `close`. handover: to the other workers on the same port, if there are any.
+    sock: bound and non-blocking; `close` closes it. handover: to the other workers on the same port, if there are any.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class Endpoint:
             self._loop.add_reader(self._handover.fileno(), self._on_handed_over)
 
     async def shut_down(self, grace_s: float) -> None:
-        """Take no more requests, say so to every client (GOAWAY), and wait until the responses under way are over.
+        """Take no more requests, tell every client so (GOAWAY), and wait until the responses under way are over.
 
         Returns after grace_s at the latest; `close` then ends what is left.
         """
@@ -123,7 +123,7 @@ class Endpoint:
                 await asyncio.wait_for(self._all_gone.wait(), grace_s)
 
     def close(self) -> None:
-        """Say goodbye to every client and stop listening."""
+        """Close every connection and stop listening."""
         for connection in self._connections:
             self._end(connection, H3_NO_ERROR)
         self._observers.stop()
@@ -156,7 +156,7 @@ class Endpoint:
                 return
 
     def _receive(self, data: bytes, address: Address, now_s: float, handed_over: bool) -> None:
-        """Give a datagram to its session. now_s: when the datagrams of this turn were looked for; they had come by then."""
+        """Give a datagram to its session. now_s: when the datagrams of this turn were read."""
         header: QuicHeader | None = None
         if data and not data[0] & _LONG_HEADER:
             connection_id = data[1 : 1 + CONNECTION_ID_BYTES]
@@ -184,7 +184,7 @@ class Endpoint:
                 self._remove(connection)
 
     def _hand_over(self, header: QuicHeader | None, connection_id: bytes, data: bytes, address: Address) -> bool:
-        """Pass a packet to the worker that has its connection. First packets are for whoever the kernel gave them to: their
+        """Pass a packet to the worker that has its connection. First packets stay with the worker that the kernel chose: their
         connection ID was made by the client."""
         if self._handover is None or (header is not None and header.packet_type == QuicPacketType.INITIAL):
             return False
@@ -195,7 +195,7 @@ class Endpoint:
         return True
 
     def _accept(self, header: QuicHeader, size_bytes: int, address: Address, now_s: float) -> ServedConnection | None:
-        """A new connection for the first packet of a client; None if there is to be none."""
+        """A new connection for the first packet of a client; None if it is not admitted."""
         judged = self._first_packets.judge(header, size_bytes, address, now_s, is_closed=self._is_stopping)
         if judged is None:
             return None
@@ -301,7 +301,7 @@ class Endpoint:
         self._end(self._connections[number])
 
     def _guarded(self, connection: ServedConnection, step: Callable[[], None]) -> bool:
-        """Take a step of a session; whatever a hostile packet provokes there costs its own connection only."""
+        """Take a step of a session; an error that a hostile packet provokes there costs only its own connection."""
         try:
             step()
         except Exception:
@@ -319,7 +319,7 @@ class Endpoint:
                 self._closed.remember(sorted(connection.connection_ids), datagrams[-1][0], now_s)
 
     def _end(self, connection: ServedConnection, error_code: int = H3_NO_ERROR) -> None:
-        """Close a connection at once, with a word to the client if one can be sent."""
+        """Close a connection at once, with a CONNECTION_CLOSE if one can be sent."""
         with contextlib.suppress(Exception):
             connection.session.close(error_code)
             self._send_all(connection)

@@ -11,14 +11,12 @@ from pathlib import Path
 from mixedsched.core.h3.response import Body, BytesBody, Headers, RequestHead, Response, close_body
 from mixedsched.model.codings import UndecodableError
 from mixedsched.world.server import encodings
-from mixedsched.world.server.addresses import Redirect
 from mixedsched.world.server.conditions import ConditionResult, Validators, format_http_date, judge, range_applies
-from mixedsched.world.server.contents import Content, Contents
-from mixedsched.world.server.finding import Finder, Listed, Replayed
+from mixedsched.world.server.contents import ContentCache, StoredContent
+from mixedsched.world.server.finding import Finder, Listed, Redirect, Replayed
 from mixedsched.world.server.preflight import allowance, is_preflight, wanted_after
 from mixedsched.world.server.ranges import ByteRange, multipart, parse_ranges
-from mixedsched.world.server.replay import RecordedAnswer
-from mixedsched.world.server.site import SiteEntry
+from mixedsched.world.server.site import RecordedAnswer, SiteEntry
 
 _WITHOUT_CONTENT = frozenset({204, 205})
 _OF_CONTENT = frozenset({b"content-type", b"content-encoding", b"accept-ranges"})
@@ -32,9 +30,9 @@ _OF_EVERY_FILE: Headers = [
 
 @dataclass(frozen=True, slots=True)
 class _Representation:
-    """The representation of a file that suits a client. encoding: the one it travels in."""
+    """The representation of a file that suits a client. encoding: as it is sent."""
 
-    content: Content
+    content: StoredContent
     encoding: str | None
 
 
@@ -43,8 +41,7 @@ class SiteFiles:
 
     A request is looked up in the list and never becomes a file name, so no path, encoded or not, leads out of the site.
     entries: by host name, then by path, with query where one matters. clock: seconds since 1970. recorded: the answers of a
-    recording that is to be replayed, in their order; then of the entries only the host names matter. What is found for a
-    request is told in `finding`.
+    recording to replay, in order; then only the host names of the entries matter. See `finding` for how requests are matched.
     """
 
     def __init__(
@@ -52,14 +49,11 @@ class SiteFiles:
         entries: Mapping[str, Mapping[str, SiteEntry]],
         main_host: str,
         clock: Callable[[], float] = time.time,
-        recorded: Sequence[RecordedAnswer[SiteEntry]] | None = None,
+        recorded: Sequence[RecordedAnswer] | None = None,
     ) -> None:
-        self._finder: Finder[SiteEntry]
-        if recorded is None:
-            self._finder = Listed(entries, main_host)
-        else:
-            self._finder = Replayed[SiteEntry](recorded, tuple(entries), main_host)
-        self._contents = Contents()
+        listed: Finder = Listed(entries, main_host)
+        self._finder = listed if recorded is None else Replayed(recorded, tuple(entries), main_host)
+        self._contents = ContentCache()
         self._clock = clock
 
     def respond(self, head: RequestHead) -> Response:
@@ -90,17 +84,17 @@ class SiteFiles:
             selected = self._select(entry, entry.file, head)
         except OSError as error:
             if error.errno in _BUSY:
-                return _plain(503, "too many files are under way", [(b"retry-after", b"1")])
+                return _plain(503, "too many files are being sent", [(b"retry-after", b"1")])
             return _plain(404, "there is nothing here any more")
         if selected is None:
-            return _plain(406, "this cannot be had in an encoding that you accept", _vary(entry))
+            return _plain(406, "this is not available in an encoding that you accept", _vary(entry))
         try:
             return self._of_content(entry, selected, head)
         finally:
             selected.content.close()
 
     def _select(self, entry: SiteEntry, file: Path, head: RequestHead) -> _Representation | None:
-        """The representation as it is stored, or decoded for who does not take that; None if neither will do.
+        """The representation as it is stored, or decoded for a client that does not accept that; None if neither will do.
 
         Raises OSError if the file cannot be read.
         """
@@ -114,7 +108,7 @@ class SiteFiles:
             try:
                 return _Representation(self._contents.decoded(file, entry.encoding), None)
             except UndecodableError:
-                # Nothing is lost by sending it as it is to who takes any encoding, or did not say.
+                # It may be sent as it is to a client that accepts any encoding, or did not say.
                 if accepted and not encodings.acceptable(accepted, entry.encoding):
                     return None
         return _Representation(self._contents.of(file), entry.encoding)
@@ -132,7 +126,7 @@ class SiteFiles:
                 case ConditionResult.NOT_MODIFIED:
                     return Response(304, _without_content(fields), None, mime)
                 case ConditionResult.FAILED:
-                    return _plain(412, "this is not what you insist on", _vary(entry))
+                    return _plain(412, "this is not the state that you require", _vary(entry))
                 case ConditionResult.SEND:
                     pass
         if entry.status == 200 and head.method == "GET" and range_applies(head, validators, now_s):
@@ -144,7 +138,7 @@ class SiteFiles:
 
 
 def _fields(entry: SiteEntry, selected: _Representation, validators: Validators) -> Headers:
-    """What is said of a representation, whole or in part: all but its length."""
+    """The fields of a representation, whole or in part: all but its length."""
     fields: Headers = [(b"content-type", entry.mime.encode()), *(() if entry.bare else _OF_EVERY_FILE)]
     if entry.status // 100 == 2:
         fields.append((b"etag", validators.etag.encode()))
@@ -158,7 +152,7 @@ def _fields(entry: SiteEntry, selected: _Representation, validators: Validators)
 
 
 def _own_fields(entry: SiteEntry, fields: Headers) -> Headers:
-    """The fields with those that the site sets in place of ours."""
+    """The fields, with those that the site sets in place of ours."""
     for name, values in entry.headers:
         fields = [field for field in fields if field[0] != name]
         fields += [(name, value) for value in values]
@@ -168,8 +162,8 @@ def _own_fields(entry: SiteEntry, fields: Headers) -> Headers:
 def _partial(selected: _Representation, fields: Headers, mime: str, head: RequestHead) -> Response | None:
     """The parts that a Range field asks for; None to send the whole.
 
-    Several parts of an encoded representation are not sent as such: of a multipart message nobody could tell whether it or
-    its parts are encoded.
+    Several parts of an encoded representation are not sent: the client could not tell whether the multipart message or its
+    parts are encoded.
     """
     lines = head.field_lines(b"range")
     content = selected.content
@@ -179,7 +173,7 @@ def _partial(selected: _Representation, fields: Headers, mime: str, head: Reques
     if not parts:
         return _plain(
             416,
-            "nothing of that exists",
+            "these bytes do not exist",
             [(b"content-range", f"bytes */{content.size_bytes}".encode()), *_vary_of(fields)],
         )
     if len(parts) == 1:
@@ -195,7 +189,7 @@ def _partial(selected: _Representation, fields: Headers, mime: str, head: Reques
     return Response(206, [_length(body), *outer], body, mime)
 
 
-def _single_part(content: Content, part: ByteRange, fields: Headers, mime: str) -> Response:
+def _single_part(content: StoredContent, part: ByteRange, fields: Headers, mime: str) -> Response:
     body = content.body(part.start, part.stop)
     where = (b"content-range", part.content_range(content.size_bytes).encode())
     return Response(206, [_length(body), where, *fields], body, mime)
@@ -206,12 +200,12 @@ def _length(body: Body) -> tuple[bytes, bytes]:
 
 
 def _without_content(fields: Headers) -> Headers:
-    """The fields of a response that has no content, so that nothing describes it."""
+    """The fields without those that describe content, for a response that has none."""
     return [field for field in fields if field[0] not in _OF_CONTENT]
 
 
 def _vary(entry: SiteEntry) -> Headers:
-    """What a cache must heed besides the address: only what is stored encoded is there in two forms."""
+    """What a cache must consider besides the address: only encoded files are served in two forms."""
     return [(b"vary", b"accept-encoding")] if entry.encoding is not None else []
 
 

@@ -1,7 +1,7 @@
 """Regular files, opened without following links, and read from while responses need them.
 
 Files may change, shrink or vanish at any time. Nothing is mapped into memory, since a mapped file that shrinks kills the
-process; instead a response whose file changed under it is broken off, because its length and tag were promised already.
+process. A response whose file changes is aborted, because its length and tag were already sent.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from mixedsched.core.h3.response import BodyLostError
 CHUNK_BYTES = 16 * 1024  # read ahead in each response from a large file; more would add up with thousands of them
 
 Identity = tuple[int, int, int, int, int]
-"""(device, inode, size, modified, changed), times in ns: another one means that the file may hold something else."""
+"""(device, inode, size, modified, changed), times in ns: a change means that the file may hold something else."""
 
 
 def open_regular(file: Path) -> int:
@@ -69,7 +69,7 @@ class OpenFile:
             self._close()
 
     def read(self, offset: int, size_bytes: int) -> bytes:
-        """Exactly these bytes. Raises BodyLostError if the file is not any more what it was when opened."""
+        """Exactly these bytes. Raises BodyLostError if the file has changed since it was opened."""
         try:
             data = os.pread(self._descriptor, size_bytes, offset)
             while len(data) < size_bytes and (
@@ -89,7 +89,7 @@ class OpenFile:
             os.close(descriptor)
 
     def __del__(self) -> None:
-        self._close()  # for responses that were dropped with their connection, without a goodbye
+        self._close()  # for responses that were dropped with their connection
 
 
 class FileBody:
@@ -109,7 +109,7 @@ class FileBody:
         return self._stop - self._offset + len(self._chunk) - self._used_bytes
 
     def read(self, size_bytes: int) -> bytes:
-        """As Body. Raises BodyLostError if the file has changed, or the body is closed."""
+        """See Body. Raises BodyLostError if the file has changed, or the body is closed."""
         wanted_bytes = min(size_bytes, self.remaining_bytes)
         piece = self._chunk[self._used_bytes : self._used_bytes + wanted_bytes]
         self._used_bytes += len(piece)
@@ -134,10 +134,10 @@ def identity_of(status: os.stat_result) -> Identity:
 
 
 def _version_of(status: os.stat_result) -> tuple[int, int]:
-    """What tells that an open file was written to; its other times change when it is merely renamed or unlinked."""
+    """Changes when an open file is written to; its other times also change when it is only renamed or unlinked."""
     return status.st_size, status.st_mtime_ns
 
 
 def _require_regular(status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
-        raise OSError(errno.EACCES, "that is no regular file")
+        raise OSError(errno.EACCES, "that is not a regular file")

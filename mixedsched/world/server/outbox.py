@@ -1,5 +1,5 @@
-"""Sends datagrams: a flight of equal ones in a single system call, which the kernel cuts apart (UDP generic segmentation
-offload, Linux), and what the kernel has no room for when it has.
+"""Sends datagrams: flights of equal ones in a single system call, which the kernel cuts apart (UDP generic segmentation
+offload, Linux), and later those that the kernel has no room for.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def flights(datagrams: Iterable[Datagram], together: bool) -> Iterator[Flight]:
 class Outbox:
     """Sends in order over a non-blocking socket, and keeps what the kernel has no room for.
 
-    drained: called when nothing waits any more. While something does, nothing should be made to be sent: it would be late.
+    drained: called when nothing waits any more. While something does, no more packets should be built: they would be late.
     """
 
     def __init__(self, sock: socket.socket, gso: bool, drained: Callable[[], None]) -> None:
@@ -119,9 +119,9 @@ class Outbox:
         self._drained()
 
     def _try(self, flight: Flight) -> bool:
-        """Hand a flight to the kernel; False if it has no room. What it refuses for good is lost, as on any network.
+        """Hand a flight to the kernel; False if it has no room. A flight that it refuses for good is lost, as on any network.
 
-        If it stops in the middle of datagrams sent one by one, those sent are taken out of the flight.
+        Of datagrams that are sent one by one, those that were sent are removed from the flight.
         """
         if len(flight.datagrams) > 1 and self._gso:
             try:
@@ -151,7 +151,7 @@ class Outbox:
 
 
 def can_segment(sock: socket.socket) -> bool:
-    """Whether the kernel knows of UDP_SEGMENT. That it does is no promise that every route can do it."""
+    """Whether the kernel knows UDP_SEGMENT. Even so, some routes may not support it."""
     try:
         sock.getsockopt(SOL_UDP, UDP_SEGMENT)
     except OSError:

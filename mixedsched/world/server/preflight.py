@@ -1,4 +1,4 @@
-"""Answers to CORS preflights that nobody recorded: HARs hold none, and without them a page's own requests would never leave."""
+"""Answers to CORS preflights that were not recorded: HARs hold none, and without them a page could not send some requests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _METHOD, _HEADERS = b"access-control-request-method", b"access-control-request-h
 
 
 def is_preflight(head: RequestHead) -> bool:
-    """Source: Fetch standard, CORS-preflight request."""
+    """Whether it is a CORS-preflight request of the Fetch standard."""
     return head.method == "OPTIONS" and bool(head.field(b"origin")) and bool(head.field(_METHOD))
 
 

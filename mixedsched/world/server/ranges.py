@@ -26,16 +26,16 @@ class ByteRange:
         return self.stop - self.start
 
     def content_range(self, whole_bytes: int) -> str:
-        """The field value that tells which part of the whole this is."""
+        """The value of Content-Range."""
         return f"bytes {self.start}-{self.stop - 1}/{whole_bytes}"
 
 
 def parse_ranges(value: str, whole_bytes: int) -> list[ByteRange] | None:
     """The parts of a representation that a Range field asks for.
 
-    None: the field is malformed, of another unit, or asks for more than MAX_RANGES parts, and is to be ignored. Empty: it is
-    understood, and nothing of it exists (416). Parts that lie beyond the end are left out. Parts that overlap or touch are
-    joined and then stand in rising order, so that no byte is sent twice; otherwise the order is the client's.
+    None: the field is malformed, of another unit, or asks for more than MAX_RANGES parts, and must be ignored. Empty: it is
+    valid, but none of it exists (416). Parts beyond the end are left out. Parts that overlap or touch are joined and put in
+    rising order, so that no byte is sent twice; otherwise the order is the client's.
     """
     whole = _RANGES.fullmatch(value.strip(" \t"))
     specs = [spec for item in whole[1].split(",") if (spec := item.strip(" \t"))] if whole else []
@@ -51,7 +51,7 @@ def parse_ranges(value: str, whole_bytes: int) -> list[ByteRange] | None:
             return None
         if suffix is not None:
             if suffix and not whole_bytes:
-                return None  # the last bytes of nothing exist, but no Content-Range can tell of them
+                return None  # there is no Content-Range for the last bytes of an empty file
             part = ByteRange(max(0, whole_bytes - suffix), whole_bytes)
         else:
             assert first is not None

@@ -1,7 +1,7 @@
-"""Which of a recording's answers a request gets: method, host and path must be as recorded, the query as near as may be.
+"""Matches requests with the answers of a recording: method, host and path must be as recorded, the query as near as possible.
 
-Source: the replay of Sander et al. 2022, after Mahimahi. Other than there, an address that was recorded exactly as it is asked
-for comes before all others, and a path may be in another percent-encoding.
+Source: the replay of Sander et al. 2022, after Mahimahi. Unlike there, an exact match of the whole address comes first, and a
+path may be in another percent-encoding.
 """
 
 from __future__ import annotations
@@ -9,36 +9,22 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from urllib.parse import unquote_to_bytes
 
-from mixedsched.world.server.addresses import one_spelling
+from mixedsched.world.server.site import RecordedAnswer, SiteEntry
 
-COMPARED_CHARACTERS = 4096  # of a query; further on all are taken for equal
+COMPARED_CHARACTERS = 4096  # of a query; the rest is ignored
 _OK = 200
 _LAST_CHARACTER = chr(0x10FFFF)
 
-Entry = TypeVar("Entry")
 
-
-@dataclass(frozen=True, slots=True)
-class RecordedAnswer(Generic[Entry]):
-    """An answer and the request that it was recorded for."""
-
-    method: str
-    host: str
-    target: str  # path and query
-    status: int
-    entry: Entry
-    if_none_match: str | None = None  # of a request that was answered with 304
-
-
-class Replay(Generic[Entry]):
+class Replay:
     """The answers of a recording, in the order in which they are listed."""
 
-    def __init__(self, answers: Iterable[RecordedAnswer[Entry]]) -> None:
-        self._exact: dict[tuple[str, ...], _Queries[Entry]] = {}
-        self._spelt: dict[tuple[str, ...], _Queries[Entry]] = {}
-        grouped: dict[tuple[str, ...], list[RecordedAnswer[Entry]]] = {}
+    def __init__(self, answers: Iterable[RecordedAnswer]) -> None:
+        self._exact: dict[tuple[str, ...], _Queries] = {}
+        self._spelt: dict[tuple[str, ...], _Queries] = {}
+        grouped: dict[tuple[str, ...], list[RecordedAnswer]] = {}
         for answer in answers:
             path = answer.target.partition("?")[0]
             grouped.setdefault((answer.method, answer.host, path, answer.if_none_match or ""), []).append(answer)
@@ -47,7 +33,7 @@ class Replay(Generic[Entry]):
             if (spelling := one_spelling(path)) is not None:
                 self._spelt.setdefault((method, host, spelling, tag), queries)
 
-    def find(self, method: str, host: str, target: str, if_none_match: str | None) -> Entry | None:
+    def find(self, method: str, host: str, target: str, if_none_match: str | None) -> SiteEntry | None:
         """The answer to a request, None if there is none. Takes time in proportion to the answers of its path at most.
 
         target: path and query. if_none_match: the request's field. A 304 recorded for it comes before other answers, unless
@@ -62,7 +48,7 @@ class Replay(Generic[Entry]):
                 found = unchanged
         return found.answer.entry if found is not None else None
 
-    def _best(self, method: str, host: str, path: str, tag: str, query: str) -> _ReplayMatch[Entry] | None:
+    def _best(self, method: str, host: str, path: str, tag: str, query: str) -> _ReplayMatch | None:
         queries = self._exact.get((method, host, path, tag))
         if queries is None and (spelling := one_spelling(path)) is not None:
             queries = self._spelt.get((method, host, spelling, tag))
@@ -70,17 +56,17 @@ class Replay(Generic[Entry]):
 
 
 @dataclass(frozen=True, slots=True)
-class _ReplayMatch(Generic[Entry]):
-    """score: how many characters of the query agree, the question mark included; one more if it is the very same query."""
+class _ReplayMatch:
+    """score: how many characters of the query agree, the question mark included; one more for the same query."""
 
-    answer: RecordedAnswer[Entry]
+    answer: RecordedAnswer
     score: int
 
 
-class _Queries(Generic[Entry]):
+class _Queries:
     """The answers of one path, sorted by query, so that those with most in common with another query are neighbours."""
 
-    def __init__(self, answers: Sequence[RecordedAnswer[Entry]]) -> None:
+    def __init__(self, answers: Sequence[RecordedAnswer]) -> None:
         def key(place: int) -> tuple[str, int]:
             return _query_of(answers[place]), place
 
@@ -88,8 +74,8 @@ class _Queries(Generic[Entry]):
         self._answers = answers
         self._queries = [_query_of(answers[place]) for place in self._order]
 
-    def best(self, query: str) -> _ReplayMatch[Entry]:
-        """The answer with the longest common prefix: of several the last one of status 200, else the first one."""
+    def best(self, query: str) -> _ReplayMatch:
+        """The answer with the longest common prefix; of several the last one of status 200, else the first one."""
         start, stop = bisect_left(self._queries, query), bisect_right(self._queries, query)
         if start < stop:
             return _ReplayMatch(self._chosen(start, stop), len(query) + 1)
@@ -98,8 +84,8 @@ class _Queries(Generic[Entry]):
         start = bisect_left(self._queries, prefix)
         return _ReplayMatch(self._chosen(start, bisect_right(self._queries, prefix + _LAST_CHARACTER)), len(prefix))
 
-    def _chosen(self, start: int, stop: int) -> RecordedAnswer[Entry]:
-        """Among the answers from start up to stop of the sorted ones."""
+    def _chosen(self, start: int, stop: int) -> RecordedAnswer:
+        """One of the sorted answers from start up to stop."""
         places = self._order[start:stop]
         good = [place for place in places if self._answers[place].status == _OK]
         return self._answers[max(good) if good else min(places)]
@@ -112,6 +98,26 @@ def _shared_characters(one: str, other: str) -> int:
     )
 
 
-def _query_of(answer: RecordedAnswer[Entry]) -> str:
+def _query_of(answer: RecordedAnswer) -> str:
     _, mark, query = answer.target.partition("?")
     return (mark + query)[:COMPARED_CHARACTERS]
+
+
+def one_spelling(path: str) -> str | None:
+    """A path with its percent-encoding undone, so that all its spellings become one.
+
+    path: as received, its bytes as Latin-1. None for a path that no site has: one that does not begin with a slash, or has dot
+    segments, bytes that are not UTF-8, or segments that hold a slash, a backslash or NUL.
+    """
+    if not path.startswith("/"):
+        return None
+    segments = []
+    for segment in path.split("/"):
+        try:
+            decoded = unquote_to_bytes(segment.encode("latin-1")).decode("utf-8")
+        except UnicodeError:
+            return None
+        if decoded in {".", ".."} or any(sign in decoded for sign in "/\\\0"):
+            return None
+        segments.append(decoded)
+    return "/".join(segments)

@@ -23,7 +23,7 @@ from mixedsched.world.server.handover import Handover
 from mixedsched.world.server.log import ServerLog
 from mixedsched.world.server.running import ServerInput, WorkerInput
 from mixedsched.world.server.settings import ServerSettings
-from mixedsched.world.server.stopping import Stop, first_of
+from mixedsched.world.server.stopping import StopRequest, first_of
 from mixedsched.world.server.workers import run_workers
 from mixedsched.world.system.udp import buffer_sizes, host_and_port, open_shared_udp_sockets, open_udp_socket
 
@@ -82,8 +82,8 @@ async def _run_workers(given: ServerInput, log: ServerLog) -> None:
     await run_workers(given, _certificate(given), _open_sockets(given.settings), _stop(given.settings), log)
 
 
-def _stop(settings: ServerSettings) -> Stop:
-    stop = Stop()
+def _stop(settings: ServerSettings) -> StopRequest:
+    stop = StopRequest()
     stop.on_signals((signal.SIGINT, signal.SIGTERM))
     if settings.stop_with_stdin:
         stop.on_end_of(sys.stdin.fileno())

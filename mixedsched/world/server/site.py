@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mixedsched.model.request import Flag, Kind
-from mixedsched.world.server.replay import RecordedAnswer
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +27,18 @@ class SiteEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordedAnswer:
+    """An answer and the request that it was recorded for."""
+
+    method: str
+    host: str
+    target: str  # path and query
+    status: int
+    entry: SiteEntry
+    if_none_match: str | None = None  # of a request that was answered with 304
+
+
+@dataclass(frozen=True, slots=True)
 class ServedSite:
     """All that a server is told of the site it serves."""
 
@@ -35,5 +46,5 @@ class ServedSite:
     url: str  # what a browser opens
     hosts: tuple[str, ...]  # the first is the main one
     entries: Mapping[str, Mapping[str, SiteEntry]]  # by host name, then by path, with query where one matters
-    recorded: Sequence[RecordedAnswer[SiteEntry]] | None  # to replay, in order; None to serve the entries as they are
+    recorded: Sequence[RecordedAnswer] | None  # to replay, in order; None to serve the entries as they are
     connections: int  # that one load of the page should take

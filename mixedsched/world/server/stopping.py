@@ -8,7 +8,7 @@ import signal
 from collections.abc import Iterable
 
 
-class Stop:
+class StopRequest:
     """Whether the server is asked to stop, and whether it is asked again, to stop at once."""
 
     def __init__(self) -> None:

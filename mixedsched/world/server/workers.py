@@ -20,14 +20,14 @@ from mixedsched.world.server.handover import Handover
 from mixedsched.world.server.log import ServerLog
 from mixedsched.world.server.running import INPUT, ServerInput, WorkerInput
 from mixedsched.world.server.schedule import ScheduleInterval
-from mixedsched.world.server.stopping import Stop, first_of
+from mixedsched.world.server.stopping import StopRequest, first_of
 from mixedsched.world.system.children import Child
 
 _STOP_SLACK_S = 3.0  # that a worker may take to stop, beyond its clients' grace, before it is killed
 
 
 async def run_workers(
-    given: ServerInput, certificate: Certificate, sockets: Sequence[socket.socket], stop: Stop, log: ServerLog
+    given: ServerInput, certificate: Certificate, sockets: Sequence[socket.socket], stop: StopRequest, log: ServerLog
 ) -> None:
     """Serve with a process for each of the sockets, which are closed here. Raises MixedschedError if one ends by itself."""
     workers: list[Child] = []
@@ -60,7 +60,7 @@ async def _start(given: ServerInput, certificate: Certificate, sock: socket.sock
     )
 
 
-async def _until_stopped(workers: Sequence[Child], stop: Stop, grace_s: float, log: ServerLog) -> None:
+async def _until_stopped(workers: Sequence[Child], stop: StopRequest, grace_s: float, log: ServerLog) -> None:
     relays = [asyncio.create_task(_relay(number, worker, log)) for number, worker in enumerate(workers)]
     await first_of(stop.asked.wait(), *(asyncio.shield(relay) for relay in relays))
     ended = [number for number, relay in enumerate(relays) if relay.done()]

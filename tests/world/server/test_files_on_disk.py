@@ -13,7 +13,7 @@ import pytest
 from mixedsched.core.h3.response import BodyLostError, RequestHead
 from mixedsched.model.codings import decode
 from mixedsched.world.server import contents
-from mixedsched.world.server.contents import Contents
+from mixedsched.world.server.contents import ContentCache
 from mixedsched.world.server.files import SiteFiles
 from mixedsched.world.server.openfile import CHUNK_BYTES, FileBody, open_regular
 from mixedsched.world.server.site import SiteEntry
@@ -267,7 +267,7 @@ class TestBounds:
 
         monkeypatch.setattr(contents, "open_regular", noting)
         monkeypatch.setattr(contents, "CACHE_TOTAL_BYTES", 2500)
-        store = Contents()
+        store = ContentCache()
         for name in ("a", "b", "a", "c", "a", "b"):
             content = store.of(written(tmp_path, name, name.encode() * 1000) if name not in opened else tmp_path / name)
             assert content.body(0, 1000).read(1000) == name.encode() * 1000

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from mixedsched.core.h3.response import RequestHead, Response
 from mixedsched.world.server import replay
 from mixedsched.world.server.files import SiteFiles
-from mixedsched.world.server.replay import RecordedAnswer, Replay
-from mixedsched.world.server.site import SiteEntry
+from mixedsched.world.server.replay import Replay
+from mixedsched.world.server.site import RecordedAnswer, SiteEntry
 from tests.world.server.asking import NOW_S, body_of, written
 
 HOST = "shop.test"

@@ -12,10 +12,9 @@ from mixedsched.errors import UsageError
 from mixedsched.sites.opening import load_site
 from mixedsched.sites.serving import served_site
 from mixedsched.world.server.facts import ServerFacts
-from mixedsched.world.server.replay import RecordedAnswer
 from mixedsched.world.server.running import INPUT, RunningServer, ServerInput, running_server
 from mixedsched.world.server.settings import Limits, LogSettings, RetryPolicy, ServerSettings
-from mixedsched.world.server.site import ServedSite, SiteEntry
+from mixedsched.world.server.site import RecordedAnswer, ServedSite, SiteEntry
 from tests.world.server.client import Answer, fetch
 
 

@@ -1,4 +1,4 @@
-"""A server's connection: aioquic's, with the scheduler's order and without what costs time."""
+"""A server's QUIC connection: aioquic's, in the scheduler's order, and with fast paths."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ Discarded = Callable[[int], None]
 
 
 class _PacketIsDone(QuicPacketBuilderStop):
-    """Takes the writing of packets back from aioquic after one."""
+    """Stops aioquic after it has written one packet."""
 
 
 class ScheduledConnection(QuicConnection):
     """A server's QUIC connection whose responses are sent in the order that a scheduler picks.
 
-    sent: told of every STREAM frame of a response that goes into a packet, repeats included. Must not raise.
-    discarded: told of every stream that is over, both ways. make_connection_id: makes the connection IDs for the client to
+    sent: called for every STREAM frame of a response that goes into a packet, repeats included. Must not raise.
+    discarded: called for every stream that is over, both ways. make_connection_id: makes the connection IDs for the client to
     use, all of the configured length; random ones by default. request_limit: how many requests the client may have open.
-    sends_flights: pace in flights on fast links, for a caller that can send those at once. notes_server_name: keep the host
+    sends_flights: pace in flights on fast links, for a caller that can send a flight at once. notes_server_name: keep the host
     name that the client gives in its handshake, as `server_name`.
     """
 
@@ -111,7 +111,7 @@ class ScheduledConnection(QuicConnection):
 
     @_streams_queue.setter
     def _streams_queue(self, value: list[QuicStream]) -> None:
-        """aioquic's own order is of no interest."""
+        """aioquic's own order is not used."""
 
     def receive_datagram(self, data: bytes, addr: Any, now: float) -> None:
         is_usual = self._handshake_confirmed and not self._is_client and self._quic_logger is None
@@ -126,7 +126,7 @@ class ScheduledConnection(QuicConnection):
         return datagrams
 
     def _write_application(self, builder: QuicPacketBuilder, network_path: QuicNetworkPath, now: float) -> None:
-        """Write what there is: through aioquic while there is anything but response data, a packet at a time, then without."""
+        """Write packets: through aioquic, one at a time, while there is more than response data; then by the fast path."""
         if self._is_client or self._quic_logger is not None or not self._handshake_confirmed:
             super()._write_application(builder, network_path, now)
             return
@@ -141,7 +141,7 @@ class ScheduledConnection(QuicConnection):
         write_response_packets(self, builder, now)
 
     def _has_only_responses(self, path: QuicNetworkPath, now_s: float) -> bool:
-        """Whether there is nothing to send but response data: aioquic's own questions before it comes to streams."""
+        """Whether there is nothing to send but response data: the conditions that aioquic checks before streams."""
         space = self._spaces[_EPOCH]
         crypto = self._cryptos[_EPOCH]
         max_data = self._local_max_data
@@ -190,12 +190,12 @@ class ScheduledConnection(QuicConnection):
 
     @property
     def packet(self) -> int:
-        """Names the packet being written, in rising order: what `sent` tells of under the same name shares a packet."""
+        """A rising number of the packet that is being written: frames that `sent` reports under the same one share it."""
         return self._service.packets
 
     @property
     def credit_bytes(self) -> int:
-        """What the peer's connection flow control still lets us send."""
+        """Bytes that the peer's connection flow control still lets us send."""
         return self._remote_max_data - self._remote_max_data_used
 
     @property
@@ -213,7 +213,7 @@ class ScheduledConnection(QuicConnection):
         return self._stream_is_discarded(stream_id)
 
     def awaits_response(self, stream_id: int) -> bool:
-        """Whether a request may be answered: it was not yet, and the client has not cancelled it."""
+        """Whether a request may be answered: it was not answered yet, and the client has not cancelled it."""
         return self._service.awaits_response(stream_id)
 
     def has_response(self, stream_id: int) -> bool:
@@ -230,7 +230,7 @@ class ScheduledConnection(QuicConnection):
 
 
 def _is_due(limit: Limit) -> bool:
-    """Whether a limit on streams is to be announced: once the client has fewer left than it would get."""
+    """Whether a limit on streams must be announced: once the client has fewer left than it would get."""
     return limit.value != limit.sent and limit.sent - limit.used < limit.value - limit.sent
 
 

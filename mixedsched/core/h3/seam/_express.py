@@ -1,4 +1,4 @@
-"""Packets of nothing but response data, built without what such packets do not need.
+"""Fast path for packets with nothing but response data.
 
 Nearly all packets of a busy server are of that kind. aioquic builds each through some sixty calls; here the same bytes are
 put together at once: tests/core/h3/test_express.py compares every packet of transfers with and without this module.

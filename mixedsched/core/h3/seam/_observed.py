@@ -1,4 +1,4 @@
-"""The other end in virtual time: a client that tells which packets brought which stream data."""
+"""A client for virtual time, which reports which packets brought which stream data."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Received = Callable[[int, list[tuple[int, int, int]]], object]
 
 
 class NotingWindow(QuicPacketNumberWindow):
-    """Remembers which packets came, as aioquic wants it, and reports each once all of its frames were handled."""
+    """aioquic's record of the packets that came, which also reports each once all of its frames were handled."""
 
     def __init__(self, noted: Callable[[int], None]) -> None:
         super().__init__()
@@ -33,12 +33,12 @@ class NotingWindow(QuicPacketNumberWindow):
 
 
 class ObservedConnection(ScheduledConnection):
-    """A client's QUIC connection that tells what each packet brought, and whose order of service never varies.
+    """A client's QUIC connection that reports what each packet brought, and whose order of service never varies.
 
-    aioquic puts streams that shared a packet back in the order of a set, thus of their places in memory; ours does not.
-    It acknowledges every second packet, and at once where one is missing (RFC 9000 sections 13.2.1 and 13.2.2), as browsers
-    do; aioquic does so 1 ms after each. received: told of every packet that could be read, whatever its encryption level:
-    aioquic numbers them in one row.
+    aioquic puts streams that shared a packet back in the order of a set, which depends on their places in memory; this does
+    not. It acknowledges every second packet, and at once where one is missing (RFC 9000 sections 13.2.1 and 13.2.2), as
+    browsers do; aioquic does so 1 ms after each. received: called for every packet that could be read, of all encryption
+    levels, which aioquic numbers consecutively.
     """
 
     def __init__(self, *, configuration: QuicConfiguration, received: Received) -> None:
@@ -79,11 +79,11 @@ class ObservedConnection(ScheduledConnection):
 
     @property
     def owes_acknowledgement(self) -> bool:
-        """Whether packets have come that are to be acknowledged."""
+        """Whether packets have come that must be acknowledged."""
         return tls.Epoch.ONE_RTT in self._spaces and self._spaces[tls.Epoch.ONE_RTT].ack_at is not None
 
     def may_wait(self, now_s: float) -> bool:
-        """Whether all that there is to send can go with the next acknowledgement, for which there is a timer."""
+        """Whether everything to send can go with the next acknowledgement, for which there is a timer."""
         if not self._handshake_confirmed or self._service.has_data:
             return False
         ack_at_s = self._spaces[tls.Epoch.ONE_RTT].ack_at

@@ -1,19 +1,19 @@
-"""Pacing in flights: what a fast link carries in a millisecond may leave together, so that the kernel takes it in one call."""
+"""Pacing in flights: packets that a fast link carries in a millisecond may leave together, in one system call."""
 
 from __future__ import annotations
 
 from aioquic.quic.recovery import QuicPacketPacer
 
 FLIGHT_S = 0.001  # the finest that an event loop's timers can do
-MAX_FLIGHT_BYTES = 65_536  # as the send quantum of BBR, and what one system call takes
-MIN_WAIT_S = 0.0006  # rounded to whole milliseconds by the event loop; less would be no wait at all
+MAX_FLIGHT_BYTES = 65_536  # as the send quantum of BBR, and the most that one system call takes
+MIN_WAIT_S = 0.0006  # rounded to whole milliseconds by the event loop; less would not wait at all
 
 
 class FlightPacer(QuicPacketPacer):
     """aioquic's pacer with a burst of a millisecond's worth of packets, where that is more than its own 16.
 
-    Below 16 packets a millisecond (150 Mbit/s) bursts are aioquic's. What a burst's last packet leaves before it is due is made
-    up for by the next wait; aioquic forgets it, which in bursts of a few packets is a fifth of the rate.
+    Below 16 packets a millisecond (150 Mbit/s) bursts are aioquic's. The last packet of a burst leaves before it is due; the
+    next wait is longer by that time. aioquic forgets it, which costs a fifth of the rate in bursts of a few packets.
     Source: RFC 9002 section 7.7 leaves the size of bursts to what the path can absorb; draft-ietf-ccwg-bbr, "send quantum",
     has a millisecond's worth, at most 64 KB.
     """

@@ -1,8 +1,8 @@
-"""Datagrams of an established connection, received without what such datagrams do not need.
+"""Fast path for the datagrams of an established connection.
 
 A busy server gets an acknowledgement for every few packets that it sends, from the same address to the same connection ID
-under the same keys. For those aioquic's general way, ready for migration, coalesced packets and new keys, costs more than
-what they say. Whatever is not of that kind is left to it, untouched.
+under the same keys. aioquic is ready for migration, coalesced packets and new keys each time, which costs more than handling
+the acknowledgement. All other datagrams are left to it, untouched.
 """
 
 from __future__ import annotations
@@ -25,50 +25,22 @@ _SAMPLE_OFFSET, _SAMPLE_BYTES = 4, 16  # behind the start of the packet number (
 
 
 def receive_plain_datagram(connection: ScheduledConnection, data: bytes, address: Any, now_s: float) -> bool:
-    """Take a datagram in if it is of the usual kind; otherwise nothing has happened, and False is returned.
+    """Receive a datagram of the usual kind; False for any other, with nothing changed.
 
     The caller has made sure that the handshake is confirmed and that there is no qlog.
     """
-    path = connection._network_paths[0]
-    host_id = connection.host_cid
-    number_at = 1 + len(host_id)
-    sample_at = number_at + _SAMPLE_OFFSET
-    if (
-        len(data) < sample_at + _SAMPLE_BYTES
-        or data[0] & _FORM_BITS != _SHORT_HEADER
-        or path.addr != address
-        or not path.is_validated
-        or not data.startswith(host_id, 1)
-        or connection._state is not QuicConnectionState.CONNECTED
-        or connection._cryptos[_EARLY_EPOCH].recv.is_valid()
-    ):
+    opened = _opened(connection, data, address)
+    if opened is None:
         return False
+    number, spin_bit, payload = opened
     space = connection._spaces[_EPOCH]
-    keys = connection._cryptos[_EPOCH].recv
-    assert keys.aead is not None
-    assert keys.hp is not None
-    mask = keys.hp._mask(data[sample_at : sample_at + _SAMPLE_BYTES])
-    first_byte = data[0] ^ mask[0] & 0x1F
-    if first_byte & _RESERVED_BITS or first_byte & _KEY_PHASE_BIT != keys.key_phase << 2:
-        return False
-    payload_at = number_at + (first_byte & 3) + 1
-    bits = 8 * (payload_at - number_at)
-    truncated = int.from_bytes(data[number_at:payload_at], "big") ^ int.from_bytes(mask[1:5], "big") >> 32 - bits
-    number = decode_packet_number(truncated, bits, space.expected_packet_number)
-    if number in space.received_packets:
-        return False
-    header = b"%c%b%b" % (first_byte, host_id, truncated.to_bytes(payload_at - number_at, "big"))
-    try:
-        payload = keys.aead.decrypt(data[payload_at:], header, number)
-    except CryptoError:
-        return False
-
     if number > space.expected_packet_number:
         space.expected_packet_number = number + 1
     if number > connection._spin_highest_pn:
-        connection._spin_bit = bool(first_byte & _SPIN_BIT)
+        connection._spin_bit = spin_bit
         connection._spin_highest_pn = number
-    context = QuicReceiveContext(_EPOCH, host_id, path, None, now_s, connection._version)
+    path = connection._network_paths[0]
+    context = QuicReceiveContext(_EPOCH, connection.host_cid, path, None, now_s, connection._version)
     try:
         is_ack_eliciting, _ = connection._payload_received(context, payload)
     except QuicConnectionError as error:
@@ -88,3 +60,41 @@ def receive_plain_datagram(connection: ScheduledConnection, data: bytes, address
     if is_ack_eliciting and space.ack_at is None:
         space.ack_at = now_s + connection._ack_delay
     return True
+
+
+def _opened(connection: ScheduledConnection, data: bytes, address: Any) -> tuple[int, bool, bytes] | None:
+    """(packet number, spin bit, payload) of a datagram of the usual kind that is new and authentic; else None."""
+    path = connection._network_paths[0]
+    host_id = connection.host_cid
+    number_at = 1 + len(host_id)
+    sample_at = number_at + _SAMPLE_OFFSET
+    if (
+        len(data) < sample_at + _SAMPLE_BYTES
+        or data[0] & _FORM_BITS != _SHORT_HEADER
+        or path.addr != address
+        or not path.is_validated
+        or not data.startswith(host_id, 1)
+        or connection._state is not QuicConnectionState.CONNECTED
+        or connection._cryptos[_EARLY_EPOCH].recv.is_valid()
+    ):
+        return None
+    space = connection._spaces[_EPOCH]
+    keys = connection._cryptos[_EPOCH].recv
+    assert keys.aead is not None
+    assert keys.hp is not None
+    mask = keys.hp._mask(data[sample_at : sample_at + _SAMPLE_BYTES])
+    first_byte = data[0] ^ mask[0] & 0x1F
+    if first_byte & _RESERVED_BITS or first_byte & _KEY_PHASE_BIT != keys.key_phase << 2:
+        return None
+    payload_at = number_at + (first_byte & 3) + 1
+    bits = 8 * (payload_at - number_at)
+    truncated = int.from_bytes(data[number_at:payload_at], "big") ^ int.from_bytes(mask[1:5], "big") >> 32 - bits
+    number = decode_packet_number(truncated, bits, space.expected_packet_number)
+    if number in space.received_packets:
+        return None
+    header = b"%c%b%b" % (first_byte, host_id, truncated.to_bytes(payload_at - number_at, "big"))
+    try:
+        payload = keys.aead.decrypt(data[payload_at:], header, number)
+    except CryptoError:
+        return None
+    return number, bool(first_byte & _SPIN_BIT), payload
