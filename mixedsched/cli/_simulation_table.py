@@ -34,11 +34,9 @@ CAPTION = (
 class Column:
     """A column of a table, with a cell for each row."""
 
-    title: str
-    # May have several lines.
+    title: str  # may have several lines
     cells: Sequence[str]
-    best: frozenset[int] = frozenset()
-    # Rows that stand out.
+    best: frozenset[int] = frozenset()  # rows that stand out
 
     @property
     def width(self) -> int:

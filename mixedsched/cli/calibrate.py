@@ -103,7 +103,7 @@ def calibrate(
             raise
         _write(found, folder, store)
     if as_json:
-        say_json({**found.facts(), "folder": str(folder)})
+        say_json({**found.to_dict(), "folder": str(folder)})
     else:
         out.print(render_calibration(found))
         out.print(f"results: {shown(str(folder))}", soft_wrap=True)
@@ -174,7 +174,7 @@ def _carry_out(job: CalibrationJob, folder: Path) -> Calibration:
 def _write(found: Calibration, folder: Path, store: Path | None) -> None:
     text = dump_browser_model(found.model, found.evidence)
     try:
-        (folder / FACTS_NAME).write_text(json.dumps(found.facts(), indent=1, allow_nan=False), encoding="utf-8")
+        (folder / FACTS_NAME).write_text(json.dumps(found.to_dict(), indent=1, allow_nan=False), encoding="utf-8")
         (folder / PICTURE_NAME).write_text(calibration_picture(found), encoding="utf-8")
         for file in (folder / f"{found.model.name}.toml", *([store] if store is not None else ())):
             file.write_text(text, encoding="utf-8")

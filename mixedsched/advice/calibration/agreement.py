@@ -31,23 +31,16 @@ Repeats = Mapping[str, Sequence[tuple[str, float]]]
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """What the browser's own loads say about the order of schemes in one metric.
-
-    p: of the F test that all schemes are the same, None where the loads are too few for it. spread_ratio: of the medians,
-    largest by smallest, less 1. noise_ratio: standard deviation of one load, relative. reliability: expected rank correlation
-    with the medians of as many other loads; None without two loads a scheme, or where halves do not agree at all.
-    """
+    """What the browser's own loads say about the order of schemes in one metric."""
 
     schemes: int
-    p: float | None
-    spread_ratio: float
-    noise_ratio: float | None
+    p: float | None  # of the F test that all schemes are the same; None where the loads are too few for it
+    spread_ratio: float  # of the medians: largest by smallest, less 1
+    noise_ratio: float | None  # standard deviation of one load, relative
     reliability: float | None
-
-    @property
-    def exists(self) -> bool:
-        """Whether there is an order of schemes that is more than noise. If that cannot be told, there is none to speak of."""
-        return self.p is not None and self.p < RANKING_ALPHA
+    """Expected rank correlation with the medians of as many other loads; None without two loads of each scheme, or where
+    halves do not agree at all."""
+    has_ranking: bool  # whether schemes have an order that is more than noise; False where that is not known
 
 
 def rank_agreement(
@@ -112,7 +105,9 @@ def ranking_of(repeats: Repeats, elsewhere: Noise | None = None) -> Ranking:
     noise = Noise(squares.rest / squares.freedom, squares.freedom) if squares.freedom else elsewhere
     spread_ratio = max(medians) / min(medians) - 1
     noise_ratio = None if noise is None else math.sqrt(noise.variance)
-    return Ranking(len(repeats), _p(squares, noise), spread_ratio, noise_ratio, _reliability(repeats))
+    p = _p(squares, noise)
+    has_ranking = p is not None and p < RANKING_ALPHA
+    return Ranking(len(repeats), p, spread_ratio, noise_ratio, _reliability(repeats), has_ranking)
 
 
 def _p(squares: _Squares, noise: Noise | None) -> float | None:

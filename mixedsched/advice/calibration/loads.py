@@ -41,14 +41,10 @@ class SiteLoads:
     hosts: tuple[str, ...]
     network: Profile
     plan: Plan
-    runs: tuple[Run, ...]
-    # Those that count, in the order in which they were made.
-    failed: int
-    # Loads without a result, or not to be trusted.
-    facts: Mapping[str, Any]
-    # Of the experiment: machine, versions ...
-    source: str = ""
-    # Where the loads are from.
+    runs: tuple[Run, ...]  # those that count, in the order in which they were made
+    failed: int  # loads without a result, or not to be trusted
+    facts: Mapping[str, Any]  # of the experiment: machine, versions ...
+    source: str = ""  # where the loads are from
 
     @property
     def name(self) -> str:

@@ -1,4 +1,4 @@
-"""What a calibration says, with its JSON form. Plain values only."""
+"""What a calibration says. Plain values only, under the names that they have in calibration.json."""
 
 from __future__ import annotations
 
@@ -7,126 +7,71 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from mixedsched.advice.calibration.agreement import Ranking
-from mixedsched.core.stats import Interval
-from mixedsched.lab.comparison import finite_or_none
 from mixedsched.model.browser_model import BrowserModel
 
+FORMAT = "mixedsched.calibration/1"
 STAGES = ("manifest", "observed", "fitted", "left_out")
 METRIC_NAMES = ("fcp", "lcp")
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Of one site in one metric at one stage. exact: Spearman's correlation; with_ties: where near values count as equal;
-    None where one side knows no order. error_pct: median of the absolute error, relative to what was measured."""
+    """How well simulation agrees with the browser on one site, in one metric, at one stage."""
 
-    exact: float | None
-    with_ties: float | None
-    error_pct: float
-
-    def facts(self) -> dict[str, Any]:
-        return {
-            "spearman": self.exact,
-            "spearman_with_ties": self.with_ties,
-            "error_pct": finite_or_none(self.error_pct),
-        }
+    spearman: float | None  # rank correlation over schemes; None where one side knows no order
+    spearman_with_ties: float | None  # the same with near values as equal
+    error_pct: float  # median of the absolute errors, relative to what was measured
 
 
 @dataclass(frozen=True, slots=True)
 class SiteResult:
-    """A site over a network. ranking: by metric. agreement: by stage, then metric. measured_ms, simulated_ms: by metric, then
-    scheme, the latter by stage first. loads: that count; failed: that do not. hero: path of the image of the largest paint."""
+    """A site over a network."""
 
     site: str
     link: str
-    loads: int
-    failed: int
-    ranking: Mapping[str, Ranking]
-    agreement: Mapping[str, Mapping[str, Agreement]]
-    measured_ms: Mapping[str, Mapping[str, float]]
-    simulated_ms: Mapping[str, Mapping[str, Mapping[str, float]]]
-    hero: str | None
-    source: str
-
-    def facts(self) -> dict[str, Any]:
-        return {
-            "site": self.site,
-            "link": self.link,
-            "loads": self.loads,
-            "failed": self.failed,
-            "hero": self.hero,
-            "source": self.source,
-            "browser": {
-                name: {**asdict(ranking), "has_ranking": ranking.exists} for name, ranking in self.ranking.items()
-            },
-            "agreement": {
-                stage: {name: item.facts() for name, item in by_metric.items()}
-                for stage, by_metric in self.agreement.items()
-            },
-            "measured_ms": {name: dict(values) for name, values in self.measured_ms.items()},
-            "simulated_ms": {
-                stage: {name: dict(values) for name, values in by_metric.items()}
-                for stage, by_metric in self.simulated_ms.items()
-            },
-        }
+    loads: int  # that count
+    failed: int  # that do not count
+    hero: str | None  # path of the image of the largest paint
+    source: str  # where the loads are from
+    browser: Mapping[str, Ranking]  # by metric
+    agreement: Mapping[str, Mapping[str, Agreement]]  # by stage, then metric
+    measured_ms: Mapping[str, Mapping[str, float]]  # by metric, then scheme
+    simulated_ms: Mapping[str, Mapping[str, Mapping[str, float]]]  # by stage, then metric, then scheme
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Median rank agreement over the sites with a ranking in a metric; None without such a site.
-
-    median_of_all: over all sites, those included in which the browser has no order to agree with.
-    """
+    """Median rank agreement over the sites that have a ranking in a metric; None without such a site."""
 
     sites: int
     median: float | None
-    interval: Interval | None
+    low: float | None  # of its 95 % interval, like `high`
+    high: float | None
     median_with_ties: float | None
-    median_of_all: float | None
-
-    def facts(self) -> dict[str, Any]:
-        return {
-            "sites": self.sites,
-            "median": self.median,
-            "low": None if self.interval is None else self.interval.low,
-            "high": None if self.interval is None else self.interval.high,
-            "median_with_ties": self.median_with_ties,
-            "median_of_all": self.median_of_all,
-        }
+    median_of_all: float | None  # over all sites, also those without an order to agree with
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """Another set of constants of playback that was tried. loss: of the fit to all sites; lower is better."""
+    """Another set of constants of playback that was tried."""
 
     name: str
-    loss: float
+    loss: float  # of the fit to all sites; lower is better
     model: BrowserModel
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """All of it. summary: by stage, then metric. left_out: notes about folders and sites that do not count. evidence: date,
-    machine, versions and amounts, as stored with the model."""
+    """How well simulation ranks schemes, and the browser model with which it ranks them best."""
 
     model: BrowserModel
+    summary: Mapping[str, Mapping[str, Summary]]  # by stage, then metric
     sites: tuple[SiteResult, ...]
-    summary: Mapping[str, Mapping[str, Summary]]
     variants: tuple[Variant, ...]
-    notes: tuple[str, ...]
-    evidence: Mapping[str, Any]
+    notes: tuple[str, ...]  # on folders and sites that do not count
+    evidence: Mapping[str, Any]  # date, machine, versions and amounts, as stored with the model
 
-    def facts(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Contents of calibration.json."""
-        return {
-            "format": "mixedsched.calibration/1",
-            "browser_model": asdict(self.model),
-            "summary": {
-                stage: {name: item.facts() for name, item in by_metric.items()}
-                for stage, by_metric in self.summary.items()
-            },
-            "sites": [site.facts() for site in self.sites],
-            "variants": [{"name": item.name, "loss": item.loss, "model": asdict(item.model)} for item in self.variants],
-            "notes": list(self.notes),
-            "evidence": dict(self.evidence),
-        }
+        known = asdict(self)
+        return {"format": FORMAT, "browser_model": known.pop("model"), **known}

@@ -70,10 +70,8 @@ class CalibrationJob:
     """What to fit to."""
 
     loads: tuple[SiteLoads, ...]
-    grid: bool = True
-    # Whether to try other limits than Chromium's.
-    seed: int = 1
-    # Of the bootstrap.
+    grid: bool = True  # whether to try other limits than Chromium's
+    seed: int = 1  # of the bootstrap
     model_name: str = JUDGE_MODEL
     notes: tuple[str, ...] = ()
 
@@ -104,7 +102,8 @@ def calibrate(job: CalibrationJob, simulator: TimesSimulator, say: Callable[[str
         _site_result(loads, {stage: by_stage[stage][place] for stage in STAGES}, noise)
         for place, loads in enumerate(job.loads)
     )
-    return Calibration(model, sites, _summary(sites, job.seed), variants, job.notes, evidence)
+    summary = {stage: {name: _median(sites, stage, name, job.seed) for name in METRIC_NAMES} for stage in STAGES}
+    return Calibration(model, summary, sites, variants, job.notes, evidence)
 
 
 def _first_run(loads: SiteLoads) -> Run:
@@ -212,7 +211,7 @@ def _site_result(
         link=loads.network.name,
         loads=len(loads.runs),
         failed=loads.failed,
-        ranking={name: ranking_of(loads.repeats(f"{name}_ms"), noise[name]) for name in METRIC_NAMES},
+        browser={name: ranking_of(loads.repeats(f"{name}_ms"), noise[name]) for name in METRIC_NAMES},
         agreement={
             stage: {name: _agreement(measured[name], by_metric[name]) for name in METRIC_NAMES}
             for stage, by_metric in simulated.items()
@@ -229,28 +228,21 @@ def _agreement(measured: Mapping[str, float], simulated: Mapping[str, float]) ->
     return Agreement(
         rank_agreement(measured, simulated),
         rank_agreement(measured, simulated, TIE_RATIO),
-        round(statistics.median(errors), 1) if errors else float("nan"),
+        round(statistics.median(errors), 1),
     )
-
-
-def _summary(sites: Sequence[SiteResult], seed: int) -> dict[str, dict[str, Summary]]:
-    return {stage: {name: _median(sites, stage, name, seed) for name in METRIC_NAMES} for stage in STAGES}
 
 
 def _median(sites: Sequence[SiteResult], stage: str, name: str, seed: int) -> Summary:
-    """Where simulation knows no order while the browser has one, it agrees not at all."""
-    ranked = [item.agreement[stage][name] for item in sites if item.ranking[name].exists]
-    of_all = statistics.median(_or_zero(item.agreement[stage][name].exact) for item in sites)
+    """Where simulation knows no order while the browser has one, they do not agree at all: that counts as 0."""
+    everywhere = [item.agreement[stage][name] for item in sites]
+    of_all = statistics.median(item.spearman or 0.0 for item in everywhere)
+    ranked = [item for item, site in zip(everywhere, sites, strict=True) if site.browser[name].has_ranking]
     if not ranked:
-        return Summary(0, None, None, None, of_all)
-    median, interval = median_over_sites([_or_zero(item.exact) for item in ranked], seed)
-    return Summary(
-        len(ranked), median, interval, statistics.median(_or_zero(item.with_ties) for item in ranked), of_all
-    )
-
-
-def _or_zero(value: float | None) -> float:
-    return 0.0 if value is None else value
+        return Summary(0, None, None, None, None, of_all)
+    median, interval = median_over_sites([item.spearman or 0.0 for item in ranked], seed)
+    low, high = (interval.low, interval.high) if interval is not None else (None, None)
+    with_ties = statistics.median(item.spearman_with_ties or 0.0 for item in ranked)
+    return Summary(len(ranked), median, low, high, with_ties, of_all)
 
 
 def _evidence(job: CalibrationJob, best: Variant, date: str) -> dict[str, Any]:

@@ -28,14 +28,11 @@ LoadName = tuple[str, str, str]  # site, network, scheme
 class FinderJob:
     """What to compare, and how to play it."""
 
-    pages: Mapping[str, Page]
-    # By the name that results have for them.
+    pages: Mapping[str, Page]  # by the name that results have for them
     networks: tuple[Profile, ...]
-    schemes: tuple[str, ...]
-    # With parameters, already checked.
+    schemes: tuple[str, ...]  # with parameters, already checked
     rung: Rung = "stack"
-    seeds: int = SEEDS
-    # Of networks on which loads differ.
+    seeds: int = SEEDS  # of networks on which loads differ
     first_seed: int = 1
     model: BrowserModel = IDEAL
 

@@ -14,14 +14,10 @@ class Standing:
     """A scheme at one place."""
 
     scheme: str
-    cost_ms: float | None
-    # The objective, as a geometric mean over seeds; None if a load never ended.
-    regret_pct: float | None
-    # How much later the paints come than under the best scheme of the place.
-    ties: bool
-    # Whether it cannot be told apart from the best.
-    failed: int
-    # Loads that never ended.
+    cost_ms: float | None  # the objective, as a geometric mean over seeds; None if a load never ended
+    regret_pct: float | None  # how much later the paints come than under the best scheme of the place
+    ties: bool  # whether it cannot be told apart from the best
+    failed: int  # loads that never ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +26,13 @@ class Place:
 
     site: str
     network: str
-    winner: str | None
-    # None if no scheme let every load end.
+    winner: str | None  # None if no scheme let every load end
     standings: tuple[Standing, ...]
-    seeds: int
-    # With which every scheme was played.
+    seeds: int  # with which every scheme was played
     tie_pct: float
-    # Schemes up to this regret tie with the winner: 1 % where nothing is random, else what the noise over seeds hides.
-    is_sure: bool
-    # Whether the noise is known at all; with one seed of a random network it is not.
+    """Schemes up to this regret tie with the winner: 1 % where nothing is random, else what the noise over seeds
+    hides."""
+    is_sure: bool  # whether the noise is known at all; with one seed of a random network it is not
 
     def of(self, scheme: str) -> Standing:
         """Raises KeyError."""
@@ -70,17 +64,12 @@ class Regret:
     """One scheme used everywhere."""
 
     scheme: str
-    mean_pct: float | None
-    # Geometric, over the places where every load ended; None if there is no such place.
+    mean_pct: float | None  # geometric, over the places where every load ended; None if there is no such place
     worst_pct: float | None
-    worst_at: tuple[str, str] | None
-    # Site and network of the worst regret.
-    wins: int
-    # Places where it is best.
-    ties: int
-    # Places where it is best or cannot be told apart from the best.
-    finished: int
-    # Places where all its loads ended.
+    worst_at: tuple[str, str] | None  # site and network of the worst regret
+    wins: int  # places where it is best
+    ties: int  # places where it is best or cannot be told apart from the best
+    finished: int  # places where all its loads ended
     failed_loads: int
 
     def to_dict(self) -> dict[str, Any]:
@@ -98,10 +87,8 @@ class Choice:
     scheme: str
     figure_pct: float
     low_pct: float | None
-    high_pct: float | None
-    # 95 % interval of the figure over resampled sites.
-    share: float | None
-    # Of the resamples in which it is the best of all schemes.
+    high_pct: float | None  # 95 % interval of the figure over resampled sites
+    share: float | None  # of the resamples in which it is the best of all schemes
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,19 +98,13 @@ class FinderResult:
     sites: tuple[str, ...]
     networks: tuple[str, ...]
     schemes: tuple[str, ...]
-    objective: Mapping[str, float]
-    # Weights by metric key.
+    objective: Mapping[str, float]  # weights by metric key
     places: tuple[Place, ...]
-    regrets: tuple[Regret, ...]
-    # Best mean first; schemes that failed somewhere come last.
-    by_network: Mapping[str, tuple[Regret, ...]]
-    # The same for each network alone.
-    best_mean: Choice | None
-    # The single scheme of least mean regret; None if no scheme finished everywhere.
-    best_worst: Choice | None
-    # The single scheme of least worst regret, which may be another one.
-    left_out: tuple[tuple[str, str], ...]
-    # Places (site, network) about which nothing is known.
+    regrets: tuple[Regret, ...]  # best mean first; schemes that failed somewhere come last
+    by_network: Mapping[str, tuple[Regret, ...]]  # the same for each network alone
+    best_mean: Choice | None  # the single scheme of least mean regret; None if no scheme finished everywhere
+    best_worst: Choice | None  # the single scheme of least worst regret, which may be another one
+    left_out: tuple[tuple[str, str], ...]  # places (site, network) about which nothing is known
 
     def place(self, site: str, network: str) -> Place | None:
         """None where nothing is known."""

@@ -41,14 +41,11 @@ class Scenario:
 
     page: Page
     link: Profile | PipeOptions
-    # A network is played on rung `stack`, by two real QUIC connections; an ideal pipe on rung `pipe`.
-    hero_needs: tuple[str, ...] = ()
-    # Ids of resources that must be complete before the browser can draw the hero.
+    """A network is played on rung `stack`, by two real QUIC connections; an ideal pipe on rung `pipe`."""
+    hero_needs: tuple[str, ...] = ()  # ids of resources that must be complete before the browser can draw the hero
     model: BrowserModel = IDEAL
-    is_varied: bool = False
-    # Whether each seed gets a slightly different network (`varied`).
-    congestion_control: str = "cubic"
-    # Of both ends on rung `stack`: cubic or reno.
+    is_varied: bool = False  # whether each seed gets a slightly different network (`varied`)
+    congestion_control: str = "cubic"  # of both ends on rung `stack`: cubic or reno
 
     @property
     def rung(self) -> Rung:

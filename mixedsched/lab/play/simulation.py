@@ -28,13 +28,11 @@ class Simulation:
     pages: tuple[Page, ...]
     schemes: tuple[NamedScheme, ...]
     link: Profile | PipeOptions
-    send_buffers_bytes: tuple[int, ...] = (0,)
-    # Of rung `pipe`; rung `stack` has no send buffer to set.
+    send_buffers_bytes: tuple[int, ...] = (0,)  # of rung `pipe`; rung `stack` has no send buffer to set
     seed: int = 1
     congestion_control: str = "cubic"
     model: BrowserModel = IDEAL
-    qlog_folder: Path | None = None
-    # Gets a trace of each load on rung `stack`.
+    qlog_folder: Path | None = None  # gets a trace of each load on rung `stack`
 
     @property
     def rung(self) -> Rung:
@@ -81,12 +79,10 @@ class Outcome:
     """What became of a load."""
 
     record: dict[str, Any]
-    # Its JSON object, without the order on the wire, and without its resources unless they are kept. One that failed has its
-    # `error` instead of times.
-    line: str
-    # The whole object as JSON, if lines are kept.
-    load: PageLoad | None
-    # If loads are kept; None for one that failed.
+    """Its JSON object, without the order on the wire, and without its resources unless they are kept. One that
+    failed has its `error` instead of times."""
+    line: str  # the whole object as JSON, if lines are kept
+    load: PageLoad | None  # if loads are kept; None for one that failed
 
     @property
     def error(self) -> str:

@@ -45,10 +45,8 @@ class SchemeChoice(Protocol):
 class NamedScheme:
     """A scheme as users write it."""
 
-    spec: str
-    # Name and parameters: "mixed:alpha=0.5".
-    mapping: str | None = None
-    # Name or file of a priority table, instead of the scheme's own.
+    spec: str  # name and parameters: "mixed:alpha=0.5"
+    mapping: str | None = None  # name or file of a priority table, instead of the scheme's own
 
     @property
     def code(self) -> str:
@@ -76,10 +74,8 @@ class Task:
 
     scenario: Scenario
     scheme: SchemeChoice
-    seed: int = 0
-    # Of what the network does; without effect on rung `pipe`.
-    qlog: Path | None = None
-    # The file for a trace of both connections, on rung `stack`.
+    seed: int = 0  # of what the network does; without effect on rung `pipe`
+    qlog: Path | None = None  # the file for a trace of both connections, on rung `stack`
 
 
 class Reader(Protocol[R_co]):

@@ -69,13 +69,16 @@ def _cell(site: SiteResult) -> list[Markup]:
     before, after = site.simulated_ms["manifest"][METRIC], site.simulated_ms["fitted"][METRIC]
     low, high = span_of([*measured.values(), *before.values(), *after.values()])
     across, up = Scale(low, high, _LEFT, _LEFT + _PLOT), Scale(low, high, _TOP + _PLOT, _TOP)
-    agreement = [number_words(site.agreement[stage][METRIC].exact) for stage in ("manifest", "fitted")]
+    agreement = [number_words(site.agreement[stage][METRIC].spearman) for stage in ("manifest", "fitted")]
     shapes = [
         text(_LEFT, 12, shortened(f"{site.site}, {site.link}", 25), class_="site"),
         text(
-            _LEFT, 27, " → ".join(agreement) + ("" if site.ranking[METRIC].exists else "  (no ranking)"), class_="faint"
+            _LEFT,
+            27,
+            " → ".join(agreement) + ("" if site.browser[METRIC].has_ranking else "  (no ranking)"),
+            class_="faint",
         ),
-        rectangle(_LEFT, _TOP, _PLOT, _PLOT, "frame" if site.ranking[METRIC].exists else "paper"),
+        rectangle(_LEFT, _TOP, _PLOT, _PLOT, "frame" if site.browser[METRIC].has_ranking else "paper"),
     ]
     shapes += x_grid(across, _TOP, _TOP + _PLOT, _TOP + _PLOT + 12, lambda ms: f"{ms / 1000:g} s", about=3)
     shapes += y_grid(up, _LEFT, _LEFT + _PLOT, lambda ms: f"{ms / 1000:g}", about=3, label_look="faint")

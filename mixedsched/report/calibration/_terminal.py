@@ -33,14 +33,14 @@ def _table(found: Calibration, metric: str) -> Table:
     table = plain_table(title, "site", numbers=[*STAGE_WORDS.values(), "error", "itself", "spread", "n"])
     table.columns[0].min_width = 20
     for site in found.sites:
-        table.add_row(*_row(site, metric), style="" if site.ranking[metric].exists else "dim")
+        table.add_row(*_row(site, metric), style="" if site.browser[metric].has_ranking else "dim")
     return table
 
 
 def _row(site: SiteResult, metric: str) -> list[str]:
-    ranking = site.ranking[metric]
-    agreements = [number_words(site.agreement[stage][metric].exact) for stage in STAGES]
-    name = printable(f"{site.site}, {site.link}") + ("" if ranking.exists else " (no ranking)")
+    ranking = site.browser[metric]
+    agreements = [number_words(site.agreement[stage][metric].spearman) for stage in STAGES]
+    name = printable(f"{site.site}, {site.link}") + ("" if ranking.has_ranking else " (no ranking)")
     error = f"{site.agreement['fitted'][metric].error_pct:.0f} %"
     spread = f"{ranking.spread_ratio * 100:.0f} %"
     return [name, *agreements, error, number_words(ranking.reliability), spread, str(site.loads)]
@@ -59,7 +59,7 @@ def median_words(summary: Summary) -> str:
     """Median with its interval over sites, and the number of these."""
     if summary.median is None:
         return f"– (no site); of all sites {number_words(summary.median_of_all)}"
-    interval = "" if summary.interval is None else f" ({summary.interval.low:.2f} to {summary.interval.high:.2f})"
+    interval = "" if summary.low is None else f" ({summary.low:.2f} to {summary.high:.2f})"
     others = f"with ties {number_words(summary.median_with_ties)}; of all {number_words(summary.median_of_all)}"
     return f"{summary.median:.2f}{interval}, {summary.sites} sites; {others}"
 

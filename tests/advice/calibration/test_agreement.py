@@ -81,7 +81,7 @@ def noisy(levels: dict[str, float], noise: float, blocks: int, seed: int) -> dic
 
 def test_schemes_that_differ_by_more_than_noise_have_a_ranking() -> None:
     ranking = ranking_of(noisy(MEASURED, 0.02, 4, 1))
-    assert ranking.exists
+    assert ranking.has_ranking
     assert ranking.noise_ratio == pytest.approx(0.02, rel=0.5)
     assert ranking.reliability is not None
     assert ranking.reliability > 0.9
@@ -90,13 +90,13 @@ def test_schemes_that_differ_by_more_than_noise_have_a_ranking() -> None:
 def test_what_a_block_does_to_all_is_no_noise_of_schemes() -> None:
     values = {name: [("1", level), ("2", level * 3), ("3", level * 0.5)] for name, level in MEASURED.items()}
     ranking = ranking_of(values)
-    assert ranking.exists
+    assert ranking.has_ranking
     assert ranking.noise_ratio == pytest.approx(0.0, abs=1e-9)
 
 
 def test_schemes_that_are_all_the_same_have_a_ranking_as_seldom_as_the_test_allows() -> None:
     same = dict.fromkeys(MEASURED, 1000.0)
-    found = sum(ranking_of(noisy(same, 0.05, 3, seed)).exists for seed in range(60))
+    found = sum(ranking_of(noisy(same, 0.05, 3, seed)).has_ranking for seed in range(60))
     assert 1 <= found <= 9  # of 60 at 5 %: 3 are expected, more than 9 come with a chance of 1 in 1000
 
 
@@ -104,12 +104,12 @@ def test_gaps_in_blocks_are_borne() -> None:
     values = noisy(MEASURED, 0.01, 4, 1)
     values["a"] = values["a"][1:]
     values["d"] = values["d"][:3]
-    assert ranking_of(values).exists
+    assert ranking_of(values).has_ranking
 
 
 def test_a_single_load_each_tells_of_no_ranking() -> None:
     ranking = ranking_of({name: [("1", level)] for name, level in MEASURED.items()})
-    assert (ranking.p, ranking.exists, ranking.reliability) == (None, False, None)
+    assert (ranking.p, ranking.has_ranking, ranking.reliability) == (None, False, None)
     assert ranking.spread_ratio == pytest.approx(0.9)
 
 
@@ -118,9 +118,9 @@ def test_without_repeats_the_noise_of_other_sites_decides() -> None:
     repeated = noisy(MEASURED, 0.02, 4, 1)
     noise = pooled_noise([single, repeated])
     assert noise == pooled_noise([repeated])
-    assert ranking_of(single, noise).exists
+    assert ranking_of(single, noise).has_ranking
     near = {name: [("1", 1000 + level / 100)] for name, level in MEASURED.items()}
-    assert not ranking_of(near, noise).exists
+    assert not ranking_of(near, noise).has_ranking
     assert ranking_of(repeated, Noise(9.0, 9)) == ranking_of(repeated)  # its own, where it has some
 
 

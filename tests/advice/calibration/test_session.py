@@ -48,13 +48,13 @@ def found() -> Calibration:
 def test_constants_are_found_again_and_the_order_of_schemes_with_them(found: Calibration) -> None:
     assert found.model.script_ms_per_kb == pytest.approx(TRUTH.script_ms_per_kb, rel=0.2)
     for site in found.sites:
-        assert site.agreement["fitted"]["lcp"].exact == pytest.approx(1.0)
+        assert site.agreement["fitted"]["lcp"].spearman == pytest.approx(1.0)
         assert site.agreement["fitted"]["lcp"].error_pct < 3
         assert site.agreement["manifest"]["lcp"].error_pct > site.agreement["fitted"]["lcp"].error_pct
 
 
 def test_the_median_is_over_sites_with_a_ranking(found: Calibration) -> None:
-    assert all(site.ranking["lcp"].exists for site in found.sites)
+    assert all(site.browser["lcp"].has_ranking for site in found.sites)
     summary = found.summary["fitted"]["lcp"]
     assert (summary.sites, summary.median) == (2, pytest.approx(1.0))
 
@@ -64,7 +64,7 @@ def test_sites_without_a_ranking_are_shown_and_do_not_count() -> None:
     result = calibrate(
         CalibrationJob((measured(0.1, "small"), flat), grid=False), Pool(TimesReader, 1), lambda _: None, "2026-11-22"
     )
-    assert [site.ranking["lcp"].exists for site in result.sites] == [True, False]
+    assert [site.browser["lcp"].has_ranking for site in result.sites] == [True, False]
     assert result.summary["fitted"]["lcp"].sites == 1
     assert set(result.sites[1].simulated_ms["fitted"]["lcp"]) == set(SCHEMES)
     console = Console(width=130, file=io.StringIO(), no_color=True)
@@ -90,7 +90,7 @@ def test_what_is_stored_reads_back_with_its_evidence(found: Calibration) -> None
 
 
 def test_facts_are_json_and_name_every_stage(found: Calibration) -> None:
-    facts = json.loads(json.dumps(found.facts(), allow_nan=False))
+    facts = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert list(facts["summary"]) == list(STAGES)
     assert [site["site"] for site in facts["sites"]] == ["large", "small"]
     assert facts["sites"][0]["browser"]["lcp"]["has_ranking"] is True
