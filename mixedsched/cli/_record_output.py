@@ -39,7 +39,7 @@ def recording_folder(name: str, folder: Path | None) -> Path:
     """Where a recorded site goes: --out, else sites/NAME. Raises UsageError for what cannot be the name of a site."""
     if name != site_name_of(name):
         raise UsageError(
-            f"'{printable(name)}' is no name for a site",
+            f"'{printable(name)}' cannot be the name of a site",
             why="names are of lower-case letters, digits and hyphens",
             fix=f"such as --name {site_name_of(name)}",
         )

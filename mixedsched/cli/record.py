@@ -142,7 +142,7 @@ async def _load(plan: RecordingPlan, bodies_dir: Path) -> Loads:
 
 def _page_url(text: str) -> str:
     """The address of a page. Raises UsageError."""
-    what = f"'{printable(text)}' is no address of a page"
+    what = f"'{printable(text)}' is not the address of a page"
     try:
         parts = urlsplit(text.strip())
         port_is_fine = parts.port is None or parts.port > 0

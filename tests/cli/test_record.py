@@ -44,10 +44,10 @@ def record(folder: Path, *arguments: str | Path) -> subprocess.CompletedProcess[
         (["shop.test"], "try https://shop.test"),
         (["ftp://shop.test/"], "https:// or http://"),
         (["https://me:secret@shop.test/"], "user name"),
-        (["https://[::1/"], "no address"),
+        (["https://[::1/"], "not the address of a page"),
         (["https://shop.test/", "--resolve", "shop.test"], "HOST=ADDRESS:PORT"),
         (["https://shop.test/", "--resolve", "a=b:70000"], "HOST=ADDRESS:PORT"),
-        (["https://shop.test/", "--name", "../up"], "no name for a site"),
+        (["https://shop.test/", "--name", "../up"], "cannot be the name of a site"),
         (["https://shop.test/", "--name", "agency"], "bundled site"),
     ],
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.errors import ExitCode, SiteError
-from mixedsched.sites.opening import load_site
+from mixedsched.sites.opening import load_site, open_site
 from tests.sites.folders import built, manifest, resource, write_files
 
 
@@ -140,3 +142,25 @@ def test_no_file_name_leads_out_of_the_root(file: str, tmp_path_factory: pytest.
     except SiteError:
         return
     assert site.files[0, "/a"].resolve().is_relative_to((folder / "www").resolve())
+
+
+def modules_after(code: str) -> set[str]:
+    """The modules that a fresh interpreter has loaded after running some code."""
+    command = [sys.executable, "-c", f"import sys\n{code}\nprint(*sys.modules)"]
+    return set(subprocess.run(command, check=True, timeout=60, capture_output=True, text=True).stdout.split())
+
+
+def test_a_site_as_a_value_brings_nothing_that_reads_documents_or_draws() -> None:
+    loaded = modules_after("from mixedsched.sites.site import Connections, Site")
+    rooms = {name.split(".")[2] for name in loaded if name.startswith("mixedsched.sites.")}
+    assert rooms == {"site"}
+    assert not loaded & {"numpy", "PIL", "fontTools", "scipy", "selectolax", "tinycss2"}
+
+
+def test_opening_a_built_site_for_a_server_brings_nothing_that_draws() -> None:
+    open_site("three-hosts")  # builds it, if it is not there
+    loaded = modules_after(
+        "from mixedsched.sites.opening import open_site; from mixedsched.sites.serving import served_site\n"
+        "served_site(open_site('three-hosts'))"
+    )
+    assert not loaded & {"numpy", "PIL", "fontTools", "scipy"}
