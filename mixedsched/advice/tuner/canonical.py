@@ -14,8 +14,10 @@ A scheme that is not named here is taken as it comes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from itertools import product
 
 from mixedsched.advice.tuner.candidate import lateness
 from mixedsched.advice.tuner.space import CODES, OFF, Genome, Space, Unit, signal_code
@@ -28,7 +30,7 @@ _DEPARTURE = 1000  # beside the distances of urgencies, which decide among as fe
 
 
 def canonical(space: Space, genome: Genome) -> Genome:
-    """The one for all that are the same in effect: as few departures as can be, then as small ones."""
+    """The genome that stands for all that are the same in effect: fewest departures, then smallest."""
     family = space.families[genome.family]
     if not family.has_table:
         return genome
@@ -44,7 +46,7 @@ def canonical(space: Space, genome: Genome) -> Genome:
 
 
 def unit_codes(space: Space, genome: Genome) -> Codes:
-    """The priority that each unit really has."""
+    """The effective priority of each unit."""
     return [
         genome.cells[unit.home]
         if unit.target == OFF or genome.targets[unit.target] == OFF
@@ -54,9 +56,9 @@ def unit_codes(space: Space, genome: Genome) -> Codes:
 
 
 def from_units(space: Space, genome: Genome, codes: Codes) -> Genome:
-    """The genome with these priorities: cells have that of their rest, and overrides what is left to say.
+    """The genome with these priorities: a cell has that of its rest, and only units that differ from it need an override.
 
-    A cell that consists of overrides alone takes the value that leaves the least to be said.
+    A cell that consists of overrides alone takes the value that needs the fewest of them.
     """
     cells = [signal_code(cell) for cell in space.cells]
     alone: dict[int, list[int]] = {}
@@ -138,7 +140,7 @@ def _levels(codes: Codes) -> list[list[int]]:
 
 
 def _reordered(units: Sequence[Unit], codes: Codes, places: Sequence[int]) -> Codes:
-    """The units at these places with other urgencies in the same order, as near to what the browser signals as can be."""
+    """The units at these places with other urgencies in the same order, as near to the browser's signals as possible."""
     by_urgency: dict[int, list[int]] = {}
     for place in places:
         by_urgency.setdefault(codes[place] // 2, []).append(place)
@@ -159,10 +161,10 @@ def _reordered(units: Sequence[Unit], codes: Codes, places: Sequence[int]) -> Co
 
 @lru_cache(maxsize=4096)
 def _nearest(wanted: tuple[tuple[tuple[int, bool, Kind], ...], ...]) -> tuple[int, ...]:
-    """Rising urgencies for levels of which each member has a signalled urgency, may or may not agree in its flag, and is of a
-    kind that may be what text waits for, which had better not come later.
+    """Rising urgencies for levels, as near to the browser's signals as possible.
 
-    As many members as possible get what is signalled; then the distances are as small, then the urgencies as low as can be.
+    wanted: by level, for each member its signalled urgency, whether its flag is as signalled, and its kind: text should not
+    come later. As many members as possible get what is signalled; then distances, then urgencies are as small as possible.
     """
     best: list[tuple[int, tuple[int, ...]] | None] = [(0, ()) for _ in range(URGENCY_MAX + 2)]
     for count, level in enumerate(wanted, start=1):
@@ -188,45 +190,36 @@ def _cost(urgency: int, signal: int, agrees: bool, kind: Kind) -> int:
 
 
 def enumerated(space: Space, family: int, most: int) -> list[Genome] | None:
-    """All candidates of a family that differ in effect, in a fixed order; None if to find them takes more than `most` steps."""
+    """All candidates of a family that differ in effect, in a fixed order; None if finding them takes more than `most` steps."""
     chosen = space.families[family]
-    values = [tuple(range(len(item.values))) for item in chosen.steps]
-    steps = 1
-    for item in values:
-        steps *= len(item)
+    values = [range(len(item.values)) for item in chosen.steps]
+    steps = math.prod(map(len, values))
     if not chosen.has_table:
-        return [Genome(family, combination) for combination in _product(values)] if steps <= most else None
+        return [Genome(family, combination) for combination in product(*values)] if steps <= most else None
     count = len(space.units)
     tables: Sequence[tuple[int, ...]] | None
     if chosen.name in {"eps", "nip"} and steps * 2**count <= most:
         tables = _orders(count, flags=(0, 1) if chosen.name == "eps" else (0,), most=most // steps)
     else:
-        tables = list(_product([range(CODES)] * count)) if steps * CODES**count <= most else None
+        tables = list(product(range(CODES), repeat=count)) if steps * CODES**count <= most else None
     if tables is None:
         return None
     found = (
         canonical(space, from_units(space, Genome(family, combination), list(codes)))
-        for combination in _product(values)
+        for combination in product(*values)
         for codes in tables
     )
     return list(dict.fromkeys(found))
 
 
 def everything(space: Space, most: int) -> list[Genome] | None:
-    """All candidates of all families that differ in effect, as far as it is known; None if to find them takes too long."""
-    found: dict[Genome, None] = {}
+    """All candidates of all families that differ in effect, as far as it is known; None if finding them takes too long."""
+    found: list[Genome] = []
     for family in range(len(space.families)):
         genomes = enumerated(space, family, most)
         if genomes is None:
             return None
-        found |= dict.fromkeys(genomes)
-    return list(found)
-
-
-def _product(ranges: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
-    found: list[tuple[int, ...]] = [()]
-    for values in ranges:
-        found = [(*one, value) for one in found for value in values]
+        found += genomes
     return found
 
 
@@ -241,7 +234,7 @@ def _orders(count: int, flags: Sequence[int], most: int) -> list[tuple[int, ...]
         tuple(2 * urgency + flag for urgency, flag in zip(order, chosen, strict=True))
         for order in orders
         if max(order, default=0) <= URGENCY_MAX
-        for chosen in _product([flags] * count)
+        for chosen in product(flags, repeat=count)
     ]
 
 

@@ -1,4 +1,4 @@
-"""What a search is to make better: paints, by weights that people name, or a score like Lighthouse's."""
+"""The goal of a search: earlier paints, by weights that people name, or a score like Lighthouse's."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.errors import UsageError, nearest_hint
 
 SCORE = "score"
-KEYS = ("fcp_ms", "lcp_ms", "si_ms")  # what a page that is played, not loaded, has
-GUARDED = ("fcp_ms", "lcp_ms")  # must not be paid with, whatever the weights say
-TIE_WEIGHT = 0.01  # of what has no weight: decides among those that are equal in what has
+KEYS = ("fcp_ms", "lcp_ms", "si_ms")  # metrics of simulated loads
+GUARDED = ("fcp_ms", "lcp_ms")  # metrics that must not become worse, whatever the weights say
+TIE_WEIGHT = 0.01  # of metrics without a weight, which decide among candidates that are equal in the others
 
 # Lighthouse 12 (core/config/default-config.js) gives FCP, SI and LCP 10, 10 and 25 of its 100 points; the rest is TBT and CLS.
 SCORE_WEIGHTS: Mapping[str, float] = MappingProxyType({"fcp_ms": 10 / 45, "lcp_ms": 25 / 45, "si_ms": 10 / 45})
@@ -33,11 +33,11 @@ _LOG_OF_P10 = 1.2815515655446004  # standard deviations from the median to the b
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """text: as people wrote it. weights: by metric key, together 1. points: of the score by metric; None = plain ratios."""
+    """The metrics that are to become better."""
 
-    text: str
-    weights: Mapping[str, float]
-    points: Mapping[str, tuple[float, float]] | None = None
+    text: str  # as people wrote it
+    weights: Mapping[str, float]  # by metric key, together 1
+    points: Mapping[str, tuple[float, float]] | None = None  # of the score by metric; None for plain ratios
 
     @property
     def primary(self) -> str:
@@ -45,10 +45,10 @@ class Objective:
         return max(self.weights, key=lambda key: (self.weights[key], key == "lcp_ms"))
 
     def value(self, paints: PaintEstimate, reference: PaintEstimate) -> float:
-        """How much worse than the reference; below 0 is better. Guards are not in it.
+        """How much worse than the reference, without guards; below 0 is better.
 
-        With weights: the weighted logarithm of the ratios, so 0.01 is about one per cent. With points: what is lost of the
-        score, so 0.01 is one point of Lighthouse's hundred. What has no weight counts a very little, to decide ties.
+        With weights: the weighted logarithm of the ratios, so 0.01 is about one per cent. With points: the loss of score, so
+        0.01 is one point of Lighthouse's hundred.
         """
         ours, theirs = paints.to_dict(), reference.to_dict()
         value = 0.0
@@ -61,7 +61,7 @@ class Objective:
         return value
 
     def guard(self, paints: PaintEstimate, limit: PaintEstimate) -> float:
-        """What it costs to lose first or largest paint where they have no weight: all of the logarithm of the ratio."""
+        """The cost of a later first or largest paint where it has no weight: all of the logarithm of the ratio."""
         ours, theirs = paints.to_dict(), limit.to_dict()
         return sum(max(0.0, log_ratio(ours[key], theirs[key])) for key in GUARDED if not self.weights.get(key))
 
@@ -82,7 +82,7 @@ def log_ratio(value_ms: float, other_ms: float) -> float:
 def parse_objective(text: str, form_factor: str) -> Objective:
     """Read "lcp", "lcp=0.7,fcp=0.3" or "score". form_factor: mobile or desktop, for the points of the score.
 
-    Weights are made to be 1 together; a metric without one counts 1. Raises UsageError.
+    Weights are scaled to a sum of 1; a metric without one counts 1. Raises UsageError.
     """
     words = [part.strip() for part in text.split(",") if part.strip()]
     if words == [SCORE]:
@@ -104,7 +104,7 @@ def parse_objective(text: str, form_factor: str) -> Objective:
 def _key_of(name: str) -> str:
     known = _known()
     if name.lower() == SCORE:
-        raise UsageError("'score' is made of all paints already", fix="use it alone, or weights of fcp, lcp and si")
+        raise UsageError("'score' combines all paints already", fix="use it alone, or weights of fcp, lcp and si")
     names = [other for metric in METRICS for other in (metric.key, metric.short.lower())]
     if name.lower() not in names:
         raise UsageError(f"there is no metric '{name}'", fix=nearest_hint(name.lower(), (*known.split(", "),)))
@@ -112,7 +112,7 @@ def _key_of(name: str) -> str:
     if key not in KEYS:
         raise UsageError(
             f"'{name}' cannot be searched for",
-            why="simulation knows nothing of it",
+            why="it is not simulated",
             fix=f"choose among {known}; every browser metric is measured and reported all the same",
         )
     return key

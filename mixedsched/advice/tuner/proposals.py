@@ -1,4 +1,4 @@
-"""New candidates out of known ones, and those that a person who knows the page would try first. All in canonical form."""
+"""New candidates: from known ones, and those that somebody who knows the page would try first. All in canonical form."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _changed(space: Space, genome: Genome, rng: random.Random) -> Genome:
         case "step":
             return _stepped(space, genome, rng)
         case "family":
-            return _moved(space, genome, rng)
+            return _under(space, genome, rng.randrange(len(space.families)))
         case _:
             codes = unit_codes(space, genome)
             _EDITS[kind](codes, rng)
@@ -118,12 +118,8 @@ def _stepped(space: Space, genome: Genome, rng: random.Random) -> Genome:
     return genome._replace(values=tuple(values))
 
 
-def _moved(space: Space, genome: Genome, rng: random.Random) -> Genome:
-    """The same table under another scheme, whose parameters are as usual."""
-    return _under(space, genome, rng.randrange(len(space.families)))
-
-
 def _under(space: Space, genome: Genome, family: int) -> Genome:
+    """The same table under another scheme, whose parameters are as usual."""
     usual = space.usual(family)
     if space.families[family].has_table and genome.cells:
         return usual._replace(cells=genome.cells, targets=genome.targets)
@@ -158,7 +154,7 @@ _EDITS = {"place": _place, "swap": _swap, "insert": _insert}
 
 def _unit_ranks(space: Space) -> list[int]:
     """How soon paints need each unit: of its resources, the one that is needed first counts."""
-    ranks = [len(_RANK_WORDS)] * len(space.units)
+    ranks = [_LAST_RANK] * len(space.units)
     places = {(unit.home, unit.target): place for place, unit in enumerate(space.units)}
     homes = {cell: place for place, cell in enumerate(space.cells)}
     for page in space.pages:
@@ -174,37 +170,32 @@ def _unit_ranks(space: Space) -> list[int]:
     return ranks
 
 
-_RANK_WORDS = ("the page", "blocks painting", "largest paint", "text", "first screen", "later", "nobody waits")
+_LAST_RANK = 7
 
 
 def _rank(page: Page, item: Resource, blocking: frozenset[str]) -> int:
-    if item is page.main:
-        return 0
-    if item.id in blocking:
-        return 1
-    if Flag.HERO in item.flags:
-        return 2
-    if item.kind is Kind.FONT:
-        return 3
-    if Flag.ABOVE_FOLD in item.flags:
-        return 4
-    if item.kind is Kind.SCRIPT and not item.flags & {Flag.ASYNC, Flag.DEFER}:
-        return 4
-    return 6 if item.kind in {Kind.IMAGE, Kind.MEDIA} or item.flags & {Flag.ASYNC, Flag.DEFER} else 5
+    is_deferred = bool(item.flags & {Flag.ASYNC, Flag.DEFER})
+    ranks = (
+        item is page.main,
+        item.id in blocking,
+        Flag.HERO in item.flags,
+        item.kind is Kind.FONT,  # text waits for it
+        Flag.ABOVE_FOLD in item.flags or (item.kind is Kind.SCRIPT and not is_deferred),
+        item.kind not in {Kind.IMAGE, Kind.MEDIA} and not is_deferred,
+    )
+    return ranks.index(True) if True in ranks else len(ranks)
+
+
+_LEVELS = (  # urgency by rank
+    (0, 0, 1, 2, 2, 4, 4, 4),  # few levels
+    (0, 0, 0, 3, 3, 6, 6, 6),  # all that the largest paint needs at once
+    (0, 2, 1, 4, 4, 4, 4, 4),  # its image first of all
+    (2, 0, 1, 0, 3, 5, 5, 5),  # the end of the page behind its image
+)
 
 
 def _readings(ranks: Sequence[int]) -> list[Codes]:
     """Tables that follow the ranks."""
-    return [
-        [2 * min(rank, URGENCY_MAX) for rank in ranks],  # strictly, one after another
-        [2 * min(rank, URGENCY_MAX) + (rank >= 4) for rank in ranks],  # what is not urgent shares
-        [2 * (0 if rank <= 1 else 1 if rank == 2 else 2 if rank <= 4 else 4) for rank in ranks],  # few levels
-        [2 * (0 if rank <= 2 else 3 if rank <= 4 else 6) for rank in ranks],  # all that the largest paint needs at once
-        [
-            2 * (0 if rank == 0 else 1 if rank == 2 else 2 if rank == 1 else 4) for rank in ranks
-        ],  # its image first of all
-        [
-            2 * (0 if rank in {1, 3} else 1 if rank == 2 else 2 if rank == 0 else 3 if rank == 4 else 5)
-            for rank in ranks
-        ],  # the end of the page behind its image
-    ]
+    strictly = [2 * min(rank, URGENCY_MAX) for rank in ranks]
+    sharing = [code + (rank >= 4) for code, rank in zip(strictly, ranks, strict=True)]  # what is not urgent
+    return [strictly, sharing, *([2 * levels[rank] for rank in ranks] for levels in _LEVELS)]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple, Self
 
 from mixedsched.advice.tuner.candidate import AS_SENT, PLAIN, SIGNALLED, Candidate
@@ -31,58 +31,54 @@ PER_DECADE = (1, 2, 3, 5)  # of one that counts something
 
 
 class Genome(NamedTuple):
-    """A candidate in numbers. family: of schemes. values: place of each parameter's value among its steps. cells: code of
-    each cell's priority; targets: of each override, or OFF. Both are empty where the family has no table."""
+    """A candidate in numbers. Cells and targets are empty where the family has no table."""
 
     family: int
-    values: tuple[int, ...] = ()
-    cells: tuple[int, ...] = ()
-    targets: tuple[int, ...] = ()
+    values: tuple[int, ...] = ()  # place of each parameter's value among its steps
+    cells: tuple[int, ...] = ()  # code of each cell's priority
+    targets: tuple[int, ...] = ()  # code of each override's priority, or OFF
 
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """A parameter and the values that are tried, in order. usual: place of its default among them."""
+    """A parameter and the values that are tried."""
 
     name: str
-    values: tuple[str, ...]
-    usual: int
+    values: tuple[str, ...]  # in order
+    usual: int  # place of its default among them
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A scheme of the space. fixed: parameters that are given, as written. has_table: whether it searches one; published:
-    the mapping it takes instead, None if it looks at none."""
+    """A scheme of the space."""
 
     name: str
     steps: tuple[Steps, ...]
-    fixed: str = ""
-    has_table: bool = False
-    published: str | None = None
+    fixed: str = ""  # parameters that are given, as written
+    has_table: bool = False  # its table is searched
+    published: str | None = None  # the mapping that it uses otherwise; None if it uses none
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Resources that are always placed alike: an override's, or the rest of a cell. home: place of the cell. target: place of
-    the override, OFF for the rest of the cell. counts: its resources on each page. signal: code that the browser signals.
-    kind: of its resources."""
+    """Resources that are always placed alike: those of an override, or the rest of a cell."""
 
-    home: int
-    target: int
-    counts: tuple[int, ...]
-    signal: int
-    kind: Kind
+    home: int  # place of the cell
+    target: int  # place of the override; OFF for the rest of the cell
+    counts: tuple[int, ...]  # its resources on each page
+    signal: int  # code that the browser signals
+    kind: Kind  # of its resources
 
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """families, cells (used by the pages, in order of the table), targets, and the units that these make."""
+    """All candidates of a search."""
 
     pages: tuple[Page, ...]
     families: tuple[Family, ...]
-    cells: tuple[Cell, ...]
+    cells: tuple[Cell, ...]  # used by the pages, in order of the table
     targets: tuple[Target, ...]
-    units: tuple[Unit, ...] = field(default=())
+    units: tuple[Unit, ...]  # that cells and targets make
 
     @classmethod
     def of(
@@ -94,9 +90,9 @@ class Space:
         hero_needs: Collection[str] = (),
     ) -> Self:
         """schemes: names, with parameters where these are not to be searched. tables: False leaves every scheme its published
-        mapping, to choose among schemes alone. hero_needs: ids, as Scene has them.
+        mapping, to choose among schemes alone. hero_needs: ids, as Scenario has them.
 
-        Raises UsageError for a scheme or parameter that there is not.
+        Raises UsageError for an unknown scheme or parameter.
         """
         used = {cell_of(item): None for page in pages for item in page.resources}
         cells = tuple(
@@ -109,7 +105,7 @@ class Space:
         return cls(tuple(pages), families, cells, targets, _units(pages, cells, targets))
 
     def size(self) -> int:
-        """How many candidates there are, those that are the same in effect counted as often as they can be written."""
+        """How many candidates there are, counting each way of writing those that are the same in effect."""
         tables = CODES ** len(self.cells) * (CODES + 1) ** len(self.targets)
         return sum(
             math.prod(len(item.values) for item in family.steps) * (tables if family.has_table else 1)
@@ -118,14 +114,13 @@ class Space:
 
     def usual(self, family: int) -> Genome:
         """A family's candidate without any departure: usual parameters, as the browser signals."""
-        chosen = self.families[family]
-        values = tuple(item.usual for item in chosen.steps)
-        if not chosen.has_table:
+        values = tuple(item.usual for item in self.families[family].steps)
+        if not self.families[family].has_table:
             return Genome(family, values)
         return Genome(family, values, tuple(map(signal_code, self.cells)), (OFF,) * len(self.targets))
 
     def candidate(self, genome: Genome) -> Candidate:
-        """What is played and shipped."""
+        """The candidate to be played and shipped."""
         family = self.families[genome.family]
         words = [family.fixed] if family.fixed else []
         words += [
@@ -153,20 +148,16 @@ def priority_of(code: int) -> Priority:
     return _PRIORITIES[code]
 
 
-def code_of(priority: Priority) -> int:
-    return 2 * priority.urgency + priority.incremental
-
-
 _PRIORITIES = tuple(Priority(code // 2, bool(code % 2)) for code in range(CODES))
 
 
 def signal_code(cell: Cell) -> int:
-    """Code of what the browser signals for a cell."""
-    return code_of(SIGNALLED[cell])
+    """Code of the browser's signal for a cell."""
+    return 2 * SIGNALLED[cell].urgency + SIGNALLED[cell].incremental
 
 
 def _without_order(families: Sequence[Family]) -> tuple[Family, ...]:
-    """Of pages of one response, which no scheme delivers otherwise than another: the plainest, as it is."""
+    """For pages of one response, which all schemes deliver alike: the plainest family, without choices."""
     plainest = min(families, key=lambda item: item.name != PLAIN)
     return (Family(plainest.name, (), plainest.fixed, published=AS_SENT if plainest.has_table else plainest.published),)
 
@@ -194,8 +185,8 @@ def _family(spec: str, tables: bool) -> Family:
 
 
 def steps_of(parameter: Parameter) -> Steps:
-    """The values of a parameter that are worth trying: its words; evenly spread numbers; or, where it counts something, ever
-    larger ones. The default is always among them."""
+    """The values of a parameter that are worth trying, its default included: its words, evenly spread numbers or, where it
+    counts something, ever larger ones."""
     if parameter.choices:
         return Steps(parameter.name, parameter.choices, parameter.choices.index(str(parameter.default)))
     low, high, default = parameter.low, parameter.high, float(parameter.default)
