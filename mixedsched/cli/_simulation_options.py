@@ -50,7 +50,7 @@ def choose_rung(rung: Rung | None, pipe: Mapping[str, object], stack: Mapping[st
 def read_pipe(
     packet_bytes: int | None, pace_ms: float | None, request_slot_ms: float | None, jitter: Jitter | None
 ) -> PipeOptions:
-    """What is None is as in the study. Raises UsageError."""
+    """The pipe; options that are None are as in the study. Raises UsageError."""
     usual = PipeOptions(jitter=jitter)
     return replace(
         usual,
@@ -116,7 +116,7 @@ def check_plot(path: Path) -> None:
     if path.suffix.lower() not in PLOT_SUFFIXES:
         raise UsageError(
             f"--plot {path} is not possible",
-            why=f"'{path.suffix}' is no format of pictures here",
+            why=f"'{path.suffix}' is not a format of pictures here",
             fix=f"end the name with {' or '.join(PLOT_SUFFIXES)}",
         )
     try:

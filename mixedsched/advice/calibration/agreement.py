@@ -31,7 +31,7 @@ Repeats = Mapping[str, Sequence[tuple[str, float]]]
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """What the browser's own loads say about the order of schemes in one metric."""
+    """The order of schemes in one metric, by the browser's own loads."""
 
     schemes: int
     p: float | None  # of the F test that all schemes are the same; None where the loads are too few for it
@@ -72,20 +72,20 @@ def tied(values: Sequence[float], tie_ratio: float) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """Of one load, as a variance of log values, from so many degrees of freedom."""
+    """The noise of one load, relative to its value."""
 
-    variance: float
-    freedom: int
+    variance: float  # of log values
+    freedom: int  # degrees of it, from which the variance was estimated
 
 
 @dataclass(frozen=True, slots=True)
 class _Squares:
-    """Sums of squares of log values, with degrees of freedom: what schemes explain beyond blocks, and what nothing does."""
+    """Sums of squares of log values, with their degrees of freedom."""
 
-    explained: float
-    tested: int
+    explained: float  # by schemes, beyond what blocks explain
+    tested: int  # degrees of freedom of `explained`
     rest: float
-    freedom: int
+    freedom: int  # of `rest`
 
 
 def pooled_noise(sites: Sequence[Repeats]) -> Noise | None:
@@ -96,9 +96,9 @@ def pooled_noise(sites: Sequence[Repeats]) -> Noise | None:
 
 
 def ranking_of(repeats: Repeats, elsewhere: Noise | None = None) -> Ranking:
-    """What there is to agree with. Values are positive; those of one block were made one after the other.
+    """The order that simulation can agree with. Values are positive; those of one block were made one after the other.
 
-    elsewhere: the noise to suppose where schemes have no repeats; without it, nothing can be said of those.
+    elsewhere: the noise to assume where schemes have no repeats; without it, nothing can be said about them.
     """
     medians = [statistics.median(value for _, value in values) for values in repeats.values()]
     squares = _squares(repeats)
@@ -111,7 +111,7 @@ def ranking_of(repeats: Repeats, elsewhere: Noise | None = None) -> Ranking:
 
 
 def _p(squares: _Squares, noise: Noise | None) -> float | None:
-    """Of the one-way F test over schemes."""
+    """The p value of a one-way F test over schemes."""
     if noise is None or not squares.tested:
         return None
     if noise.variance <= 0:
@@ -120,7 +120,7 @@ def _p(squares: _Squares, noise: Noise | None) -> float | None:
 
 
 def _squares(repeats: Repeats) -> _Squares:
-    """Of log values, adjusted for blocks, by least squares, which bears gaps."""
+    """By least squares, adjusted for blocks; gaps do no harm."""
     schemes = list(repeats)
     blocks = list(dict.fromkeys(block for values in repeats.values() for block, _ in values))
     rows = [(scheme, block, math.log(value)) for scheme in schemes for block, value in repeats[scheme]]

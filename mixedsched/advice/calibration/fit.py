@@ -34,17 +34,17 @@ _SCALE = {"paint_ms": 100.0}  # all constants are searched on a scale on which t
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A site and network: what was measured and what was played, by scheme. times: one for each seed."""
+    """A site over a network: medians that were measured, and loads that were played, by scheme."""
 
     site: str
     page: ObservedPage
     fcp_ms: Mapping[str, float]
     lcp_ms: Mapping[str, float]
-    times: Mapping[str, Sequence[LoadTimes]]
+    times: Mapping[str, Sequence[LoadTimes]]  # a load for each seed
 
     @property
     def schemes(self) -> tuple[str, ...]:
-        """Those that were both measured and played."""
+        """Schemes that were both measured and played."""
         return tuple(name for name in self.lcp_ms if self.times.get(name))
 
 
@@ -62,7 +62,7 @@ def _paints(page: ObservedPage, times: LoadTimes, model: BrowserModel) -> PaintE
 
 
 def log_errors(case: Case, model: BrowserModel) -> list[float]:
-    """Of FCP, then LCP, scheme by scheme: positive where the model is too slow."""
+    """Errors of FCP, then LCP, scheme by scheme: positive where the model is too slow."""
     errors = []
     for name, paints in paints_of(case, model).items():
         errors += [math.log(paints.fcp_ms / case.fcp_ms[name]), math.log(paints.lcp_ms / case.lcp_ms[name])]
@@ -117,7 +117,7 @@ def _weighted(errors: Sequence[float]) -> Values:
 
 
 def left_out(cases: Sequence[Case], start: BrowserModel) -> list[BrowserModel]:
-    """For each case the model that was fitted to all other sites; start as it is where there is no other."""
+    """For each case the model that is fitted to all other sites; `start` itself where there is no other site."""
     models: dict[str, BrowserModel] = {}
     for case in cases:
         if case.site not in models:

@@ -34,7 +34,7 @@ class LeftOutError(MixedschedError):
 
 @dataclass(frozen=True, slots=True)
 class SiteLoads:
-    """What was measured of a site over a network."""
+    """The measured loads of a site over a network."""
 
     site: str
     page: Page
@@ -48,7 +48,7 @@ class SiteLoads:
 
     @property
     def name(self) -> str:
-        """As results call it."""
+        """Its name in results."""
         return f"{self.site}, {self.network.name}"
 
     @property
@@ -72,7 +72,7 @@ class SiteLoads:
         }
 
     def seeds(self, arm: str) -> tuple[int, ...]:
-        """Of the links that the loads of a scheme went over."""
+        """Seeds of the links that the loads of a scheme went over."""
         blocks = {block.index: block for block in self.plan.blocks}
         return tuple(dict.fromkeys(attempt_seed(blocks[run.block], run.attempt) for run in self.of(arm)))
 

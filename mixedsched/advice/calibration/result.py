@@ -1,4 +1,4 @@
-"""What a calibration says. Plain values only, under the names that they have in calibration.json."""
+"""The results of a calibration: plain values, under the names that they have in calibration.json."""
 
 from __future__ import annotations
 

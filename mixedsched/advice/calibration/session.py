@@ -67,7 +67,7 @@ OTHERS: Mapping[str, Mapping[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class CalibrationJob:
-    """What to fit to."""
+    """The loads to fit to, and how."""
 
     loads: tuple[SiteLoads, ...]
     grid: bool = True  # whether to try other limits than Chromium's
@@ -151,7 +151,7 @@ def _best(variants: Sequence[Variant]) -> Variant:
 
 
 def _is_settled(before: BrowserModel, after: BrowserModel) -> bool:
-    """Whether playing again would come to the same. Only work on scripts and style sheets delays requests."""
+    """Whether playing again would give the same loads. Only work on scripts and style sheets delays requests."""
     changes = (after.script_ms_per_kb - before.script_ms_per_kb, after.style_ms_per_kb - before.style_ms_per_kb)
     return all(abs(change) <= SETTLED for change in changes)
 

@@ -40,14 +40,14 @@ def as_listed(page: Page) -> ObservedPage:
 
 
 def as_gated(run: Run, page: Page, hosts: Sequence[str], rtt_ms: float) -> ObservedPage:
-    """As the audit plays it: with the gates that a load without a browser model needs."""
+    """For playback without a browser model, which needs gates: the moments until which the browser held requests back."""
     look = look_at(run, page, hosts, rtt_ms)
     played = look.model.played()
     return ObservedPage(played, PaintNeeds.of(played), look.model.hero_needs)
 
 
 def as_observed(runs: Sequence[Run], page: Page, hosts: Sequence[str], rtt_ms: float) -> ObservedPage:
-    """As loads show it, for a browser model that withholds.
+    """For playback by a browser model that withholds requests.
 
     runs: ok ones, of any schemes. The first shows signals and the largest image; all together show what a resource waits for,
     and how long: what is the same under all schemes is the page, the rest is the network. hosts: of the site.
@@ -100,7 +100,7 @@ def _signal(item: Resource, listed: Resource | None) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Moments:
-    """Of one load, by id, in ms: when each resource was asked for, requested, complete; when nothing blocked any more."""
+    """One load by resource id, in ms: when each was asked for, requested and complete; when nothing blocked any more."""
 
     asked_ms: Mapping[str, float]
     requested_ms: Mapping[str, float]
@@ -120,7 +120,7 @@ def _moments(look: Look) -> _Moments:
 
 
 def _known(item: Resource, look: Look, moments: Sequence[_Moments]) -> dict[str, Any]:
-    """What to change of how a resource is found, so that it is known when it was."""
+    """Changes of how a resource is found, so that playback knows it when the browser knew it."""
     main = look.model.page.main
     names = (item.id, item.found_by, main.id)
     usable = [load for load in moments if all(name in load.asked_ms for name in names)]

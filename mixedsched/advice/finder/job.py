@@ -26,7 +26,7 @@ LoadName = tuple[str, str, str]  # site, network, scheme
 
 @dataclass(frozen=True)
 class FinderJob:
-    """What to compare, and how to play it."""
+    """The pages, networks and schemes to compare, and how to play them."""
 
     pages: Mapping[str, Page]  # by the name that results have for them
     networks: tuple[Profile, ...]
@@ -91,7 +91,7 @@ def play_places(
 
 
 def notes_of(result: FinderResult, job: FinderJob) -> Iterator[str]:
-    """What the time did not allow, and how it was played if not as usual."""
+    """Sentences on what there was no time for, and on unusual ways of playing."""
     short = [place for place in result.places if place.seeds < job.seeds_on(place.network)]
     if short:
         fewest = min(place.seeds for place in short)

@@ -100,9 +100,9 @@ def _place(
 
 
 def _margin(logs: NDArray[np.float64], is_random: bool) -> float:
-    """Up to which log ratio two schemes are not told apart: half a 95 % interval of a paired difference.
+    """The log ratio below which two schemes cannot be told apart: half a 95 % interval of a paired difference.
 
-    logs: schemes x seeds. Every seed is the same network for all schemes, so what is common to a seed is no noise: the variance
+    logs: schemes x seeds. All schemes meet the same network in a seed, so what they share in a seed is not noise: the variance
     is the residual of the two-way layout, pooled over schemes, since a few seeds of two schemes alone would say little.
     """
     schemes, seeds = logs.shape
@@ -116,9 +116,9 @@ def _margin(logs: NDArray[np.float64], is_random: bool) -> float:
 
 
 def regrets_of(places: Sequence[Place], schemes: Sequence[str]) -> tuple[Regret, ...]:
-    """What each scheme costs if it is used at all these places; best mean first, those that failed somewhere last."""
-    told = [_regret(scheme, places) for scheme in schemes]
-    return tuple(sorted(told, key=lambda item: (item.finished < len(places), _or_last(item.mean_pct))))
+    """The cost of each scheme if it is used at all these places; best mean first, those that failed somewhere last."""
+    regrets = [_regret(scheme, places) for scheme in schemes]
+    return tuple(sorted(regrets, key=lambda item: (item.finished < len(places), _or_last(item.mean_pct))))
 
 
 def _regret(scheme: str, places: Sequence[Place]) -> Regret:

@@ -1,4 +1,4 @@
-"""What the scheme finder says, with its JSON form. Plain values only."""
+"""The results of the scheme finder, with their JSON form. Plain values only."""
 
 from __future__ import annotations
 

@@ -140,10 +140,10 @@ def lot_for(tasks: Sequence[Task], jobs: int) -> int:
 def playing_costs(
     scenarios: Sequence[Scenario], scheme: SchemeChoice, seed: int, loads: Callable[[Scenario], int]
 ) -> tuple[dict[str, float], float]:
-    """What loads will cost, from one that is played of each scenario.
+    """Plays one load of each scenario, to tell what loads cost.
 
-    Gives how long it takes there, in simulated seconds by name of the network; and how long this machine needs, in real
-    seconds, to play so many `loads` of each scenario on all processors.
+    Returns how long a load takes on each network, in simulated seconds, and how long this machine needs to play so many
+    `loads` of each scenario on all processors, in real seconds.
 
     Raises PageLoadError where a network never lets a load end.
     """

@@ -77,7 +77,7 @@ class Scenario:
         return seeds[: max(2, len(seeds) // 2) if self.is_varied else 1]
 
     def few_seeds_of(self, seeds: Sequence[int]) -> Sequence[int]:
-        """As `seeds_of`, fewer for a large page, for screenings that play many pages."""
+        """Like `seeds_of`, but fewer for a large page: for screenings, which play many pages."""
         size_bytes = sum(item.body_bytes for item in self.page.resources)
         return self.seeds_of(seeds[: SEEDS_OF_LARGE_PAGES if size_bytes > LARGE_PAGE_BYTES else SEEDS])
 

@@ -76,7 +76,7 @@ def _safe_name(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a load."""
+    """A load that was played, or could not be finished."""
 
     record: dict[str, Any]
     """Its JSON object, without the order on the wire, and without its resources unless they are kept. One that

@@ -24,7 +24,7 @@ PLAYING_CODE = ("errors.py", "units.py", "model", "core", "lab/play")  # what a 
 
 
 class Counter(Protocol):
-    """Is told of every finished load."""
+    """Counts finished loads."""
 
     def advance(self) -> None: ...
 
