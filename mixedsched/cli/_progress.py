@@ -82,9 +82,7 @@ class Progress:
         now_s = time.monotonic()
         if now_s - self._started_s < self._silent_s:
             return
-        self._bar.update(
-            self._task, description=escape(self.what), completed=done, total=total, left=self.time_left(brackets=False)
-        )
+        self._bar.update(self._task, description=escape(self.what), completed=done, total=total, left=self._time_left())
         self._bar.start()
         is_over = done == total  # what follows says so
         if not self._console.is_terminal and not self._quiet and not is_over and now_s - self._said_s >= LINE_EVERY_S:
@@ -92,25 +90,25 @@ class Progress:
 
     def say(self, text: str) -> None:
         """Print a line above the bar. Without a bar, the time left is put behind it. text: with the console's markup."""
-        self._console.print(text + ("" if self._console.is_terminal else self.time_left()), soft_wrap=True)
+        left = "" if self._console.is_terminal else self._time_left()
+        self._console.print(f"{text}  ({left})" if left else text, soft_wrap=True)
 
     def say_state(self) -> None:
         """Print a line about how much is done."""
         self._said_s = time.monotonic()
         of_total = f" of {self.total}" if self.total else ""
         done = f"{self._done}{of_total} {self._unit}" if self._unit else f"{self._done / (self.total or 1):.0%}"
-        self._console.print(f"{escape(self.what)}: {done}{self.time_left()}", soft_wrap=True)
+        self.say(f"{escape(self.what)}: {done}")
 
-    def time_left(self, *, brackets: bool = True) -> str:
-        """In words; empty if it cannot be said, or nothing is left. brackets: fit to be put behind a line."""
+    def _time_left(self) -> str:
+        """In words; empty if it cannot be said, or nothing is left."""
         left_s = self._left_s
         if left_s is None:
             left = (self.total or 0) - self._done
             if left <= 0 or self._done <= 0 or self._done < (self.total or 0) * _FORECAST_FROM_SHARE:
                 return ""
             left_s = (time.monotonic() - self._started_s) / self._done * left
-        text = f"{format_duration(max(0.0, left_s))} left"
-        return f"  ({text})" if brackets else text
+        return f"{format_duration(max(0.0, left_s))} left"
 
 
 def watch_loads(total: int) -> Progress:
@@ -126,7 +124,6 @@ class RunProgress(Progress):
 
     def __init__(self, total: int) -> None:
         super().__init__("starting", total, unit="runs", silent_s=0)
-
         self._block = ""
 
     def before(self, arm: str, block: int, warm_up: bool, left: int) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from mixedsched.core.metrics import METRICS, Metric, metric_named
-from mixedsched.lab.model import Plan
+from mixedsched.lab.model import Plan, Run
 
 
 class Verdict(StrEnum):
@@ -132,6 +132,10 @@ class BlockChoice:
 
     block: int
     attempt: int
+
+    def runs_by_arm(self, runs: Iterable[Run]) -> dict[str, Run]:
+        """The runs of this block among others, by arm label."""
+        return {run.arm: run for run in runs if (run.block, run.attempt) == (self.block, self.attempt)}
 
 
 @dataclass(frozen=True, slots=True)

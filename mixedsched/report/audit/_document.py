@@ -105,8 +105,7 @@ def _runs_to_show(network: NetworkResult, audit: Audit) -> dict[str, Run]:
     comparison = network.comparison
     if comparison is None or comparison.median_block is None or audit.chosen is None:
         return {TODAY: network.look.run}
-    choice = comparison.median_block
-    found = {run.arm: run for run in network.runs if (run.block, run.attempt) == (choice.block, choice.attempt)}
+    found = comparison.median_block.runs_by_arm(network.runs)
     return {label: found[label] for label in (TODAY, audit.chosen.label) if label in found}
 
 

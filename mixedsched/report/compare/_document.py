@@ -8,6 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from mixedsched.core import stats
 from mixedsched.core.metrics import Metric, metric_named
 from mixedsched.lab.comparison import ArmSummary, BlockChoice, Comparison, Effect
 from mixedsched.lab.model import Run
@@ -19,6 +20,7 @@ from mixedsched.report.document import render, tables_of
 from mixedsched.report.effects import effect_views
 from mixedsched.report.facts import fact_rows, network_rows
 from mixedsched.report.filmstrip import AFTER_LOAD_MS, Filmstrip, filmstrip, frame_store
+from mixedsched.report.words import listed
 
 # Frames are nearly all of a report's size. What the median pair leaves of this is there for the worst pair.
 FRAMES_BYTES_MOST = 2_000_000
@@ -76,7 +78,9 @@ def render_html(comparison: Comparison, runs: Sequence[Run], facts: Mapping[str,
         health=health_rows(comparison, runs),
         misses=miss_lines(comparison, runs),
         link_rows=network_rows(comparison.plan.link_facts),
-        method=_words.statistics_in_words(comparison),
+        questions=sum(not view.is_exploratory for view in views),
+        often_zero=listed([metric.short for metric in comparison.metrics if metric.scale == "difference"]),
+        alpha=stats.ALPHA,
         fact_tables=[*tables_of(rest), *([("other facts", others)] if others else [])],
         block_rows=_block_rows(comparison),
     )
@@ -112,7 +116,7 @@ def _runs_of(comparison: Comparison, choice: BlockChoice | None, runs: Sequence[
     """The runs of a chosen block by arm label, baseline first."""
     if choice is None:
         return {}
-    found = {run.arm: run for run in runs if (run.block, run.attempt) == (choice.block, choice.attempt)}
+    found = choice.runs_by_arm(runs)
     return {arm.label: found[arm.label] for arm in comparison.arms if arm.label in found}
 
 

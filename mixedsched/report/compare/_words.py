@@ -1,14 +1,13 @@
-"""The sentences of a comparison: the verdict, and the statistics behind it."""
+"""The sentences of a comparison: the verdict, and notes on the plan."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mixedsched.core import stats
-from mixedsched.lab.comparison import Comparison, Effect, Family, Verdict
+from mixedsched.lab.comparison import Effect, Verdict
 from mixedsched.lab.model import Plan
 from mixedsched.report.facts import has_random_losses
-from mixedsched.report.words import confidence_text, counted, direction_text, listed
+from mixedsched.report.words import confidence_text, counted, direction_text
 
 
 def headline(effect: Effect) -> str:
@@ -65,30 +64,3 @@ def history_note(history: object) -> str:
         f"First planned with {counted(counts[0], 'block')}, extended to {extended}. Extending until a verdict appears makes "
         "false findings more frequent than p says."
     )
-
-
-def statistics_in_words(comparison: Comparison) -> list[str]:
-    """How numbers became verdicts, one paragraph a step."""
-    primary = [effect for effect in comparison.effects if effect.family is Family.PRIMARY]
-    names = ", ".join(dict.fromkeys(effect.metric.short for effect in primary))
-    often_zero = listed([metric.short for metric in comparison.metrics if metric.scale == "difference"])
-    return [
-        (
-            f"A block loads the page once with every arm, in random order, {same_network(comparison.plan)}, so that slow drift "
-            "of the machine cancels out. Packets that overflow the link's queue are each arm's own, as a result of what it "
-            "sends. A failed or invalid load voids its whole block, which is then repeated; warm-up blocks do not count."
-        ),
-        (
-            "Within every block the change of a metric is taken: in per cent for times, as a plain difference for metrics that "
-            f"are often zero ({often_zero}). The change shown is the Hodges–Lehmann estimate, a kind of median that one odd "
-            "block cannot bend. Its interval holds the true change in 95 of 100 such experiments; with few blocks it may be "
-            "fewer, which is then stated."
-        ),
-        (
-            "An arm is better or worse only if the interval leaves out zero and the Wilcoxon signed-rank test, tightened by "
-            f"Holm for the number of questions asked ({len(primary)} in the declared family: {names}), gives p < "
-            f"{stats.ALPHA}. Equivalent means that the whole interval lies within the margin of changes too small to matter, "
-            f"and for {often_zero} that nine of ten blocks do, too. Everything else is undecided. Metrics outside the declared "
-            "family are exploratory: findings there are hints for another experiment."
-        ),
-    ]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mixedsched.advice.finder.result import FinderResult, Place, Regret, Standing
+from mixedsched.advice.finder.result import FinderResult, Place, Standing
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.report.document import render, tables_of
 from mixedsched.report.finder import _words
@@ -25,29 +25,6 @@ class Cell:
     mark: str  # style of the winner, ties and failures
     shade: int  # 0 for none, up to len(SHADES_PCT)
     hint: str
-
-
-@dataclass(frozen=True, slots=True)
-class HeatMap:
-    """Sites x schemes on one network."""
-
-    network: str
-    schemes: Sequence[str]  # by their mean regret there
-    rows: Sequence[tuple[str, Sequence[Cell]]]
-    means: Sequence[Cell]  # the row at the bottom
-
-
-@dataclass(frozen=True, slots=True)
-class RegretRow:
-    """A scheme over all places."""
-
-    regret: Regret
-    mean: str
-    worst: str
-    at: str
-    width: float  # of the bar for its mean, 0 to 100
-    by_network: Sequence[str]
-    needs: str  # what a server must know to use it
 
 
 def render_html(finding: FinderResult, notes: Sequence[str], facts: Mapping[str, Any]) -> str:
@@ -79,33 +56,35 @@ def _tied(place: Place | None) -> str:
     return f"ties: {', '.join(place.tied)}" if place is not None and place.tied else ""
 
 
-def _regret_rows(finding: FinderResult) -> list[RegretRow]:
+def _regret_rows(finding: FinderResult) -> list[dict[str, Any]]:
+    """Each scheme over all places."""
     most = max((item.mean_pct for item in finding.regrets if item.mean_pct is not None), default=0.0) or 1.0
     by_network = [{item.scheme: item for item in regrets} for regrets in finding.by_network.values()]
     return [
-        RegretRow(
-            item,
-            _words.pct(item.mean_pct),
-            _words.pct(item.worst_pct),
-            " over ".join(item.worst_at) if item.worst_at is not None else "",
-            (item.mean_pct or 0.0) / most * 100,
-            [_words.pct(regrets[item.scheme].mean_pct) for regrets in by_network],
-            SCHEMES[item.scheme.partition(":")[0]].needs,
-        )
+        {
+            "regret": item,
+            "mean": _words.pct(item.mean_pct),
+            "worst": _words.pct(item.worst_pct),
+            "at": " over ".join(item.worst_at) if item.worst_at is not None else "",
+            "width": (item.mean_pct or 0.0) / most * 100,  # of the bar for its mean
+            "by_network": [_words.pct(regrets[item.scheme].mean_pct) for regrets in by_network],
+            "needs": SCHEMES[item.scheme.partition(":")[0]].needs,  # what a server must know to use it
+        }
         for item in finding.regrets
     ]
 
 
-def _heat_map(finding: FinderResult, network: str) -> HeatMap:
+def _heat_map(finding: FinderResult, network: str) -> dict[str, Any]:
+    """Sites x schemes on one network; schemes by their mean regret there, which is the bottom row."""
     regrets = finding.by_network[network]
     schemes = [item.scheme for item in regrets]
-    rows = []
-    for site in finding.sites:
-        place = finding.place(site, network)
-        if place is not None:
-            rows.append((site, [_cell(place, place.of(scheme)) for scheme in schemes]))
-    means = [Cell(_short(item.mean_pct), "", _shade(item.mean_pct), f"{item.scheme}: mean") for item in regrets]
-    return HeatMap(network, schemes, rows, means)
+    places = [place for site in finding.sites if (place := finding.place(site, network)) is not None]
+    return {
+        "network": network,
+        "schemes": schemes,
+        "rows": [(place.site, [_cell(place, place.of(scheme)) for scheme in schemes]) for place in places],
+        "means": [Cell(_short(item.mean_pct), "", _shade(item.mean_pct), f"{item.scheme}: mean") for item in regrets],
+    }
 
 
 def _cell(place: Place, standing: Standing) -> Cell:

@@ -100,10 +100,7 @@ def _runs_to_show(evidence: Evidence) -> dict[str, Run]:
     proof = evidence.network.proof
     if proof is None or proof.median_block is None or tuned is None:
         return {}
-    choice = proof.median_block
-    found = {
-        run.arm: run for run in evidence.network.runs if (run.block, run.attempt) == (choice.block, choice.attempt)
-    }
+    found = proof.median_block.runs_by_arm(evidence.network.runs)
     wanted = {f"Before: {tuning.best_baseline}": tuning.best_baseline, "After: tuned": tuned}
     return {title: found[label] for title, label in wanted.items() if label in found}
 
