@@ -3,7 +3,8 @@
 Hosts that share an address and a certificate share a connection, but for two parts of the session key: whether requests carry
 credentials (privacy mode), and whether they come from a frame of another site (network anonymization key). Third-party cookies
 are taken to be allowed, as the lab allows them; blocking them splits third parties off as well.
-Source: net/quic/quic_session_key.h; each rule was tried with Chromium 156, tests/sites/test_connections_in_chromium.py.
+Source: net/quic/quic_session_key.h; each rule was tried with Chromium 156, in
+tests/sites/analysis/test_connections_in_chromium.py.
 """
 
 from __future__ import annotations

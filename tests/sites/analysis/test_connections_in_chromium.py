@@ -10,7 +10,7 @@ import pytest
 
 from mixedsched.sites.analysis import expected_connections
 from mixedsched.world.browser import LighthouseRunner, NetLog, PageLoadFailed, PageLoadJob, read_netlog
-from tests.sites.connection_cases import CASES, case_site
+from tests.sites.analysis.connection_cases import CASES, case_site
 from tests.world.server.client import serving
 
 pytestmark = pytest.mark.browser

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mixedsched.errors import MissingPartError, SiteError
 from mixedsched.sites.making.debian import DebianFile, link_inside, unpack
 from mixedsched.sites.site.paths import confined
-from tests.sites.debs import make_deb, needs_dpkg
+from tests.sites.making.debs import make_deb, needs_dpkg
 
 
 @needs_dpkg

@@ -11,8 +11,8 @@ from mixedsched.model.request import Kind
 from mixedsched.sites.making import Recipe, build, list_recipes
 from mixedsched.sites.making.debian import debian_folder
 from mixedsched.sites.site import Site
-from tests.sites.debs import make_deb, needs_dpkg, write_lock
 from tests.sites.folders import page, recipe_text, write_files
+from tests.sites.making.debs import make_deb, needs_dpkg, write_lock
 
 pytestmark = needs_dpkg
 
