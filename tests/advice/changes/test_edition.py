@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mixedsched.advice.changes.change import Action, Change, Key
 from mixedsched.advice.changes.edition import document_of, make_edition
+from mixedsched.advice.changes.page_change import with_resources
 from mixedsched.model import codings
+from mixedsched.sites.analysis import expected_connections
 from mixedsched.sites.making import merged
 from mixedsched.sites.opening import load_site
 from mixedsched.sites.serving import served_site
@@ -47,15 +51,16 @@ def plain(tmp_path: Path) -> Site:
 
 
 @pytest.fixture
-def built(plain: Site, tmp_path: Path) -> Site:
-    """The same with a manifest of its own, which has a key that we do not know, and a second host."""
-    folder = make_edition(plain, "d", (), tmp_path / "own").folder
-    manifest = json.loads((folder / "page.json").read_text())
-    manifest["hosts"].append("cdn.shop.test")
-    next(item for item in manifest["resources"] if item["path"] == "/hero.jpg")["host"] = 1
-    manifest["note"] = "kept"
-    (folder / "page.json").write_text(json.dumps(manifest))
-    return load_site(folder)
+def two_hosts(plain: Site) -> Site:
+    """The same, with an image on a second host."""
+    moved = "/hero.jpg"
+    resources = [item.model_copy(update={"host": 1}) if item.path == moved else item for item in plain.page.resources]
+    tables: dict[str, Any] = {
+        name: {(int(key[1] == moved), key[1]): value for key, value in getattr(plain, name).items()}
+        for name in ("files", "mimes", "encodings", "settings")
+    }
+    page = with_resources(plain.page, resources)
+    return replace(plain, hosts=(*plain.hosts, "cdn.shop.test"), page=page, **tables)
 
 
 def contents(site: Site) -> dict[Key, bytes]:
@@ -79,9 +84,9 @@ def served(site: Site) -> object:
     }
 
 
-@pytest.mark.parametrize("kind", ["plain", "built", "merged"])
-def test_an_edition_without_changes_serves_the_same(kind: str, plain: Site, built: Site, tmp_path: Path) -> None:
-    site = {"plain": plain, "built": built, "merged": merged(built, tmp_path / "build")}[kind]
+@pytest.mark.parametrize("kind", ["plain", "two hosts", "merged"])
+def test_an_edition_without_changes_serves_the_same(kind: str, plain: Site, two_hosts: Site, tmp_path: Path) -> None:
+    site = {"plain": plain, "two hosts": two_hosts, "merged": merged(two_hosts, tmp_path / "build")}[kind]
     edition = make_edition(site, "d", (), tmp_path / "editions")
     assert contents(edition.site) == contents(site)
     assert served(edition.site) == served(site)
@@ -89,9 +94,9 @@ def test_an_edition_without_changes_serves_the_same(kind: str, plain: Site, buil
     assert site_digest(edition.site) == site_digest(site)
 
 
-@pytest.mark.parametrize("kind", ["plain", "built"])
-def test_a_changed_document_is_all_that_differs(kind: str, plain: Site, built: Site, tmp_path: Path) -> None:
-    site = plain if kind == "plain" else built
+@pytest.mark.parametrize("kind", ["plain", "two hosts"])
+def test_a_changed_document_is_all_that_differs(kind: str, plain: Site, two_hosts: Site, tmp_path: Path) -> None:
+    site = plain if kind == "plain" else two_hosts
     changes = [change(Action.DEFER, (0, "/app.js")), change(Action.PRELOAD, (0, "/site.css"))]
     edition = make_edition(site, "d", changes, tmp_path / "editions")
     before, after = contents(site), contents(edition.site)
@@ -115,14 +120,25 @@ def test_a_priority_header_is_set_for_its_files_alone_and_over_the_sites_own(pla
     assert (0, "/hero.jpg") not in sent
 
 
-def test_editions_are_made_once_and_apart(plain: Site, tmp_path: Path) -> None:
-    one = make_edition(plain, "d", (), tmp_path / "editions")
-    other = make_edition(plain, "d", [change(Action.LAZY, (0, "/below.jpg"))], tmp_path / "editions")
-    later_content = make_edition(plain, "e", (), tmp_path / "editions")
-    assert len({one.folder, other.folder, later_content.folder}) == 3
-    stamp = (one.folder / "page.json").stat().st_mtime_ns
-    assert make_edition(plain, "d", (), tmp_path / "editions").folder == one.folder
-    assert (one.folder / "page.json").stat().st_mtime_ns == stamp
+def test_editions_are_written_once_and_apart(plain: Site, tmp_path: Path) -> None:
+    def document(digest: str, *changes: Change) -> Path:
+        return make_edition(plain, digest, changes, tmp_path / "editions").site.files[0, "/"]
+
+    lazy, eager = change(Action.LAZY, (0, "/below.jpg")), change(Action.DEFER, (0, "/app.js"))
+    one = document("d", lazy)
+    assert len({document("d"), one, document("d", eager), document("e", lazy)}) == 4
+    stamp = one.stat().st_mtime_ns
+    assert document("d", lazy) == one
+    assert one.stat().st_mtime_ns == stamp
+
+
+def test_the_page_of_a_changed_document_has_its_size_and_what_it_names_is_found_in_it(
+    plain: Site, tmp_path: Path
+) -> None:
+    edition = make_edition(plain, "d", [change(Action.DEFER, (0, "/app.js"))], tmp_path / "editions").site
+    assert edition.page.main.body_bytes == edition.files[0, "/"].stat().st_size
+    assert all(item.found_at_bytes <= edition.page.main.body_bytes for item in edition.page.resources)
+    assert expected_connections(edition) == expected_connections(plain)
 
 
 def recording(folder: Path) -> Site:
