@@ -12,12 +12,15 @@ from typing import Annotated, Any
 
 import typer
 
-from mixedsched.advice.audit.budget import least_budget_s
 from mixedsched.advice.audit.facts import audit_facts
 from mixedsched.advice.audit.result import Audit
-from mixedsched.advice.audit.session import FOLLOWS_PRIORITIES, AuditJob, AuditSurroundings, run_audit
-from mixedsched.advice.changes.observed import scenario_of
-from mixedsched.advice.changes.page_change import PageModel
+from mixedsched.advice.audit.session import (
+    FOLLOWS_PRIORITIES,
+    AuditJob,
+    AuditSurroundings,
+    refuse_small_budget,
+    run_audit,
+)
 from mixedsched.cli._console import err, out, shown
 from mixedsched.cli._interrupts import end_in_order
 from mixedsched.cli._options import BudgetOption, FormFactorOption, OriginsOption, ResultsOption, Screen, networks_named
@@ -26,12 +29,11 @@ from mixedsched.cli._progress import RunProgress, watch_loads
 from mixedsched.cli._sites import open_site
 from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.errors import MixedschedError, UsageError
-from mixedsched.lab.costs import known_overhead_s, refuse_short_budget
-from mixedsched.lab.machine import ADVICE_CODE, machine_facts, own_versions
-from mixedsched.lab.play.pool import Pool, playing_costs
-from mixedsched.lab.play.scenario import JUDGE_MODEL, SEEDS
+from mixedsched.lab.machine import ADVICE_CODE, own_versions
+from mixedsched.lab.play.pool import Pool
+from mixedsched.lab.play.scenario import JUDGE_MODEL
 from mixedsched.lab.play.stored import PlayedLoads
-from mixedsched.lab.play.task import NamedScheme, PaintReader
+from mixedsched.lab.play.task import PaintReader
 from mixedsched.lab.results import folder_of, owned
 from mixedsched.report.audit import render_audit, write_audit
 from mixedsched.sites.site import site_digest
@@ -40,7 +42,6 @@ from mixedsched.world import catalog
 
 DEFAULT_NETWORKS = "4g,slow-4g"
 BASELINES = ("eps", "stock", "sequential", "none")
-PLAYED_PER_LOAD = 25  # editions in a screening, about
 REPORT_NAME, FACTS_NAME = "audit.html", "audit.json"
 
 
@@ -93,7 +94,7 @@ def audit(
     if folder is None:
         job = replace(job, folder=folder_of(f"audit-{job.site.name}", job.digest, job.versions))
     folder = job.folder
-    _refuse_small_budget(job)
+    refuse_small_budget(job)
     end_in_order()
     with owned(folder):
         try:
@@ -116,22 +117,7 @@ def _scheme(baseline: str) -> str:
     return FOLLOWS_PRIORITIES if baseline == "none" else baseline
 
 
-def _refuse_small_budget(job: AuditJob) -> None:
-    """Raises UsageError before any work, if there is no time for one block. How long a load takes is simulated."""
-    load_s, screening_s = playing_costs(
-        [scenario_of(PageModel(job.site.page, {}), network, job.model) for network in job.networks],
-        NamedScheme(job.baseline),
-        job.seed,
-        lambda scenario: PLAYED_PER_LOAD * len(scenario.few_seeds_of(range(SEEDS))),
-    )
-    least_s = least_budget_s(load_s, len(job.schemes), known_overhead_s(job.folder), screening_s)
-    work = "to look at the page, simulate changes and measure a single block"
-    refuse_short_budget(job.budget_s, least_s, f"{job.site.name} on {', '.join(load_s)}", work)
-
-
 def _carry_out(job: AuditJob, began_s: float) -> Audit:
-    model = {"name": job.model.name, "source": job.model.source}
-    facts: Mapping[str, Any] = {"machine": machine_facts(), "versions": dict(job.versions), "browser_model": model}
     with (
         Pool(PaintReader) as pool,
         PlayedLoads(pool, job.folder, PaintEstimate | None, watch_loads) as simulator,
@@ -143,7 +129,7 @@ def _carry_out(job: AuditJob, began_s: float) -> Audit:
             observe=RunProgress,
             simulator=simulator,
         )
-        return asyncio.run(run_audit(job, world, facts))
+        return asyncio.run(run_audit(job, world))
 
 
 def _write(found: Audit, facts: Mapping[str, Any], folder: Path) -> None:

@@ -6,27 +6,40 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from mixedsched.advice.audit.budget import Measuring, more_blocks, plan_measuring
+from mixedsched.advice.audit.budget import Measuring, least_budget_s, more_blocks, plan_measuring
 from mixedsched.advice.audit.play import EditionPlayer
-from mixedsched.advice.audit.result import TODAY, Alternative, Audit, NetworkResult
+from mixedsched.advice.audit.result import (
+    PRIMARY,
+    TODAY,
+    Alternative,
+    Audit,
+    AuditVerdict,
+    NetworkResult,
+    best_contender,
+    family_effects,
+    outcome_of,
+)
 from mixedsched.advice.audit.screening import Screening, screen
-from mixedsched.advice.audit.verdict import PRIMARY, AuditVerdict, best_contender, family_effects, outcome_of
 from mixedsched.advice.changes.candidates import candidates_of
 from mixedsched.advice.changes.change import Change
 from mixedsched.advice.changes.edition import document_of, make_edition
-from mixedsched.advice.changes.findings import LateResource, findings_of
-from mixedsched.advice.changes.look import Look, look_at
-from mixedsched.advice.changes.observed import page_model
+from mixedsched.advice.changes.findings import findings_of
+from mixedsched.advice.changes.look import look_at
+from mixedsched.advice.changes.observed import page_model, scenario_of
+from mixedsched.advice.changes.page_change import PageModel
 from mixedsched.core.metrics import metric_named
 from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.lab.analysis import analyse
 from mixedsched.lab.bench import Bench, Design, ServedArm, Surroundings
-from mixedsched.lab.costs import START_S
+from mixedsched.lab.comparison import Effect
+from mixedsched.lab.costs import START_S, known_overhead_s, refuse_short_budget
 from mixedsched.lab.engine import TimeIsUp
-from mixedsched.lab.model import Arm, Run
-from mixedsched.lab.play.task import Simulator
+from mixedsched.lab.machine import machine_facts
+from mixedsched.lab.model import Arm
+from mixedsched.lab.play.pool import playing_costs
+from mixedsched.lab.play.scenario import SEEDS
+from mixedsched.lab.play.task import NamedScheme, Simulator
 from mixedsched.lab.results import ExperimentFacts, continued, open_store, spent_before_s
 from mixedsched.model.browser_model import BrowserModel
 from mixedsched.model.profile import Profile
@@ -37,6 +50,7 @@ FOLLOWS_PRIORITIES = "eps"  # the scheme of RFC 9218
 CHANGED, CHANGED_SAME_SERVER, NEW_SERVER = "changed", "changed, same server", "priorities followed"
 _SIMPLER_LABELS = "changed in part"
 EDITIONS_FOLDER = "editions"
+SCREENED = 25  # editions in a screening, about
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +93,27 @@ class AuditSurroundings(Surroundings):
     simulator: Simulator[PaintEstimate | None]
 
 
-async def run_audit(job: AuditJob, world: AuditSurroundings, facts: Mapping[str, Any]) -> Audit:
+def refuse_small_budget(job: AuditJob) -> None:
+    """Raises UsageError before any work, if there is no time for one block. How long a load takes is simulated."""
+    load_s, screening_s = playing_costs(
+        [scenario_of(PageModel(job.site.page, {}), network, job.model) for network in job.networks],
+        NamedScheme(job.baseline),
+        job.seed,
+        lambda scenario: SCREENED * len(scenario.few_seeds_of(range(SEEDS))),
+    )
+    least_s = least_budget_s(load_s, len(job.schemes), known_overhead_s(job.folder), screening_s)
+    work = "to look at the page, simulate changes and measure a single block"
+    refuse_short_budget(job.budget_s, least_s, f"{job.site.name} on {', '.join(load_s)}", work)
+
+
+async def run_audit(job: AuditJob, world: AuditSurroundings) -> Audit:
     """Carry the audit out, or go on with it.
 
-    facts: of the machine and the versions, for the result. Raises MixedschedError if the page cannot be loaded, UsageError
-    if the folder holds another audit, and what the site's files or the lab are refused for.
+    Raises MixedschedError if the page cannot be loaded, UsageError if the folder holds something else, and what the site's
+    files or the lab are refused for.
     """
     with open_store(job.folder) as store:
-        return await _AuditSession(job, world, store).run(facts)
+        return await _AuditSession(job, world, store).run()
 
 
 class _AuditSession:
@@ -95,37 +122,24 @@ class _AuditSession:
         self._world = world
         self._store = store
         self._started_s = world.began_s - spent_before_s(store, job.work)
+        self._machine = machine_facts()  # with its load before ours
 
     @property
     def _spent_s(self) -> float:
         return self._world.clock_s() - self._started_s
 
-    async def run(self, facts: Mapping[str, Any]) -> Audit:
+    async def run(self) -> Audit:
         job, world = self._job, self._world
-        looks = {}
-        for network in job.networks:
-            world.say(f"looking at {job.site.name} as it is today over {network.name}")
-            looks[network.name] = await self._look(network)
-        read = {
-            network.name: look_at(looks[network.name][job.baseline], job.site.page, job.site.hosts, network.rtt_ms)
-            for network in job.networks
-        }
-        findings = {
-            network.name: tuple(findings_of(read[network.name], network.down.rate_bps)) for network in job.networks
-        }
-        screening, contenders, expected_today = self._screen(read, findings)
-        measuring = self._measuring(looks, contenders)
+        results = [await self._looked_at(network) for network in job.networks]
+        screening, contenders, expected_today = self._screen(results)
+        measuring = self._measuring(results, len(contenders))
         contenders = contenders[: measuring.contenders]
-        results = []
-        for place, network in enumerate(job.networks):
-            result = NetworkResult(network, looks[network.name], read[network.name], findings[network.name])
-            share = (job.budget_s - self._spent_s) / (len(job.networks) - place)
-            if contenders:
-                arms = " and ".join(f"'{item.label}'" for item in contenders)
-                world.say(f"measuring {arms} against today's page over {network.name}")
-                result = await self._measured(result, contenders, measuring, self._spent_s + share)
-            results.append(result)
-        return self._concluded(results, screening, expected_today, contenders, facts)
+        arms = " and ".join(f"'{item.label}'" for item in contenders)
+        for place, result in enumerate(results if contenders else ()):
+            share_s = (job.budget_s - self._spent_s) / (len(results) - place)
+            world.say(f"measuring {arms} against today's page over {result.name}")
+            results[place] = await self._measured(result, contenders, measuring.blocks, self._spent_s + share_s)
+        return self._concluded(results, screening, expected_today, contenders)
 
     def _bench(self, arms: Sequence[ServedArm]) -> Bench:
         job = self._job
@@ -138,38 +152,41 @@ class _AuditSession:
         edition = make_edition(self._job.site, self._job.site_digest, changes, folder)
         return ServedArm(Arm(label, scheme), edition.site, edition.digest)
 
-    async def _look(self, network: Profile) -> dict[str, Run]:
-        """One load of today's page under every scheme."""
-        labels = {scheme: f"{TODAY}, {scheme}" for scheme in self._job.schemes}
+    async def _looked_at(self, network: Profile) -> NetworkResult:
+        """One load of today's page under every scheme, and what it shows."""
+        job, site = self._job, self._job.site
+        self._world.say(f"looking at {site.name} as it is today over {network.name}")
+        labels = {scheme: f"{TODAY}, {scheme}" for scheme in job.schemes}
         async with self._bench([self._arm(label, scheme) for scheme, label in labels.items()]) as bench:
             runs = await bench.look(network)
-        return {scheme: runs[label] for scheme, label in labels.items()}
+        looks = {scheme: runs[label] for scheme, label in labels.items()}
+        look = look_at(looks[job.baseline], site.page, site.hosts, network.rtt_ms)
+        return NetworkResult(network, looks, look, tuple(findings_of(look, network.down.rate_bps)))
 
     def _screen(
-        self, looks: Mapping[str, Look], findings: Mapping[str, Sequence[LateResource]]
-    ) -> tuple[Screening, list[Alternative], Mapping[str, Any]]:
-        job = self._job
-        document = document_of(job.site)
-        everything = [item for items in findings.values() for item in items]
-        candidates = candidates_of(list(looks.values()), everything, document)
+        self, results: Sequence[NetworkResult]
+    ) -> tuple[Screening, list[Alternative], Mapping[str, PaintEstimate]]:
+        job, site = self._job, self._job.site
+        late = [item for result in results for item in result.findings]
+        candidates = candidates_of([result.look for result in results], late, document_of(site))
         self._world.say(f"simulating {len(candidates)} changes and sets of them")
-        models = {name: page_model(look, job.site.page, job.site.hosts, job.model) for name, look in looks.items()}
+        models = {item.name: page_model(item.look, site.page, site.hosts, job.model) for item in results}
         player = EditionPlayer(models, job.networks, self._world.simulator, job.model, job.seed)
         screening = screen(candidates, player.under(FOLLOWS_PRIORITIES))
         expected_today = player.under(job.baseline)([()])[0]
         return screening, _contenders(screening, job.baseline, player), expected_today
 
-    def _measuring(self, looks: Mapping[str, Mapping[str, Run]], contenders: Sequence[Alternative]) -> Measuring:
+    def _measuring(self, results: Sequence[NetworkResult], contenders: int) -> Measuring:
         """From costs of the looks, which are stored, so that an audit that goes on decides alike."""
-        looked_s = sum(run.cost_s for runs in looks.values() for run in runs.values()) + START_S * len(looks)
-        costs_s = {name: runs[self._job.baseline].cost_s for name, runs in looks.items()}
-        return plan_measuring(self._job.budget_s - looked_s, costs_s, len(contenders))
+        looked_s = sum(run.cost_s for item in results for run in item.looks.values()) + START_S * len(results)
+        costs_s = {item.name: item.looks[self._job.baseline].cost_s for item in results}
+        return plan_measuring(self._job.budget_s - looked_s, costs_s, contenders)
 
     async def _measured(
-        self, result: NetworkResult, contenders: Sequence[Alternative], measuring: Measuring, deadline_s: float
+        self, result: NetworkResult, contenders: Sequence[Alternative], blocks: int, deadline_s: float
     ) -> NetworkResult:
         """The network with its comparison. deadline_s: of the time spent, after which no run begins."""
-        network, blocks = result.profile, measuring.blocks
+        network = result.profile
         arms = [
             self._arm(TODAY, self._job.baseline),
             *(self._arm(item.label, item.scheme, item.changes) for item in contenders),
@@ -184,9 +201,8 @@ class _AuditSession:
                 except TimeIsUp:
                     self._world.say("the time is up")
                 runs = bench.runs(plan)
-                more = more_blocks(
-                    deadline_s - self._spent_s, [run.cost_s for run in runs], len(arms), len(plan.blocks)
-                )
+                costs_s = [run.cost_s for run in runs]
+                more = more_blocks(deadline_s - self._spent_s, costs_s, len(arms), len(plan.blocks))
                 blocks = len(plan.blocks) + more  # loads were cheaper than the first looks made believe
         return replace(result, comparison=analyse(plan, runs), runs=tuple(runs))
 
@@ -194,9 +210,8 @@ class _AuditSession:
         self,
         results: Sequence[NetworkResult],
         screening: Screening,
-        expected_today: Mapping[str, Any],
+        expected_today: Mapping[str, PaintEstimate],
         contenders: Sequence[Alternative],
-        facts: Mapping[str, Any],
     ) -> Audit:
         job = self._job
         comparisons = {item.name: item.comparison for item in results if item.comparison is not None}
@@ -218,7 +233,11 @@ class _AuditSession:
             contenders=tuple(contenders),
             chosen=chosen,
             outcome=_outcome(effects, chosen, expected_today),
-            facts=facts,
+            facts={
+                "machine": self._machine,
+                "versions": dict(job.versions),
+                "browser_model": {"name": job.model.name, "source": job.model.source},
+            },
         )
 
 
@@ -227,7 +246,7 @@ def _contenders(screening: Screening, baseline: str, player: EditionPlayer) -> l
     best = screening.best.changes
     if not best and screening.singles and screening.singles[0].score < 0:
         best = screening.singles[0].changes  # little, if anything; simulation may be wrong
-    wanted: list[tuple[str, str, tuple[Any, ...]]] = [(CHANGED, FOLLOWS_PRIORITIES, best)] if best else []
+    wanted: list[tuple[str, str, tuple[Change, ...]]] = [(CHANGED, FOLLOWS_PRIORITIES, best)] if best else []
     if baseline != FOLLOWS_PRIORITIES:
         in_document = tuple(change for change in best if change.is_html)
         wanted += [(CHANGED_SAME_SERVER, baseline, in_document)] if in_document else []
@@ -241,7 +260,7 @@ def _contenders(screening: Screening, baseline: str, player: EditionPlayer) -> l
 
 
 def _outcome(
-    effects: Mapping[str, Sequence[Any]], chosen: Alternative | None, expected_today: Mapping[str, Any]
+    effects: Mapping[str, Sequence[Effect]], chosen: Alternative | None, expected_today: Mapping[str, PaintEstimate]
 ) -> AuditVerdict:
     if chosen is None:
         return AuditVerdict.GOOD

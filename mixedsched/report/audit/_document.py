@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from mixedsched.advice.audit.result import TODAY, Audit, NetworkResult
-from mixedsched.advice.audit.verdict import AuditVerdict
+from mixedsched.advice.audit.result import TODAY, Audit, AuditVerdict, NetworkResult
 from mixedsched.advice.changes.change import Change
 from mixedsched.advice.changes.findings import late_arrivals
 from mixedsched.advice.changes.html_change import TagEdit, edits_of

@@ -6,8 +6,7 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from mixedsched.advice.audit.result import Audit
-from mixedsched.advice.audit.verdict import AuditVerdict
+from mixedsched.advice.audit.result import Audit, AuditVerdict
 from mixedsched.advice.changes.change import Change
 from mixedsched.advice.changes.html_change import edits_of
 from mixedsched.report.audit import _words

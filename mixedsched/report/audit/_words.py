@@ -6,8 +6,7 @@ import math
 from collections.abc import Sequence
 
 from mixedsched.advice.audit.budget import block_cost_s, blocks_wanted
-from mixedsched.advice.audit.result import Alternative, Audit, NetworkResult
-from mixedsched.advice.audit.verdict import PRIMARY, AuditVerdict
+from mixedsched.advice.audit.result import PRIMARY, Alternative, Audit, AuditVerdict, NetworkResult
 from mixedsched.advice.changes.change import Change, name_of
 from mixedsched.advice.changes.findings import NAMED_MOST, LateResource, Reason
 from mixedsched.advice.changes.look import PaintRole

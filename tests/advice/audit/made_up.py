@@ -6,9 +6,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from mixedsched.advice.audit.result import TODAY, Alternative, Audit, NetworkResult
+from mixedsched.advice.audit.result import (
+    TODAY,
+    Alternative,
+    Audit,
+    NetworkResult,
+    best_contender,
+    family_effects,
+    outcome_of,
+)
 from mixedsched.advice.audit.screening import Changes, screen
-from mixedsched.advice.audit.verdict import best_contender, family_effects, outcome_of
 from mixedsched.advice.changes.candidates import candidates_of
 from mixedsched.advice.changes.change import Action
 from mixedsched.advice.changes.findings import findings_of

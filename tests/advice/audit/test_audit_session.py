@@ -80,7 +80,7 @@ def carried_out(job: AuditJob) -> tuple[Audit, Watching]:
     """With a clock that stands still: the time is never up."""
     watching = Watching()
     world = AuditSurroundings(lambda: 0.0, 0.0, lambda _: None, watching, Pool(PaintReader, 1))
-    return asyncio.run(run_audit(job, world, {"machine": {}})), watching
+    return asyncio.run(run_audit(job, world)), watching
 
 
 def measured(job: AuditJob) -> tuple[Audit, list[Run]]:
