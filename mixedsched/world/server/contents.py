@@ -8,7 +8,6 @@ import os
 from collections import OrderedDict
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from mixedsched.core.h3.response import Body, BodyLostError, BytesBody, close_body
 from mixedsched.model.codings import UndecodableError, decode
@@ -22,69 +21,34 @@ MAX_OPEN_FILES = 512  # large files that are being sent, each counted once
 _TAG_DIGITS = 32
 
 
-class StoredContent(Protocol):
+@dataclass(frozen=True, slots=True)
+class StoredContent:
     """One state of a representation. Close it when no more bodies will be made of it; those already made stay usable."""
 
-    @property
-    def size_bytes(self) -> int: ...
+    source: bytes | OpenFile  # a small file or a decoded one, and a large file
+    etag: str  # strong, with its quotes
+    modified_s: int  # seconds since 1970
 
     @property
-    def etag(self) -> str:
-        """Strong, with its quotes."""
-
-    @property
-    def modified_s(self) -> int:
-        """Seconds since 1970."""
+    def size_bytes(self) -> int:
+        return len(self.source) if isinstance(self.source, bytes) else self.source.size_bytes
 
     def body(self, start: int, stop: int) -> Body:
         """Its bytes from start up to, not including, stop."""
-
-    def close(self) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class CachedContent:
-    """A small file, or one that was decoded."""
-
-    data: bytes
-    etag: str
-    modified_s: int
-
-    @property
-    def size_bytes(self) -> int:
-        return len(self.data)
-
-    def body(self, start: int, stop: int) -> Body:
-        return BytesBody(memoryview(self.data)[start:stop])
+        if isinstance(self.source, bytes):
+            return BytesBody(memoryview(self.source)[start:stop])
+        return FileBody(self.source, start, stop)
 
     def close(self) -> None:
-        """Holds nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class FileContent:
-    """A large file."""
-
-    file: OpenFile
-    etag: str
-    modified_s: int
-
-    @property
-    def size_bytes(self) -> int:
-        return self.file.size_bytes
-
-    def body(self, start: int, stop: int) -> Body:
-        return FileBody(self.file, start, stop)
-
-    def close(self) -> None:
-        self.file.release()
+        if not isinstance(self.source, bytes):
+            self.source.release()
 
 
 class ContentCache:
     """Opens files for responses, and caches what it can within its bounds."""
 
     def __init__(self) -> None:
-        self._cache: OrderedDict[tuple[Path, bool], tuple[Identity, CachedContent]] = OrderedDict()
+        self._cache: OrderedDict[tuple[Path, bool], tuple[Identity, StoredContent]] = OrderedDict()
         self._cached_bytes = 0
         self._open: dict[Path, OpenFile] = {}
         self._etags: dict[Path, tuple[Identity, str]] = {}  # of large files
@@ -112,12 +76,12 @@ class ContentCache:
             data = _read_all(descriptor, CACHE_FILE_BYTES + 1)
         finally:
             os.close(descriptor)
-        content = CachedContent(data, _tag_of(data), int(status.st_mtime))
+        content = StoredContent(data, _tag_of(data), int(status.st_mtime))
         if len(data) == status.st_size:  # else it is being written this moment
             self._remember(file, identity_of(status), content, decoded=False)
         return content
 
-    def decoded(self, file: Path, coding: str) -> CachedContent:
+    def decoded(self, file: Path, coding: str) -> StoredContent:
         """The decoded content of an encoded file. Raises UndecodableError, and OSError as `of` does."""
         identity = identity_of(file.lstat())
         cached = self._recall(file, identity, decoded=True)
@@ -133,7 +97,7 @@ class ContentCache:
             raise
         finally:
             content.close()
-        made = CachedContent(data, _tag_of(data), content.modified_s)
+        made = StoredContent(data, _tag_of(data), content.modified_s)
         self._remember(file, identity, made, decoded=True)
         return made
 
@@ -147,7 +111,7 @@ class ContentCache:
         self._open[file] = opened = OpenFile(descriptor, status)
         return opened
 
-    def _large(self, file: Path, opened: OpenFile) -> FileContent:
+    def _large(self, file: Path, opened: OpenFile) -> StoredContent:
         """The content of an open file, with a tag made once per state. Takes over the caller's hold on it."""
         identity, etag = self._etags.get(file, (None, ""))
         if identity != opened.identity:
@@ -157,9 +121,9 @@ class ContentCache:
                 opened.release()
                 raise OSError(errno.EIO, str(error)) from error
             self._etags[file] = opened.identity, etag
-        return FileContent(opened, etag, opened.identity[3] // 1_000_000_000)
+        return StoredContent(opened, etag, opened.identity[3] // 1_000_000_000)
 
-    def _recall(self, file: Path, identity: Identity, *, decoded: bool) -> CachedContent | None:
+    def _recall(self, file: Path, identity: Identity, *, decoded: bool) -> StoredContent | None:
         known, content = self._cache.get((file, decoded), (None, None))
         if content is None:
             return None
@@ -170,7 +134,7 @@ class ContentCache:
         self._cache.move_to_end((file, decoded))
         return content
 
-    def _remember(self, file: Path, identity: Identity, content: CachedContent, *, decoded: bool) -> None:
+    def _remember(self, file: Path, identity: Identity, content: StoredContent, *, decoded: bool) -> None:
         self._cache[file, decoded] = identity, content
         self._cached_bytes += content.size_bytes
         while self._cached_bytes > CACHE_TOTAL_BYTES:
