@@ -138,7 +138,7 @@ def _row(row: WaterfallRow, scale: Scale, y: float) -> list[Markup]:
     shapes = [
         *kind_label(row.kind, y),
         text(24, y + 13, shortened(row.name, 28), class_="name hero" if row.is_hero else "name"),
-        text(_NOTE_X, y + 13, shortened(row.note, 17), class_="note"),
+        text(_NOTE_X, y + 13, shortened(row.note, 17)),
         text(LABELS - 12, y + 13, format_bytes(row.size_bytes), "end"),
         line(scale(row.start_ms), middle, requested, middle, "queued"),
         rectangle(requested, y + 6, scale(row.end_ms) - requested, _ROW - 12, f"waiting {kind}", row.hint),
