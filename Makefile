@@ -1,4 +1,4 @@
-# Two commands for a fresh machine: `make demo` and `make test`. `make check` is what a change must pass.
+# Two commands for a fresh machine: `make demo` and `make test`. `make quick` answers while you work; a change must pass `make check`.
 
 BIN := .venv/bin
 
@@ -6,9 +6,9 @@ BIN := .venv/bin
 
 help:
 	@echo "make demo    compare mixed with sequential delivery of a real page; leaves a report in runs/"
-	@echo "make test    all tests"
+	@echo "make quick   format, lint, types, import layers, and all tests that are short and need no browser, no real clock and no privilege"
+	@echo "make test    all tests, and the slowest 20"
 	@echo "make check   format, lint, types, import layers, all tests"
-	@echo "make quick   the same with those tests only that need neither a browser nor a quiet machine"
 	@echo "make wheel   dist/*.whl, to be installed with pipx, uv or pip where there is no checkout"
 	@echo "make bench   benchmarks"
 	@echo "make sites   fetches and builds all bundled sites, about 100 MB to download"
@@ -27,8 +27,8 @@ demo: setup
 
 test: setup
 	cd lighthouse-runner && npm test --silent
-	$(BIN)/python -m pytest -q -n auto -m "not alone"
-	$(BIN)/python -m pytest -q -m alone
+	$(BIN)/python -m pytest -q -n auto --dist loadgroup --durations=20 -m "not alone"
+	$(BIN)/python -m pytest -q --durations=20 -m alone
 
 lint: setup
 	$(BIN)/ruff format --check .
@@ -41,7 +41,8 @@ check: lint
 
 quick: lint
 	cd lighthouse-runner && npm test --silent
-	$(BIN)/python -m pytest -q -n auto -m "not alone and not browser"
+	$(BIN)/python -m pytest -q -n auto --dist loadgroup --hypothesis-profile=brief \
+		-m "not (alone or browser or namespaces or slow)"
 
 wheel: setup
 	$(BIN)/hatchling build --target wheel

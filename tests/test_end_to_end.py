@@ -22,7 +22,7 @@ from tests.core.h3.pair import runs
 from tests.patience import is_late, run_patiently
 from tests.world.emulator.privileged import needs_namespaces, ownerless_namespaces
 
-pytestmark = pytest.mark.browser
+pytestmark = pytest.mark.usefixtures("chromium", "real_time")
 
 HOME = Path(__file__).resolve().parents[1]
 METRICS = ["fcp_ms", "lcp_ms", "tbt_ms", "si_ms", "cls", "tti_ms", "hol_bytes"]

@@ -14,7 +14,8 @@ import pytest
 
 from mixedsched.lab.command.run import counters_text
 from mixedsched.world.system.user_programs import ends_with_us
-from tests.cli.test_lab import ECHO, MIXEDSCHED, free_udp_port, lab
+from tests.cli.labs import ECHO, free_udp_port, lab
+from tests.command import MIXEDSCHED
 from tests.world.emulator.privileged import eventually, needs_namespaces, needs_user_namespaces, without_privilege
 
 # Kills a process that `lab run`, which started this one, has started too: the one with a word in its command line.

@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.errors import InputError, MixedschedError, UsageError
@@ -19,6 +19,7 @@ from mixedsched.lab.engine import MAX_ATTEMPTS, carry_out, missing_blocks, read_
 from mixedsched.lab.model import Arrival, Connection, Plan, Run, RunStatus
 from mixedsched.lab.results import ExperimentFacts, continued, refuse_other_versions
 from mixedsched.world.store import Store, StoredExperiment
+from tests.examples import examples
 from tests.lab.test_plan import plan
 
 
@@ -82,7 +83,7 @@ def test_arms_of_a_block_meet_the_same_network(tmp_path: Path) -> None:
     assert len(set(lab.seeds)) == 5
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(interruptions=st.lists(st.integers(0, 9), max_size=4))
 def test_whenever_it_is_interrupted_it_ends_with_every_block_exactly_once(
     interruptions: list[int], tmp_path_factory: pytest.TempPathFactory

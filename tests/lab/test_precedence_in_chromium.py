@@ -16,7 +16,7 @@ from mixedsched.lab.model import Arm
 from mixedsched.world import catalog
 from mixedsched.world.system.precedence import NICENESS, Courtesy
 
-pytestmark = pytest.mark.browser
+pytestmark = pytest.mark.usefixtures("chromium")
 
 # By the end of a word of their command; the browser is told by one of its renderers.
 PROGRAMS = {

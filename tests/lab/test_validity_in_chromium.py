@@ -19,7 +19,7 @@ from mixedsched.world.emulator.backend import RELAY, open_backend
 from tests.world.server.client import RunningServer, serving
 from tests.world.server.quic import Client
 
-pytestmark = pytest.mark.browser
+pytestmark = pytest.mark.usefixtures("chromium")
 
 
 def test_a_load_of_three_hosts_counts_and_strangers_void_it(tmp_path: Path) -> None:

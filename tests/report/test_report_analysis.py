@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.core import stats
@@ -19,6 +19,7 @@ from mixedsched.lab.analysis import Comparison, Effect, Family, Verdict, analyse
 from mixedsched.lab.model import Arm, Plan, Run, RunStatus
 from mixedsched.report.compare._words import headline
 from mixedsched.report.words import change_text
+from tests.examples import examples
 from tests.report.made_up_runs import BASE_METRICS, MadeUp, made_up_plan
 
 
@@ -339,7 +340,7 @@ def test_an_interval_below_95_percent_says_so() -> None:
 positive: st.SearchStrategy[float] = st.floats(1.0, 1e5)
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(st.lists(st.tuples(positive, positive), min_size=2, max_size=12))
 def test_interval_holds_the_change_and_the_verdict_agrees_with_it(values: list[tuple[float, float]]) -> None:
     effect = effect_of(values)

@@ -356,7 +356,7 @@ def browse(page: Path, profile: Path, *options: str) -> subprocess.CompletedProc
     )
 
 
-@pytest.mark.browser
+@pytest.mark.usefixtures("chromium")
 def test_chromium_shows_it_without_a_word_on_the_console(tmp_path: Path) -> None:
     plan, runs, facts = hostile_experiment()
     write_comparison(analyse(plan, runs), runs, facts, tmp_path / "deep" / "hostile.html")
@@ -368,7 +368,7 @@ def test_chromium_shows_it_without_a_word_on_the_console(tmp_path: Path) -> None
         assert "CONSOLE" not in seen.stderr
 
 
-@pytest.mark.browser
+@pytest.mark.usefixtures("chromium")
 def test_a_page_that_breaks_its_own_policy_would_be_noticed(tmp_path: Path) -> None:
     plan, runs = experiment(blocks=2)
     broken = report(plan, runs).replace("</main>", "<script>alert(1)</script><img src='https://evil.test/x'></main>")
@@ -376,7 +376,7 @@ def test_a_page_that_breaks_its_own_policy_would_be_noticed(tmp_path: Path) -> N
     assert browse(tmp_path / "broken.html", tmp_path / "profile").stderr.count("Content Security Policy") >= 2
 
 
-@pytest.mark.browser
+@pytest.mark.usefixtures("chromium")
 @pytest.mark.parametrize("width_px", [400, 1280])
 def test_the_page_never_scrolls_sideways(tmp_path: Path, width_px: int) -> None:
     plan, runs = experiment()

@@ -95,7 +95,7 @@ def measured(job: AuditJob) -> tuple[Audit, list[Run]]:
     return patiently(once, lambda audit: audit.complete_blocks == 1), made
 
 
-@pytest.mark.browser
+@pytest.mark.usefixtures("chromium", "real_time")
 def test_an_audit_finds_what_is_late_measures_the_remedy_and_goes_on(job: AuditJob) -> None:
     audit, made = measured(job)
     assert why_void(made) == []

@@ -8,12 +8,13 @@ import random
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.advice.finder.regret import cost_ms, find
 from mixedsched.advice.finder.result import FinderResult
 from mixedsched.core.metrics.paint import PaintEstimate
+from tests.examples import examples
 
 LCP = {"lcp_ms": 1.0}
 Times = dict[tuple[str, str, str], Sequence[float | None]]
@@ -185,7 +186,7 @@ def test_own_weights_make_a_geometric_mean_of_paints() -> None:
     assert cost_ms(estimates, LCP) == pytest.approx(400.0)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(
     st.lists(st.lists(st.floats(10.0, 1e6), min_size=3, max_size=3), min_size=1, max_size=5),
     st.floats(0.1, 10.0),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.advice.tuner.candidate import departures
@@ -15,6 +15,7 @@ from mixedsched.lab.play.scenario import Scenario
 from mixedsched.lab.play.task import Task, play_whole
 from mixedsched.model.profile import Direction, Profile, RandomLoss
 from tests.advice.tuner.pages import made_up_page, shop
+from tests.examples import examples
 
 NETWORK = Profile(
     "quick", "", "", Direction(rate_bps=8_000_000, delay_us=10_000, loss=RandomLoss(0.02)), Direction(delay_us=10_000)
@@ -34,7 +35,7 @@ def anything(space: Space, rng: random.Random) -> Genome:
     )
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(seed=st.integers(0, 10**6))
 def test_the_canonical_form_of_a_candidate_is_played_exactly_like_it(seed: int) -> None:
     page = made_up_page(seed, resources=7)
@@ -59,7 +60,7 @@ def test_on_rung_stack_with_losses_too(scheme: str) -> None:
     assert ours.resources == theirs.resources
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(seed=st.integers(0, 10**6))
 def test_it_is_its_own_canonical_form_and_departs_no_more(seed: int) -> None:
     page = made_up_page(seed, resources=9)
@@ -71,7 +72,7 @@ def test_it_is_its_own_canonical_form_and_departs_no_more(seed: int) -> None:
         assert departures(space.candidate(form), [page]) <= departures(space.candidate(genome), [page])
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(seed=st.integers(0, 10**6), shift=st.integers(1, 3))
 def test_the_order_of_urgencies_is_all_that_counts_to_eps(seed: int, shift: int) -> None:
     rng = random.Random(seed)

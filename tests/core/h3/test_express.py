@@ -13,7 +13,7 @@ import pytest
 from aioquic import tls
 from aioquic.quic.connection import QuicConnection
 from aioquic.quic.recovery import QuicPacketRecovery
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.core.h3.response import BytesBody
@@ -23,6 +23,7 @@ from mixedsched.core.schedulers import SCHEMES
 from tests.core.h3.pair import Pair, pattern
 from tests.core.h3.quic_pair import QuicPair, head_of
 from tests.core.h3.test_stock import CLIENT, SERVER, pair_of
+from tests.examples import examples
 
 SIZES = st.lists(st.sampled_from([0, 1, 40, 1100, 1163, 1164, 5000, 30_000, 90_000]), min_size=1, max_size=6)
 
@@ -74,7 +75,7 @@ def played(
     return pair.packets, state
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     scheme=st.sampled_from(sorted(SCHEMES)),
     sizes=SIZES,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.core.h3.codes import Http3Error
@@ -17,6 +17,7 @@ from mixedsched.core.h3.http import HttpLayer
 from mixedsched.core.h3.requests import RequestStream
 from tests.core.h3.pair import Pair
 from tests.core.h3.raw import CONTROL, Raw
+from tests.examples import examples
 from tests.fuzz import reference
 from tests.fuzz.seeds import (
     CONTROL_STREAMS,
@@ -43,7 +44,7 @@ def encoded(frames: tuple[Frame, ...]) -> bytes:
 # The layer, without QUIC
 
 
-@settings(max_examples=1500)
+@examples(1500)
 @given(NUMBER)
 def test_a_hostile_connection_ends_as_the_reference_says_and_leaves_nothing(number: int) -> None:
     Trial(number).run()
@@ -133,7 +134,7 @@ def test_the_judge_notices_a_layer_that_is_wrong(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("loss_ratio", [0.0, 0.1])
-@settings(max_examples=40)
+@examples(40)
 @given(number=NUMBER)
 def test_a_hostile_session_closes_with_the_right_code_or_forgets_all_its_streams(
     number: int, loss_ratio: float

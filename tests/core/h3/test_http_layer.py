@@ -5,7 +5,7 @@ from __future__ import annotations
 import pylsqpack
 import pytest
 from aioquic.buffer import encode_uint_var
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.core.h3.codes import ErrorCode
@@ -32,6 +32,7 @@ from tests.core.h3.raw import (
     section,
     update,
 )
+from tests.examples import examples
 
 POST = [(b":method", b"POST"), *GET[1:]]
 
@@ -407,7 +408,7 @@ PIECES = [
 KNOWN_CODES = {None, *range(0x101, 0x10F), 0x200, 0x201, 0x202}
 
 
-@settings(max_examples=600)
+@examples(600)
 @given(
     st.lists(
         st.tuples(

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.core.schedulers import SCHEMES
 from tests.core.h3.pair import Pair, runs
+from tests.examples import examples
 
 Script = list[tuple[int, str, str]]
 """(body size, priority field, destination) of responses that are all asked for at once."""
@@ -92,7 +93,7 @@ responses = st.tuples(
 )
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(scheme=st.sampled_from(sorted(SCHEMES)), script=st.lists(responses, min_size=1, max_size=8))
 def test_they_agree_on_any_script(scheme: str, script: Script) -> None:
     recorded = Recorded(scheme, script)

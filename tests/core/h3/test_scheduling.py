@@ -14,7 +14,7 @@ import pytest
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
 from aioquic.quic.packet_builder import QuicSentPacket
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.core.h3.response import RequestHead, Response
@@ -30,6 +30,7 @@ from tests.core.h3.pair import Pair, pattern, runs
 from tests.core.h3.raw import head
 from tests.core.h3.test_signals import pause
 from tests.core.sim.pages import page, resource, scheme
+from tests.examples import examples
 
 MARK = -1
 KINDS = tuple(Kind)
@@ -414,7 +415,7 @@ def test_rule_51_under_stock_a_probe_repeats_the_oldest_as_aioquic_does() -> Non
 
 @pytest.mark.parametrize("spec", sorted(SCHEMES))
 @given(served=st.lists(st.integers(1, 1200), max_size=12), asked=st.sets(st.integers(0, 4), min_size=1))
-@settings(max_examples=20)
+@examples(20)
 def test_rule_51_to_be_asked_costs_no_response_its_turn(spec: str, served: list[int], asked: set[int]) -> None:
     chosen = scheme(spec)
     picks = []

@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 from aioquic.quic.configuration import QuicConfiguration
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.core.h3.seam import ObservedConnection
 from mixedsched.core.schedulers import SCHEMES
 from tests.core.h3.pair import Pair, pattern, runs
+from tests.examples import examples
 
 HOME = Path(__file__).resolve().parents[3]
 SIZE = 30_000
@@ -181,7 +182,7 @@ def test_streams_are_forgotten_when_they_are_over() -> None:
     assert {stream % 4 for stream in service._senders} <= {2, 3}, "only control and QPACK streams are left"
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(
     scheme=st.sampled_from(sorted(SCHEMES)),
     sizes=st.lists(st.integers(0, 40_000), min_size=1, max_size=6),

@@ -7,13 +7,14 @@ from typing import Any
 
 from aioquic.quic.packet_builder import QuicDeliveryState
 from aioquic.quic.stream import QuicStream
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.core.h3.response import BytesBody
 from mixedsched.core.h3.seam._streams import PullingSender
 from tests.core.h3.pair import pattern
 from tests.core.h3.quic_pair import QuicPair
+from tests.examples import examples
 
 ACKED, LOST = QuicDeliveryState.ACKED, QuicDeliveryState.LOST
 
@@ -44,7 +45,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=500, deadline=None)
+@examples(500)
 @given(head=st.binary(max_size=40), size_bytes=st.integers(0, 2500), steps=steps)
 def test_every_byte_arrives_in_its_place(head: bytes, size_bytes: int, steps: list[tuple[str, Any, Any]]) -> None:
     charges = Charges()

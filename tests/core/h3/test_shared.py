@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.core.h3.shared import MAX_RESERVED, SharedScheduler
@@ -15,6 +15,7 @@ from mixedsched.model.scheme import configure
 from mixedsched.world import catalog
 from tests.core.h3.family import Family, Member
 from tests.core.h3.pair import pattern, runs
+from tests.examples import examples
 
 Script = list[tuple[int, int, str, str]]
 """(connection, body size, priority field, destination) of responses that are all asked for at once."""
@@ -92,14 +93,14 @@ def test_three_connections_send_what_one_would(scheme: str) -> None:
     assert bare(family) == family.frames
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(scheme=st.sampled_from(sorted(SCHEMES)), script=scripts)
 def test_they_do_so_for_any_script(scheme: str, script: Script) -> None:
     family = played_at_once(scheme, script)
     assert bare(family) == family.frames
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     scheme=st.sampled_from(sorted(SCHEMES)),
     script=scripts,
@@ -214,7 +215,7 @@ def test_connections_that_have_nothing_to_send_are_not_asked() -> None:
 
 
 @each_scheme
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(data=st.data())
 def test_a_share_that_is_alone_decides_as_the_scheduler_itself(scheme: str, data: st.DataObject) -> None:
     """The same history through both: pick by pick the same."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
@@ -15,6 +15,7 @@ from mixedsched.core.schedulers.bucket import Bucket
 from mixedsched.model.priority import Priority
 from mixedsched.model.scheme import Scheduler
 from tests.core.schedulers.wire import PACKET_BYTES, Wire, create, placement_for
+from tests.examples import examples
 
 SPECS = [
     *SCHEMES,
@@ -31,7 +32,7 @@ SPECS = [
 ]
 priorities = st.builds(Priority, st.integers(0, 7), st.booleans())
 every_spec = pytest.mark.parametrize("spec", SPECS)
-few = settings(max_examples=20)  # many specs multiply
+few = examples(20)  # many specs multiply
 
 
 def opened(spec: str, wanted: list[Priority]) -> Scheduler[Any]:
@@ -255,7 +256,7 @@ def test_any_history_leaves_a_working_scheduler(spec: str) -> None:
 
 
 @every_spec
-@settings(max_examples=60)
+@examples(60)
 @given(
     history=st.lists(
         st.tuples(

@@ -7,12 +7,13 @@ from fractions import Fraction
 from typing import Self
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.core.schedulers._queue import Fifo
 from mixedsched.core.schedulers._tree import DependencyTree, Group, TreePlace
 from tests.core.schedulers.wire import Line
+from tests.examples import examples
 
 PACKET_BYTES = 1400
 
@@ -329,7 +330,7 @@ steps = st.lists(
 
 
 @pytest.mark.parametrize("by_packets", [False, True])
-@settings(max_examples=150)
+@examples(150)
 @given(steps)
 def test_any_history_is_that_of_the_rules(by_packets: bool, history: list[tuple[str, int, TreePlace, int]]) -> None:
     tree, naive = DependencyTree(GROUPS, by_packets=by_packets), NaiveTree(GROUPS, by_packets)

@@ -6,10 +6,11 @@ from collections import Counter
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.core.schedulers._weighted import WeightedFair
+from tests.examples import examples
 
 PACKET_BYTES = 1400
 
@@ -137,7 +138,7 @@ steps = st.lists(
 
 
 @pytest.mark.parametrize("by_packets", [False, True])
-@settings(max_examples=150)
+@examples(150)
 @given(steps)
 def test_any_history_is_that_of_the_rule(by_packets: bool, history: list[tuple[str, int, int, int]]) -> None:
     """Looking is a step of its own here: whether anybody has looked makes no difference to what comes later."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tracemalloc
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.core.schedulers import SCHEMES
@@ -16,6 +16,7 @@ from mixedsched.core.sim.playback import Discoveries
 from mixedsched.model.page import Page
 from tests.core.sim.naive import play_naively
 from tests.core.sim.pages import page, pages, resource, scheme
+from tests.examples import examples
 
 
 def play(made: Page, spec: str = "fifo", options: PipeOptions | None = None) -> PageLoad:
@@ -141,7 +142,7 @@ pipes = st.builds(
 
 
 @pytest.mark.parametrize("spec", [*SCHEMES, "p+:linger=5", "mixed:n_interrupts_i=no"])
-@settings(max_examples=25)
+@examples(25)
 @given(made=pages(), options=pipes)
 def test_runs_of_packets_give_what_packet_by_packet_gives(spec: str, made: Page, options: PipeOptions) -> None:
     load, plainly = play(made, spec, options), play_naively(made, scheme(spec), options)
@@ -152,7 +153,7 @@ def test_runs_of_packets_give_what_packet_by_packet_gives(spec: str, made: Page,
 
 
 @pytest.mark.parametrize("spec", SCHEMES)
-@settings(max_examples=10)
+@examples(10)
 @given(made=pages(), options=pipes)
 def test_everything_is_sent_once(spec: str, made: Page, options: PipeOptions) -> None:
     load = play(made, spec, options)
@@ -198,7 +199,7 @@ def test_random_jitter_repeats_with_its_seed_and_changes_with_it() -> None:
     assert loads[0].deliveries != loads[2].deliveries
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(made=pages(), spec=st.sampled_from(["fifo", "rr", "bucket-html"]), jitter=jitters)
 def test_jitter_loses_nothing_and_in_order_delivery_is_never_earlier(made: Page, spec: str, jitter: Jitter) -> None:
     load = play(made, spec, PipeOptions(jitter=jitter))

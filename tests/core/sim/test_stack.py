@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.core.h3.exchange import ServedRequest
@@ -36,6 +36,7 @@ from mixedsched.model.request import Flag, Kind, Request
 from mixedsched.model.scheme import ConfiguredScheme, Scheme, configure
 from mixedsched.world import catalog
 from tests.core.sim.pages import page, pages, resource, scheme
+from tests.examples import examples
 
 HOME = Path(__file__).resolve().parents[3]
 
@@ -396,7 +397,7 @@ def test_a_third_of_all_packets_lost_still_ends(seed: int) -> None:
     assert load.facts["packets_lost"] > 30
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(made=pages(), seed=st.integers(0, 99), loss_ratio=st.sampled_from([0.0, 0.02, 0.2]))
 def test_any_page_loads_whole_and_in_its_order(made: Page, seed: int, loss_ratio: float) -> None:
     load = play(made, "mixed", network(loss_ratio, 5_000_000), seed=seed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.core.metrics.paint import PaintNeeds
@@ -16,6 +16,7 @@ from mixedsched.model.browser_model import IDEAL
 from mixedsched.model.page import Page
 from mixedsched.model.scheme import configure
 from mixedsched.world import catalog
+from tests.examples import examples
 
 SCHEME_NAMES = ("sequential", "stock", "eps", "mixed", "bucket")
 
@@ -38,7 +39,7 @@ def paints(subject: Page, load: PageLoad) -> object:
     return PaintNeeds.of(subject).estimate(first_byte_ms, {item.id: item.complete_ms for item in load.resources})
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.integers(0, 8), st.integers(1, 90_000), st.sampled_from(SCHEME_NAMES), st.booleans())
 def test_paints_are_those_of_the_whole_load(count: int, size_bytes: int, name: str, in_browser: bool) -> None:
     subject = page(count, size_bytes)

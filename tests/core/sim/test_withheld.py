@@ -6,7 +6,7 @@ import random
 from collections import Counter
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.core.schedulers import SCHEMES
@@ -17,6 +17,7 @@ from mixedsched.model.browser_model import BrowserModel
 from mixedsched.model.page import Page
 from mixedsched.model.request import ChromiumPriority, Kind
 from tests.core.sim.pages import page, pages, resource, scheme
+from tests.examples import examples
 
 HTML = resource("html", 1000, kind="document")
 HEAD_SCRIPT = resource("head.js", 10_000, "html@10", "script", flags=["in_head"])
@@ -236,7 +237,7 @@ def test_every_resource_is_requested_once_and_limits_hold_whatever_the_page(
     assert Counter(requested) == Counter(range(len(made.resources)))
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(pages(6), models, st.sampled_from(list(SCHEMES)), st.sampled_from([0, 14_000]), st.sampled_from([0, 10_000]))
 def test_a_load_comes_to_its_end_on_rung_pipe(
     made: Page, model: BrowserModel, spec: str, buffer_bytes: int, slot_us: int

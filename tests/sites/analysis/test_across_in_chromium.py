@@ -15,7 +15,7 @@ from mixedsched.world.browser import FrameArrival, LighthouseRunner, NetLog, Pag
 from mixedsched.world.emulator.backend import RELAY, open_backend
 from tests.world.server.client import serving
 
-pytestmark = pytest.mark.browser
+pytestmark = pytest.mark.usefixtures("chromium", "real_time")
 
 FONTS = "three-hosts-fonts.test"
 

@@ -13,7 +13,7 @@ from mixedsched.world.browser import LighthouseRunner, NetLog, PageLoadFailed, P
 from tests.sites.analysis.connection_cases import CASES, case_site
 from tests.world.server.client import serving
 
-pytestmark = pytest.mark.browser
+pytestmark = pytest.mark.usefixtures("chromium")
 
 TRIED = ["image", "font and image", "crossorigin script", "font and frame", "own manifest"]
 

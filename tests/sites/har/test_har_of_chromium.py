@@ -19,7 +19,7 @@ from mixedsched.sites.opening import load_site
 from mixedsched.world.browser.find import find_chromium
 from tests.world.server.client import serving
 
-pytestmark = pytest.mark.browser
+pytestmark = pytest.mark.usefixtures("chromium")
 
 SITE = "three-hosts"
 RUNNER = Path(__file__).parents[3] / "lighthouse-runner"

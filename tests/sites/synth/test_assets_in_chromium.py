@@ -91,7 +91,7 @@ def _served(files: dict[str, tuple[str, bytes]]) -> Iterator[_Server]:
             thread.join()
 
 
-@pytest.mark.browser
+@pytest.mark.usefixtures("chromium")
 def test_chromium_can_use_every_file_at_every_size(tmp_path: Path) -> None:
     sizes = {(kind, mime, smallest_bytes(kind, mime) + beyond) for kind, mime in WHICH for beyond in BEYOND_BYTES}
     made = {f"/{number}": key for number, key in enumerate(sorted(sizes))}

@@ -12,7 +12,7 @@ from mixedsched.sites.opening import load_site
 from mixedsched.sites.synth import synthesise
 from tests.sites.synth.pages import page, resource
 
-pytestmark = pytest.mark.browser
+pytestmark = pytest.mark.usefixtures("chromium")
 
 
 def parsed(name: str, kind: str, priority: str, **more: Any) -> dict[str, Any]:

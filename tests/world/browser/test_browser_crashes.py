@@ -18,7 +18,7 @@ from mixedsched.world.browser.find import find_chromium, find_node, find_package
 from mixedsched.world.browser.worker import Worker
 from tests.world.browser.h3_site import NEVER_HANGS_S, BrowserProcesses, FixtureSite
 
-pytestmark = pytest.mark.browser
+pytestmark = pytest.mark.usefixtures("chromium")
 
 
 def profiles(directory: Path) -> list[Path]:

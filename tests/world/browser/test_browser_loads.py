@@ -24,7 +24,7 @@ from mixedsched.world.browser import (
 )
 from tests.world.browser.h3_site import FixtureSite
 
-pytestmark = pytest.mark.browser
+pytestmark = pytest.mark.usefixtures("chromium")
 
 
 @dataclass(frozen=True)

@@ -6,29 +6,25 @@ import json
 import os
 import re
 import subprocess
-import sys
 import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.command import MIXEDSCHED, Result, run
 from tests.world.browser.netlog_script import FRAME, HEADER, Script
 
-HOME = Path(__file__).resolve().parents[3]
+
+def netlog(file: Path, *options: str) -> Result:
+    return run("netlog", file, *options, columns=160)
 
 
-def netlog(file: Path, *options: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "mixedsched", "netlog", str(file), *options],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        cwd=HOME,
-        env={"COLUMNS": "160", "PATH": ""},
-    )
+def netlog_from_pipe(name: str, text: str, *options: str) -> Result:
+    """In a process of its own, which has this text as its standard input."""
+    words = [*MIXEDSCHED, "netlog", name, *options]
+    done = subprocess.run(words, input=text, capture_output=True, text=True, timeout=60, check=False, env={"PATH": ""})
+    return Result(done.returncode, done.stdout, done.stderr)
 
 
 def page() -> Script:
@@ -48,7 +44,7 @@ def stored(directory: Path, text: str) -> Path:
 
 def facts(file: Path) -> dict[str, Any]:
     ended = netlog(file, "--json")
-    assert (ended.returncode, ended.stderr) == (0, "")
+    assert (ended.exit_code, ended.stderr) == (0, "")
     told: dict[str, Any] = json.loads(ended.stdout)
     return told
 
@@ -73,7 +69,7 @@ def test_machines_get_hol_losses_connections_and_streams(tmp_path: Path) -> None
 
 def test_people_get_the_same_in_words(tmp_path: Path) -> None:
     ended = netlog(stored(tmp_path, page().text()))
-    assert ended.returncode == 0
+    assert ended.exit_code == 0
     for said in (
         "Chromium 156.0.1.2, 2 connections",
         "500 B within streams",
@@ -121,7 +117,7 @@ def test_what_another_browser_version_does_not_tell_is_named_and_null(tmp_path: 
 )
 def test_a_page_that_came_without_http3_is_refused(tmp_path: Path, text: str, why: str) -> None:
     ended = netlog(stored(tmp_path, text), "--json")
-    assert (ended.returncode, ended.stdout) == (3, "")
+    assert (ended.exit_code, ended.stdout) == (3, "")
     assert "shows no HTTP/3 connection" in ended.stderr
     assert re.search(why, ended.stderr)
 
@@ -129,7 +125,7 @@ def test_a_page_that_came_without_http3_is_refused(tmp_path: Path, text: str, wh
 @pytest.mark.parametrize("text", ["", "GIF89a", "{}", page().text(without=("QUIC_SESSION",))])
 def test_what_is_no_log_is_refused_with_a_way_to_mend_it(tmp_path: Path, text: str) -> None:
     ended = netlog(stored(tmp_path, text))
-    assert (ended.returncode, ended.stdout) == (3, "")
+    assert (ended.exit_code, ended.stdout) == (3, "")
     assert "why:" in ended.stderr
     assert "fix:" in ended.stderr
 
@@ -137,7 +133,7 @@ def test_what_is_no_log_is_refused_with_a_way_to_mend_it(tmp_path: Path, text: s
 def test_a_missing_file_or_a_folder_is_refused(tmp_path: Path) -> None:
     for path in (tmp_path / "none.json", tmp_path):
         ended = netlog(path)
-        assert ended.returncode == 3
+        assert ended.exit_code == 3
         assert "cannot be read" in ended.stderr
 
 
@@ -145,8 +141,8 @@ def test_a_pipe_is_read_like_a_file(tmp_path: Path) -> None:
     text = page().text()
     told = facts(stored(tmp_path, text))
     for name in ("-", "/dev/stdin"):
-        ended = netlog(Path(name), "--json", stdin=text)
-        assert (ended.returncode, ended.stderr) == (0, "")
+        ended = netlog_from_pipe(name, text, "--json")
+        assert (ended.exit_code, ended.stderr) == (0, "")
         assert json.loads(ended.stdout) == {**told, "file": "/dev/stdin"}
 
 
@@ -164,8 +160,8 @@ def test_a_named_pipe_is_read_once_so_that_no_second_writer_is_waited_for(tmp_pa
 
 def test_a_pipe_that_would_have_to_be_read_twice_is_refused_with_a_way_to_mend_it(tmp_path: Path) -> None:
     text = json.dumps(dict(reversed(page().document().items())))
-    ended = netlog(Path("-"), stdin=text)
-    assert (ended.returncode, ended.stdout) == (3, "")
+    ended = netlog_from_pipe("-", text)
+    assert (ended.exit_code, ended.stdout) == (3, "")
     assert "its constants come after its events" in ended.stderr
     assert "store it in a file" in ended.stderr
     assert facts(stored(tmp_path, text))["hol_bytes"] == 500

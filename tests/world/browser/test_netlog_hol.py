@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.world.browser import ArrivalRun, arrival_order
+from tests.examples import examples
 from tests.world.browser.netlog_script import FRAME, HEADER, Script
 
 Frames = Sequence[tuple[int, int, int]]
@@ -170,7 +171,7 @@ def naive(packets: dict[int, list[tuple[int, int, int]]]) -> int:
 frames = st.lists(st.tuples(st.sampled_from([0, 4, 3]), st.integers(0, 12), st.integers(0, 5)), max_size=3)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(packets=st.dictionaries(st.integers(0, 14), frames, min_size=1), data=st.data())
 def test_agrees_with_the_naive_transcription_in_any_order_of_arrival(
     packets: dict[int, Frames], data: st.DataObject

@@ -15,7 +15,7 @@ from mixedsched.world.browser import Observation, ObservationJob, ObservedReques
 from tests.world.browser.h3_site import FixtureSite
 from tests.world.browser.observed_site import OTHER_HOST, ObservedSite, encoded, observed_site
 
-pytestmark = pytest.mark.browser
+pytestmark = pytest.mark.usefixtures("chromium")
 
 
 @dataclass(frozen=True)

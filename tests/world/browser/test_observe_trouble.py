@@ -15,7 +15,7 @@ from mixedsched.world.browser import Observation, ObservationJob, Observer, Page
 from tests.world.browser.h3_site import BrowserProcesses
 from tests.world.browser.observed_site import ObservedSite, observed_site
 
-pytestmark = pytest.mark.browser
+pytestmark = pytest.mark.usefixtures("chromium")
 
 _Outcome = Observation | PageLoadFailed
 

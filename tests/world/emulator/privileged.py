@@ -47,8 +47,9 @@ without_privilege = () if _no_root else ("setpriv", "--bounding-set=-all,+setfca
 
 _no_user_namespace = _why_no_user_namespace()
 
-needs_namespaces = pytest.mark.skipif(bool(_no_root), reason=_no_root or "none")
-needs_user_namespaces = pytest.mark.skipif(bool(_no_user_namespace), reason=_no_user_namespace or "none")
+# tests/conftest.py skips what is marked so where something is missing.
+needs_namespaces = pytest.mark.namespaces(missing=_no_root)
+needs_user_namespaces = pytest.mark.namespaces(missing=_no_user_namespace)
 with_either_privilege = pytest.mark.parametrize(
     "privilege",
     [

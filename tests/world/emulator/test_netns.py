@@ -82,6 +82,7 @@ def shaped(down: Direction = SLOW, up: Direction = FAST) -> Profile:
 
 
 @with_either_privilege
+@pytest.mark.usefixtures("real_time")
 def test_the_rate_holds(privilege: Privilege) -> None:
     """2 Mbit/s of frames of 1242 bytes; the queue is large enough for all."""
     with netns_testbed(shaped(replace(SLOW, queue_bytes=1_000_000)), privilege) as (_, ready):
@@ -91,6 +92,7 @@ def test_the_rate_holds(privilege: Privilege) -> None:
 
 
 @with_either_privilege
+@pytest.mark.usefixtures("real_time")
 def test_the_queue_holds_what_the_profile_says_and_the_counters_tell_the_rest(privilege: Privilege) -> None:
     with netns_testbed(NETWORK, privilege) as (process, ready):
         told = flood(ready, 200)
@@ -103,6 +105,7 @@ def test_the_queue_holds_what_the_profile_says_and_the_counters_tell_the_rest(pr
 
 
 @with_either_privilege
+@pytest.mark.usefixtures("real_time")
 def test_sizes_count_as_the_profile_counts_them(privilege: Privilege) -> None:
     with netns_testbed(shaped(Direction(rate_bps=10_000_000, overhead_bytes=28)), privilege) as (process, ready):
         assert flood(ready, 10)["count"] == 10
@@ -110,6 +113,7 @@ def test_sizes_count_as_the_profile_counts_them(privilege: Privilege) -> None:
 
 
 @with_either_privilege
+@pytest.mark.usefixtures("real_time")
 def test_a_flight_that_is_sent_in_one_call_crosses_the_link_packet_by_packet(privilege: Privilege) -> None:
     """Else the queue would take it, and netem lose it, as one packet (UDP_SEGMENT)."""
     with netns_testbed(shaped(Direction(rate_bps=50_000_000, overhead_bytes=42)), privilege) as (process, ready):
@@ -120,6 +124,7 @@ def test_a_flight_that_is_sent_in_one_call_crosses_the_link_packet_by_packet(pri
 
 
 @with_either_privilege
+@pytest.mark.usefixtures("real_time")
 def test_full_packets_fit_through(privilege: Privilege) -> None:
     with netns_testbed(NETWORK, privilege) as (_, ready):
         assert flood(ready, 5, size=1472) == {"count": 5, "sizes": [1472], "span_s": pytest.approx(0.024, abs=0.5)}

@@ -18,6 +18,8 @@ from mixedsched.world.emulator.probe.findings import LinkVerdict
 from mixedsched.world.emulator.probe.session import ProbeExchange, probed
 from mixedsched.world.emulator.relay.backend import RelayBackend
 
+pytestmark = pytest.mark.usefixtures("real_time")
+
 LOSSY = Profile(
     "lossy", "", "", Direction(delay_us=20_000, loss=RandomLoss(0.1)), Direction(delay_us=30_000, loss=RandomLoss(0.2))
 )

@@ -13,6 +13,8 @@ import pytest
 from mixedsched.model.profile import CoDel, GilbertElliott, RandomLoss
 from tests.world.emulator.relaying import counters, introduced, profile, relaying, started, udp
 
+pytestmark = pytest.mark.usefixtures("real_time")
+
 PACKETS = 300
 NETWORKS = {
     "random loss": profile(loss=RandomLoss(0.3), delay_us=1000),

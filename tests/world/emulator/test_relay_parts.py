@@ -100,6 +100,7 @@ def clock_offset_ns() -> int:
 
 
 class TestTimestamps:
+    @pytest.mark.usefixtures("real_time")
     def test_the_time_that_a_datagram_waits_in_its_socket_is_known(self) -> None:
         with noting() as receiver, udp() as sender:
             clock = RelayClock()
@@ -136,6 +137,7 @@ class TestTimestamps:
         assert before_ns <= arrived_ns([]) <= time.monotonic_ns()
         assert missed_before([]) == 0
 
+    @pytest.mark.usefixtures("real_time")
     def test_a_pause_between_the_readings_of_two_clocks_makes_no_datagram_older(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -112,6 +112,7 @@ def machine_of(pid: int) -> int:
 
 
 @with_either_privilege
+@pytest.mark.usefixtures("real_time")
 def test_a_router_delays_loses_and_counts_and_goes_even_if_its_owner_is_killed(privilege: Privilege) -> None:
     with vm_testbed(NETWORK, privilege) as (process, ready):
         assert ready["ready_s"] < 30
@@ -144,6 +145,7 @@ def test_a_router_delays_loses_and_counts_and_goes_even_if_its_owner_is_killed(p
 
 
 @needs_namespaces
+@pytest.mark.usefixtures("real_time")
 def test_as_a_back_end_it_queues_by_the_byte_and_leaves_nothing() -> None:
     """2 Mbit/s with room for 26,215 bytes: of a burst of 200 packets of 1228 bytes 21 fit in, and the one that leaves."""
     queue = Direction(rate_bps=2_000_000, queue_bytes=26_215, burst_bytes=1514)
