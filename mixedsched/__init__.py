@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mixedsched.errors import MixedschedError
     from mixedsched.lab.comparison import Comparison
     from mixedsched.lab.experiment import Experiment, compare
-    from mixedsched.lab.simulation import SimulatedLoad, simulate
+    from mixedsched.lab.play.simulation import SimulatedLoad, simulate
     from mixedsched.lab.table import read_results
     from mixedsched.model.page import Page
     from mixedsched.model.profile import Profile
@@ -59,7 +59,7 @@ _MODULES = {
     "PipeOptions": "core.sim.pipe",
     "Profile": "model.profile",
     "Scheme": "model.scheme",
-    "SimulatedLoad": "lab.simulation",
+    "SimulatedLoad": "lab.play.simulation",
     "Site": "sites.site",
     "compare": "lab.experiment",
     "load_network": "world.catalog",
@@ -67,7 +67,7 @@ _MODULES = {
     "load_site": "sites.opening",
     "read_results": "lab.table",
     "schemes": "core.schedulers",
-    "simulate": "lab.simulation",
+    "simulate": "lab.play.simulation",
 }
 _OTHER_NAMES = {"load_network": "load_profile", "load_site": "open_site"}  # in their modules
 

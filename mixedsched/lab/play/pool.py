@@ -31,6 +31,7 @@ IN_HAND = 2  # lots that a process has at a time, so that it need not wait for t
 AHEAD = 16  # lots per process that may be done before the one that is waited for
 LOTS = 8  # per process, of tasks that take milliseconds
 LOT_MOST = 32  # tasks
+SCENARIOS_MOST = 100  # that processes remember
 
 
 class Pool(Generic[Result]):
@@ -119,6 +120,10 @@ class Pool(Generic[Result]):
 
     def _send(self, worker: _Worker, number: int, lot: Sequence[Task]) -> None:
         """Scenarios are large, so a process gets each only once, and tasks refer to it by its number."""
+        if len(self._numbers) > SCENARIOS_MOST:  # numbers begin anew, and what a process had under them is replaced
+            self._numbers.clear()
+            for each in self._workers:
+                each.known.clear()
         new: dict[int, Scenario] = {}
         lines = []
         for task in lot:

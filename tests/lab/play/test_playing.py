@@ -15,6 +15,7 @@ import pytest
 from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.core.sim.pipe import PipeOptions
 from mixedsched.errors import MixedschedError, PageLoadError, UsageError
+from mixedsched.lab.play import pool as play_pool
 from mixedsched.lab.play.pool import Pool
 from mixedsched.lab.play.scenario import Scenario
 from mixedsched.lab.play.stored import PlayedLoads
@@ -42,6 +43,14 @@ def test_any_number_of_processes_plays_the_same_in_the_order_of_the_tasks() -> N
         assert pool.play(TASKS) == alone
         assert pool.play(TASKS[::-1]) == alone[::-1], "processes that know the scenarios already"
         assert list(pool.results(TASKS, lot=5)) == alone
+
+
+def test_processes_remember_few_scenarios_and_play_any_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(play_pool, "SCENARIOS_MOST", 3)
+    page = shop()
+    tasks = [Task(Scenario(page, PipeOptions(packet_bytes=500 + 100 * n)), NamedScheme("eps")) for n in range(12)]
+    with Pool(PaintReader, 2) as pool:
+        assert pool.play([*tasks, *tasks]) == 2 * Pool(PaintReader, 1).play(tasks)
 
 
 def test_results_come_while_tasks_are_still_being_thought_of() -> None:
