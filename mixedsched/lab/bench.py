@@ -56,8 +56,8 @@ class ServedArm:
     table_file: Path | None = None  # of its mapping table, if that is none of the published ones
 
     @property
-    def told(self) -> Arm:
-        """The arm as its server is told of it."""
+    def for_server(self) -> Arm:
+        """The arm as its server gets it."""
         return self.arm if self.table_file is None else replace(self.arm, mapping=str(self.table_file))
 
 
@@ -198,11 +198,8 @@ class Bench:
         self._store.save_plan(plan.digest, plan.to_dict(), facts.to_dict())
         try:
             with self._observe(self.missing(plan) + later) as observer:
-                ahead = _Ahead(observer, later) if later else observer
-                if has_time is None:
-                    await carry_out(plan, self._store, Impatient(lab, plan.blocks[0].index), ahead)
-                else:
-                    await carry_out(plan, self._store, lab, ahead, has_time)
+                laboratory = Impatient(lab, plan.blocks[0].index) if has_time is None else lab
+                await carry_out(plan, self._store, laboratory, observer, has_time or (lambda: True), later)
         finally:
             facts = replace(facts, overhead_s=median_overhead_s(self.runs(plan)))
             self._store.save_plan(plan.digest, plan.to_dict(), facts.to_dict())
@@ -227,7 +224,7 @@ class Bench:
             across_connections=design.across_connections,
             packet_logs=self._packet_logs,
         )
-        return Lab(setup, [item.told for item in design.arms], self._folder)
+        return Lab(setup, [item.for_server for item in design.arms], self._folder)
 
 
 class Unobserved:
@@ -243,17 +240,3 @@ class Unobserved:
 @contextmanager
 def unobserved(_left: int) -> Iterator[RunObserver]:
     yield Unobserved()
-
-
-class _Ahead:
-    """An observer that also counts runs which come after this plan's."""
-
-    def __init__(self, observer: RunObserver, later: int) -> None:
-        self._observer = observer
-        self._later = later
-
-    def before(self, arm: str, block: int, warm_up: bool, left: int) -> None:
-        self._observer.before(arm, block, warm_up, left + self._later)
-
-    def after(self, run: Run, left: int) -> None:
-        self._observer.after(run, left + self._later)

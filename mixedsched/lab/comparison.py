@@ -1,4 +1,4 @@
-"""What an analysis says: per arm, per effect, and which blocks to look at. Plain values with a JSON form."""
+"""The results of an analysis: per arm, per effect, and which blocks to look at. Plain values with a JSON form."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mixedsched.lab.model import Plan, Run
 
 
 class Verdict(StrEnum):
-    """What an interval and a test together allow to say about an arm; lower metrics are better."""
+    """What an interval and a test together say about an arm; lower metrics are better."""
 
     BETTER = "better"
     WORSE = "worse"
@@ -22,10 +22,10 @@ class Verdict(StrEnum):
 
 
 class Family(StrEnum):
-    """primary: declared before the first run. exploratory: all the rest; a finding there is a hint, not a result."""
+    """Metrics whose p values are adjusted together."""
 
-    PRIMARY = "primary"
-    EXPLORATORY = "exploratory"
+    PRIMARY = "primary"  # declared before the first run
+    EXPLORATORY = "exploratory"  # all the rest: what they show is a hint, not a result
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,34 +42,24 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class ArmSummary:
-    """One arm over all complete blocks.
-
-    runs: those that count. attempted: all that were started, warm-up included. failed: failed and invalid ones among those.
-    values: by metric key, one per complete block in block order, None where the metric is missing. median: of these.
-    """
+    """One arm over all complete blocks."""
 
     label: str
     scheme: str
     mapping: str | None
-    runs: int
-    attempted: int
-    failed: int
-    values: Mapping[str, tuple[float | None, ...]]
-    median: Mapping[str, float | None]
+    runs: int  # those that count
+    attempted: int  # all that were started, warm-up included
+    failed: int  # failed and invalid ones among those
+    values: Mapping[str, tuple[float | None, ...]]  # by metric, one a complete block; None where the metric is missing
+    median: Mapping[str, float | None]  # of these
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
     """One arm against the baseline in one metric.
 
-    change, low, high, margin, detectable and the differences are told in the metric's change unit: per cent for ratio
-    metrics, else the metric's own unit. They are None where no block has the metric in both arms; low and high
-    also with a single one, which has no interval.
-    change_pct and its interval are relative to the baseline (None where its median is 0 and not everything is).
-    confidence: of the interval, as really achieved. p: raw signed rank; p_adjusted: Holm within the family.
-    dominance: share of blocks with a rise minus share with a fall. detectable: minimum detectable effect.
-    more_blocks: about so many more would decide; None where decided or where nothing can be said.
-    differences: (block index, change of that block).
+    Changes are in the metric's change unit: per cent for ratio metrics, else the metric's own unit. They are None where no
+    block has the metric in both arms.
     """
 
     arm: str
@@ -78,20 +68,20 @@ class Effect:
     baseline_scheme: str
     metric: Metric
     family: Family
-    differences: tuple[tuple[int, float], ...]
+    differences: tuple[tuple[int, float], ...]  # (index of a block, its change)
     change: float | None
-    low: float | None
+    low: float | None  # of the interval; None also with a single block
     high: float | None
-    confidence: float
-    change_pct: float | None
+    confidence: float  # of the interval, as really achieved
+    change_pct: float | None  # relative to the baseline; None where its median is 0 and not everything is
     low_pct: float | None
     high_pct: float | None
-    p: float
-    p_adjusted: float
-    dominance: float
-    detectable: float | None
+    p: float  # signed rank test, raw
+    p_adjusted: float  # Holm within the family
+    dominance: float  # share of blocks with a rise minus share with a fall
+    detectable: float | None  # minimum detectable effect
     verdict: Verdict
-    more_blocks: int | None
+    more_blocks: int | None  # about so many more would decide; None where decided, or where nothing can be said
     note: str
 
     @property
@@ -140,22 +130,18 @@ class BlockChoice:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All that a finished (or unfinished) experiment says.
-
-    arms: baseline first, then as planned. effects: by arm, then metric. block_indices: the complete blocks, in plan order;
-    planned_blocks: how many there shall be; both without warm-up.
-    median_block: the block nearest to the estimate in the first primary metric; worst_block: least in favour of the arms.
-    Both are None without a complete block.
-    """
+    """What a finished, or unfinished, experiment shows."""
 
     plan: Plan
-    arms: tuple[ArmSummary, ...]
-    effects: tuple[Effect, ...]
-    block_indices: tuple[int, ...]
-    planned_blocks: int
+    arms: tuple[ArmSummary, ...]  # baseline first, then as planned
+    effects: tuple[Effect, ...]  # by arm, then metric
+    block_indices: tuple[int, ...]  # of the complete blocks, in the order of the plan
+    planned_blocks: int  # without warm-up
     failures: tuple[Failure, ...]
-    median_block: BlockChoice | None
-    worst_block: BlockChoice | None
+    median_block: (
+        BlockChoice | None
+    )  # nearest to the estimate in the first primary metric; None without a complete block
+    worst_block: BlockChoice | None  # least in favour of the arms; None likewise
     note: str
 
     @property

@@ -50,11 +50,12 @@ async def carry_out(
     laboratory: Laboratory,
     observer: RunObserver,
     has_time: Callable[[], bool] = lambda: True,
+    later: int = 0,
 ) -> None:
     """Make all runs of the plan that the store does not have.
 
     A failed or invalid run voids its block, which is begun again, at most MAX_ATTEMPTS times a call.
-    has_time: asked before each run; raises TimeIsUp as soon as it says no.
+    has_time: asked before each run; raises TimeIsUp as soon as it says no. later: runs of other plans that are to come.
     """
     runs = stored_runs(store, plan.digest)
     for block in sorted(plan.blocks, key=lambda block: (not block.warm_up, block.index)):
@@ -63,7 +64,7 @@ async def carry_out(
             if not has_time():
                 raise TimeIsUp
             arm = state.missing[0]
-            observer.before(arm, block.index, block.warm_up, runs_left(plan, runs))
+            observer.before(arm, block.index, block.warm_up, runs_left(plan, runs) + later)
             run = await laboratory.run(
                 arm=arm,
                 block=block.index,
@@ -73,7 +74,7 @@ async def carry_out(
             )
             store.add_run(plan.digest, run.block, run.attempt, run.arm, run_record(run))
             runs.append(run)
-            observer.after(run, runs_left(plan, runs))
+            observer.after(run, runs_left(plan, runs) + later)
 
 
 def stored_runs(store: Store, digest: str) -> list[Run]:

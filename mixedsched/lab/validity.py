@@ -1,7 +1,7 @@
-"""When a page load counts: it must be what it seems, to the browser, to the server and to the emulated network.
+"""When a page load counts: browser, server and emulated network must agree that it was what it seems.
 
 After Sander et al. 2022: every request over HTTP/3, as many connections as the page needs, none of them closed for a reason
-that speaks of trouble.
+that points to trouble.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MAX_HELD_RATIO = 0.05
 FRAME_MS = 16.0  # paints come with frames, at 60 a second: less than that is beyond their resolution
 _LATE, _OVERRUN = "late_link", "overrun_link"  # words for a machine that was too busy
 
-# How a connection may end: opened beside another one and never used; with the browser; in good order, idle ones included.
+# How a connection may end: opened beside another one and never used; with the browser; in good order, or idle.
 _POOLED, _WITH_THE_BROWSER = "QUIC_CONNECTION_IP_POOLED", "QUIC_CONNECTION_CANCELLED"
 _POOLED_WORDS = "An active session exists for the given IP"
 _HARMLESS = frozenset({"QUIC_NO_ERROR", "QUIC_PEER_GOING_AWAY", "QUIC_NETWORK_IDLE_TIMEOUT"})
@@ -30,34 +30,27 @@ _HARMLESS = frozenset({"QUIC_NO_ERROR", "QUIC_PEER_GOING_AWAY", "QUIC_NETWORK_ID
 
 @dataclass(frozen=True, slots=True)
 class ServerView:
-    """What the server saw of a load: lines of its log.
+    """What the server saw of a load: lines of its log."""
 
-    requests: those that are over, as h3.exchange.ServedRequest has them. connections: whose handshake finished, as
-    server.endpoint.Connected has them; None if the server was not asked for them (`serve --log-connections`).
-    """
-
-    requests: Sequence[Mapping[str, Any]] = ()
+    requests: Sequence[Mapping[str, Any]] = ()  # those that are over, see h3.exchange.Served
+    # Those whose handshake finished, see server.endpoint.Connected; None if the server does not log them.
     connections: Sequence[Mapping[str, Any]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class LoadEvidence:
-    """All that is known of a load.
-
-    hosts: of the site. expected: connections that a load takes. log: the browser's own. link: its counters, see
-    emulator.backend.LinkInUse.
-    """
+    """All that is known of a load."""
 
     load: PageLoad
-    hosts: Sequence[str]
-    expected: Connections
-    log: NetLog
-    link: Mapping[str, Any]
+    hosts: Sequence[str]  # of the site
+    expected: Connections  # that a load takes
+    log: NetLog  # the browser's own
+    link: Mapping[str, Any]  # its counters, see emulator.backend.LinkInUse
     server: ServerView = ServerView()
 
 
 def is_of_the_machine(reason: str) -> bool:
-    """Whether a load must not be trusted because this machine was too busy, which says nothing of the page."""
+    """Whether a load must not be trusted because this machine was too busy, which says nothing about the page."""
     return reason.partition(":")[0] in {_LATE, _OVERRUN}
 
 
@@ -89,7 +82,7 @@ def _protocol(evidence: LoadEvidence) -> str:
 
 
 def _stray_hosts(evidence: LoadEvidence) -> str:
-    """Answers, and requests on QUIC connections, of hosts that are none of the site's."""
+    """Answers from hosts that do not belong to the site, and requests for them on QUIC connections."""
     answered = {_host(item.url) for item in evidence.load.requests if item.url.startswith("http") and item.protocol}
     asked = {_name(item.authority) for item in evidence.log.requests if item.authority}
     if stray := sorted(answered - set(evidence.hosts)):
@@ -113,7 +106,7 @@ def _speed(evidence: LoadEvidence) -> str:
 
 
 def _closings(evidence: LoadEvidence) -> str:
-    """A connection that ended in trouble: the load went on over another one, or without what was lost."""
+    """A connection that ended in trouble: the load continued over another one, or without what was lost."""
     last_ms = max((arrival.time_ms for arrival in evidence.log.arrivals), default=0.0)
     for session in evidence.log.sessions:
         closing = session.closing
@@ -142,15 +135,15 @@ def _connections(evidence: LoadEvidence) -> str:
     used, expected = evidence.log.connections, evidence.expected
     if len(used) == expected.count:
         return ""
-    told = "; ".join(f"{session.host}, {session.why}" for session in used)
+    listed = "; ".join(f"{session.host}, {session.why}" for session in used)
     return (
-        f"connections: {len(used)} instead of {expected.count} ({expected.explanation}). They are: {told or 'none'}. "
+        f"connections: {len(used)} instead of {expected.count} ({expected.explanation}). They are: {listed or 'none'}. "
         "If that is right for this page, give the number as 'connections' in the site's description"
     )
 
 
 def _server(evidence: LoadEvidence) -> str:
-    """What came to the server beside the page."""
+    """Requests and connections at the server that are not the page's."""
     hosts, seen = set(evidence.hosts), evidence.server
     if stray := sorted({name for item in seen.requests if (name := _name(str(item["authority"]))) not in hosts}):
         return f"stray_host: requests at the server for {', '.join(name or 'no host' for name in stray)}"
@@ -171,23 +164,19 @@ def _server(evidence: LoadEvidence) -> str:
 
 
 def _strangers_on_the_link(evidence: LoadEvidence) -> str:
-    """More datagrams on the way to the server than the browser has sent packets, of which some share one.
+    """More datagrams on the way to the server than packets that the browser has sent, of which some share a datagram.
 
-    Not where a kernel counts what it says by itself, such as that nobody listens any more.
+    Does not apply where a kernel also counts what it sends by itself, such as that a port is closed.
     """
     if "clients" not in evidence.link or evidence.log.truncated:
         return ""
     up, sent = evidence.link["up"], sum(session.packets_sent for session in evidence.log.sessions)
     came = up["packets"] + up["overflowed"]
-    return (
-        f"stray_packets: {came} came to the link for the server, of which the browser sent {sent}"
-        if came > sent
-        else ""
-    )
+    return f"stray_packets: {came} came to the link for the server, the browser sent {sent}" if came > sent else ""
 
 
 def _link(evidence: LoadEvidence) -> str:
-    """The emulated network must have lasted, and kept its schedule where it delivers packets itself."""
+    """The emulated network must have run to the end, and kept its schedule where it delivers packets itself."""
     link = evidence.link
     if not link:
         return "link: the emulated link has stopped before its time"
@@ -198,7 +187,7 @@ def _link(evidence: LoadEvidence) -> str:
 
 
 def _lateness(punctuality: Mapping[str, Any], lcp_ms: float) -> str:
-    """A paint cannot come later than by the time in which packets were kept before it, so that time is what is judged."""
+    """Late packets delay a paint at most by the time for which they were kept before it: that time is judged."""
     held = held_ms(punctuality, lcp_ms)
     if held <= max(FRAME_MS, MAX_HELD_RATIO * lcp_ms):
         return ""

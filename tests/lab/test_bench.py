@@ -144,4 +144,4 @@ def test_arms_that_serve_the_same_are_an_experiment_on_that_site(design: Design)
 def test_a_table_of_its_own_is_named_by_its_file_only_to_the_server(site: Site) -> None:
     arm = ServedArm(Arm("tuned", "mixed", "tuned-0123", "0123"), site, "digest", Path("/runs/0123.toml"))
     assert Design((arm, ServedArm(Arm("B", "eps"), site, "digest")), (), "mobile", 1).plan(LINK, 1).arms[0] == arm.arm
-    assert arm.told.mapping == "/runs/0123.toml"
+    assert arm.for_server.mapping == "/runs/0123.toml"

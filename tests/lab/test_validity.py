@@ -278,7 +278,7 @@ def test_nobody_else_may_use_the_link(came: int, is_valid: bool) -> None:
     log = netlog(session(1, packets_sent=70), session(2, POOLED, packets_sent=30))
     reason = why_invalid(evidence(log, link=relay))
     assert is_valid == (reason == "")
-    assert is_valid or reason == "stray_packets: 101 came to the link for the server, of which the browser sent 100"
+    assert is_valid or reason == "stray_packets: 101 came to the link for the server, the browser sent 100"
 
 
 def test_what_a_kernel_says_by_itself_makes_nobody_a_stranger() -> None:

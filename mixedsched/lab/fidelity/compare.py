@@ -1,4 +1,4 @@
-"""One observed load held against the manifest. Pure."""
+"""One observed load compared with the manifest. Pure."""
 
 from __future__ import annotations
 
@@ -24,11 +24,10 @@ What = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that came out otherwise. id: of the resource; the address for a request that the manifest does not have;
-    the site's name for what is about all of it."""
+class Deviation:
+    """One thing that was not as the manifest says."""
 
-    id: str
+    id: str  # of the resource; the address of a request that the manifest does not have; the site's name for the whole page
     url: str
     what: What
     wanted: str
@@ -37,28 +36,25 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Fidelity:
-    """How far a load does what the manifest says.
-
-    faithful: resources requested with the kind and the priority of the manifest. order_correlation, sent_correlation:
-    Spearman's, of the order in which the page asked, and in which requests left, with that of the manifest; None for fewer than
-    three. They differ, because Chromium holds back what is not urgent. findings: in the order of the manifest.
-    """
+    """How well a load agrees with the manifest."""
 
     site: str
     form_factor: FormFactor
     chromium_version: str
     resources: int
     requested: int
-    faithful: int
+    faithful: int  # resources requested with the kind and the priority of the manifest
+    # Spearman's coefficients, None for fewer than three: the order of the manifest against the order in which the page asked,
+    # and in which requests left. These differ, because Chromium holds back what is not urgent.
     order_correlation: float | None
     sent_correlation: float | None
-    findings: tuple[Finding, ...]
+    findings: tuple[Deviation, ...]  # in the order of the manifest
     ended: str
     notes: tuple[str, ...] = ()
 
     @property
     def share(self) -> float:
-        """Of resources requested with their kind and priority, 0..1."""
+        """The share of resources requested with their kind and priority, 0..1."""
         return self.faithful / self.resources
 
     @property
@@ -76,19 +72,19 @@ class Fidelity:
 
 
 def compare(site: Site, seen: Observation, connections: int | None = None) -> Fidelity:
-    """What the observed load of a site has in common with its manifest. Only loads of the lab tell priorities as sent.
+    """Compare the observed load of a site with its manifest. Only loads of the lab show priorities as they were sent.
 
     connections: how many it took, if that is known.
     """
     requests = _by_address(seen.requests)
-    found: list[Finding] = []
+    found: list[Deviation] = []
     faithful, asked, sent = 0, [], []
     for item in site.page.resources:
         url = f"https://{site.hosts[item.host]}{item.path}"
         request = requests.pop(_address(url), None)
         if request is None or not request.status:
             found.append(
-                Finding(item.id, url, "request", "requested", "not requested" if request is None else "not answered")
+                Deviation(item.id, url, "request", "requested", "not requested" if request is None else "not answered")
             )
             continue
         asked.append((request.asked_ms, request.index))
@@ -97,10 +93,10 @@ def compare(site: Site, seen: Observation, connections: int | None = None) -> Fi
         faithful += not any(finding.what in {"kind", "priority"} for finding in deviations)
         found += deviations
     found += _of_first_screen(site, seen)
-    found += [Finding(one.url, one.url, "extra", "no such resource", _asked(one)) for one in requests.values()]
+    found += [Deviation(one.url, one.url, "extra", "no such resource", _asked(one)) for one in requests.values()]
     expected = expected_connections(site)
     if connections is not None and connections != expected.count:
-        found.append(Finding(site.name, site.url, "connections", str(expected), str(connections)))
+        found.append(Deviation(site.name, site.url, "connections", str(expected), str(connections)))
     return Fidelity(
         site=site.name,
         form_factor=seen.form_factor,
@@ -117,7 +113,7 @@ def compare(site: Site, seen: Observation, connections: int | None = None) -> Fi
 
 
 def order_correlation(places: Sequence[float] | Sequence[tuple[float, int]]) -> float | None:
-    """Spearman's coefficient of distinct places with a rising order; None for fewer than three, where it says nothing."""
+    """Spearman's coefficient of distinct places against a rising order; None for fewer than three, where it says nothing."""
     count = len(places)
     if count < _FEWEST_TO_ORDER:
         return None
@@ -127,7 +123,7 @@ def order_correlation(places: Sequence[float] | Sequence[tuple[float, int]]) -> 
 
 
 def _by_address(requests: Sequence[ObservedRequest]) -> dict[tuple[str, str], ObservedRequest]:
-    """The first request of each address that was asked for with GET; redirects count as what they are."""
+    """The first request for each address."""
     first: dict[tuple[str, str], ObservedRequest] = {}
     for request in requests:
         first.setdefault(_address(request.url), request)
@@ -142,7 +138,7 @@ def _address(url: str) -> tuple[str, str]:
     return parts.hostname or "", unquote(f"{parts.path}{query}")
 
 
-def _deviations(item: Resource, request: ObservedRequest) -> Sequence[Finding]:
+def _deviations(item: Resource, request: ObservedRequest) -> Sequence[Deviation]:
     url = request.url
     pairs: Mapping[What, tuple[str, str]] = {
         "status": ("answered", f"status {request.status}"),
@@ -158,11 +154,11 @@ def _deviations(item: Resource, request: ObservedRequest) -> Sequence[Finding]:
         "incremental": request.incremental is None or item.incremental is request.incremental,
         "size": _same_size(item, request),
     }
-    return [Finding(item.id, url, what, *pairs[what]) for what, fine in agrees.items() if not fine]
+    return [Deviation(item.id, url, what, *pairs[what]) for what, fine in agrees.items() if not fine]
 
 
 def _priority(request: ObservedRequest) -> ChromiumPriority:
-    """That of the moment when the request left, as its signal told it."""
+    """The priority at the moment when the request left, by its signal."""
     by_urgency = tuple(ChromiumPriority)
     if request.urgency is None or request.urgency >= len(by_urgency):
         return request.priority
@@ -170,32 +166,34 @@ def _priority(request: ObservedRequest) -> ChromiumPriority:
 
 
 def _same_kind(kind: Kind, request: ObservedRequest) -> bool:
-    """What DevTools calls Other goes as such, whatever its destination says."""
+    """What DevTools calls Other counts as such, whatever its destination says."""
     return request.kind is kind or (kind is Kind.OTHER and request.resource_type == "Other")
 
 
 def _same_size(item: Resource, request: ObservedRequest) -> bool:
-    """Media are asked for in ranges, and may be stopped when enough is there; what was cut off says nothing of the size."""
+    """Media are requested in ranges, and may be stopped when enough is there; a partial answer says nothing about the size."""
     if request.kind is Kind.MEDIA or request.complete_ms is None:
         return request.sent_bytes <= item.body_bytes
     return request.sent_bytes == item.body_bytes
 
 
-def _of_first_screen(site: Site, seen: Observation) -> Sequence[Finding]:
+def _of_first_screen(site: Site, seen: Observation) -> Sequence[Deviation]:
     found = []
     by_address = _by_address(seen.requests)
     for item in site.page.resources:
         url = f"https://{site.hosts[item.host]}{item.path}"
         request = by_address.get(_address(url))
         if Flag.HERO in item.flags and (seen.lcp_url is None or _address(seen.lcp_url) != _address(url)):
-            found.append(Finding(item.id, url, "hero", "the largest paint", seen.lcp_url or seen.lcp_element or "none"))
+            found.append(
+                Deviation(item.id, url, "hero", "the largest paint", seen.lcp_url or seen.lcp_element or "none")
+            )
         elif (
             item.kind is Kind.IMAGE
             and item.flags & {Flag.ABOVE_FOLD, Flag.HERO}
             and request is not None
             and not request.flags & {Flag.ABOVE_FOLD, Flag.HERO}
         ):
-            found.append(Finding(item.id, url, "above_fold", "on the first screen", "not there"))
+            found.append(Deviation(item.id, url, "above_fold", "on the first screen", "not there"))
     return found
 
 

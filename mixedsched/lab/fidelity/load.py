@@ -5,7 +5,7 @@ from __future__ import annotations
 from mixedsched.lab.fidelity.compare import Fidelity, compare
 from mixedsched.sites.serving import served_site
 from mixedsched.sites.site import Site
-from mixedsched.world.browser.observation import Observation, ObservationJob
+from mixedsched.world.browser.observation import ObservationJob
 from mixedsched.world.browser.observe import Observer
 from mixedsched.world.browser.pageload import FormFactor
 from mixedsched.world.browser.profiles import make_profile_dir, remove_profile_dir
@@ -21,14 +21,6 @@ async def check_site(site: Site, form_factor: FormFactor = "mobile", *, limit_s:
 
     Raises MixedschedError if the site cannot be served, and PageLoadFailed if there is no load to judge.
     """
-    seen, connections = await observed(site, form_factor, limit_s=limit_s)
-    return compare(site, seen, connections)
-
-
-async def observed(
-    site: Site, form_factor: FormFactor = "mobile", *, limit_s: float = _LIMIT_S
-) -> tuple[Observation, int]:
-    """The load itself, and how many connections carried its requests. Raises as check_site."""
     bodies_dir = make_profile_dir()
     try:
         async with (
@@ -47,12 +39,12 @@ async def observed(
             )
             seen = await observer.observe(job)
             requests, _ = server.take_log()
-            return seen, len({request["connection"] for request in requests})
+            return compare(site, seen, len({request["connection"] for request in requests}))
     finally:
         remove_profile_dir(bodies_dir)
 
 
 def quiet_s(site: Site) -> float:
-    """After how long without traffic the page is over: its longest think time, and some more."""
+    """How long there must be no traffic for the page to be over: a little more than its longest think time."""
     longest_ms = max(item.delay_ms for item in site.page.resources)
     return max(_QUIET_S, min(longest_ms / 1000 + _SLACK_S, _LIMIT_S / 3))
