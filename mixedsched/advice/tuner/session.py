@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from mixedsched.advice.tuner.bound import bounds
 from mixedsched.advice.tuner.budget import Shares, deciding_blocks, proof_arms, proof_blocks, share_out
@@ -34,6 +33,7 @@ from mixedsched.lab.costs import START_S
 from mixedsched.lab.engine import stored_runs
 from mixedsched.lab.play.scenario import SEEDS
 from mixedsched.lab.results import DATABASE_NAME, open_store, spent_before_s
+from mixedsched.world.store import Store
 
 PIPE_SHARE, PIPE_SHARE_ALONE = 0.25, 0.7  # of the time for simulations; where rung pipe is the last to be asked
 PIPE_TRIALS, STACK_TRIALS = 20_000, 2_000  # at most, however much time there is
@@ -60,8 +60,8 @@ def carry_out(job: TuneJob, world: TuneSurroundings, facts: Mapping[str, Any]) -
         "penalty": job.penalty,
         "seeds": {phase: job.seed_of(phase) for phase in ("look", "race", "proof")},
     }
-    with Session(job, world) as session:
-        is_interrupted = False
+    with open_store(job.folder) as store:
+        session, is_interrupted = TuneSession(job, world, store), False
         try:
             asyncio.run(session.run())
         except KeyboardInterrupt:
@@ -69,28 +69,16 @@ def carry_out(job: TuneJob, world: TuneSurroundings, facts: Mapping[str, Any]) -
         return ship(session.result(facts, interrupted=is_interrupted), session.known)
 
 
-class Session:
-    """Carries a tuning out, or continues it. Use with `with`; first `run`, then `result`.
+class TuneSession:
+    """The steps of a tuning. First `run`; then `result`, which after an interruption gives the best so far."""
 
-    After an interruption `result(interrupted=True)` gives the best so far. Raises UsageError where the folder holds
-    something else.
-    """
-
-    def __init__(self, job: TuneJob, world: TuneSurroundings) -> None:
+    def __init__(self, job: TuneJob, world: TuneSurroundings, store: Store) -> None:
         self._job = job
         self._world = world
         self._decisions = Decisions(job.folder, job.digest)
-        self._store = open_store(job.folder)
+        self._store = store
         self.known = Known(job)
         self._began_s = world.began_s
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._store.__exit__(kind, error, trace)
 
     @property
     def _spent_s(self) -> float:
@@ -100,7 +88,7 @@ class Session:
     def _left_s(self) -> float:
         return self._job.budget_s - self._spent_s
 
-    def result(self, facts: Mapping[str, Any], *, interrupted: bool = False) -> Tuning:
+    def result(self, facts: Mapping[str, Any], *, interrupted: bool) -> Tuning:
         """The tuning as it is known now."""
         known, view = self.known, self.known.view
         if interrupted and known.search is None and view is not None:

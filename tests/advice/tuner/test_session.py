@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 from collections.abc import Iterator, Sequence
@@ -16,7 +15,7 @@ from PIL import Image
 from mixedsched.advice.tuner.job import Subject, TuneJob, TuneSurroundings
 from mixedsched.advice.tuner.objective import parse_objective
 from mixedsched.advice.tuner.result import Outcome, Role, Tuning
-from mixedsched.advice.tuner.session import Session
+from mixedsched.advice.tuner.session import carry_out
 from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.lab.model import Run
 from mixedsched.lab.play.pool import Pool
@@ -92,12 +91,7 @@ def tuned(job: TuneJob, workers: Pool[PaintEstimate | None] | None = None, watch
     world = TuneSurroundings(
         lambda: 0.0, 0.0, lambda _: None, watching or Watching(), lambda _: None, workers or Pool(PaintReader, 1)
     )
-    with Session(job, world) as session:
-        try:
-            asyncio.run(session.run())
-        except KeyboardInterrupt:
-            return session.result({}, interrupted=True)
-        return session.result({})
+    return carry_out(job, world, {})
 
 
 def test_a_hero_behind_others_is_found_and_what_remains_with_headers_is_told(tmp_path: Path) -> None:
