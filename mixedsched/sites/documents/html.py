@@ -9,7 +9,7 @@ from dataclasses import replace
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from mixedsched.errors import SiteError
-from mixedsched.model.request import ChromiumPriority, Flag, Kind
+from mixedsched.model.request import ChromiumPriority, Flag, Kind, kind_of_destination
 from mixedsched.sites.documents.css import rewrite_css
 from mixedsched.sites.documents.dom import (
     ImageCandidate,
@@ -25,17 +25,6 @@ from mixedsched.sites.documents.dom import (
 from mixedsched.sites.documents.references import DROP, Credentials, Reference, ReferenceRole, Visitor, normalised
 
 _SCRIPT_TYPES = {"", "module", "text/javascript", "application/javascript", "text/ecmascript", "application/ecmascript"}
-_KIND_BY_DESTINATION = {
-    "style": Kind.STYLESHEET,
-    "script": Kind.SCRIPT,
-    "font": Kind.FONT,
-    "image": Kind.IMAGE,
-    "fetch": Kind.XHR,
-    "document": Kind.DOCUMENT,
-    "audio": Kind.MEDIA,
-    "video": Kind.MEDIA,
-    "track": Kind.MEDIA,
-}
 # Attributes other than those of script, link, img and source, which have rules of their own.
 _PLAIN_ATTRIBUTES = {
     "iframe": ("src", Kind.DOCUMENT),
@@ -186,11 +175,10 @@ class _Walk:
 
     def _see_link(self, node: LexborNode) -> None:
         relations = set((node.attributes.get("rel") or "").lower().split())
-        destination = (node.attributes.get("as") or "").lower()
         if "stylesheet" in relations:
             self._see_style_link(node, is_alternate="alternate" in relations)
         elif relations & {"preload", "modulepreload"}:
-            kind = Kind.SCRIPT if "modulepreload" in relations else _KIND_BY_DESTINATION.get(destination, Kind.OTHER)
+            kind = Kind.SCRIPT if "modulepreload" in relations else _preloaded_kind(node)
             flags = {Flag.PRELOAD, Flag.IN_HEAD} if in_head(node) else {Flag.PRELOAD}
             credentials = Credentials.SAME_ORIGIN if "modulepreload" in relations else Credentials.INCLUDE
             self._attribute(node, "href", _to(kind, flags=frozenset(flags), credentials=credentials))
@@ -291,6 +279,11 @@ def _to(
 ) -> Reference:
     """A reference of which all but URL and offset is known."""
     return Reference("", kind, 0, role, flags, chromium_priority=chromium_priority, credentials=credentials)
+
+
+def _preloaded_kind(node: LexborNode) -> Kind:
+    destination = (node.attributes.get("as") or "").lower()
+    return kind_of_destination("empty" if destination == "fetch" else destination) or Kind.OTHER
 
 
 def _credentials_of(node: LexborNode, default: Credentials) -> Credentials:

@@ -19,6 +19,7 @@ from mixedsched.sites.generate._finding import (
     with_visible_files,
     with_visible_images,
 )
+from mixedsched.sites.site.wire import suffix_of_mime
 
 _PARSING_MS = 100  # of a document, in the guess that puts requests in order
 _FOLDERS = {
@@ -30,26 +31,6 @@ _FOLDERS = {
     Kind.MEDIA: "media",
     Kind.XHR: "api",
     Kind.OTHER: "other",
-}
-_ENDINGS = {
-    "text/html": "html",
-    "text/css": "css",
-    "text/javascript": "js",
-    "text/plain": "txt",
-    "font/woff2": "woff2",
-    "font/woff": "woff",
-    "image/jpeg": "jpg",
-    "image/png": "png",
-    "image/gif": "gif",
-    "image/svg+xml": "svg",
-    "image/webp": "webp",
-    "image/avif": "avif",
-    "image/x-icon": "ico",
-    "video/mp4": "mp4",
-    "video/webm": "webm",
-    "audio/mpeg": "mp3",
-    "application/json": "json",
-    "application/manifest+json": "webmanifest",
 }
 
 
@@ -116,7 +97,7 @@ def _paths(parts: Sequence[PagePart], order: Sequence[int]) -> list[str]:
     for index in order[1:]:
         folder = _FOLDERS[parts[index].kind]
         counts[folder] += 1
-        paths[index] = f"/{folder}/{counts[folder]}.{_ENDINGS[parts[index].mime]}"
+        paths[index] = f"/{folder}/{counts[folder]}{suffix_of_mime(parts[index].mime)}"
     return paths
 
 

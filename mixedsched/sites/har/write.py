@@ -31,18 +31,24 @@ from mixedsched.sites.recorded import (
 from mixedsched.sites.recorded.selection import MAX_TOTAL_BYTES
 from mixedsched.sites.site import MANIFEST_NAME, load_built
 from mixedsched.sites.site.folders import make_folder
+from mixedsched.sites.synth import synthesise
+from mixedsched.sites.synth.assets import asset, format_name, smallest_bytes
+from mixedsched.sites.synth.media import free_box
 
 # Of the formats that take longest, the cost of a byte in bytes of JPEG.
 _COST_OF_BYTE = {"jpeg": 1, "webp": 4, "avif": 20}
 _BUDGET_BYTES = 4_000_000
 _DRAWN_BYTES_MAX = 8192
 _BOX_HEADER_BYTES = 8
+_drawn = lru_cache(maxsize=64)(asset)
 
 
 class Synthesiser:
-    """Makes the missing bodies of one HAR. Raises SiteError where it would be more than a site can have.
+    """Makes the missing bodies of one HAR, in reasonable time even where thousands are missing.
 
-    blank: make zeros, where only sizes count.
+    Drawing and compressing a picture takes up to some seconds a megabyte. So when the first have used up what a page may
+    cost, the pictures that follow are of a few sizes only, each drawn once and filled up to its size behind its end, where
+    decoders no longer read. blank: make zeros, where only sizes count. Raises SiteError for more than a site can have.
     """
 
     def __init__(self, *, blank: bool = False) -> None:
@@ -61,8 +67,6 @@ class Synthesiser:
             )
         if self._is_blank:
             return bytes(size_bytes)
-        from mixedsched.sites.synth.assets import asset, format_name  # here, as many HARs lack nothing
-
         name = format_name(kind, mime, size_bytes)
         cost_bytes = size_bytes * _COST_OF_BYTE.get(name, 0)
         if cost_bytes <= self._budget_bytes:
@@ -73,23 +77,13 @@ class Synthesiser:
 
 def _filled_up(kind: Kind, mime: str, size_bytes: int, name: str) -> bytes:
     """A picture of a smaller size that is a power of two, if there is one, with what does not show behind it."""
-    from mixedsched.sites.synth.assets import asset, smallest_bytes
-
     drawn_bytes = _DRAWN_BYTES_MAX
     while drawn_bytes and drawn_bytes > size_bytes - _BOX_HEADER_BYTES:
         drawn_bytes //= 2
     if drawn_bytes < smallest_bytes(kind, mime):
         return asset(kind, mime, size_bytes, 0)
     missing_bytes = size_bytes - drawn_bytes
-    header = missing_bytes.to_bytes(4, "big") + b"free" if name == "avif" else b""  # a box (ISO/IEC 14496-12, 8.1.2)
-    return _drawn(kind, mime, drawn_bytes) + header + bytes(missing_bytes - len(header))
-
-
-@lru_cache(maxsize=64)
-def _drawn(kind: Kind, mime: str, size_bytes: int) -> bytes:
-    from mixedsched.sites.synth.assets import asset
-
-    return asset(kind, mime, size_bytes, 0)
+    return _drawn(kind, mime, drawn_bytes, 0) + (free_box(missing_bytes) if name == "avif" else bytes(missing_bytes))
 
 
 Named = Callable[[RecordingFacts], tuple[Path, RecordingFacts]]
@@ -117,7 +111,6 @@ def import_page(
 
 def _synthesised(target: Path, load: ImportedPage, facts: RecordingFacts, progress: Progress) -> RecordingSummary:
     """A whole page at its sizes. Its description is that of a recording, which is made aside and goes again."""
-    from mixedsched.sites.synth import synthesise  # here, as few HARs need it and all its libraries
 
     exchanges = load.exchanges
     kept = [item for item in exchanges if item.status == _OK and item.method == "GET"]

@@ -28,7 +28,7 @@ from mixedsched.sites.recorded.selection import Selection, select
 from mixedsched.sites.site import MANIFEST_NAME, ROOT_NAME, load_built, site_name_of
 from mixedsched.sites.site.folders import make_folder, require_writable
 from mixedsched.sites.site.paths import shown
-from mixedsched.sites.site.wire import mime_of_file
+from mixedsched.sites.site.wire import suffix_of_mime
 
 _LINE_CHARACTERS = 110  # what fits stays on one line
 _ID_PATH_CHARACTERS = 100
@@ -135,23 +135,6 @@ def _ids(copies: Sequence[Copy], hosts: Sequence[str]) -> list[str]:
     return list(ids)
 
 
-def suffix_for(mime: str) -> str:
-    """The ending of file names of this type, ".html" for "text/html; charset=utf-8"; "" where none is usual."""
-    essence = mime.partition(";")[0].strip().lower()
-    return _SUFFIXES.get(essence, "")
-
-
-_SUFFIXES: Mapping[str, str] = {
-    mime_of_file(f"x{suffix}").partition(";")[0]: suffix
-    for suffix in reversed(
-        (
-            *(".html", ".css", ".js", ".json", ".webmanifest", ".xml", ".txt", ".svg", ".png", ".jpg", ".gif", ".webp"),
-            *(".avif", ".ico", ".woff2", ".woff", ".ttf", ".otf", ".mp4", ".webm", ".mp3", ".wasm", ".pdf"),
-        )
-    )
-} | {"application/javascript": ".js", "application/x-javascript": ".js", "image/jpg": ".jpg"}
-
-
 def manifest_text(manifest: Mapping[str, Any]) -> str:
     """The manifest as JSON: a key a line, short lists and tables on one line."""
     return _pretty(manifest, "") + "\n"
@@ -241,7 +224,7 @@ class _Made:
     def _write(self, item: Copy, root: Path, names: FileNames) -> str:
         """Write a body; the name of its file, which all that have none share."""
         path = item.path if item.source.method == "GET" else f"{item.path}~{item.source.method}"
-        name = names.name(self.hosts[item.host], path, suffix_for(item.mime)) if item.body else _EMPTY_NAME
+        name = names.name(self.hosts[item.host], path, suffix_of_mime(item.mime)) if item.body else _EMPTY_NAME
         file = root / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(item.body)

@@ -48,12 +48,22 @@ _MIME_BY_SUFFIX = {
     ".ogg": "audio/ogg",
     ".wasm": "application/wasm",
 }
+_SUFFIX_BY_MIME = {mime.partition(";")[0]: suffix for suffix, mime in reversed(_MIME_BY_SUFFIX.items())} | {
+    "application/javascript": ".js",
+    "application/x-javascript": ".js",
+    "image/jpg": ".jpg",
+}
 _COMPRESSED_SUFFIXES = {".html", ".htm", ".css", ".js", ".mjs", ".json", ".webmanifest", ".svg", ".xml", ".txt"}
 
 
 def mime_of_file(file: str) -> str:
     """The content type of a file by its name; application/octet-stream where the ending is unknown."""
     return _MIME_BY_SUFFIX.get(PurePosixPath(file).suffix.lower(), "application/octet-stream")
+
+
+def suffix_of_mime(mime: str) -> str:
+    """The usual ending of files of a content type, such as ".html"; "" where none is known."""
+    return _SUFFIX_BY_MIME.get(mime.partition(";")[0].strip().lower(), "")
 
 
 def is_text(file: str) -> bool:
