@@ -13,7 +13,7 @@ from mixedsched.cli._console import err
 from mixedsched.units import format_duration, format_ms
 
 if TYPE_CHECKING:
-    from mixedsched.advice.tuner.trials import Progress as SearchState
+    from mixedsched.advice.tuner.trials import SearchState
     from mixedsched.lab.model import Run
 
 SILENT_S = 2.0  # work that is done by then needs no progress

@@ -24,7 +24,7 @@ AFTER_LOAD_MS = 500.0
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class FilmFrame:
     """One presented picture."""
 
     at_ms: float
@@ -35,11 +35,11 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class FilmCell:
     """One moment of one arm."""
 
     at_ms: float
-    frame: Frame | None  # None before the first picture
+    frame: FilmFrame | None  # None before the first picture
     is_new: bool  # it differs from the cell before
     marks: tuple[str, ...] = ()  # moments that passed since the cell before, such as "LCP 1.20 s"
 
@@ -58,15 +58,15 @@ class Filmstrip:
     """The screens of several loads, on the same times."""
 
     times_ms: tuple[float, ...]  # of the columns
-    rows: Mapping[str, tuple[Cell, ...]]  # by arm label
-    frames: tuple[Frame, ...] = field(repr=False)
+    rows: Mapping[str, tuple[FilmCell, ...]]  # by arm label
+    frames: tuple[FilmFrame, ...] = field(repr=False)
 
     @property
     def size_bytes(self) -> int:
         return sum(len(frame.jpeg) for frame in self.frames)
 
 
-def frames_of(run: Run) -> tuple[Frame, ...]:
+def frames_of(run: Run) -> tuple[FilmFrame, ...]:
     """The frames of a run until AFTER_LOAD_MS after its load, FCP and LCP, in time order.
 
     What is not a JPEG picture is left out: the report must not carry anything else.
@@ -81,7 +81,7 @@ def frames_of(run: Run) -> tuple[Frame, ...]:
             continue
         size = jpeg_size(jpeg)
         if size is not None and math.isfinite(at_ms) and at_ms <= end_ms:
-            found.append(Frame(at_ms, hashlib.sha256(jpeg).hexdigest()[:16], jpeg, *size))
+            found.append(FilmFrame(at_ms, hashlib.sha256(jpeg).hexdigest()[:16], jpeg, *size))
     return tuple(sorted(found, key=lambda frame: frame.at_ms))
 
 
@@ -124,7 +124,7 @@ def filmstrip(runs: Mapping[str, Run]) -> Filmstrip | None:
     return Filmstrip(times, rows, tuple(shown.values()))
 
 
-def _final_change_ms(frames: Sequence[Frame]) -> float:
+def _final_change_ms(frames: Sequence[FilmFrame]) -> float:
     """When the last picture was first shown without changing again."""
     at_ms = 0.0
     for before, after in zip((None, *frames), frames, strict=False):
@@ -133,15 +133,15 @@ def _final_change_ms(frames: Sequence[Frame]) -> float:
     return at_ms
 
 
-def _cells(frames: Sequence[Frame], times: Sequence[float], marks: Mapping[str, float]) -> tuple[Cell, ...]:
-    cells: list[Cell] = []
+def _cells(frames: Sequence[FilmFrame], times: Sequence[float], marks: Mapping[str, float]) -> tuple[FilmCell, ...]:
+    cells: list[FilmCell] = []
     for index, at_ms in enumerate(times):
         frame = next((item for item in reversed(frames) if item.at_ms <= at_ms), None)
         before = cells[-1].frame if cells else None
         since = times[index - 1] if index else -math.inf
         passed = sorted((when, name) for name, when in marks.items() if since < when <= at_ms)
         cells.append(
-            Cell(
+            FilmCell(
                 at_ms,
                 frame,
                 is_new=index > 0 and frame is not None and (before is None or before.name != frame.name),
@@ -152,7 +152,7 @@ def _cells(frames: Sequence[Frame], times: Sequence[float], marks: Mapping[str, 
 
 
 def frame_store(films: Iterable[Filmstrip | None]) -> Markup:
-    """An invisible drawing that holds every picture once, for `Cell.picture` to refer to."""
+    """An invisible drawing that holds every picture once, for `FilmCell.picture` to refer to."""
     frames = {frame.name: frame for film in films if film is not None for frame in film.frames}
     images = [
         element(

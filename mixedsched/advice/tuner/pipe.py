@@ -16,7 +16,7 @@ from mixedsched.advice.tuner.memory import paints_from_json, paints_to_json
 from mixedsched.advice.tuner.proposals import anyone, crossed, informed, mutated, neighbour, simpler
 from mixedsched.advice.tuner.result import RungResult, Scored
 from mixedsched.advice.tuner.space import Genome, Space
-from mixedsched.advice.tuner.trials import Progress, Ranking, Trials, distinct, note_step
+from mixedsched.advice.tuner.trials import Ranking, SearchState, Trials, distinct, note_step
 
 PIPE: Final = "pipe"
 _PART = "part of pipe"
@@ -66,7 +66,7 @@ def _play(trials: Trials) -> dict[str, Any]:
         tried, spent_s = len(evolution.tried), trials.clock_s() - started_s
         trials.ranking = evolution.best
         note_step(history, tried, trials.best)
-        trials.watch(Progress(PIPE, tried, limit.trials, spent_s, limit.seconds, trials.best))
+        trials.watch(SearchState(PIPE, tried, limit.trials, spent_s, limit.seconds, trials.best))
         return limit.seconds is None or spent_s < limit.seconds
 
     def outcome() -> dict[str, Any]:

@@ -26,7 +26,7 @@ from mixedsched.advice.tuner.proposals import crossed, mutated, neighbour, simpl
 from mixedsched.advice.tuner.result import RungResult, Scored
 from mixedsched.advice.tuner.scoring import Paints, Scorer, is_better
 from mixedsched.advice.tuner.space import OFF, Genome, Space, signal_code
-from mixedsched.advice.tuner.trials import Progress, Trials, distinct, note_step
+from mixedsched.advice.tuner.trials import SearchState, Trials, distinct, note_step
 from mixedsched.lab.play.scenario import LEAST_GAIN
 from mixedsched.model.priority import URGENCY_MAX
 
@@ -183,7 +183,7 @@ class StackRung:
         trials.rank(self._tried)
         note_step(self._history, len(self._tried), trials.best)
         limit, spent_s = trials.options.stack, trials.clock_s() - self._started_s
-        trials.watch(Progress(STACK, len(self._tried), limit.trials, spent_s, limit.seconds, trials.best))
+        trials.watch(SearchState(STACK, len(self._tried), limit.trials, spent_s, limit.seconds, trials.best))
 
 
 def _score(item: Scored | None) -> float | None:
@@ -226,7 +226,7 @@ def run_held_out(trials: Trials, most: int = FINALISTS) -> None:
     history = ((played, best.score),) if best is not None else ()
     loads = len(paints) * trials.loads(STACK, seeds)
     trials.rungs.append(RungResult(HELD_OUT, played, loads, kept["seconds"], best, history))
-    trials.watch(Progress(HELD_OUT, played, played, kept["seconds"], None, best))
+    trials.watch(SearchState(HELD_OUT, played, played, kept["seconds"], None, best))
 
 
 # Proposals

@@ -57,7 +57,7 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class SearchState:
     """How far a search is."""
 
     rung: str  # as RungResult names it
@@ -68,7 +68,7 @@ class Progress:
     best: Scored | None  # so far; None if no candidate's loads have ended
 
 
-Watch = Callable[[Progress], None]
+Watch = Callable[[SearchState], None]
 
 
 @dataclass(slots=True)

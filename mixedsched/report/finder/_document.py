@@ -18,7 +18,7 @@ SHADES_PCT = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class HeatCell:
     """A square of the heat map."""
 
     text: str
@@ -83,19 +83,21 @@ def _heat_map(finding: FinderResult, network: str) -> dict[str, Any]:
         "network": network,
         "schemes": schemes,
         "rows": [(place.site, [_cell(place, place.of(scheme)) for scheme in schemes]) for place in places],
-        "means": [Cell(_short(item.mean_pct), "", _shade(item.mean_pct), f"{item.scheme}: mean") for item in regrets],
+        "means": [
+            HeatCell(_short(item.mean_pct), "", _shade(item.mean_pct), f"{item.scheme}: mean") for item in regrets
+        ],
     }
 
 
-def _cell(place: Place, standing: Standing) -> Cell:
+def _cell(place: Place, standing: Standing) -> HeatCell:
     if standing.regret_pct is None or standing.cost_ms is None:
-        return Cell(
+        return HeatCell(
             _words.FAILED, "failed", 0, f"{standing.scheme}: {standing.failed} of {place.seeds} loads never ended"
         )
     mark = "winner" if standing.scheme == place.winner else "tie" if standing.ties else ""
     text = {"winner": _words.WINNER, "tie": f"{_words.TIE} {_short(standing.regret_pct)}"}.get(mark)
     hint = f"{standing.scheme}: {format_ms(standing.cost_ms)}, regret {_words.pct(standing.regret_pct)}"
-    return Cell(text or _short(standing.regret_pct), mark, _shade(standing.regret_pct), hint)
+    return HeatCell(text or _short(standing.regret_pct), mark, _shade(standing.regret_pct), hint)
 
 
 def _short(value: float | None) -> str:

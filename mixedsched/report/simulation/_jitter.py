@@ -9,7 +9,7 @@ from itertools import pairwise
 from markupsafe import Markup
 
 from mixedsched.core.sim.load import Delivery
-from mixedsched.report.simulation._loads import PageGroup, Row
+from mixedsched.report.simulation._loads import LoadRow, PageGroup
 from mixedsched.report.simulation._panel import WIDTH, Panel
 from mixedsched.report.simulation._progress import time_text
 from mixedsched.report.simulation._strip import LABELS, row_label
@@ -100,7 +100,7 @@ def _axis(first: int, slot_ms: float, bottom: float) -> list[Markup]:
     return x_grid(scale, _TOP - 6, bottom, _TOP - 10, time_text, about=8)
 
 
-def _row(group: PageGroup, row: Row, slots: Slots, first: int, bottom: float) -> list[Markup]:
+def _row(group: PageGroup, row: LoadRow, slots: Slots, first: int, bottom: float) -> list[Markup]:
     shapes = [
         row_label(row, bottom - 2),
         line(LABELS, bottom + 0.5, _x(SLOTS), bottom + 0.5, "axis"),

@@ -23,7 +23,7 @@ _DISTINGUISHING_FACTS = ("link", "congestion_control", "jitter", "hol_blocking",
 
 
 @dataclass(frozen=True)
-class Row:
+class LoadRow:
     """One load as a row of a picture."""
 
     load: PageLoad
@@ -50,7 +50,7 @@ class PageGroup:
 
     key: str  # prefix of the class names of its resources
     page: Page
-    rows: tuple[Row, ...]
+    rows: tuple[LoadRow, ...]
 
     @cached_property
     def resources(self) -> tuple[Resource, ...]:
@@ -82,7 +82,7 @@ class PageGroup:
     def size_bytes(self) -> int:
         return sum(weight_of(item) for item in self.page.resources)
 
-    def baseline_of(self, row: Row) -> Row:
+    def baseline_of(self, row: LoadRow) -> LoadRow:
         """The row that another is compared with: `rr`, else the first scheme; under the same conditions where possible."""
         scheme = self.baseline_scheme
         rows = [item for item in self.rows if item.load.scheme == scheme]
@@ -94,7 +94,7 @@ class PageGroup:
         names = [row.load.scheme for row in self.rows]
         return BASELINE_SCHEME if BASELINE_SCHEME in names else names[0]
 
-    def speed_up(self, row: Row, chosen: Chosen) -> float | None:
+    def speed_up(self, row: LoadRow, chosen: Chosen) -> float | None:
         """ByteIndex of the baseline by that of the row: above 1 is faster. None where either is 0."""
         own, other = row.byte_index_ms[chosen], self.baseline_of(row).byte_index_ms[chosen]
         return other / own if own > 0 and other > 0 else None
@@ -125,7 +125,7 @@ def group_by_page(loads: Sequence[PageLoad]) -> list[PageGroup]:
     return [PageGroup(f"p{index}", page, _rows(own)) for index, (page, own) in enumerate(pages)]
 
 
-def _rows(loads: Sequence[PageLoad]) -> tuple[Row, ...]:
+def _rows(loads: Sequence[PageLoad]) -> tuple[LoadRow, ...]:
     """Rows with labels as short as they can be while differing all loads apart."""
     differing = [key for key in _DISTINGUISHING_FACTS if len({repr(load.facts.get(key)) for load in loads}) > 1]
     rungs = len({load.rung for load in loads}) > 1
@@ -137,7 +137,7 @@ def _rows(loads: Sequence[PageLoad]) -> tuple[Row, ...]:
         ]
         arm = f"{load.scheme} ({', '.join(extra)})" if extra else load.scheme
         again = seen[arm, load.send_buffer_bytes] = seen.get((arm, load.send_buffer_bytes), 0) + 1
-        rows.append(Row(load, f"{arm} #{again}" if again > 1 else arm))
+        rows.append(LoadRow(load, f"{arm} #{again}" if again > 1 else arm))
     return tuple(rows)
 
 

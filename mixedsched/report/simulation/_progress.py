@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from mixedsched.report.simulation._loads import PageGroup, Row, completions, factor_text, tone_of
+from mixedsched.report.simulation._loads import LoadRow, PageGroup, completions, factor_text, tone_of
 from mixedsched.report.simulation._panel import WIDTH, Panel
 from mixedsched.report.svg import Scale, element, rectangle, shortened, text, tooltip, x_grid
 from mixedsched.units import format_ms
@@ -45,7 +45,7 @@ def progress_curves(group: PageGroup) -> Panel:
     )
 
 
-def _plot(group: PageGroup, row: Row, time: Scale, share: Scale) -> list[Markup]:
+def _plot(group: PageGroup, row: LoadRow, time: Scale, share: Scale) -> list[Markup]:
     baseline = group.baseline_of(row)
     steps = completions(row.load, "atf")
     shapes = [rectangle(time.start, share.end, time.end - time.start, share.start - share.end, "plot")]
@@ -62,7 +62,7 @@ def _plot(group: PageGroup, row: Row, time: Scale, share: Scale) -> list[Markup]
     return shapes
 
 
-def _said(group: PageGroup, row: Row, baseline: Row) -> list[Markup]:
+def _said(group: PageGroup, row: LoadRow, baseline: LoadRow) -> list[Markup]:
     parts = [element("tspan", f"ByteIndex {format_ms(row.byte_index_ms['atf'])}")]
     if len(group.rows) > 1:
         factor = group.speed_up(row, "atf")

@@ -32,7 +32,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Column:
+class ArmColumn:
     """One arm."""
 
     arm: str
@@ -56,7 +56,7 @@ def speed_up_scatter(groups: Sequence[PageGroup], chosen: Chosen) -> Panel | Non
         scale = Scale(low, high, top + heads + _PLOT, top + heads)
         shapes += _grid(scale, _LEFT + width * len(band))
         for index, column in enumerate(band):
-            place = _Place(_LEFT + width * index, width, top, scale)
+            place = _ColumnPlace(_LEFT + width * index, width, top, scale)
             shapes += _column(column, buffers, place, len(groups))
         top += heads + _PLOT + 30
     scheme = groups[0].baseline_scheme
@@ -70,13 +70,13 @@ def speed_up_scatter(groups: Sequence[PageGroup], chosen: Chosen) -> Panel | Non
     )
 
 
-def _span(columns: Sequence[Column]) -> tuple[float, float]:
+def _span(columns: Sequence[ArmColumn]) -> tuple[float, float]:
     """Lowest and highest value of the axis, as powers of two: all points and at least half as fast again."""
     ratios = [item.ratio for column in columns for points in column.points.values() for item in points]
     return 1.15 * min(0.0, math.log2(min(ratios))) - 0.08, 1.1 * math.log2(max(1.5, *ratios))
 
 
-def _spoken(column: Column) -> str:
+def _spoken(column: ArmColumn) -> str:
     means = (
         f"{buffer_text(size)} {factor_text(mean(item.ratio for item in points))}"
         for size, points in column.points.items()
@@ -84,17 +84,17 @@ def _spoken(column: Column) -> str:
     return f"{column.arm}: {', '.join(means)}"
 
 
-def columns_of(groups: Sequence[PageGroup], chosen: Chosen) -> list[Column]:
+def columns_of(groups: Sequence[PageGroup], chosen: Chosen) -> list[ArmColumn]:
     """The arms other than the baseline, in order of appearance."""
     by_size = sorted(range(len(groups)), key=lambda index: (groups[index].size_bytes, index))
     places = {index: place for place, index in enumerate(by_size)}
-    columns: dict[str, Column] = {}
+    columns: dict[str, ArmColumn] = {}
     for index, group in enumerate(groups):
         for row in group.rows:
             ratio = group.speed_up(row, chosen)
             if ratio is None or row.load.scheme == group.baseline_scheme:
                 continue
-            column = columns.setdefault(row.arm, Column(row.arm, {}))
+            column = columns.setdefault(row.arm, ArmColumn(row.arm, {}))
             hint = f"{group.page.name}, {format_bytes(group.size_bytes)}\n{row.label}: {factor_text(ratio)}"
             column.points.setdefault(row.load.send_buffer_bytes, []).append(Point(places[index], ratio, hint))
     return list(columns.values())
@@ -125,7 +125,7 @@ def _grid(scale: Scale, right: float) -> list[Markup]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _ColumnPlace:
     """The place of a column."""
 
     x: float  # its left edge
@@ -134,7 +134,7 @@ class _Place:
     scale: Scale  # of its plot
 
 
-def _column(column: Column, buffers: Sequence[int], place: _Place, pages: int) -> list[Markup]:
+def _column(column: ArmColumn, buffers: Sequence[int], place: _ColumnPlace, pages: int) -> list[Markup]:
     """Name, points and means of one arm; points with different send buffers share the column."""
     x, right, scale = place.x, place.x + place.width, place.scale
     name = element("tspan", tooltip(column.arm), shortened(column.arm, int(place.width / 6.6)))
@@ -159,7 +159,7 @@ def _dot(index: int, point: Point, x: float, scale: Scale) -> Markup:
     return _marker(index, x, scale(math.log2(point.ratio)), f"dot {tone_of(point.ratio)}", point.hint)
 
 
-def _mean(index: int, ratio: float, hint: str, place: _Place) -> list[Markup]:
+def _mean(index: int, ratio: float, hint: str, place: _ColumnPlace) -> list[Markup]:
     """A bar among the points, and the figure in the heading."""
     tone, middle, y = tone_of(ratio), place.x + place.width / 2, place.top + 27 + 15 * index
     bar_y = place.scale(math.log2(ratio)) - 1

@@ -9,7 +9,7 @@ from itertools import accumulate
 from markupsafe import Markup
 
 from mixedsched.core.sim.record import weight_of
-from mixedsched.report.simulation._loads import PageGroup, Row, factor_text
+from mixedsched.report.simulation._loads import LoadRow, PageGroup, factor_text
 from mixedsched.report.simulation._order import joined, thinned
 from mixedsched.report.simulation._panel import WIDTH, Panel
 from mixedsched.report.svg import Scale, element, shortened, text, tooltip, x_grid
@@ -75,7 +75,7 @@ def _column_heads(group: PageGroup) -> list[Markup]:
     return right
 
 
-def _row(group: PageGroup, row: Row, scale: Scale, packets_per_cell: float, y: float) -> list[Markup]:
+def _row(group: PageGroup, row: LoadRow, scale: Scale, packets_per_cell: float, y: float) -> list[Markup]:
     cell_width = (scale.end - scale.start) / (scale.high - scale.low) * packets_per_cell
     runs = thinned(row.load.order, packets_per_cell)
     shapes = [
@@ -97,14 +97,14 @@ def _row(group: PageGroup, row: Row, scale: Scale, packets_per_cell: float, y: f
     return shapes
 
 
-def row_label(row: Row, y: float) -> Markup:
+def row_label(row: LoadRow, y: float) -> Markup:
     """The label left of a row, and all of it as a tooltip where it had to be shortened."""
     said = shortened(row.label, LABEL_LENGTH)
     hint = [tooltip(row.label)] if said != row.label else []
     return element("text", *hint, said, x=LABELS - 10, y=y, text_anchor="end", class_="arm")
 
 
-def _cells(group: PageGroup, row: Row, runs: Sequence[tuple[str, int]]) -> list[Markup]:
+def _cells(group: PageGroup, row: LoadRow, runs: Sequence[tuple[str, int]]) -> list[Markup]:
     """A path per resource, of one dash per run; a unit of length is one cell. Much shorter than a rectangle per run."""
     dashes: dict[str, list[str]] = {}
     ends: dict[str, int] = {}
@@ -148,7 +148,7 @@ def sent_by_resource(order: Sequence[tuple[str, int]]) -> dict[str, Sent]:
     return found
 
 
-def _hint(row: Row, name: str, sent: Sent) -> str:
+def _hint(row: LoadRow, name: str, sent: Sent) -> str:
     times = row.times.get(name)
     turns = "in one go" if sent.runs == 1 else f"in {sent.runs} turns"
     lines = [f"{name} ({row.label})", f"{sent.packets} packets {turns}, number {sent.first} to {sent.last}"]
@@ -163,7 +163,7 @@ def _gaps(packets: int, cell_width: float, x: float, y: float) -> Markup:
     return element("path", d=f"M{x:g} {y + _STRIP:g}{steps}", class_="gaps")
 
 
-def _completion_marks(group: PageGroup, row: Row, scale: Scale, y: float) -> list[Markup]:
+def _completion_marks(group: PageGroup, row: LoadRow, scale: Scale, y: float) -> list[Markup]:
     """A tick where the last packet of each response above the fold left, a triangle at the last of all."""
     lasts = sorted(
         (sent.last, name) for name, sent in sent_by_resource(row.load.order).items() if name in group.above_fold

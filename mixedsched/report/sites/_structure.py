@@ -30,7 +30,7 @@ class Folded:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TreeRow:
     """A line of the picture."""
 
     content: Node | Folded
@@ -62,17 +62,17 @@ class Structure:
         """All of them, parents first, children in order of request."""
         return [row.content for row in self.rows(None) if isinstance(row.content, Node)]
 
-    def rows(self, most: int | None) -> list[Row]:
+    def rows(self, most: int | None) -> list[TreeRow]:
         """The lines of the picture.
 
         most: how many children of a parent are shown, besides heroes and those with children; None for all. The others share
         one line behind them, unless it is a single one.
         """
-        rows: list[Row] = []
+        rows: list[TreeRow] = []
         waiting: list[tuple[Node | Folded, tuple[bool, ...]]] = self._level(None, 0, (), most)
         while waiting:
             content, last = waiting.pop()
-            rows.append(Row(content, last))
+            rows.append(TreeRow(content, last))
             if isinstance(content, Node):
                 waiting += self._level(content.item.id, content.depth + 1, last, most)
         return rows

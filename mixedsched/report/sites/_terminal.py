@@ -9,7 +9,7 @@ from rich.text import Text
 
 from mixedsched.model.page import Resource
 from mixedsched.model.request import ChromiumPriority, Flag, Kind
-from mixedsched.report.sites._structure import Folded, Node, Row, Sum, found_text, sign_of, sums
+from mixedsched.report.sites._structure import Folded, Node, Sum, TreeRow, found_text, sign_of, sums
 from mixedsched.report.svg import shortened
 from mixedsched.report.terminal import plain_table
 from mixedsched.sites.analysis import Described
@@ -41,7 +41,7 @@ _ROOM_FOR_FOUND = 120  # terminals that are narrower do without
 _OWN_SIGNS = {Flag.HERO, Flag.ABOVE_FOLD}
 
 
-def structure_table(described: Described, rows: Sequence[Row], width: int) -> Table:
+def structure_table(described: Described, rows: Sequence[TreeRow], width: int) -> Table:
     """One line for each resource, or for those that are folded; with when each is discovered, where there is room.
 
     width: of the terminal, in characters.
@@ -67,7 +67,7 @@ def structure_table(described: Described, rows: Sequence[Row], width: int) -> Ta
 
 
 def _add_resource(
-    table: Table, described: Described, row: Row, item: Resource, path_width: int, most_bytes: int
+    table: Table, described: Described, row: TreeRow, item: Resource, path_width: int, most_bytes: int
 ) -> None:
     guides = _guides(row)
     host = f"//{described.host_of(item)}" if item.host else ""
@@ -85,7 +85,7 @@ def _add_resource(
     )
 
 
-def _add_folded(table: Table, row: Row, folded: Folded) -> None:
+def _add_folded(table: Table, row: TreeRow, folded: Folded) -> None:
     kinds = sums((item.kind.value, item) for item in folded.items)
     counts = ", ".join(f"{kind.resources} {kind.name}" for kind in kinds)
     size_bytes = sum(item.body_bytes for item in folded.items)
@@ -93,7 +93,7 @@ def _add_folded(table: Table, row: Row, folded: Folded) -> None:
     table.add_row(Text.assemble((_guides(row), "dim"), (words, "italic")), format_bytes(size_bytes))
 
 
-def _guides(row: Row) -> str:
+def _guides(row: TreeRow) -> str:
     """The lines that lead to a resource; levels that are too deep to be drawn are counted."""
     if not row.last:
         return ""

@@ -11,14 +11,14 @@ from mixedsched.world.browser.find import browsers_in_path, chosen_browser, find
 from mixedsched.world.browser.own import own_browser
 from mixedsched.world.npm import install_packages
 from mixedsched.world.setup._chrome import bring_chrome, checked_mirror
-from mixedsched.world.setup._part import Found, Part, Progress, part
+from mixedsched.world.setup._part import Found, Part, SetupObserver, part
 from mixedsched.world.setup._trial import require_starts
 from mixedsched.world.working_copy import RUNNER
 
-__all__ = ["Part", "Progress", "checked_mirror", "set_up"]
+__all__ = ["Part", "SetupObserver", "checked_mirror", "set_up"]
 
 
-def set_up(mirror: str | None, progress: Progress) -> Iterator[Part]:
+def set_up(mirror: str | None, progress: SetupObserver) -> Iterator[Part]:
     """Part by part, what was found or brought. What is there already stays as it is.
 
     mirror: where Chrome for Testing is to be had, in place of Google's own address.
@@ -30,7 +30,7 @@ def set_up(mirror: str | None, progress: Progress) -> Iterator[Part]:
     yield part("browser", lambda: _browser(node.path, runner.path, mirror, progress))
 
 
-def _runner(progress: Progress) -> Found:
+def _runner(progress: SetupObserver) -> Found:
     found = RUNNER.found(is_ready_package)
     if found is not None:
         return Found(found)
@@ -40,7 +40,7 @@ def _runner(progress: Progress) -> Found:
     return Found(folder, brought=True)
 
 
-def _browser(node: Path | None, runner: Path | None, mirror: str | None, progress: Progress) -> Found:
+def _browser(node: Path | None, runner: Path | None, mirror: str | None, progress: SetupObserver) -> Found:
     chosen = chosen_browser()
     if chosen is not None:
         return Found(chosen, "named by CHROME_PATH")

@@ -19,7 +19,7 @@ from mixedsched.errors import MissingPartError, UsageError
 from mixedsched.world import places
 from mixedsched.world.browser.own import FOLDER_NAME, OwnBrowser, own_browser, remove_note, write_note
 from mixedsched.world.setup._download import DownloadFailedError, download, fetch_text
-from mixedsched.world.setup._part import Progress
+from mixedsched.world.setup._part import SetupObserver
 from mixedsched.world.system.folder_lock import locked
 
 _HELPER = "chrome-for-testing.mjs"
@@ -49,7 +49,7 @@ def checked_mirror(mirror: str) -> str:
     return mirror.rstrip("/")
 
 
-def bring_chrome(node: Path, runner: Path, mirror: str | None, progress: Progress) -> OwnBrowser:
+def bring_chrome(node: Path, runner: Path, mirror: str | None, progress: SetupObserver) -> OwnBrowser:
     """Download and unpack the build that belongs to the lighthouse-runner, or that the mirror calls stable.
 
     A download that was cut off is gone on with; what was half unpacked is removed. Raises MissingPartError, which says how to
@@ -104,7 +104,7 @@ def _tidy(plan: _Plan) -> None:
             path.unlink()
 
 
-def _provide_archive(plan: _Plan, progress: Progress) -> None:
+def _provide_archive(plan: _Plan, progress: SetupObserver) -> None:
     """See that the archive is there and sound. It may have been brought by hand."""
     if not plan.archive.exists():
         what = f"downloading Chrome for Testing {plan.build}"

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from mixedsched.errors import ExitCode, MixedschedError
 
 
-class Progress(Protocol):
+class SetupObserver(Protocol):
     """Is told what takes its time."""
 
     def say(self, text: str) -> None: ...

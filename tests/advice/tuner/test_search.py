@@ -19,7 +19,7 @@ from mixedsched.advice.tuner.objective import Objective, parse_objective
 from mixedsched.advice.tuner.scoring import BASELINES, Scorer
 from mixedsched.advice.tuner.search import SearchResult, best_so_far, run_search
 from mixedsched.advice.tuner.space import DEFAULT_SCHEMES, Space
-from mixedsched.advice.tuner.trials import Limit, Options, Progress
+from mixedsched.advice.tuner.trials import Limit, Options, SearchState
 from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.errors import MixedschedError
 from mixedsched.lab.play.pool import Pool
@@ -45,7 +45,7 @@ def search(
     network: Profile = CLEAN,
     schemes: Sequence[str] = ("eps", "batched-rr"),
     workers: Pool[PaintEstimate | None] | None = None,
-    watch: Callable[[Progress], None] = lambda _: None,
+    watch: Callable[[SearchState], None] = lambda _: None,
     bounds: Mapping[str, PaintEstimate] = MappingProxyType({}),
 ) -> SearchResult:
     space, scenes = Space.of([page], schemes), (Scenario(page, network),)
@@ -106,7 +106,7 @@ def test_no_two_of_the_best_come_to_the_same_and_none_is_worse_than_its_follower
 
 
 def test_rungs_tell_what_was_tried_and_the_finalists_meet_new_seeds() -> None:
-    told: list[Progress] = []
+    told: list[SearchState] = []
     found = search(PAGE, SMALL, LOSSY, watch=told.append)
     pipe, stack, held_out = found.rungs
     assert (pipe.rung, stack.rung, held_out.rung) == ("pipe", "stack", "held out")
@@ -172,7 +172,7 @@ def test_before_anything_is_stored_there_is_no_best_so_far(tmp_path: Path) -> No
 def test_what_rung_pipe_had_found_survives_an_interrupt(tmp_path: Path) -> None:
     options = replace(SMALL, storage=url(tmp_path), pipe=Limit(400))
 
-    def interrupt(progress: Progress) -> None:
+    def interrupt(progress: SearchState) -> None:
         if progress.tried:
             raise KeyboardInterrupt
 
