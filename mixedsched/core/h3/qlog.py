@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from aioquic.quic.configuration import QuicConfiguration
@@ -90,7 +90,7 @@ class QlogTrace(QuicLoggerTrace):
         self._is_over = False
         self._last_ms = 0.0
         self._held: list[dict[str, Any]] = []  # from a received packet on, to whose event aioquic still adds frames
-        self._run = _DecisionRun()
+        self._run: _DecisionRun | None = None
         self._record(_header(original_id, title, reference_ms))
 
     def log_event(self, *, category: str, event: str, data: dict[str, Any]) -> None:
@@ -156,17 +156,21 @@ class QlogTrace(QuicLoggerTrace):
 
     def scheduled(self, now_s: float, stream_id: int, size_bytes: int, again_bytes: int, packet: int) -> None:  # noqa: ARG002
         run = self._run
-        if run.stream_id != stream_id:
+        if run is None or run.stream_id != stream_id:
             self._end_run()
-            run.begin(stream_id, self._now_ms())
-        run.add(size_bytes, again_bytes, packet)
+            run = self._run = _DecisionRun(stream_id, self._now_ms())
+        run.packets += packet != run.packet
+        run.packet = packet
+        run.size_bytes += size_bytes
+        run.again_bytes += again_bytes
 
     def closed(self, now_s: float, stream_id: int) -> None:
         """Not logged: acknowledgements and resets are there already."""
 
     def _end_run(self) -> None:
-        if self._run.stream_id is not None:
-            self._add("mixedsched:stream_scheduled", self._run.end())
+        if self._run is not None:
+            self._add("mixedsched:stream_scheduled", self._run.to_dict())
+            self._run = None
 
     # Records
 
@@ -229,38 +233,24 @@ class _TraceLogger(QuicLogger):
         """The trace goes on: its owner ends it."""
 
 
+@dataclass(slots=True)
 class _DecisionRun:
-    """Consecutive decisions for one stream. stream_id: None while there are none."""
+    """Consecutive decisions for one stream."""
 
-    def __init__(self) -> None:
-        self.stream_id: int | None = None
-        self._since_ms = 0.0
-        self._packet = -1
-        self._packets = 0
-        self._bytes = 0
-        self._again_bytes = 0
+    stream_id: int
+    since_ms: float
+    packet: int = -1  # the latest one
+    packets: int = 0
+    size_bytes: int = 0
+    again_bytes: int = 0
 
-    def begin(self, stream_id: int, now_ms: float) -> None:
-        self.stream_id = stream_id
-        self._since_ms = now_ms
-        self._packet = -1
-        self._packets = self._bytes = self._again_bytes = 0
-
-    def add(self, size_bytes: int, again_bytes: int, packet: int) -> None:
-        self._bytes += size_bytes
-        self._again_bytes += again_bytes
-        if packet != self._packet:
-            self._packet = packet
-            self._packets += 1
-
-    def end(self) -> dict[str, Any]:
-        stream_id, self.stream_id = self.stream_id, None
+    def to_dict(self) -> dict[str, Any]:
         return {
-            "stream_id": stream_id,
-            "since": self._since_ms,
-            "packets": self._packets,
-            "bytes": self._bytes,
-            "repeated_bytes": self._again_bytes,
+            "stream_id": self.stream_id,
+            "since": self.since_ms,
+            "packets": self.packets,
+            "bytes": self.size_bytes,
+            "repeated_bytes": self.again_bytes,
         }
 
 

@@ -39,10 +39,11 @@ def head(*more: tuple[bytes, bytes], fields: Headers = GET) -> bytes:
 
 
 class RecordingQuic:
-    """Stands where the QUIC connection does. sent: stream ID -> bytes; resets, stops: (stream ID, error code)."""
+    """Stands where the QUIC connection does. sent: stream ID -> bytes; ended: IDs; resets, stops: (stream ID, error code)."""
 
     def __init__(self) -> None:
         self.sent: dict[int, bytearray] = {}
+        self.ended: list[int] = []
         self.resets: list[tuple[int, int]] = []
         self.stops: list[tuple[int, int]] = []
         self._next_id = 3
@@ -54,6 +55,8 @@ class RecordingQuic:
 
     def send_stream_data(self, stream_id: int, data: bytes, end_stream: bool = False) -> None:
         self.sent.setdefault(stream_id, bytearray()).extend(data)
+        if end_stream:
+            self.ended.append(stream_id)
 
     def reset_stream(self, stream_id: int, error_code: int) -> None:
         self.resets.append((stream_id, error_code))

@@ -435,3 +435,13 @@ def test_no_bytes_raise_anything_but_a_known_error(script: list[tuple[int, bytes
         for stream_id in (0, 4, 8):
             raw.layer.forget(stream_id)
         assert raw.layer._held_bytes == raw.layer._control.held_bytes
+
+
+@pytest.mark.parametrize("body_bytes", [None, 0, 70_000])
+def test_a_head_ends_the_stream_unless_a_body_follows_in_one_data_frame(body_bytes: int | None) -> None:
+    raw = Raw().feed(0, head(), end_stream=True)
+    fields = [(b":status", b"200")]
+    raw.layer.send_head(0, fields, body_bytes)
+    data_head = b"" if body_bytes is None else bytes([DATA]) + encode_uint_var(body_bytes)
+    assert bytes(raw.quic.sent[0]) == head(fields=fields) + data_head
+    assert raw.quic.ended == ([0] if body_bytes is None else [])

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from mixedsched.core.h3.codes import ErrorCode
 from mixedsched.core.h3.http import MAX_SECTION_BYTES
+from mixedsched.model.request import Request
 from tests.core.h3.pair import Pair, pattern
 from tests.core.h3.raw import GET, GOAWAY
 from tests.core.h3.test_signals import pause, server_frames
@@ -149,6 +153,24 @@ def test_an_update_counts_while_the_site_thinks() -> None:
     pair.update_priority(first, "u=4")
     assert pair.finish().done == [second, first]
     assert {served.stream_id: served.placement for served in pair.log} == {first: "u=4", second: "u=2"}
+
+
+def test_a_response_is_placed_when_it_begins_and_when_its_signal_changes_and_not_for_the_log() -> None:
+    pair = Pair("eps", rate_bps=4_000_000).connect()
+    configured, placed = pair.session._scheme, []
+
+    def place(request: Request, *arguments: Any) -> Any:
+        placed.append(str(request.signal))
+        return configured.scheme.place(request, *arguments)
+
+    pair.session._scheme = replace(configured, scheme=replace(configured.scheme, place=place))
+    stream_id = pair.request("/100000", "u=5")
+    for value in ("u=1", "u=1", "u=2"):
+        pause(pair, 0.03)
+        pair.update_priority(stream_id, value)
+    pair.finish()
+    assert placed == ["u=5", "u=1", "u=2"]
+    assert [served.placement for served in pair.log] == ["u=2"]
 
 
 def test_who_cancels_while_the_site_thinks_is_sent_nothing() -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from mixedsched.core.h3.certificate import make_certificate
+from mixedsched.core.h3.certificate import Certificate, make_certificate, make_repeatable_certificate
 from tests.world.server.client import RunningServer, fetch, serving
 
 
@@ -127,3 +127,10 @@ def test_the_certificate_covers_all_hosts_and_lasts() -> None:
     text = str(certificate.extensions)
     assert all(name in text for name in ("a.test", "b.test", "127.0.0.1"))
     assert certificate.not_valid_after_utc.timestamp() > time.time() + 5 * 365 * 86400
+
+
+def test_a_certificate_comes_through_pem_with_its_key() -> None:
+    for made in (make_certificate(["a.test"], dt.datetime.now(dt.UTC)), make_repeatable_certificate(["a.test"])):
+        read = Certificate.from_pem(made.to_pem())
+        assert (read.certificate, read.spki_sha256) == (made.certificate, made.spki_sha256)
+        assert read.private_key.public_key() == made.private_key.public_key()
