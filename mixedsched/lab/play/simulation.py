@@ -185,21 +185,22 @@ class RecordReader:
         self._keep_resources = keep_resources
         self._keep_loads = keep_loads
 
-    def read(self, _: Task, load: PageLoad) -> Outcome:
-        record = self._recorder.record(load)
+    def read(self, task: Task, load: PageLoad | PageLoadError) -> Outcome:
+        record = _failure(task, load) if isinstance(load, PageLoadError) else self._recorder.record(load)
         line = json.dumps(record, allow_nan=False) if self._keep_lines else ""
-        del record["order"]
+        record.pop("order", None)
         if not self._keep_resources:
-            del record["resources"]
-        return Outcome(record, line, load if self._keep_loads else None)
+            record.pop("resources", None)
+        return Outcome(record, line, load if self._keep_loads and isinstance(load, PageLoad) else None)
 
-    def failed(self, task: Task, error: PageLoadError) -> Outcome:
-        link = task.scenario.link
-        record = {
-            "page": task.scenario.page.name,
-            "scheme": task.scheme.code,
-            "rung": task.scenario.rung,
-            "send_buffer_bytes": link.send_buffer_bytes if isinstance(link, PipeOptions) else 0,
-            "error": str(error),
-        }
-        return Outcome(record, json.dumps(record) if self._keep_lines else "", None)
+
+def _failure(task: Task, error: PageLoadError) -> dict[str, Any]:
+    link, scheme = task.scenario.link, task.scheme
+    assert isinstance(scheme, NamedScheme), "a simulation plays no others"
+    return {
+        "page": task.scenario.page.name,
+        "scheme": scheme.spec,
+        "rung": task.scenario.rung,
+        "send_buffer_bytes": link.send_buffer_bytes if isinstance(link, PipeOptions) else 0,
+        "error": str(error),
+    }

@@ -85,10 +85,8 @@ class Reader(Protocol[R_co]):
     def until(self) -> Collection[str] | None:
         """Ids of the resources with which loads may end; None for whole loads."""
 
-    def read(self, task: Task, load: PageLoad) -> R_co: ...
-
-    def failed(self, task: Task, error: PageLoadError) -> R_co:
-        """Instead of `read`, where the network does not let the load come to its end."""
+    def read(self, task: Task, load: PageLoad | PageLoadError) -> R_co:
+        """The result. load: an error where the network does not let it come to its end."""
 
 
 MakeReader = Callable[[Scenario], Reader[Result]]
@@ -109,14 +107,11 @@ class PaintReader:
         self._needs = PaintNeeds.of(scenario.page)
         self.until = self._needs.awaited(scenario.hero_needs)
 
-    def read(self, _: Task, load: PageLoad) -> PaintEstimate | None:
-        times = LoadTimes.of(load)
-        return self._needs.estimate(
-            times.first_byte_ms, times.complete_ms, self._scenario.model, self._scenario.hero_needs
-        )
-
-    def failed(self, _: Task, _error: PageLoadError) -> PaintEstimate | None:
-        return None
+    def read(self, _: Task, load: PageLoad | PageLoadError) -> PaintEstimate | None:
+        if isinstance(load, PageLoadError):
+            return None
+        times, scenario = LoadTimes.of(load), self._scenario
+        return self._needs.estimate(times.first_byte_ms, times.complete_ms, scenario.model, scenario.hero_needs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,11 +137,8 @@ class TimesReader:
     def __init__(self, _: Scenario) -> None:
         pass
 
-    def read(self, _: Task, load: PageLoad) -> LoadTimes | None:
-        return LoadTimes.of(load)
-
-    def failed(self, _: Task, _error: PageLoadError) -> LoadTimes | None:
-        return None
+    def read(self, _: Task, load: PageLoad | PageLoadError) -> LoadTimes | None:
+        return None if isinstance(load, PageLoadError) else LoadTimes.of(load)
 
 
 class Player(Generic[Result]):
@@ -158,13 +150,13 @@ class Player(Generic[Result]):
         self._ready: dict[int, tuple[Scenario, Reader[Result], Discoveries]] = {}  # by identity of the scenario
 
     def play(self, task: Task) -> Result:
-        """Raises what is wrong with the scheme (UsageError, MappingError); a load that never ends is for the reader."""
+        """Raises what is wrong with the scheme (UsageError, MappingError); of a load that never ends the reader is told."""
         scheme = self._configured(task.scheme)
         _, reader, discoveries = self._ready.get(id(task.scenario)) or self._prepared(task.scenario)
         try:
-            load = _play(task, discoveries, scheme)
+            load: PageLoad | PageLoadError = _play(task, discoveries, scheme)
         except PageLoadError as error:
-            return reader.failed(task, error)
+            load = error
         return reader.read(task, load)
 
     def _prepared(self, scenario: Scenario) -> tuple[Scenario, Reader[Result], Discoveries]:

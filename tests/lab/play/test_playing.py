@@ -18,6 +18,7 @@ from mixedsched.errors import MixedschedError, PageLoadError, UsageError
 from mixedsched.lab.play import pool as play_pool
 from mixedsched.lab.play.pool import Pool
 from mixedsched.lab.play.scenario import Scenario
+from mixedsched.lab.play.simulation import RecordReader
 from mixedsched.lab.play.stored import PlayedLoads
 from mixedsched.lab.play.task import LoadTimes, NamedScheme, PaintReader, Player, Task, TimesReader, play_whole
 from mixedsched.model.profile import Direction, Profile, RandomLoss
@@ -76,6 +77,13 @@ def test_a_load_that_never_ends_has_no_paints_and_no_times() -> None:
     assert Player(TimesReader).play(task) is None
     with pytest.raises(PageLoadError):
         play_whole(task)
+
+
+def test_a_failed_load_is_recorded_under_the_scheme_as_written() -> None:
+    failed = Player(RecordReader).play(Task(ENDLESS, NamedScheme("eps", "gupta2024")))
+    assert failed.record["scheme"] == "eps"
+    assert failed.error
+    assert Player(RecordReader).play(Task(ON_STACK, NamedScheme("eps", "gupta2024"))).record["scheme"] == "eps"
 
 
 def test_a_scheme_that_does_not_exist_is_refused_from_other_processes_too() -> None:
