@@ -1,4 +1,4 @@
-"""`audit`: for the owner of a small site. Is its delivery good, what comes too late and why, and what would help for sure?"""
+"""`audit`: for the owner of a small site. Is its delivery good, which resources come too late, and what would surely help?"""
 
 from __future__ import annotations
 

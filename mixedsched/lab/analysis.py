@@ -15,23 +15,13 @@ from mixedsched.lab.comparison import (
     Comparison,
     Effect,
     Failure,
-    Family,
+    MetricFamily,
     Verdict,
     finite_or_none,
 )
 from mixedsched.lab.model import Arm, Plan, Run, RunStatus
 
-__all__ = [
-    "ArmSummary",
-    "BlockChoice",
-    "Comparison",
-    "Effect",
-    "Failure",
-    "Family",
-    "Verdict",
-    "analyse",
-    "paired_effect",
-]
+__all__ = ["analyse", "paired_effect"]
 
 # Of the blocks, how many must lie within the margin themselves for `equivalent`, where zeros may hide the others.
 EQUIVALENT_BLOCKS_RATIO = 0.9
@@ -71,13 +61,13 @@ def paired_effect(baseline: ArmSummary, arm: ArmSummary, metric: Metric, steps: 
     """The effect of an arm in a ratio metric, as the only question that is asked. steps: logarithms of the ratios, by block."""
     pairs = _Pairs(tuple(steps), (), (), tuple(steps.values()), 0)
     p = stats.wilcoxon_p(pairs.steps)
-    return replace(_effect(baseline, arm, metric, Family.PRIMARY, 1, pairs, p, p), note="")
+    return replace(_effect(baseline, arm, metric, MetricFamily.PRIMARY, 1, pairs, p, p), note="")
 
 
 def _baseline_first(plan: Plan) -> list[Arm]:
     baseline = [arm for arm in plan.arms if arm.label == plan.baseline]
     if not baseline:
-        raise ValueError(f"baseline {plan.baseline!r} is no arm of the plan")
+        raise ValueError(f"baseline {plan.baseline!r} is not an arm of the plan")
     return baseline + [arm for arm in plan.arms if arm.label != plan.baseline]
 
 
@@ -168,7 +158,7 @@ def _effects(
 ) -> tuple[Effect, ...]:
     baseline = arms[0]
     effects: list[Effect] = []
-    for family, metrics in ((Family.PRIMARY, primary), (Family.EXPLORATORY, exploratory)):
+    for family, metrics in ((MetricFamily.PRIMARY, primary), (MetricFamily.EXPLORATORY, exploratory)):
         questions = [(arm, metric) for arm in arms[1:] for metric in metrics]
         pairs = [_pairs(baseline.label, arm.label, metric, complete) for arm, metric in questions]
         raw = [stats.wilcoxon_p(item.steps) for item in pairs]
@@ -185,7 +175,7 @@ def _effect(
     baseline: Arm | ArmSummary,
     arm: Arm | ArmSummary,
     metric: Metric,
-    family: Family,
+    family: MetricFamily,
     family_size: int,
     pairs: _Pairs,
     p: float,

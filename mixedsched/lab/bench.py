@@ -33,12 +33,12 @@ from mixedsched.world.store import Store, StoredExperiment
 FIRST_BLOCK = 1  # without a warm-up
 
 Observe = Callable[[int], AbstractContextManager[RunObserver]]  # watches runs, given how many are left
-Say = Callable[[str], None]  # takes one line on what happens now
+Say = Callable[[str], None]  # takes one line about what happens now
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What work within a budget of time needs of the world."""
+    """The outside world, for work within a budget of time."""
 
     clock_s: Callable[[], float]  # monotonic
     began_s: float  # when the time began to count, by that clock
@@ -63,7 +63,7 @@ class ServedArm:
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """What is held against what, apart from networks and the number of blocks."""
+    """An experimental design: the arms and how they are compared, apart from networks and the number of blocks."""
 
     arms: tuple[ServedArm, ...]
     primary: tuple[str, ...]  # keys of the metrics to decide on

@@ -21,7 +21,7 @@ class Verdict(StrEnum):
     UNDECIDED = "undecided"
 
 
-class Family(StrEnum):
+class MetricFamily(StrEnum):
     """Metrics whose p values are adjusted together."""
 
     PRIMARY = "primary"  # declared before the first run
@@ -67,7 +67,7 @@ class Effect:
     baseline: str
     baseline_scheme: str
     metric: Metric
-    family: Family
+    family: MetricFamily
     differences: tuple[tuple[int, float], ...]  # (index of a block, its change)
     change: float | None
     low: float | None  # of the interval; None also with a single block
@@ -130,7 +130,7 @@ class BlockChoice:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What a finished, or unfinished, experiment shows."""
+    """The results of an experiment, finished or not."""
 
     plan: Plan
     arms: tuple[ArmSummary, ...]  # baseline first, then as planned

@@ -1,4 +1,4 @@
-"""What measuring costs: the arithmetic of time budgets, from loads that were measured or, before that, from defaults."""
+"""The cost of measuring, for budgets of time: from loads that were measured or, before that, from defaults."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ BLOCKS_MOST = 20  # more narrow the interval by less than a tenth
 
 
 def median_overhead_s(runs: Iterable[Run]) -> float | None:
-    """What the loads that count cost beyond themselves; None if none counts."""
+    """Cost of a load beyond itself: the median over the runs that count; None if none does."""
     costs_s = [run.overhead_s for run in runs if run.status is RunStatus.OK]
     return statistics.median(costs_s) if costs_s else None
 
 
 def known_overhead_s(folder: Path) -> float:
-    """What a load costs beyond itself here: as measured in the folder, else last in one beside it, else OVERHEAD_S."""
+    """Cost of a load beyond itself: as measured in the folder, else in the latest one beside it, else OVERHEAD_S."""
     beside = sorted(folder.parent.glob(f"*/{DATABASE_NAME}"), key=lambda file: -file.stat().st_mtime)
     for database in [folder / DATABASE_NAME, *beside[:1]]:
         if database.is_file() and (found := _stored_overheads_s(database.parent)):
@@ -40,7 +40,7 @@ def _stored_overheads_s(folder: Path) -> list[float]:
 
 
 def loads_cost_s(load_s: Mapping[str, float], loads: int, overhead_s: float) -> float:
-    """What so many loads on every network cost, in two sittings. load_s: time of one load itself, by network."""
+    """Cost of so many loads on every network, in two sittings. load_s: time of one load itself, by network."""
     return sum(START_S * 2 + loads * (seconds + overhead_s) for seconds in load_s.values())
 
 

@@ -1,4 +1,4 @@
-"""What may explain an arm's numbers: how this machine held its loads up, and what the site did not have."""
+"""Possible explanations of an arm's numbers: loads that this machine held up, requests that the site could not answer."""
 
 from __future__ import annotations
 

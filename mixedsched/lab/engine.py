@@ -151,7 +151,7 @@ class Impatient:
         self._warm_up: list[Run] = []
 
     async def run(self, *, arm: str, block: int, attempt: int, position: int, link_seed: int) -> Run:
-        """As the laboratory's. Raises MixedschedError once the warm-up has failed twice, or this machine has spoiled it all."""
+        """Make a run. Raises MixedschedError once the warm-up has failed twice, or this machine has spoiled all of it."""
         if len(self._failures) >= MAX_WARM_UP_FAILURES:
             raise MixedschedError(
                 "the page cannot be loaded",
@@ -169,7 +169,7 @@ class Impatient:
 
 
 def no_good_run(runs: Sequence[Run], network: str) -> MixedschedError:
-    """What to raise where no load counts. runs: the tries, in order."""
+    """The error to raise where no load counts. runs: the tries, in order."""
     reasons = [run.reason for run in runs if run.status is not RunStatus.OK]
     if reasons and is_of_the_machine(reasons[-1]):
         return _too_busy(runs, network)

@@ -33,7 +33,7 @@ DEFAULT_LINK = "4g"
 
 @dataclass(frozen=True)
 class Experiment:
-    """What a folder of results holds, finished or not."""
+    """An experiment as stored in a folder of results, finished or not."""
 
     folder: Path
     plan: Plan
@@ -42,7 +42,7 @@ class Experiment:
 
     @cached_property
     def comparison(self) -> Comparison:
-        """What the runs show."""
+        """The results of the analysis."""
         return analyse(self.plan, self.runs)
 
     @property

@@ -42,7 +42,7 @@ LIMIT_SLACK_S = 40.0  # a page that still loads so long before the limit is scor
 
 @dataclass(frozen=True, slots=True)
 class LabSetup:
-    """What all runs of an experiment have in common."""
+    """Everything that the runs of an experiment have in common."""
 
     profile: Profile
     form_factor: str
@@ -60,7 +60,7 @@ class LabSetup:
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    """What is known of a run after the load."""
+    """A run after its load, and what is needed to judge it."""
 
     run: Run
     seen: ServerView
@@ -106,7 +106,7 @@ class Lab:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the emulated network cannot do of what its profile asks, or does differently."""
+        """Remarks on what the emulated network cannot do of what its profile asks, or does differently."""
         return self._backend.notes
 
     @property
@@ -117,7 +117,7 @@ class Lab:
         return Precedence(network, browser_courtesy(network, kernel_release()), awake)
 
     async def versions(self) -> dict[str, str]:
-        """Of Lighthouse, Chromium and Node, and who runs first: loads are compared only if they had all of that in common."""
+        """Versions of Lighthouse, Chromium and Node, and who runs first: loads are compared only if all of these are equal."""
         versions = await self._runner.versions()
         return {
             "lighthouse": versions.lighthouse,
@@ -172,7 +172,7 @@ class Lab:
         return _Loaded(run, seen, load)
 
     def _seen(self, arm: str, server: RunningServer) -> ServerView:
-        """What the server has logged since it was asked last, of connections that are new since then."""
+        """The server's log since it was last read: entries of connections that are new since then."""
         requests, connections = server.take_log()
         before = self._highest_connection[arm]
         new = ServerView(

@@ -1,4 +1,4 @@
-"""What measures: the machine, and the programs of ours that make results."""
+"""The machine that measures, and the versions of our own programs that make results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def processors() -> int:
 
 
 def machine_facts() -> dict[str, Any]:
-    """What is known of the machine that bears on results."""
+    """Facts about the machine that bear on results."""
     import psutil
 
     return {

@@ -146,7 +146,7 @@ class Run:
 
     @property
     def overhead_s(self) -> float:
-        """What the run cost beyond the page's own load time."""
+        """Cost of the run beyond the page's own load time."""
         return self.cost_s - float(self.page_load.get("observed", {}).get("load_ms") or 0) / 1000
 
     @property
@@ -165,7 +165,7 @@ class Run:
         return sum(known) if known and len(known) == len(self.quic) else None
 
     def value(self, metric: Metric) -> float | None:
-        """A metric, whoever measured it; None where it is missing."""
+        """A metric of the browser or of the connections; None where it is missing."""
         measured = self.page_load.get("metrics", {})
         found = measured.get(metric.key) if metric.source == "page" else getattr(self, metric.key)
         return float(found) if found is not None else None

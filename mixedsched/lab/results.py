@@ -58,7 +58,7 @@ def open_store(folder: Path) -> Store:
 
 @dataclass(frozen=True, slots=True)
 class ExperimentFacts:
-    """What is stored beside a plan: the circumstances of its first start. Earlier versions have stored fewer of them."""
+    """The circumstances of a plan's first start, stored beside it. Earlier versions have stored fewer of them."""
 
     site_argument: str = ""  # how people named the site
     title: str = ""
@@ -73,7 +73,7 @@ class ExperimentFacts:
     work: Mapping[str, str] = field(default_factory=dict)  # what it is a part of, such as {"audit": DIGEST}
 
     def to_dict(self) -> dict[str, Any]:
-        """What is known, as it is stored."""
+        """The known ones, as they are stored."""
         known = {item.name: getattr(self, item.name) for item in fields(self) if item.name != "work"}
         stored = {key: list(value) if isinstance(value, tuple) else value for key, value in known.items()}
         return {**self.work, **{key: value for key, value in stored.items() if value}}

@@ -30,7 +30,7 @@ _HARMLESS = frozenset({"QUIC_NO_ERROR", "QUIC_PEER_GOING_AWAY", "QUIC_NETWORK_ID
 
 @dataclass(frozen=True, slots=True)
 class ServerView:
-    """What the server saw of a load: lines of its log."""
+    """The lines of the server's log that belong to a load."""
 
     requests: Sequence[Mapping[str, Any]] = ()  # those that are over, see h3.exchange.Served
     # Those whose handshake finished, see server.endpoint.Connected; None if the server does not log them.

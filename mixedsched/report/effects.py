@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 from rich.table import Table
 
-from mixedsched.lab.comparison import ArmSummary, Effect, Family
+from mixedsched.lab.comparison import ArmSummary, Effect, MetricFamily
 from mixedsched.report import charts, words
 from mixedsched.report.terminal import STYLES, line, plain_table
 
@@ -57,7 +57,7 @@ def effect_views(
 
     arms: for the medians. is_declared: whether a question was asked before the first run; by default what the family says.
     """
-    declared = is_declared or (lambda effect: effect.family is Family.PRIMARY)
+    declared = is_declared or (lambda effect: effect.family is MetricFamily.PRIMARY)
     medians = {arm.label: arm.median for arm in arms}
     of_ratios = charts.forest_domain([effect for effect in effects if effect.metric.scale == "ratio"])
 

@@ -26,7 +26,7 @@ from mixedsched.core.sim.load import PageLoad
 from mixedsched.core.sim.pipe import play_pipe
 from mixedsched.core.sim.playback import Discoveries
 from mixedsched.lab.analysis import analyse
-from mixedsched.lab.comparison import Family
+from mixedsched.lab.comparison import MetricFamily
 from mixedsched.lab.model import Run
 from mixedsched.model.mapping import Override
 from mixedsched.model.page import Page
@@ -84,7 +84,7 @@ def made_up_proof(factors: Mapping[str, float], blocks: int, name: str = LINK.na
         dropped=(Dropped("stock", 2, "tuned", 61.0, 0.0004),),
         proof=proof,
         runs=tuple(runs),
-        effects=tuple(item for item in proof.effects if item.family is Family.PRIMARY),
+        effects=tuple(item for item in proof.effects if item.family is MetricFamily.PRIMARY),
     )
 
 

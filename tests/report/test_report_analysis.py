@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from mixedsched.core import stats
 from mixedsched.errors import UsageError
-from mixedsched.lab.analysis import Comparison, Effect, Family, Verdict, analyse
+from mixedsched.lab.analysis import analyse
+from mixedsched.lab.comparison import Comparison, Effect, MetricFamily, Verdict
 from mixedsched.lab.model import Arm, Plan, Run, RunStatus
 from mixedsched.report.compare._words import headline
 from mixedsched.report.words import change_text
@@ -104,13 +105,13 @@ def test_a_real_but_tiny_change_is_told_with_the_remark_that_it_does_not_matter(
 def test_holm_spans_metrics_and_arms_of_the_primary_family_only() -> None:
     plan = made_up_plan(10, ("base", "one", "two"), primary=("lcp_ms", "si_ms"))
     comparison = analyse(plan, MadeUp(plan, factors={"one": 0.9}).runs())
-    primary = [effect for effect in comparison.effects if effect.family is Family.PRIMARY]
+    primary = [effect for effect in comparison.effects if effect.family is MetricFamily.PRIMARY]
     assert {(effect.arm, effect.metric.key) for effect in primary} == {
         (arm, metric) for arm in ("one", "two") for metric in ("lcp_ms", "si_ms")
     }
     smallest = min(primary, key=lambda effect: effect.p)
     assert smallest.p_adjusted == pytest.approx(min(1.0, 4 * smallest.p))
-    exploratory = [effect for effect in comparison.effects if effect.family is Family.EXPLORATORY]
+    exploratory = [effect for effect in comparison.effects if effect.family is MetricFamily.EXPLORATORY]
     assert len(exploratory) == 10
     assert min(exploratory, key=lambda effect: effect.p).p_adjusted == pytest.approx(10 * min(e.p for e in exploratory))
 
@@ -135,7 +136,7 @@ def test_hol_is_added_up_over_the_connections_of_a_run_and_compared_by_differenc
     plan, runs = measured([(1.0, 1.0)] * 8, primary=("hol_bytes",))
     runs = [with_hol(run, 300_000, 7) if run.arm == "base" else with_hol(run, 100_000, run.block) for run in runs]
     effect = analyse(plan, runs).effect("new", "hol_bytes")
-    assert (effect.family, effect.verdict) == (Family.PRIMARY, Verdict.BETTER)
+    assert (effect.family, effect.verdict) == (MetricFamily.PRIMARY, Verdict.BETTER)
     assert effect.change == pytest.approx(-200_000, abs=10)
     assert (effect.to_dict()["unit"], effect.to_dict()["margin"]) == ("bytes", 12_000)
 
@@ -283,7 +284,7 @@ def test_baseline_comes_first_whatever_the_plans_order() -> None:
 
 def test_unknown_baseline_and_unknown_metric_are_refused() -> None:
     plan = made_up_plan(2)
-    with pytest.raises(ValueError, match="no arm of the plan"):
+    with pytest.raises(ValueError, match="not an arm of the plan"):
         analyse(replace(plan, baseline="nobody"), [])
     with pytest.raises(UsageError, match="no metric 'lpc'"):
         analyse(replace(plan, primary=("lpc",)), [])
@@ -378,7 +379,7 @@ def test_an_arm_compared_with_itself_is_hardly_ever_better_or_worse() -> None:
     false_alarms = 0
     for seed in range(200):
         effects = analyse(plan, bare_runs(plan, noisy, seed)).effects
-        primary = [effect for effect in effects if effect.family is Family.PRIMARY]
+        primary = [effect for effect in effects if effect.family is MetricFamily.PRIMARY]
         false_alarms += any(effect.verdict in (Verdict.BETTER, Verdict.WORSE) for effect in primary)
     # Holm promises at most 5 % of experiments; 200 of them stay below 8 % nearly always.
     assert false_alarms <= 16

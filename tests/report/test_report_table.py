@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from mixedsched.lab.analysis import Comparison, analyse
+from mixedsched.lab.analysis import analyse
+from mixedsched.lab.comparison import Comparison
 from mixedsched.lab.model import RunStatus
 from mixedsched.report.compare import render_comparison
 from tests.report.made_up_runs import MadeUp, made_up_plan

@@ -13,7 +13,7 @@ SPARE_BLOCKS = 1  # beyond what can decide at all: with the very least, every bl
 
 @dataclass(frozen=True, slots=True)
 class Measuring:
-    """What is measured for proof."""
+    """The size of the proof."""
 
     contenders: int  # beside today's delivery
     blocks: int  # of each network
@@ -25,12 +25,12 @@ def blocks_wanted(contenders: int, networks: int) -> int:
 
 
 def block_cost_s(costs_s: Mapping[str, float], contenders: int) -> float:
-    """Of a block on every network. costs_s: of one run, by network."""
+    """Cost of a block on every network. costs_s: of one run, by network."""
     return (contenders + 1) * sum(costs_s.values())
 
 
 def plan_measuring(left_s: float, costs_s: Mapping[str, float], available: int) -> Measuring:
-    """As many contenders as can be decided on, one at least if there is any, then as many blocks as fit.
+    """Plan for as many contenders as can be decided on, at least one if there is any, then for as many blocks as fit.
 
     left_s: time left. available: contenders worth measuring, best first. At least one block is planned.
     """

@@ -109,7 +109,7 @@ def _tried(tried: Tried, audit: Audit) -> dict[str, Any]:
 
 
 def _expected(paints: ByNetwork, today: ByNetwork) -> dict[str, Any]:
-    """Of a simulation: only changes, as its times are not a browser's."""
+    """Results of a simulation: only changes, as its times are not a browser's."""
     return {
         name: {
             "lcp_change_pct": round((item.lcp_ms / today[name].lcp_ms - 1) * 100, 2),

@@ -50,7 +50,7 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True)
 class NetworkResult:
-    """What was found on one network."""
+    """The results on one network."""
 
     profile: Profile
     looks: Mapping[str, Run]  # the first loads of today's page, by scheme
@@ -94,13 +94,13 @@ class Audit:
 
     @property
     def complete_blocks(self) -> int:
-        """Of the network that has fewest."""
+        """Complete blocks of the network that has fewest."""
         counts = [item.comparison.complete_blocks for item in self.networks if item.comparison is not None]
         return min(counts, default=0)
 
     @property
     def planned_blocks(self) -> int:
-        """Of the network for which fewest are planned; 0 where nothing is measured."""
+        """Planned blocks of the network that has fewest; 0 where nothing is measured."""
         counts = [item.comparison.planned_blocks for item in self.networks if item.comparison is not None]
         return min(counts, default=0)
 

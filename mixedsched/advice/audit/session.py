@@ -55,7 +55,7 @@ SCREENED = 25  # editions in a screening, about
 
 @dataclass(frozen=True, slots=True)
 class AuditJob:
-    """What to audit."""
+    """A site to audit, and how."""
 
     site: Site
     site_digest: str  # fingerprint of what it serves
@@ -88,7 +88,7 @@ class AuditJob:
 
 @dataclass(frozen=True, slots=True)
 class AuditSurroundings(Surroundings):
-    """What an audit needs of the world."""
+    """The outside world of an audit."""
 
     simulator: Simulator[PaintEstimate | None]
 
@@ -242,7 +242,7 @@ class _AuditSession:
 
 
 def _contenders(screening: Screening, baseline: str, player: EditionPlayer) -> list[Alternative]:
-    """What is worth measuring, in order of interest."""
+    """Deliveries worth measuring, in order of interest."""
     best = screening.best.changes
     if not best and screening.singles and screening.singles[0].score < 0:
         best = screening.singles[0].changes  # little, if anything; simulation may be wrong

@@ -1,4 +1,4 @@
-"""What comes too late on a page, and why: bytes of less important resources in between, or a late discovery. Pure.
+"""Resources that come too late, and why: bytes of less important ones in between, or a late discovery. Pure.
 
 Late bytes of a resource are bytes of less important ones that arrived while it was pending. The first round trip after its
 request does not count: what arrives then was on its way before the server could know.
@@ -185,7 +185,7 @@ def _document_first_byte_ms(look: Look) -> float:
 
 
 def _chain(look: Look, seen: SeenResource) -> tuple[Key, ...]:
-    """What a resource waited for before it was asked for: its finders, and the last resource that blocked layout."""
+    """All that a resource waited for before it was asked for: its finders, and the last resource that blocked layout."""
     page = look.model.page
     keys = [(item.host, item.path) for item in reversed(list(_finders(page, seen.resource.found_by)))]
     if seen.resource.id in look.model.gated:

@@ -75,7 +75,7 @@ def changed_text(document: Document, changes: Sequence[Change]) -> str:
 
 
 def edits_of(document: Document, change: Change) -> list[TagEdit]:
-    """What a change does to the document, tag by tag, in order."""
+    """The edits of a change to the document, tag by tag, in order."""
     if change.action is Action.PRELOAD:
         return [TagEdit("", tag) for tag in preload_tags(document, change)]
     if change.action not in _EDITS:

@@ -1,4 +1,4 @@
-"""What a measured load shows of a page: which resources matter when, which image is the largest paint, what was held back."""
+"""A measured load, interpreted: which resources matter when, which image is the largest paint, what was held back."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def _signal(response: SeenResponse, item: Resource) -> Priority:
 
 
 def _may_be_visible(response: SeenResponse, fcp_ms: float) -> bool:
-    """Chromium hurries images that it sees on the screen. Of one that was there before the first paint, nothing is known."""
+    """Chromium hurries images that it sees on screen. Of those complete before the first paint nothing is known."""
     promoted = response.chromium_priority in {item.value for item in _PROMOTED}
     return response.kind is Kind.IMAGE and (promoted or response.end_ms <= fcp_ms)
 

@@ -129,7 +129,7 @@ _EDITS = {
 
 
 def _early(page: Page) -> dict[str, object]:
-    """As found by a link before all others in the document."""
+    """Found by a link before all others in the document."""
     main = page.main
     offsets = [
         other.found_at_bytes for other in page.resources if other.found_by == main.id and other.found_when == "bytes"
@@ -139,7 +139,7 @@ def _early(page: Page) -> dict[str, object]:
 
 
 def _in_document(page: Page, item: Resource) -> dict[str, object]:
-    """As found where its tag stands in the document; unchanged where the document does name it."""
+    """Found where its tag stands in the document; unchanged where the document already names it."""
     if item.found_by == page.main.id and item.found_when == "bytes":
         return {}
     return {"found_by": page.main.id, "found_when": "bytes", "found_at_bytes": page.main.body_bytes, "delay_ms": 0.0}

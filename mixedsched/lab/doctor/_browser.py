@@ -102,7 +102,7 @@ async def _load(site: Site) -> tuple[Run, Precedence]:
 
 
 def punctuality_check(run: Run, precedence: Precedence) -> Check:
-    """What a page load shows about this machine."""
+    """Whether this machine was punctual during a page load."""
     lcp_ms = run.metric("lcp_ms")
     account = run.relay.get("punctuality", {})
     waited = [f"{who} waited {ms:.0f} ms for a processor" for who, ms in run.waited_ms.items() if ms is not None]
@@ -119,7 +119,7 @@ def punctuality_check(run: Run, precedence: Precedence) -> Check:
 
 
 def advice(network: Promptness) -> tuple[str, ...]:
-    """What would make the emulated network more punctual here, the greatest gain first."""
+    """Ways to make the emulated network more punctual here, the greatest gain first."""
     more = []
     if network in {Promptness.SHORT_SLICES, Promptness.ORDINARY}:
         real_time = "gives the relay real-time priority"

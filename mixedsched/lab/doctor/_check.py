@@ -11,7 +11,7 @@ from mixedsched.errors import MissingPartError, MixedschedError
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What a proof has found."""
+    """The result of one proof."""
 
     name: str
     ok: bool

@@ -93,7 +93,7 @@ async def prove_namespaces() -> str:
 
 
 def prove_router() -> str:
-    """What the router VM needs; it is not started."""
+    """See that all is there that the router VM needs; it is not started."""
     require_privilege()
     require_taps()
     return f"`--backend vm` has what it needs: {require_qemu()}"

@@ -24,7 +24,7 @@ What = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class Deviation:
+class Mismatch:
     """One thing that was not as the manifest says."""
 
     id: str  # of the resource; the address of a request that the manifest does not have; the site's name for the whole page
@@ -48,7 +48,7 @@ class Fidelity:
     # and in which requests left. These differ, because Chromium holds back what is not urgent.
     order_correlation: float | None
     sent_correlation: float | None
-    findings: tuple[Deviation, ...]  # in the order of the manifest
+    findings: tuple[Mismatch, ...]  # in the order of the manifest
     ended: str
     notes: tuple[str, ...] = ()
 
@@ -77,14 +77,14 @@ def compare(site: Site, seen: Observation, connections: int | None = None) -> Fi
     connections: how many it took, if that is known.
     """
     requests = _by_address(seen.requests)
-    found: list[Deviation] = []
+    found: list[Mismatch] = []
     faithful, asked, sent = 0, [], []
     for item in site.page.resources:
         url = f"https://{site.hosts[item.host]}{item.path}"
         request = requests.pop(_address(url), None)
         if request is None or not request.status:
             found.append(
-                Deviation(item.id, url, "request", "requested", "not requested" if request is None else "not answered")
+                Mismatch(item.id, url, "request", "requested", "not requested" if request is None else "not answered")
             )
             continue
         asked.append((request.asked_ms, request.index))
@@ -93,10 +93,10 @@ def compare(site: Site, seen: Observation, connections: int | None = None) -> Fi
         faithful += not any(finding.what in {"kind", "priority"} for finding in deviations)
         found += deviations
     found += _of_first_screen(site, seen)
-    found += [Deviation(one.url, one.url, "extra", "no such resource", _asked(one)) for one in requests.values()]
+    found += [Mismatch(one.url, one.url, "extra", "no such resource", _asked(one)) for one in requests.values()]
     expected = expected_connections(site)
     if connections is not None and connections != expected.count:
-        found.append(Deviation(site.name, site.url, "connections", str(expected), str(connections)))
+        found.append(Mismatch(site.name, site.url, "connections", str(expected), str(connections)))
     return Fidelity(
         site=site.name,
         form_factor=seen.form_factor,
@@ -138,7 +138,7 @@ def _address(url: str) -> tuple[str, str]:
     return parts.hostname or "", unquote(f"{parts.path}{query}")
 
 
-def _deviations(item: Resource, request: ObservedRequest) -> Sequence[Deviation]:
+def _deviations(item: Resource, request: ObservedRequest) -> Sequence[Mismatch]:
     url = request.url
     pairs: Mapping[What, tuple[str, str]] = {
         "status": ("answered", f"status {request.status}"),
@@ -154,7 +154,7 @@ def _deviations(item: Resource, request: ObservedRequest) -> Sequence[Deviation]
         "incremental": request.incremental is None or item.incremental is request.incremental,
         "size": _same_size(item, request),
     }
-    return [Deviation(item.id, url, what, *pairs[what]) for what, fine in agrees.items() if not fine]
+    return [Mismatch(item.id, url, what, *pairs[what]) for what, fine in agrees.items() if not fine]
 
 
 def _priority(request: ObservedRequest) -> ChromiumPriority:
@@ -166,7 +166,7 @@ def _priority(request: ObservedRequest) -> ChromiumPriority:
 
 
 def _same_kind(kind: Kind, request: ObservedRequest) -> bool:
-    """What DevTools calls Other counts as such, whatever its destination says."""
+    """Requests that DevTools calls Other count as such, whatever their destination says."""
     return request.kind is kind or (kind is Kind.OTHER and request.resource_type == "Other")
 
 
@@ -177,7 +177,7 @@ def _same_size(item: Resource, request: ObservedRequest) -> bool:
     return request.sent_bytes == item.body_bytes
 
 
-def _of_first_screen(site: Site, seen: Observation) -> Sequence[Deviation]:
+def _of_first_screen(site: Site, seen: Observation) -> Sequence[Mismatch]:
     found = []
     by_address = _by_address(seen.requests)
     for item in site.page.resources:
@@ -185,7 +185,7 @@ def _of_first_screen(site: Site, seen: Observation) -> Sequence[Deviation]:
         request = by_address.get(_address(url))
         if Flag.HERO in item.flags and (seen.lcp_url is None or _address(seen.lcp_url) != _address(url)):
             found.append(
-                Deviation(item.id, url, "hero", "the largest paint", seen.lcp_url or seen.lcp_element or "none")
+                Mismatch(item.id, url, "hero", "the largest paint", seen.lcp_url or seen.lcp_element or "none")
             )
         elif (
             item.kind is Kind.IMAGE
@@ -193,7 +193,7 @@ def _of_first_screen(site: Site, seen: Observation) -> Sequence[Deviation]:
             and request is not None
             and not request.flags & {Flag.ABOVE_FOLD, Flag.HERO}
         ):
-            found.append(Deviation(item.id, url, "above_fold", "on the first screen", "not there"))
+            found.append(Mismatch(item.id, url, "above_fold", "on the first screen", "not there"))
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from mixedsched.lab.comparison import Comparison, Family
+from mixedsched.lab.comparison import Comparison, MetricFamily
 from mixedsched.report.compare._words import headline
 from mixedsched.report.effects import EXPLORATORY_NOTE, effect_views, effects_table
 from mixedsched.report.terminal import STYLES, line
@@ -28,7 +28,7 @@ def render_comparison(comparison: Comparison) -> RenderableType:
 
 def _footnotes(comparison: Comparison) -> list[str]:
     notes = []
-    if any(effect.family is Family.EXPLORATORY for effect in comparison.effects):
+    if any(effect.family is MetricFamily.EXPLORATORY for effect in comparison.effects):
         notes.append(EXPLORATORY_NOTE)
     notes += [
         f"{arm.label}: {arm.failed} of {arm.attempted} runs failed or were invalid"
