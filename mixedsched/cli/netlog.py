@@ -1,4 +1,4 @@
-"""`netlog`: what a browser's own log tells of a page load over HTTP/3."""
+"""`netlog`: a page load over HTTP/3 according to the browser's own log."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def netlog(
 ) -> None:
     """Read Chromium's NetLog: connections and why they were opened, head-of-line blocking, losses, the order of arrival.
 
-    Logs that a killed browser left open are read as far as they go.
+    Logs that a killed browser left unfinished are read up to their end.
     """
     if str(file) == "-":
         file = _STANDARD_INPUT
@@ -52,12 +52,12 @@ def netlog(
 
 
 def _no_connection(file: Path, log: NetLog) -> InputError:
-    """A log without any HTTP/3: no figure of it would mean anything."""
+    """The error for a log without any HTTP/3, whose figures would mean nothing."""
     if log.sessions:
         failed = log.sessions[-1]
         details = f" ({printable(failed.closing.details)})" if failed.closing else ""
         many = len(log.sessions)
-        what = "one attempt did not get through," if many == 1 else f"{many} attempts did not get through, the last one"
+        what = "one attempt failed," if many == 1 else f"{many} attempts failed, the last one"
         why = f"{what} to {printable(failed.host)}{details}"
     elif log.http2_hosts:
         why = f"the page came over HTTP/2, from {printable(', '.join(log.http2_hosts))}"
@@ -73,9 +73,9 @@ def _say_summary(file: Path, log: NetLog) -> None:
     version = f"Chromium {printable(log.chromium_version)}" if log.chromium_version else "unknown browser"
     out.print(f"[bold]{escape(str(file))}[/]: {escape(version)}, {connections}", soft_wrap=True)
     if log.truncated:
-        out.print("[yellow]the end of the log is missing: figures hold as far as it goes[/]")
+        out.print("[yellow]the end of the log is missing: figures are for the part that is there[/]")
     if log.unavailable:
-        out.print(f"[yellow]this browser's log does not tell: {', '.join(log.unavailable)}[/]")
+        out.print(f"[yellow]this browser's log does not show: {', '.join(log.unavailable)}[/]")
     out.print(
         f"head-of-line blocking: {_bytes(log.hol_bytes)} within streams; an ordered transport would have held back "
         f"{_bytes(log.connection_hol_bytes)} (estimate)",

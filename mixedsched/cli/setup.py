@@ -1,4 +1,4 @@
-"""`setup`: brings what page loads need beside Python."""
+"""`setup`: brings what page loads need besides Python."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def setup(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Bring what page loads need: Node packages and, where no browser is found that can be used, Chrome for Testing.
+    """Bring what page loads need: Node packages and, if no usable browser is found, Chrome for Testing.
 
-    They go into the user's cache folder, or the one that MIXEDSCHED_CACHE names; in a checkout into its own folders. What is
-    there already stays; what an interruption left half done is mended. Needs Node.js 20 or later.
+    They go into the user's cache folder, or the one named by MIXEDSCHED_CACHE; in a checkout into its own folders. What is
+    there already stays; what an interruption left incomplete is completed. Needs Node.js 20 or later.
     """
     mirror = checked_mirror(browser_mirror) if browser_mirror else None
     parts: list[Part] = []
@@ -73,7 +73,7 @@ def _cache() -> str | None:
 
 
 def _warn_of_temporary_place(parts: list[Part]) -> None:
-    """What is kept among temporary files may be gone tomorrow."""
+    """Warn if something is kept among temporary files: it may be gone tomorrow."""
     first, *others = places.cache_folders()
     kept = [other for other in others for part in parts if part.path and part.path.is_relative_to(other)]
     if kept:

@@ -71,7 +71,7 @@ def load_browser_model(name: str) -> BrowserModel:
 
 
 def _read_trace(folder: Path, name: str) -> str:
-    """A trace that lies in the profile's folder or below it, and nowhere else: profiles come from other people."""
+    """A trace in the profile's folder or below it, and nowhere else: profiles may come from other people."""
     what = f"the trace {name}"
     try:
         file = (folder / name).resolve()
@@ -84,11 +84,11 @@ def _read_trace(folder: Path, name: str) -> str:
 
 
 def _read_text(file: Path, max_bytes: int, what: str, error_class: type[InputError]) -> str:
-    """All of a regular file of limited size: anything else may never end, or never begin. A byte order mark is left out."""
+    """The text of a regular file of limited size (anything else may never end or begin), without a byte order mark."""
     try:
         mode = file.stat().st_mode
         if not stat.S_ISREG(mode):
-            why = "it is a folder" if stat.S_ISDIR(mode) else "it is a pipe, a device or a socket, and no regular file"
+            why = "it is a folder" if stat.S_ISDIR(mode) else "it is a pipe, a device or a socket, not a regular file"
             raise error_class(f"cannot read {what}", why=why)
         with file.open("rb") as opened:
             content = opened.read(max_bytes + 1)

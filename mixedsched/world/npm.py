@@ -1,6 +1,6 @@
-"""Node packages of a folder, exactly those that its package-lock.json names, installed by `npm ci`.
+"""A folder's Node packages, exactly those in its package-lock.json, installed by `npm ci`.
 
-Lock files name no download address: npm asks whichever registry it is set up for.
+Lock files contain no download addresses: npm asks the registry that it is configured for.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from mixedsched.world.system.folder_lock import locked
 _COMMAND = ("ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
 _LIMIT_S = 1800.0
 _LOOK_EVERY_S = 0.25
-_SAID_SIGNS_MOST = 400
+_COMPLAINT_CHARACTERS_MOST = 400
 _LOCK_NAME = "package-lock.json"
-# npm leaves this inventory of what it installed when all of it is there.
+# npm writes this inventory when all packages are installed.
 _INSTALLED_LOCK = Path("node_modules/.package-lock.json")
-# Otherwise npm takes more than two minutes to find out that there is no network.
+# Otherwise npm takes more than two minutes to notice that there is no network.
 _PATIENCE = {"npm_config_fetch_retry_mintimeout": "2000", "npm_config_fetch_retry_maxtimeout": "10000"}
-# Of all that npm says of a failure, the line that tells people most.
+# The line of npm's output on a failure that tells people most.
 _GIST = re.compile(r"^npm (?:error|ERR!) (?!code |syscall |errno )(.*\S)", re.MULTILINE)
 
 Tell = Callable[[int, int], None]  # packages that are there, packages that there will be
 
 
 def packages_are_current(folder: Path) -> bool:
-    """Whether there is a lock file, and exactly its versions are installed; optional ones may be of another platform."""
+    """Whether exactly the versions of the lock file are installed; optional packages may be for another platform."""
     wanted, installed = _packages(folder / _LOCK_NAME), _packages(folder / _INSTALLED_LOCK)
     if wanted is None or installed is None:
         return False
@@ -48,7 +48,7 @@ def packages_are_current(folder: Path) -> bool:
 
 
 def install_packages(folder: Path, tell: Tell = lambda _done, _total: None) -> bool:
-    """Install the packages unless they are installed; whether anything was to be done.
+    """Install the packages unless they are installed; returns whether there was anything to do.
 
     No script of a package runs. A second process waits for the first. Raises MissingPartError without npm or a lock file,
     and if npm fails.
@@ -67,8 +67,8 @@ def install_packages(folder: Path, tell: Tell = lambda _done, _total: None) -> b
         raise MissingPartError(
             f"the Node packages of {folder} could not be installed",
             why=f"npm: {problem}",
-            fix=f"check the network and give the command again; or by hand: copy package.json and {_LOCK_NAME} of that folder "
-            "to a machine with a network, run `npm ci --ignore-scripts` beside them, and bring node_modules back",
+            fix=f"check the network and repeat the command; or by hand: copy package.json and {_LOCK_NAME} of that folder "
+            "to a machine with a network, run `npm ci --ignore-scripts` beside them, and copy node_modules back",
         )
     return True
 
@@ -79,14 +79,14 @@ def _npm() -> str:
     if npm is None:
         raise MissingPartError(
             "npm is missing",
-            why="Node packages are to be installed, and there is no `npm` in the PATH",
+            why="Node packages must be installed, and there is no `npm` in the PATH",
             fix="install Node.js 20 or later with npm, for instance apt-get install npm",
         )
     return npm
 
 
 def _problem(npm: str, folder: Path, lock: int, look: Callable[[], None]) -> str:
-    """Run npm; what it complained of, "" if all went well."""
+    """Run npm; returns its complaint, "" if all went well."""
     with _writable_npm_cache() as variables, tempfile.TemporaryFile() as said:
         process = subprocess.Popen(
             [npm, *_COMMAND],
@@ -95,7 +95,7 @@ def _problem(npm: str, folder: Path, lock: int, look: Callable[[], None]) -> str
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=said,
-            pass_fds=(lock,),  # should we be killed, the next one still waits for the end of npm
+            pass_fds=(lock,),  # if we are killed, the next process still waits for npm to end
         )
         with process:
             try:
@@ -109,7 +109,7 @@ def _problem(npm: str, folder: Path, lock: int, look: Callable[[], None]) -> str
 
 
 def _awaited(process: subprocess.Popen[bytes], look: Callable[[], None]) -> bool:
-    """Wait for the end of npm, and look at times; whether it came."""
+    """Wait until npm ends, and call `look` now and then; returns whether it ended in time."""
     latest_s = time.monotonic() + _LIMIT_S
     while time.monotonic() < latest_s:
         try:
@@ -123,12 +123,12 @@ def _awaited(process: subprocess.Popen[bytes], look: Callable[[], None]) -> bool
 
 def _gist(said: str) -> str:
     found = _GIST.search(said)
-    return (found.group(1) if found else said.strip())[:_SAID_SIGNS_MOST] or "it failed without a word"
+    return (found.group(1) if found else said.strip())[:_COMPLAINT_CHARACTERS_MOST] or "it failed without a message"
 
 
 @contextmanager
 def _writable_npm_cache() -> Iterator[Mapping[str, str]]:
-    """What to tell npm, which needs a folder of its own to write to and would look for it in the home."""
+    """Variables for npm, which needs a writable folder of its own and would look for it in the home."""
     if "npm_config_cache" in os.environ or os.access(os.path.expanduser("~"), os.W_OK):  # noqa: PTH111 - never fails
         yield {}
         return
@@ -137,12 +137,12 @@ def _writable_npm_cache() -> Iterator[Mapping[str, str]]:
 
 
 def _count(folder: Path, names: Iterable[str]) -> int:
-    """How many of the packages are there."""
+    """How many of the packages exist."""
     return sum((folder / name / "package.json").exists() for name in names)
 
 
 def _packages(lock: Path) -> dict[str, dict[str, Any]] | None:
-    """Package folder -> what a lock file says of it; None if there is no such file."""
+    """A lock file's entries by package folder; None if there is no such file."""
     try:
         packages: dict[str, dict[str, Any]] = json.loads(lock.read_bytes())["packages"]
         return {folder: entry for folder, entry in packages.items() if folder}

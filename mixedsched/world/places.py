@@ -1,7 +1,7 @@
 """Where things are: what this program reads, and where it may keep what it fetches and builds.
 
-In a checkout the top-level folders are read, and build/ keeps. Installed, the same folders are inside the package, and the
-user's cache folder keeps; where that cannot be written, a folder of this user's among the system's temporary files.
+In a checkout, the top-level folders are read, and things are kept in build/. If the package is installed, the same folders are
+inside it, and things are kept in the user's cache folder, or, if that cannot be written, in a temporary folder of this user's.
 """
 
 from __future__ import annotations
@@ -44,24 +44,24 @@ def is_installed() -> bool:
 
 
 def cache_folders() -> list[Path]:
-    """Where kept things may be, the best place first. Not all of them need exist."""
+    """Folders in which things may be kept, the best first. Not all of them need exist."""
     named = os.environ.get(CACHE_VARIABLE)
     if named:
         return [Path(named).absolute()]
     if not is_installed():
         return [home() / "build"]
-    # A user without a home has no such folder: then the path is a relative one.
+    # For a user without a home the path is a relative one.
     folders = [folder for folder in (user_cache_path("mixedsched"),) if folder.is_absolute()]
     return [*folders, *_temporary()]
 
 
 def find_kept(name: str, is_good: Callable[[Path], bool]) -> Path | None:
-    """What is kept under this name, where it is good; also in a folder that can only be read."""
+    """The first thing kept under this name that is good; also in a folder that can only be read."""
     return next((path for folder in cache_folders() if is_good(path := folder / name)), None)
 
 
 def writable_cache() -> Path:
-    """The folder to keep things in; made if it is not there. Raises MissingPartError."""
+    """The folder to keep things in; made if it is missing. Raises MissingPartError."""
     refusals = []
     for folder in cache_folders():
         refusal = _refusal(folder)
@@ -71,15 +71,15 @@ def writable_cache() -> Path:
     raise MissingPartError(
         "there is no folder to keep things in",
         why="; ".join(refusals),
-        fix=f"make one of them writable, or set {CACHE_VARIABLE} to a folder that is",
+        fix=f"make one of them writable, or set {CACHE_VARIABLE} to a writable folder",
     )
 
 
 def _temporary() -> list[Path]:
-    """This user's folder among the temporary files; none if somebody else made or may change what has its name."""
+    """This user's temporary folder; none if another user made, or may change, what has its name."""
     try:
         folder = Path(tempfile.gettempdir()) / f"mixedsched-cache-{os.getuid()}"
-    except FileNotFoundError:  # there is no place for temporary files
+    except FileNotFoundError:  # the system has no place for temporary files
         return []
     try:
         about = folder.lstat()
@@ -90,7 +90,7 @@ def _temporary() -> list[Path]:
 
 
 def _refusal(folder: Path) -> str | None:
-    """Why nothing can be written to a folder; None if it is there, or was made, and can be written to."""
+    """Why a folder cannot be written to; None if it can. Makes it if it is missing."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:

@@ -1,8 +1,7 @@
-"""Stored experiments: the plan before its first run, every run as soon as it is over; and simulated loads, by key.
+"""Stored experiments (the plan before its first run, every run as soon as it is over) and simulated loads, by key, in SQLite or
+any other database that SQLAlchemy supports.
 
-SQLite, or any database of SQLAlchemy's.
-
-Records are JSON objects of whoever uses the store; what it searches by has columns of its own.
+Records are JSON objects of the caller's; what the store searches by has columns of its own.
 """
 
 from __future__ import annotations
@@ -56,17 +55,19 @@ class _SimulatedRow(_Base):
 
 @dataclass(frozen=True, slots=True)
 class StoredExperiment:
-    """plan: as decided before the first run. facts: machine, versions and command at that time."""
+    """An experiment without its runs."""
 
     digest: str
     plan: Mapping[str, Any]
+    """As decided before the first run."""
     facts: Mapping[str, Any]
+    """Machine, versions and command at that time."""
 
 
 class Store:
-    """Experiments and runs in a database. Every call is a transaction of its own; what it returned is on disk.
+    """Experiments and runs in a database. Every call is a transaction; when it returns, the data is on disk.
 
-    url: of SQLAlchemy's form, for instance "sqlite:///runs/x/results.sqlite". Raises MixedschedError if it cannot be used.
+    url: as SQLAlchemy writes it, for instance "sqlite:///runs/x/results.sqlite". Raises MixedschedError if it cannot be used.
     """
 
     def __init__(self, url: str) -> None:
@@ -99,7 +100,7 @@ class Store:
             return [StoredExperiment(row.digest, row.plan, row.facts) for row in rows]
 
     def add_run(self, digest: str, block: int, attempt: int, arm: str, record: Mapping[str, Any]) -> None:
-        """Store a run. Raises ValueError if that very run is stored already."""
+        """Store a run. Raises ValueError if that run is stored already."""
         row = _RunRow(experiment=digest, block=block, attempt=attempt, arm=arm, record=dict(record))
         try:
             with Session(self._engine) as session, session.begin():
@@ -134,7 +135,7 @@ class Store:
                 session.merge(_SimulatedRow(key=key, record=record))
 
     def _prepare(self) -> None:
-        """Tables where there are none; no connection is left open to a database that is refused."""
+        """Make missing tables; no connection is left open to a database that is refused."""
         try:
             _Base.metadata.create_all(self._engine)
             self._check_schema()
@@ -156,7 +157,7 @@ class Store:
 
 
 def _make_sqlite_durable(connection: Any, _: object) -> None:
-    """A killed process or machine must lose no run that was reported as stored."""
+    """A killed process or machine must not lose a run that was reported as stored."""
     cursor = connection.cursor()
     cursor.execute("PRAGMA journal_mode=WAL")
     cursor.execute("PRAGMA synchronous=FULL")

@@ -1,7 +1,7 @@
 """Folders of the project to which packages are added: the browser's worker and the sites' contents.
 
-In a checkout packages go into the folder itself. Installed, into a copy of it that is kept and named after what is in it,
-so that every version of this program has its own, and none takes another's for its own.
+In a checkout, packages go into the folder itself; otherwise into a kept copy that is named after its content, so that every
+version of this program has its own.
 """
 
 from __future__ import annotations
@@ -18,26 +18,28 @@ from mixedsched.world import places
 
 @dataclass(frozen=True, slots=True)
 class WorkingCopy:
-    """name: of a folder in home(). files: a pattern of what is in the copy."""
+    """A folder of the project, with packages."""
 
     name: str
+    """In places.home()."""
     files: str
+    """A pattern for what is copied."""
 
     def found(self, is_ready: Callable[[Path], bool]) -> Path | None:
-        """The folder in which all is in place, packages too; None if there is none."""
+        """The folder if it is complete with its packages; else None."""
         source = places.home() / self.name
         if not places.is_installed():
             return source if is_ready(source) else None
         return places.find_kept(self._kept_name(), lambda folder: self._is_whole(folder) and is_ready(folder))
 
     def place(self) -> Path:
-        """Where it is to be. Raises MissingPartError."""
+        """Where it belongs. Raises MissingPartError."""
         if not places.is_installed():
             return places.home() / self.name
         return places.writable_cache() / self._kept_name()
 
     def provide(self) -> Path:
-        """The folder to which packages can be added, with all our files in it. Raises MissingPartError."""
+        """The folder with all our files, to which packages can be added. Raises MissingPartError."""
         place = self.place()
         if places.is_installed() and not self._is_whole(place):
             self._copy(place)
@@ -60,7 +62,7 @@ class WorkingCopy:
             return False
 
     def _digest(self, folder: Path) -> str:
-        """Of our files in a folder. Raises OSError if one is missing."""
+        """A digest of our files in a folder. Raises OSError if one is missing."""
         digest = hashlib.sha256()
         for name in self._our_files():
             digest.update(name.as_posix().encode() + b"\0" + (folder / name).read_bytes() + b"\0")
@@ -79,7 +81,7 @@ class WorkingCopy:
             raise MissingPartError(
                 f"{place} cannot be written",
                 why=error.strerror or str(error),
-                fix=f"free the space, or set {places.CACHE_VARIABLE} to another folder",
+                fix=f"free some space, or set {places.CACHE_VARIABLE} to another folder",
             ) from error
 
 

@@ -85,4 +85,4 @@ def test_nor_can_its_refusal(tmp_path: Path) -> None:
 def test_a_device_is_refused_instead_of_read_without_end() -> None:
     refused = run("networks", "/dev/zero")
     assert (refused.exit_code, refused.stdout) == (3, "")
-    assert "no regular file" in refused.stderr
+    assert "not a regular file" in refused.stderr

@@ -33,7 +33,7 @@ def with_trace(folder: Path, name: str) -> Path:
 
 @each_loader
 def test_a_device_is_not_read(load: Callable[[str], object]) -> None:
-    assert "no regular file" in refusal(load, "/dev/zero")
+    assert "not a regular file" in refusal(load, "/dev/zero")
 
 
 @each_loader
@@ -75,7 +75,7 @@ def test_a_byte_order_mark_is_left_out_of_profiles_mappings_and_traces(tmp_path:
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("pipe.trace", "no regular file"),
+        ("pipe.trace", "not a regular file"),
         ("folder", "it is a folder"),
         ("big.trace", "it is larger than 32 MB"),
         ("loop.trace", "loop"),

@@ -29,7 +29,7 @@ _NODE_FIX = f"install Node.js {NODE_MAJOR_MIN} or later and see that `node` is i
 def find_chromium() -> Path:
     """The browser: CHROME_PATH if it is set, else the first known name in the PATH, else what `mixedsched setup` brought.
 
-    Snaps are passed over. Raises MissingPartError, also where no browser could run.
+    Snaps are passed over. Raises MissingPartError, also if no browser could run here.
     """
     _require_process_files()
     chosen = chosen_browser()
@@ -51,7 +51,7 @@ def find_chromium() -> Path:
 
 
 def _require_process_files() -> None:
-    """Chromium's processes find out about themselves and each other in /proc; without it they end at once."""
+    """Chromium's processes look for themselves and each other in /proc; without it they end at once."""
     if sys.platform == "linux" and not Path("/proc/self").exists():
         raise MissingPartError(
             "no browser can run here",
@@ -61,13 +61,15 @@ def _require_process_files() -> None:
 
 
 def chosen_browser() -> Path | None:
-    """What CHROME_PATH names; None if it is not set. Raises MissingPartError if that cannot be used."""
+    """The browser named by CHROME_PATH; None if that is not set. Raises MissingPartError if it cannot be used."""
     chosen = os.environ.get("CHROME_PATH")
     if not chosen:
         return None
     found = shutil.which(chosen)
     if found is None:
-        raise MissingPartError("Chromium is missing", why=f"CHROME_PATH is {chosen}, no program", fix=_CHOSEN_FIX)
+        raise MissingPartError(
+            "Chromium is missing", why=f"CHROME_PATH is {chosen}, which is not a program", fix=_CHOSEN_FIX
+        )
     if is_snap(Path(found)):
         raise MissingPartError(f"CHROME_PATH is {chosen}, which cannot be used", why=_SNAP_WHY, fix=_CHOSEN_FIX)
     return Path(chosen)
@@ -107,7 +109,7 @@ def _node_version(path: str) -> str:
 
 
 def find_package(package_dir: Path | None = None) -> Path:
-    """The lighthouse-runner with its dependencies; by default the one that belongs to this program. Raises MissingPartError."""
+    """The lighthouse-runner with its dependencies; by default the one of this program. Raises MissingPartError."""
     if package_dir is None:
         found = RUNNER.found(is_ready_package)
         if found is None:
@@ -131,5 +133,5 @@ def _no_package(directory: Path, remedy: str) -> MissingPartError:
 
 
 def is_ready_package(directory: Path) -> bool:
-    """Whether all of it is there."""
+    """Whether it is complete."""
     return (directory / "worker.mjs").is_file() and packages_are_current(directory)

@@ -26,11 +26,10 @@ _SCROLL_LIMIT_S = 30.0  # the worker's
 
 
 class Observer:
-    """Async context manager around a lighthouse-runner worker, as LighthouseRunner is: calls are done one after the other, a
-    worker that dies or falls silent fails only the load in progress, and nothing stays of a load but what it was to give.
+    """Async context manager around a lighthouse-runner worker, like LighthouseRunner: calls are done one after the other, a
+    worker that dies or falls silent fails only the load in progress, and a load leaves nothing behind but its result.
 
-    package_dir: the npm package (default: the one beside the Python package). temp_dir: for profiles and logs (default: the
-    system's). prefix: words before the worker's command. Entering raises MissingPartError.
+    Arguments are those of WorkerOnDemand; logs go to temp_dir, too. Entering raises MissingPartError.
     """
 
     def __init__(
@@ -57,7 +56,7 @@ class Observer:
         Raises PageLoadFailed: navigation:CODE if there is no page (Chromium's code, such as ERR_NAME_NOT_RESOLVED or
         ERR_TOO_MANY_REDIRECTS), page_crashed, chrome_start, chrome_died, timeout, worker_died, worker_silent, bad_answer,
         bad_job. The observer is then ready for the next job. An answer with a bad status is a page like any other.
-        Cancelling gives up the load, and its browser with it; stop() keeps what there is.
+        Cancelling gives up the load and its browser; stop() keeps what has come so far.
         """
         async with self._lock:
             # Both are swept by a later start if this process is killed; the worker empties and removes the first one.
@@ -72,8 +71,8 @@ class Observer:
                 await asyncio.to_thread(remove_profile_dir, log_dir)
 
     def stop(self) -> None:
-        """End the load in progress, or the next one if there is none: observe() returns soon, with what came so far and `ended`
-        as "interrupted". If it has not begun, or nothing came, it raises PageLoadFailed navigation:INTERRUPTED.
+        """End the load in progress, or else the next one: observe() returns soon, with what has come so far and `ended` as
+        "interrupted". If it has not begun, or nothing came, it raises PageLoadFailed navigation:INTERRUPTED.
         """
         self._is_stopped = True
         if self._is_asking and self._worker.worker is not None:

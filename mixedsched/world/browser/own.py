@@ -1,6 +1,6 @@
 """The browser that `mixedsched setup` brings: Chrome for Testing, kept in the cache folder.
 
-Beside it lies a note, written when all of it is there. Without the note nothing counts as brought.
+Beside it is a record, written when the browser is complete. Without it, the browser does not count as installed.
 """
 
 from __future__ import annotations
@@ -19,20 +19,21 @@ _FORMAT = "mixedsched.browser/1"
 
 @dataclass(frozen=True, slots=True)
 class OwnBrowser:
-    """build: its version, such as 148.0.7778.97."""
+    """An installed Chrome for Testing."""
 
     build: str
+    """Its version, such as 148.0.7778.97."""
     program: Path
 
 
 def own_browser() -> OwnBrowser | None:
-    """The one that was brought; None if there is none, or not all of it."""
+    """The browser that was installed; None if there is none, or it is incomplete."""
     folder = places.find_kept(FOLDER_NAME, lambda folder: _read_note(folder) is not None)
     return _read_note(folder) if folder is not None else None
 
 
 def write_note(folder: Path, browser: OwnBrowser) -> None:
-    """Note that all of it is there."""
+    """Record that it is complete."""
     facts = {
         "format": _FORMAT,
         "build": browser.build,
@@ -45,7 +46,7 @@ def write_note(folder: Path, browser: OwnBrowser) -> None:
 
 
 def remove_note(folder: Path) -> None:
-    """From here on what is in the folder does not count."""
+    """From here on, the folder's content does not count."""
     (folder / NOTE_NAME).unlink(missing_ok=True)
 
 

@@ -19,8 +19,8 @@ FormFactor = Literal["mobile", "desktop"]
 class PageLoadFailed(MixedschedError):  # noqa: N818 -- it says what happened to the load
     """A page load gave no result.
 
-    reason: for machines. timeout, chrome_start, chrome_died, runtime_error:CODE (Lighthouse's), needs_own_waits,
-    metric_missing:NAME, bad_job, internal; and from this side worker_died, worker_silent, bad_answer. detail: for people.
+    reason: for machines; one of timeout, chrome_start, chrome_died, runtime_error:CODE (Lighthouse's), needs_own_waits,
+    metric_missing:NAME, bad_job, internal, and, from our side, worker_died, worker_silent, bad_answer. detail: for people.
     """
 
     def __init__(self, reason: str, detail: str) -> None:
@@ -41,69 +41,62 @@ class PageLoadFailed(MixedschedError):  # noqa: N818 -- it says what happened to
 
 @dataclass(frozen=True, slots=True)
 class PageLoadJob:
-    """One load of `url` in a fresh browser.
-
-    hosts: UDP port of each host name, all at `address` (IPv4); all other names resolve to nothing.
-    spki_sha256: base64 SHA-256 of the public keys to trust. netlog: file to write, or None.
-    limit_s: the whole job. max_wait_s: after that a page still loading is scored as it is. own_waits: wait as long as
-    Lighthouse would by itself, some 5 s more, for pages that failed with needs_own_waits.
-    """
+    """One load of `url` in a fresh browser. The worker reads the fields by these names."""
 
     url: str
     hosts: Mapping[str, int]
+    """UDP port of each host name, all at `address`; all other names resolve to nothing."""
     spki_sha256: tuple[str, ...]
+    """Base64 SHA-256 of the public keys to trust."""
     address: str = "127.0.0.1"
     form_factor: FormFactor = "mobile"
     netlog: Path | None = None
+    """File to write; None for none."""
     limit_s: float = 90.0
+    """For the whole job."""
     max_wait_s: float = 45.0
+    """A page that is still loading then is scored as it is."""
     own_waits: bool = False
+    """Wait as long as Lighthouse would by itself, some 5 s more, for pages that failed with needs_own_waits."""
     extra_features_off: tuple[str, ...] = ()
     frames: bool = True
 
     def to_message(self, profile_dir: Path) -> dict[str, Any]:
         """The job as the worker reads it, without its id."""
         return {
+            **asdict(self),
             "op": "run",
-            "url": self.url,
             "metrics": {metric.key: metric.audit for metric in LIGHTHOUSE_METRICS},
-            "hosts": dict(self.hosts),
-            "address": self.address,
-            "spki_sha256": list(self.spki_sha256),
-            "form_factor": self.form_factor,
             "netlog": str(self.netlog.resolve()) if self.netlog is not None else None,
-            "limit_s": self.limit_s,
-            "max_wait_s": self.max_wait_s,
-            "own_waits": self.own_waits,
-            "extra_features_off": list(self.extra_features_off),
-            "frames": self.frames,
             "profile_dir": str(profile_dir),
         }
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedRequest:
-    """A request as DevTools saw it. protocol: "h3", or "" if it got no answer. priority: the final one, such as "VeryHigh".
-
-    start_ms: the renderer asks. request_ms: the request leaves. end_ms: the response is complete.
-    """
+    """A request as DevTools saw it."""
 
     url: str
     protocol: str
+    """ "h3", for instance; "" if it got no answer."""
     priority: str
+    """The final one, such as "VeryHigh"."""
     resource_type: str
     status: int
     transfer_bytes: int
     resource_bytes: int
     start_ms: float | None
+    """The renderer asks."""
     request_ms: float | None
+    """The request leaves."""
     end_ms: float | None
+    """The response is complete."""
     finished: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What the page looked like from at_ms on."""
+    """The look of the page from at_ms on."""
 
     at_ms: float
     jpeg: bytes = field(repr=False)
@@ -111,7 +104,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """Of the programs that measured."""
+    """The versions of the programs that measured."""
 
     lighthouse: str
     chromium: str
@@ -120,13 +113,7 @@ class Versions:
 
 @dataclass(frozen=True, slots=True)
 class PageLoad:
-    """The result of a load.
-
-    fallback_waits: loaded with Lighthouse's own, longer waits (PageLoadJob.own_waits).
-    benchmark_index: Lighthouse's CPU index just before the load. observed: moments by name, None where they did not happen.
-    timings_ms: what the run itself cost (chrome_start, lighthouse, total). sandboxed: whether Chromium had its own sandbox;
-    None where nobody noted it.
-    """
+    """The result of a load."""
 
     metrics: Mapping[str, float]
     """Lighthouse's numbers by key, observed and unrounded."""
@@ -135,17 +122,22 @@ class PageLoad:
     lcp_element: str | None
     warnings: tuple[str, ...]
     fallback_waits: bool
+    """Loaded with Lighthouse's own, longer waits (PageLoadJob.own_waits)."""
     versions: Versions
     benchmark_index: float
+    """Lighthouse's CPU index just before the load."""
     observed: Mapping[str, float | None]
+    """Moments by name; None if they did not happen."""
     timings_ms: Mapping[str, float]
+    """The cost of the run itself: chrome_start, lighthouse, total."""
     sandboxed: bool | None = None
+    """Whether Chromium had its own sandbox; None if that was not recorded."""
 
     def answered_without_h3(self) -> tuple[LoadedRequest, ...]:
-        """Requests over the network with a status code whose protocol is not "h3"; none in a valid run, in order of start.
+        """Requests over the network that were answered over another protocol than "h3", in order of start.
 
-        Requests without an answer (status -1: no such host, refused, still waiting at the end) do not count, whatever their
-        protocol; one with a status but no protocol does.
+        A valid run has none. Requests without an answer (status -1: no such host, refused, still waiting at the end) do not
+        count, whatever their protocol; those with a status but no protocol do.
         """
         fetched = (item for item in self.requests if item.url.startswith(("https:", "http:")))
         return tuple(item for item in fetched if item.status > 0 and item.protocol != "h3")
@@ -187,4 +179,4 @@ class PageLoad:
                 sandboxed=data.get("sandboxed"),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise InputError("this is no page load", why=f"{type(error).__name__}: {error}") from error
+            raise InputError("this is not a page load", why=f"{type(error).__name__}: {error}") from error

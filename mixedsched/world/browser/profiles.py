@@ -22,7 +22,7 @@ def make_profile_dir(parent: Path | None = None) -> Path:
 
 
 def remove_profile_dir(directory: Path) -> None:
-    """Remove it if it is still there, and what a killed Chromium keeps elsewhere for it.
+    """Remove it if it still exists, and what a killed Chromium has left elsewhere for it.
 
     What cannot be removed now is swept by a later start.
     """
@@ -37,7 +37,7 @@ def remove_profile_dir(directory: Path) -> None:
 
 
 def sweep_profile_dirs(parent: Path | None = None) -> list[Path]:
-    """Remove the profiles of processes that are no more; returns them. Those of the living stay."""
+    """Remove the profiles of processes that have ended; returns them."""
     swept = []
     for directory in sorted(Path(parent or tempfile.gettempdir()).glob(f"{_PREFIX}*")):
         match = _NAME.match(directory.name)
@@ -48,7 +48,7 @@ def sweep_profile_dirs(parent: Path | None = None) -> list[Path]:
 
 
 def _socket_dir(directory: Path) -> Path | None:
-    """Where the socket is by which the profile's Chromium would have answered a second one; None if there is none."""
+    """The folder of the socket by which the profile's Chromium would have answered a second one; None if there is none."""
     try:
         socket_dir = (directory / "SingletonSocket").readlink().parent
     except OSError:

@@ -1,4 +1,4 @@
-"""Page loads by Lighthouse in real Chromium, one at a time, whatever happens to the worker meanwhile."""
+"""Page loads by Lighthouse in real Chromium, one at a time."""
 
 from __future__ import annotations
 
@@ -20,11 +20,7 @@ _VERSIONS_LIMIT_S = 30.0
 
 
 class LighthouseRunner:
-    """Async context manager around a lighthouse-runner worker.
-
-    package_dir: the npm package (default: the one beside the Python package). temp_dir: where profiles go (default: the
-    system's). prefix: words before the worker's command, such as those that enter a network namespace. courtesy: how worker and
-    browser give way to other programs.
+    """Async context manager around a lighthouse-runner worker; its arguments are those of WorkerOnDemand.
 
     Calls may overlap; loads are done one after the other. A worker that dies or falls silent fails only the load
     in progress: the next one gets a new worker. Entering raises MissingPartError if Chromium, Node or the package is missing.
@@ -58,7 +54,7 @@ class LighthouseRunner:
         return self._worker.worker.pid if self._worker.worker is not None else None
 
     async def versions(self) -> Versions:
-        """Of Lighthouse, Chromium and Node. Raises PageLoadFailed."""
+        """The versions of Lighthouse, Chromium and Node. Raises PageLoadFailed."""
         async with self._lock:
             answer = await self._worker.ask({"op": "versions"}, _VERSIONS_LIMIT_S)
         return Versions(**answer["versions"])

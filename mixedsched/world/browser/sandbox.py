@@ -1,5 +1,5 @@
-"""Chromium's own sandbox: who may do without it, and what to do where it cannot be built. Which loads do: src/sandbox.mjs of
-the lighthouse-runner.
+"""Chromium's own sandbox: when it may be left out, and what to do if it cannot be built. (Which loads leave it out is decided
+in src/sandbox.mjs of the lighthouse-runner.)
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ FIX = (
 
 
 def may_be_left_out() -> bool:
-    """Chromium refuses root its sandbox; others have it unless they have asked for it only where it is possible."""
+    """Chromium refuses root its sandbox; other users have it unless they have asked for it only if possible."""
     return os.geteuid() == 0 or os.environ.get(VARIABLE) == IF_POSSIBLE
 
 
 def no_sandbox() -> MissingPartError:
-    """It was wanted, and cannot be built."""
+    """The error for a sandbox that is wanted and cannot be built."""
     return MissingPartError(
         "Chromium cannot build its sandbox",
         why="this system, or this container, refuses what it is made of: user namespaces and chroot",

@@ -67,7 +67,7 @@ class Worker:
         raise PageLoadFailed("worker_died", "the worker ended; it said: " + (" | ".join(lines) or "nothing"))
 
     def tell(self, message: Mapping[str, Any]) -> None:
-        """Send a message whose answer nobody waits for, also while another one is being answered."""
+        """Send a message and do not wait for the answer; possible while another one is being answered."""
         self._process.tell({"id": next(self._ids), **message})
 
     async def close(self) -> None:
@@ -76,7 +76,7 @@ class Worker:
 
 
 class WorkerOnDemand:
-    """Between open() and close() there is one worker at most, started when it is needed and replaced after a failure.
+    """Between open() and close() there is at most one worker, started when it is needed and replaced after a failure.
 
     package_dir: the npm package (default: the one beside the Python package). temp_dir: where profiles go (default: the
     system's). prefix: words before the worker's command, such as those that enter a network namespace. courtesy: how worker and

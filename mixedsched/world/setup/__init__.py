@@ -19,9 +19,9 @@ __all__ = ["Part", "SetupObserver", "checked_mirror", "set_up"]
 
 
 def set_up(mirror: str | None, progress: SetupObserver) -> Iterator[Part]:
-    """Part by part, what was found or brought. What is there already stays as it is.
+    """Each part, found or installed. What is there already stays as it is.
 
-    mirror: where Chrome for Testing is to be had, in place of Google's own address.
+    mirror: where to fetch Chrome for Testing, instead of Google's own address.
     """
     node = part("Node", lambda: Found(find_node()))
     yield node
@@ -57,10 +57,10 @@ def _browser(node: Path | None, runner: Path | None, mirror: str | None, progres
 
 
 def _cannot_bring() -> MissingPartError:
-    """There is no browser, nor what brings one."""
+    """The error if there is neither a browser nor what it takes to bring one."""
     try:
         find_chromium()
     except MissingPartError as error:
-        fix = "mend what is said above and give this command again, which brings one then; or (Debian) apt-get install chromium"
+        fix = "fix what is said above and repeat this command, which then brings one; or (Debian) apt-get install chromium"
         return MissingPartError(error.what, why=error.why, fix=fix)
     raise AssertionError("there is a browser")

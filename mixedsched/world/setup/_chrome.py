@@ -1,4 +1,4 @@
-"""Brings Chrome for Testing into the cache folder: planned and unpacked by the npm package made for that, downloaded here."""
+"""Brings Chrome for Testing into the cache folder: an npm package plans and unpacks it, and we download it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Helper = Callable[[dict[str, Any]], dict[str, Any]]  # order -> answer
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """archive: where the download is put."""
+    """What to download, and where to put it."""
 
     build: str
     url: str
@@ -40,11 +40,11 @@ class _Plan:
 
 
 def checked_mirror(mirror: str) -> str:
-    """An address to which paths can be added. Raises UsageError for what is none."""
+    """A mirror's address, to which paths can be added. Raises UsageError if it is not one."""
     parts = urlsplit(mirror)
     if parts.scheme not in {"http", "https"} or not parts.netloc:
         raise UsageError(
-            f"'{mirror}' is no mirror", fix="name an address, such as https://mirror.example/chrome-for-testing"
+            f"'{mirror}' is not an address", fix="name an address, such as https://mirror.example/chrome-for-testing"
         )
     return mirror.rstrip("/")
 
@@ -52,7 +52,7 @@ def checked_mirror(mirror: str) -> str:
 def bring_chrome(node: Path, runner: Path, mirror: str | None, progress: SetupObserver) -> OwnBrowser:
     """Download and unpack the build that belongs to the lighthouse-runner, or that the mirror calls stable.
 
-    A download that was cut off is gone on with; what was half unpacked is removed. Raises MissingPartError, which says how to
+    A download that was cut off is continued; what was unpacked in part is removed. Raises MissingPartError, which says how to
     bring it by hand.
     """
     if sys.platform == "linux" and platform.machine() not in _MACHINES:
@@ -64,7 +64,7 @@ def bring_chrome(node: Path, runner: Path, mirror: str | None, progress: SetupOb
     folder.mkdir(parents=True, exist_ok=True)
     with locked(folder) as lock:
         there = own_browser()
-        if there is not None:  # another process was faster
+        if there is not None:  # from another process, which was faster
             return there
 
         def helper(order: dict[str, Any]) -> dict[str, Any]:
@@ -95,7 +95,7 @@ def _stable_build(mirror: str) -> str | None:
 
 
 def _tidy(plan: _Plan) -> None:
-    """Remove what earlier attempts left, but for what came of this download."""
+    """Remove what earlier attempts left, except for parts of this download."""
     plan.archive.parent.mkdir(parents=True, exist_ok=True)
     for path in plan.archive.parent.iterdir():
         if path.is_dir():
@@ -105,7 +105,7 @@ def _tidy(plan: _Plan) -> None:
 
 
 def _provide_archive(plan: _Plan, progress: SetupObserver) -> None:
-    """See that the archive is there and sound. It may have been brought by hand."""
+    """Make sure that the archive is there and intact. It may have been brought by hand."""
     if not plan.archive.exists():
         what = f"downloading Chrome for Testing {plan.build}"
         progress.say(f"{what} from {plan.url}")
@@ -115,21 +115,21 @@ def _provide_archive(plan: _Plan, progress: SetupObserver) -> None:
             raise MissingPartError(
                 f"Chrome for Testing could not be downloaded from {plan.url}",
                 why=str(error),
-                fix="check the network and give the command again, which goes on where it stopped; or by hand: download that "
-                f"address where there is a network and bring the file here as {plan.archive}; or name a mirror with "
+                fix="check the network and repeat the command, which continues where it stopped; or by hand: download that "
+                f"address where there is a network and copy the file here as {plan.archive}; or name a mirror with "
                 "--browser-mirror; or install the distribution's Chromium",
             ) from error
     if not _is_sound(plan.archive):
         plan.archive.unlink()
         raise MissingPartError(
             "the archive of Chrome for Testing is damaged",
-            why=f"what came from {plan.url} is no sound ZIP file; it was removed",
-            fix="give the command again, or name another mirror with --browser-mirror",
+            why=f"what came from {plan.url} is not an intact ZIP file; it was removed",
+            fix="repeat the command, or name another mirror with --browser-mirror",
         )
 
 
 def _is_sound(archive: Path) -> bool:
-    """Whether all in it has the checksum that it should have; nobody looks when it is unpacked."""
+    """Whether all its files have the right checksums, which are not checked when it is unpacked."""
     try:
         with zipfile.ZipFile(archive) as opened:
             return opened.testzip() is None
@@ -138,7 +138,7 @@ def _is_sound(archive: Path) -> bool:
 
 
 def _ask_helper(node: Path, runner: Path, order: dict[str, Any], lock: int) -> dict[str, Any]:
-    """Give the lighthouse-runner's program for this an order. It holds the lock, too, should we be killed."""
+    """Run the lighthouse-runner's program for this. It holds the lock, too, in case we are killed."""
     command = [str(node), str(runner / _HELPER), json.dumps(order)]
     try:
         done = subprocess.run(
@@ -154,5 +154,5 @@ def _ask_helper(node: Path, runner: Path, order: dict[str, Any], lock: int) -> d
 
 def _helper_failed(why: str) -> MissingPartError:
     return MissingPartError(
-        "Chrome for Testing could not be unpacked", why=why, fix="free the space, and give the command again"
+        "Chrome for Testing could not be unpacked", why=why, fix="free some space, and repeat the command"
     )

@@ -1,4 +1,4 @@
-"""Large files from the web, which go on where an earlier attempt was cut off."""
+"""Large files from the web; downloads continue where an earlier attempt was cut off."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Tell = Callable[[int, int], None]  # bytes that are there, bytes that there will
 
 
 class DownloadFailedError(Exception):
-    """Its text says why. What came so far is kept for the next attempt."""
+    """Its text says why. What has come so far is kept for the next attempt."""
 
 
 def download(url: str, target: Path, tell: Tell) -> None:
-    """Fetch a file; `target` is there when all of it is. What has come until then is in target.part.
+    """Fetch a file. Until it is complete, it is target.part.
 
-    Proxies are those of the environment. Connections that break are taken up again as long as that brings anything.
-    Raises DownloadFailedError.
+    Proxies are those of the environment. After a broken connection it tries again as long as that brings anything. Raises
+    DownloadFailedError.
     """
     part = target.with_name(f"{target.name}.part")
     in_vain = 0
@@ -47,7 +47,7 @@ def download(url: str, target: Path, tell: Tell) -> None:
 
 
 def fetch_text(url: str) -> str | None:
-    """A small file; None if it cannot be had."""
+    """A small file; None if it is not available."""
     try:
         with _open(url, 0) as answer:
             return str(answer.read(_PIECE_BYTES).decode(errors="replace"))
@@ -56,13 +56,13 @@ def fetch_text(url: str) -> str | None:
 
 
 def _attempt(url: str, part: Path, begin_bytes: int, tell: Tell) -> int:
-    """Fetch what is missing, or as much of it as comes; returns how large the whole file is."""
+    """Fetch what is missing, or as much of it as comes; returns the size of the whole file."""
     try:
         answer = _open(url, begin_bytes)
     except urllib.error.HTTPError as error:
         if error.code != _NOTHING_LEFT:
             raise
-        part.unlink()  # it is no beginning of what the server has
+        part.unlink()  # it is not the beginning of the server's file
         answer = _open(url, 0)
     with answer:
         begin_bytes = begin_bytes if answer.status == _PARTIAL else 0
@@ -77,7 +77,7 @@ def _attempt(url: str, part: Path, begin_bytes: int, tell: Tell) -> int:
 
 def _open(url: str, begin_bytes: int) -> http.client.HTTPResponse:
     if not url.startswith(("https://", "http://")):
-        raise OSError("it is no http address")
+        raise OSError("it is not an http address")
     headers = {"User-Agent": "mixedsched", **({"Range": f"bytes={begin_bytes}-"} if begin_bytes else {})}
     request = urllib.request.Request(url, headers=headers)  # noqa: S310 - checked above
     return urllib.request.urlopen(request, timeout=_SILENCE_MOST_S)  # type: ignore[no-any-return]  # noqa: S310

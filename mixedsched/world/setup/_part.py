@@ -1,4 +1,4 @@
-"""What set-up needs, and what it found or brought."""
+"""The parts of a set-up: what is needed, and what was found or brought."""
 
 from __future__ import annotations
 
@@ -11,29 +11,32 @@ from mixedsched.errors import ExitCode, MixedschedError
 
 
 class SetupObserver(Protocol):
-    """Is told what takes its time."""
+    """Shows what takes long."""
 
     def say(self, text: str) -> None: ...
 
     def tell(self, what: str, done: int, total: int) -> None:
-        """what: in a word or two. done, total: in bytes, or whatever else the work is counted in."""
+        """what: in a word or two. done, total: in bytes, or another unit of the work."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """path: where a part is. detail: more of it, for people. brought: by this set-up, so that it was not there before."""
+    """A part that is there."""
 
     path: Path
     detail: str = ""
+    """More about it, for people."""
     brought: bool = False
+    """By this set-up: it was not there before."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part that is needed. path: None if it is missing; then detail says why, and fix what to do."""
+    """A part that is needed."""
 
     name: str
     path: Path | None
+    """None if it is missing; then detail says why, and fix what to do."""
     detail: str
     brought: bool = False
     fix: str = ""

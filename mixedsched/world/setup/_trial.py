@@ -1,4 +1,4 @@
-"""Whether a browser that was brought starts here: it may lack libraries of the system, or a right."""
+"""Whether an installed browser starts here: it may lack libraries of the system, or permissions."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from mixedsched.world.browser import sandbox
 
 _LIMIT_S = 60.0
 _NOT_FOUND = re.compile(r"^\s*(\S+) => not found", re.MULTILINE)
-_SAID_SIGNS_MOST = 500
+_COMPLAINT_CHARACTERS_MOST = 500
 _ANOTHER = "install the distribution's Chromium"
-_FONTS_PACKAGE = "fonts-liberation"  # a machine without the libraries of a browser mostly has no fonts, either
+_FONTS_PACKAGE = "fonts-liberation"  # a machine without the libraries of a browser usually lacks fonts, too
 
 # Library -> package of Debian and Ubuntu. Newer releases have some of them with a `t64` at the end of the name.
 _PACKAGES = {
@@ -51,7 +51,7 @@ _PACKAGES = {
 
 
 def require_starts(program: Path) -> None:
-    """Start the browser once. Raises MissingPartError, which says what it lacks."""
+    """Start the browser once. Raises MissingPartError with what it lacks."""
     libraries = missing_libraries(program)
     if libraries:
         raise MissingPartError(
@@ -73,26 +73,26 @@ def missing_libraries(program: Path) -> list[str]:
     ldd = shutil.which("ldd")
     if ldd is None:
         return []
-    told = subprocess.run([ldd, program], capture_output=True, text=True, check=False).stdout
-    return sorted(set(_NOT_FOUND.findall(told)))
+    printed = subprocess.run([ldd, program], capture_output=True, text=True, check=False).stdout
+    return sorted(set(_NOT_FOUND.findall(printed)))
 
 
 def _libraries_fix(libraries: Sequence[str]) -> str:
     packages = sorted({_package(library) for library in libraries if library in _PACKAGES})
     if not packages or shutil.which("apt-get") is None:
-        return "install the packages that hold them"
+        return "install the packages that contain them"
     return f"run: sudo apt-get install {' '.join(packages)} {_FONTS_PACKAGE}"
 
 
 def _package(library: str) -> str:
-    """The package as this release calls it."""
+    """The package's name in this release."""
     name = _PACKAGES[library]
     known = subprocess.run(["apt-cache", "pkgnames", name], capture_output=True, text=True, check=False).stdout.split()
     return f"{name}t64" if f"{name}t64" in known else name
 
 
 def _complaint(program: Path) -> str | None:
-    """What it says when it cannot show an empty page; None if it can."""
+    """Its complaint if it cannot show an empty page; None if it can."""
     with tempfile.TemporaryDirectory(prefix="mixedsched-trial-", ignore_cleanup_errors=True) as profile:
         command = [
             str(program),
@@ -111,4 +111,8 @@ def _complaint(program: Path) -> str | None:
             return error.strerror or str(error)
         except subprocess.TimeoutExpired:
             return f"it shows no empty page within {_LIMIT_S:.0f} s"
-    return None if done.returncode == 0 else done.stderr.strip()[-_SAID_SIGNS_MOST:] or f"exit status {done.returncode}"
+    return (
+        None
+        if done.returncode == 0
+        else done.stderr.strip()[-_COMPLAINT_CHARACTERS_MOST:] or f"exit status {done.returncode}"
+    )

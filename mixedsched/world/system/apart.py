@@ -1,8 +1,8 @@
 """Runs a command in a process group of its own, but in our session: python -I -S apart.py COURTESY NICENESS COMMAND...
 
-setsid would put it into another scheduling group, which must not be (see precedence.py). COURTESY: how it and all that it
-starts give way to others: none, nice or idle. They cannot take that back: Chromium would, as root, and put its main thread
-ahead of all others. What the system refuses is left out.
+setsid would put it into another scheduling group, which must not happen (see precedence.py). COURTESY: how it and its
+descendants give way to others: none, nice or idle. They cannot take that back; as root, Chromium would, and put its main thread
+ahead of all others. What the system refuses is skipped.
 
 This file imports none of ours, to start fast.
 """
@@ -17,11 +17,11 @@ _CAP_SYS_NICE = 23
 
 def main(courtesy: str, niceness: str, *command: str) -> None:
     """Become the command."""
-    with contextlib.suppress(OSError):  # it leads one already
+    with contextlib.suppress(OSError):  # it is the leader of one already
         os.setpgid(0, 0)
     if courtesy != "none":
         _give_way(courtesy, int(niceness))
-    os.execvp(command[0], command)  # noqa: S606 - that is what it is for
+    os.execvp(command[0], command)  # noqa: S606 - its purpose
 
 
 def _give_way(courtesy: str, niceness: int) -> None:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 @contextmanager
 def locked(folder: Path) -> Iterator[int]:
-    """The lock as a descriptor. It goes with the processes that hold it, however they end: a child that must not meet another
-    one's work, even if this process is killed, inherits it.
+    """The lock as a descriptor. It ends with the processes that hold it, however they end. A child inherits it if its work must
+    not meet another process's even after this process is killed.
     """
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:

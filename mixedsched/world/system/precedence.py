@@ -2,15 +2,15 @@
 
 Relay and server stand for other machines, and must not wait for a browser that keeps all processors busy. So:
 
-1. Everything stays in one session. Linux gives each session a group of its own (autogroup, sched(7)) and shares the processors
-   among the groups first: niceness and SCHED_IDLE of a process mean nothing to those of another group. Process groups, which
-   Ctrl-C and kill go by, are as good within a session.
+1. Everything stays in one session. Linux gives each session a group of its own (autogroup, sched(7)) and first shares the
+   processors among groups: niceness and SCHED_IDLE have no effect between groups. Process groups, which Ctrl-C and kill use,
+   work within a session.
 2. The browser and its worker give way to relay and server, by niceness.
-3. The relay is a real-time process where it may be, and otherwise asks for short slices of time (emulator/relay/promptness.py).
-4. What keeps processors awake gives way to all others, and says so often (emulator/awake.py).
+3. The relay is a real-time process if it may be, and otherwise asks for short slices of time (emulator/relay/promptness.py).
+4. What keeps processors awake gives way to all others, and yields often (emulator/awake.py).
 
-None of this needs a privilege. Linux from 6.6 to 6.11 lets a process that has begun its slice finish it, however nice it
-is, and knows no short slices: there the browser gives way by SCHED_IDLE, which makes room at once.
+None of this needs a privilege. Linux 6.6 to 6.11 lets a process finish the slice that it has begun, however nice it is, and has
+no short slices: there the browser gives way by SCHED_IDLE, which makes room at once.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Courtesy(StrEnum):
 
 
 class Promptness(StrEnum):
-    """What lets the emulated network run ahead of other programs, the best first."""
+    """How the emulated network runs ahead of other programs, the best way first."""
 
     KERNEL = "kernel"
     REAL_TIME = "real-time"
@@ -51,10 +51,10 @@ class Promptness(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Precedence:
-    """The layout of a measurement; the same for all loads that are compared."""
+    """Who runs first in a measurement; the same for all loads that are compared."""
 
     network: Promptness
-    """What the emulated network has got here."""
+    """What the emulated network has."""
     browser: Courtesy
     """How the browser and its worker give way."""
     awake: int

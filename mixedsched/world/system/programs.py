@@ -1,7 +1,7 @@
-"""Programs of this machine: where they are, those for administrators too.
+"""Where programs of this machine are, including those for administrators.
 
-Debian and Ubuntu keep `tc`, `bridge`, `ethtool` and many servers in folders that an ordinary user's PATH leaves out. Whoever
-finds a program runs it by the path that was found.
+Debian and Ubuntu keep `tc`, `bridge`, `ethtool` and many servers in folders that are missing in an ordinary user's PATH. So
+programs are run by the path that was found.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ ADMIN_FOLDERS = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 
 
 def find_program(name: str) -> str | None:
-    """The path of a program: in the PATH, else where those for administrators are. A name with a slash is a path already."""
+    """The path of a program: in the PATH, else in the folders for administrators. A name with a slash is a path already."""
     return shutil.which(name) or shutil.which(name, path=os.pathsep.join(ADMIN_FOLDERS))
 
 
 def with_path(words: Sequence[str]) -> list[str]:
-    """A command by the path of its program; as it is if there is no such program."""
+    """The command with the path of its program; unchanged if there is no such program."""
     return [find_program(words[0]) or words[0], *words[1:]]

@@ -11,13 +11,13 @@ from mixedsched.errors import UsageError
 
 BUFFER_BYTES = 4 * 1024 * 1024
 
-# Beyond the system's limit, for the privileged; the socket module has no names for them. Values of Linux.
+# Options that ignore the system's limit, for the privileged; the socket module has no names for them. Values of Linux.
 _FORCED = {socket.SO_RCVBUF: 33, socket.SO_SNDBUF: 32} if sys.platform == "linux" else {}
 
 
 @dataclass(frozen=True, slots=True)
 class BufferSizes:
-    """What the system gave of what was asked for, which is BUFFER_BYTES each way."""
+    """The buffers that the system granted; BUFFER_BYTES each way were asked for."""
 
     receive_bytes: int
     send_bytes: int
@@ -28,7 +28,7 @@ class BufferSizes:
 
 
 def open_udp_socket(host: str = "127.0.0.1", port: int = 0, *, shared: bool = False) -> socket.socket:
-    """A bound, non-blocking socket. Its buffers are as large as the system allows: what overflows there is lost unseen.
+    """A bound, non-blocking socket. Its buffers are as large as the system allows, as what overflows there is lost unseen.
 
     shared: other sockets may be bound to the same port, and the kernel gives each sender's packets to one of them.
     Raises OSError if it cannot be bound.
@@ -53,7 +53,7 @@ def open_udp_socket(host: str = "127.0.0.1", port: int = 0, *, shared: bool = Fa
 def open_shared_udp_sockets(host: str, port: int, count: int) -> list[socket.socket]:
     """`count` sockets on one port, among which the kernel divides the senders.
 
-    A port that another program listens on is refused even if that program would share it: half of the clients would end there.
+    A port that another program listens on is refused even if that program would share it: half of the clients would reach it.
     Raises OSError if they cannot be bound.
     """
     with open_udp_socket(host, port) as alone:

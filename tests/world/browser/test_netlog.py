@@ -104,7 +104,7 @@ def test_a_request_keeps_all_headers_as_sent(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "no JSON at all", "[]", "{}", '{"constants": {}, "events": []}', "\x00\x01"])
 def test_a_file_that_is_no_netlog_is_refused_with_its_name(tmp_path: Path, text: str) -> None:
-    with pytest.raises(InputError, match=r"net\.json is no NetLog") as caught:
+    with pytest.raises(InputError, match=r"net\.json is not a NetLog") as caught:
         read(tmp_path, text)
     assert caught.value.exit_code is ExitCode.BAD_INPUT
     assert "--log-net-log" in caught.value.fix

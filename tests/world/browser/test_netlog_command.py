@@ -96,7 +96,7 @@ def test_what_another_browser_version_does_not_tell_is_named_and_null(tmp_path: 
     assert fact in told["unavailable"]
     assert (told["hol_bytes"], told["connection_hol_bytes"]) == (None, None)
     said = netlog(file).stdout
-    assert "does not tell: HOL bytes" in said
+    assert "does not show: HOL bytes" in said
     assert "– within streams" in said
 
 
@@ -107,11 +107,11 @@ def test_what_another_browser_version_does_not_tell_is_named_and_null(tmp_path: 
         (Script().event("URL_REQUEST_START_JOB", 5).text(), "there is no QUIC session in it"),
         (
             Script().session(finished=False).close(details="timed out").text(),
-            r"one attempt did not get through, to .*timed out",
+            r"one attempt failed, to .*timed out",
         ),
         (
             Script().session(1, finished=False).session(2, finished=False).close(2, details="timed out").text(),
-            r"2 attempts did not get through, the last one to .*timed out",
+            r"2 attempts failed, the last one to .*timed out",
         ),
     ],
 )

@@ -106,7 +106,7 @@ def test_a_log_that_ends_after_its_events_is_cut_off_but_complete(tmp_path: Path
 def test_what_stops_being_json_in_its_middle_is_refused_with_the_place(tmp_path: Path, old: str, new: str) -> None:
     text = small_log().text()
     assert old in text
-    with pytest.raises(InputError, match=r"net\.json is no NetLog: it is not JSON from character \d+ on"):
+    with pytest.raises(InputError, match=r"net\.json is not a NetLog: it is not JSON from character \d+ on"):
         read(tmp_path, text.replace(old, new, 1))
 
 
@@ -169,7 +169,7 @@ def test_events_that_are_not_chromiums_are_refused(tmp_path: Path, event: Any) -
 
 @pytest.mark.parametrize("types", [[], "QUIC", {"QUIC_SESSION": "x"}, {"QUIC_SESSION": [1]}])
 def test_constants_that_are_not_chromiums_are_refused(tmp_path: Path, types: Any) -> None:
-    with pytest.raises(InputError, match="is no NetLog"):
+    with pytest.raises(InputError, match="is not a NetLog"):
         read(tmp_path, json.dumps({"constants": {"logEventTypes": types}, "events": []}))
 
 

@@ -147,7 +147,7 @@ class TestTraffic:
     def test_what_is_no_log_is_refused(self, tmp_path: Path) -> None:
         file = tmp_path / "net.json"
         file.write_text("<html>")
-        with pytest.raises(InputError, match="no NetLog"):
+        with pytest.raises(InputError, match="not a NetLog"):
             read_traffic(file)
 
 

@@ -160,7 +160,7 @@ def test_leavings_of_other_builds_are_removed(kept: Path) -> None:
 def test_without_a_network_it_says_how_to_bring_it_by_hand_and_that_works(kept: Path) -> None:
     with pytest.raises(MissingPartError, match="could not be downloaded") as caught:
         bring("http://127.0.0.1:9/cft")
-    place = caught.value.fix.partition("bring the file here as ")[2].partition(";")[0]
+    place = caught.value.fix.partition("copy the file here as ")[2].partition(";")[0]
     Path(place).write_bytes(archive())
     assert bring("http://127.0.0.1:9/cft").program.read_text() == BROWSER
 
@@ -174,7 +174,7 @@ def test_for_other_processors_the_distributions_browser_is_named(kept: Path, mon
 
 @pytest.mark.parametrize("address", ["mirror.example", "ftp://mirror.example/x", "file:///tmp", "http://"])
 def test_what_is_no_address_is_no_mirror(address: str) -> None:
-    with pytest.raises(UsageError, match="is no mirror"):
+    with pytest.raises(UsageError, match="is not an address"):
         checked_mirror(address)
     assert checked_mirror("https://mirror.example/cft/") == "https://mirror.example/cft"
 
@@ -256,7 +256,7 @@ def test_without_node_set_up_says_how_to_get_it_and_what_else_hangs_on_it(kept: 
     told = parts(out)
     assert "Node.js 20 or later" in told["Node"]["fix"]
     assert not told["browser"]["ok"]
-    assert "mend what is said above" in told["browser"]["fix"]
+    assert "fix what is said above" in told["browser"]["fix"]
 
 
 def test_without_a_network_set_up_says_what_is_missing_and_where_it_belongs(kept: Path) -> None:

@@ -75,7 +75,7 @@ def test_connections_that_bring_nothing_any_more_are_given_up_and_what_came_is_k
     [
         ("nosuch", "the server answers 404"),
         ("http://127.0.0.1:9/x", "refused"),
-        ("file:///etc/passwd", "no http address"),
+        ("file:///etc/passwd", "not an http address"),
     ],
 )
 def test_why_nothing_can_be_had_is_told(tmp_path: Path, address: str, says: str) -> None:

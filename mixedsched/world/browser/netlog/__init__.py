@@ -1,5 +1,5 @@
-"""Chromium's NetLog: which QUIC connections a page used and why, what it asked on them, in which order bytes arrived, and which
-of them had to wait for a lost packet.
+"""Chromium's NetLog: which QUIC connections a page used and why, its requests on them, the order in which bytes arrived, and
+which of them had to wait for a lost packet.
 
 Logs are read event by event: memory grows with the packets and frames in them, not with the size of the file.
 """
@@ -47,7 +47,7 @@ _FIX = "give a file that Chromium wrote with --log-net-log"
 def read_netlog(path: Path) -> NetLog:
     """Read a log, also one that a killed browser left open, in one line or many, from a file or a pipe.
 
-    Raises InputError if the file is no NetLog, or of a browser that tells nothing of QUIC sessions. A log without any session
+    Raises InputError if the file is not a NetLog, or of a browser that does not log QUIC sessions. A log without any session
     is read: it has no connections, and None for what was not measured.
     """
     try:
@@ -55,7 +55,7 @@ def read_netlog(path: Path) -> NetLog:
     except OSError as error:
         raise InputError(f"{path} cannot be read", why=error.strerror or str(error), fix=_FIX) from error
     except NotALogError as error:
-        raise InputError(f"{path} is no NetLog", why=str(error), fix=_FIX) from error
+        raise InputError(f"{path} is not a NetLog", why=str(error), fix=_FIX) from error
 
 
 def read_traffic(path: Path, bodies_dir: Path | None = None) -> tuple[LoggedRequest, ...]:
@@ -76,7 +76,7 @@ def read_traffic(path: Path, bodies_dir: Path | None = None) -> tuple[LoggedRequ
                 if name == "events":
                     _take(reader, event)
         except NotALogError as error:
-            raise InputError(f"{path} is no NetLog", why=str(error), fix=_FIX) from error
+            raise InputError(f"{path} is not a NetLog", why=str(error), fix=_FIX) from error
     return tuple(reader.requests)
 
 
@@ -105,7 +105,7 @@ def _read(path: Path) -> NetLog:
 
 
 def _begin(file: TextIO, path: Path) -> tuple[LogText, Iterator[tuple[str, Any]], Mapping[str, Any]]:
-    """The log's own names for numbers, and the text with all of its events still to come.
+    """The log's own names for numbers, and the text, positioned before all of its events.
 
     Chromium writes the constants first, so a pipe can be read. Where events come before them, the file is read again.
     """
@@ -138,7 +138,7 @@ def _reader(constants: Mapping[str, Any], path: Path, version: str) -> EventRead
     event_types, errors = constants["logEventTypes"], constants.get("quicError")
     if "QUIC_SESSION" not in event_types:
         raise InputError(
-            f"{path} tells nothing of QUIC",
+            f"{path} has nothing about QUIC",
             why=f"the browser that wrote it ({version or 'of unknown version'}) has no QUIC_SESSION event",
             fix="record the log with a current Chromium",
         )

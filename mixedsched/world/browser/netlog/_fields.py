@@ -1,4 +1,4 @@
-"""Chromium's way with values: large numbers may be written as text or as floating point, headers are lines."""
+"""How Chromium writes values: large numbers may be text or floating point, headers are lines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 def whole(value: Any) -> int:
     """A whole number, however it is written. Raises ValueError or TypeError."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise TypeError(f"{value!r} is no number")
+        raise TypeError(f"{value!r} is not a number")
     if isinstance(value, int):
         return value
     if isinstance(value, str):
@@ -17,7 +17,7 @@ def whole(value: Any) -> int:
         except ValueError:
             value = float(value)
     if not value.is_integer():
-        raise ValueError(f"{value!r} is no whole number")
+        raise ValueError(f"{value!r} is not a whole number")
     return int(value)
 
 

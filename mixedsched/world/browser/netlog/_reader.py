@@ -1,4 +1,4 @@
-"""Takes a NetLog's events one by one and keeps what QUIC sessions, requests and streams did.
+"""Takes a NetLog's events one by one and keeps QUIC sessions, requests and streams.
 
 Event numbers change with every release of Chromium; they are resolved by name through the file's own constants.
 """
@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from mixedsched.world.browser.netlog._fields import count, split_header, text_or_none, whole
-from mixedsched.world.browser.netlog._reasons import Opened, reason_of
+from mixedsched.world.browser.netlog._reasons import reason_of
 from mixedsched.world.browser.netlog._sessions import NotedSession, NotedStream, PacketCounts
 from mixedsched.world.browser.netlog._values import (
     Closing,
@@ -28,7 +28,7 @@ _FRAME = "QUIC_SESSION_STREAM_FRAME_RECEIVED"
 _COMPLETE = "QUIC_SESSION_CRYPTO_HANDSHAKE_COMPLETE"
 _BEGIN_PHASE = 1
 
-# What cannot be told if the browser that wrote the log has no such event. Without QUIC_SESSION nothing can.
+# What is unknown if the browser that wrote the log has no such event. Without QUIC_SESSION nothing is known.
 _FACTS: Mapping[str, tuple[str, ...]] = {
     "HOL bytes": (_HEADER, _FRAME),
     "packets seen and lost": (_HEADER,),
@@ -52,7 +52,7 @@ class EventReader:
         known = {name: handler for name, handler in self._handlers().items() if name in event_types}
         self._handler_of = {whole(event_types[name]): handler for name, handler in known.items()}
         self._error_names = {number: name for name, number in quic_errors.items()}
-        # Without either nobody can say which attempt became a connection: all of them are taken for one.
+        # Without either it is unknown which attempts became connections: all of them count.
         self._knows_connections = not {_FRAME, _COMPLETE}.isdisjoint(known)
         self.unavailable = tuple(fact for fact, names in _FACTS.items() if not set(names) <= known.keys())
         self._start_ms: float | None = None
@@ -122,7 +122,7 @@ class EventReader:
             session.established_ms = self._since_start_ms(time_ms)
 
     def _closed(self, source: int, _phase: int, params: _Params, time_ms: float) -> None:
-        """Chromium tells it twice, of the connection and of the session."""
+        """Chromium logs it twice, for the connection and for the session."""
         if (session := self._session(source)) and session.closing is None:
             code = params.get("quic_error")
             error = self._error_names.get(code, str(code)) if isinstance(code, int | str) else ""
@@ -131,7 +131,7 @@ class EventReader:
             session.pooled_with = self._taken_over.pop(session.host, None)
 
     def _can_take_over(self, _source: int, _phase: int, params: _Params, _time_ms: float) -> None:
-        """The pool found a connection for a destination. If one was just opened for it, that one is closed next."""
+        """The pool found a connection for a destination. If one has just been opened for it, that is closed next."""
         self._taken_over[_host(params)] = whole(params["source_dependency"]["id"])
 
     def _has_other_address(self, _source: int, _phase: int, params: _Params, _time_ms: float) -> None:
@@ -171,7 +171,7 @@ class EventReader:
             stream.frames += 1
 
     def _update(self, source: int, _phase: int, params: _Params, _time_ms: float) -> None:
-        """A PRIORITY_UPDATE usually goes ahead of its request."""
+        """A PRIORITY_UPDATE usually precedes its request."""
         if self._session(source):
             key = (source, count(params["prioritized_element_id"]))
             self._updates.setdefault(key, []).append(str(params["priority_field_value"]))
@@ -187,35 +187,30 @@ class EventReader:
         if host := params.get("host"):
             self._http2_hosts[str(host)] = None
 
-    # --- what it was
-
     @property
     def http2_hosts(self) -> tuple[str, ...]:
         return tuple(self._http2_hosts)
 
     def sessions(self) -> tuple[QuicSession, ...]:
-        """In order of time. To be asked before arrivals() and streams()."""
+        """In order of time. Call it before arrivals() and streams()."""
         found = []
         for session, (reason, why) in zip(self._sessions.values(), self._reasons(), strict=True):
             counts = session.packets.count()
             self._note_blocked(session.source_id, counts)
-            told = session.finished(counts, reason, why)
+            finished = session.finished(counts, reason, why)
             if "packets seen and lost" in self.unavailable:
-                told = replace(told, packets_seen=None, packets_lost=None)
+                finished = replace(finished, packets_seen=None, packets_lost=None)
             if "HOL bytes" in self.unavailable:
-                told = replace(told, hol_bytes=None, connection_hol_bytes=None)
-            found.append(told)
+                finished = replace(finished, hol_bytes=None, connection_hol_bytes=None)
+            found.append(finished)
         return tuple(found)
 
     def _reasons(self) -> Iterator[tuple[OpenReason, str]]:
-        earlier: list[Opened] = []
+        earlier: list[NotedSession] = []
         for session in self._sessions.values():
             taker = self._sessions.get(session.pooled_with) if session.pooled_with is not None else None
-            opened = session.opened(
-                other_address=session.host in self._other_address, pooled_with=taker.host if taker else ""
-            )
-            yield reason_of(opened, earlier)
-            earlier.append(opened)
+            yield reason_of(session, earlier, taker, has_other_address=session.host in self._other_address)
+            earlier.append(session)
 
     def _note_blocked(self, source: int, counts: PacketCounts) -> None:
         for item in counts.blocked:
@@ -249,7 +244,7 @@ class EventReader:
 
     def streams(self, sessions: tuple[QuicSession, ...]) -> tuple[StreamArrival, ...]:
         """In order of their first byte; then those with a request and no answer."""
-        can_tell = {session.source_id: session.hol_bytes is not None for session in sessions}
+        is_known = {session.source_id: session.hol_bytes is not None for session in sessions}
         silent = {key: NotedStream() for key in self._requests if key not in self._streams}
         found = [
             StreamArrival(
@@ -259,7 +254,7 @@ class EventReader:
                 last_byte_ms=stream.last_ms,
                 received_bytes=stream.received,
                 frames=stream.frames,
-                hol_bytes=stream.blocked if can_tell[key[0]] else None,
+                hol_bytes=stream.blocked if is_known[key[0]] else None,
             )
             for key, stream in (self._streams | silent).items()
         ]
@@ -267,5 +262,5 @@ class EventReader:
 
 
 def _host(params: _Params) -> str:
-    """Of the pool's destination, "https://site.test:8443"."""
+    """The host of the pool's destination, such as "https://site.test:8443"."""
     return urlsplit(str(params.get("destination", ""))).hostname or ""

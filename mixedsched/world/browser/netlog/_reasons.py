@@ -1,4 +1,4 @@
-"""Why each connection was opened: what kept its requests from the ones that were there already.
+"""Why each connection was opened: why its requests could not use those that existed already.
 
 Chromium shares a connection among requests whose session keys are equal (privacy mode, network anonymization key and rarer
 parts) if the host is the same, or address and certificate fit. Source: net/quic/quic_session_pool.cc and quic_session_key.h.
@@ -7,62 +7,39 @@ parts) if the host is the same, or address and certificate fit. Source: net/quic
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from mixedsched.world.browser.netlog._values import Closing, OpenReason
+from mixedsched.world.browser.netlog._sessions import NotedSession
+from mixedsched.world.browser.netlog._values import OpenReason
 
-DUPLICATE = "An active session exists for the given IP"  # Chromium's words when it closes one that another can replace
-_PARTITIONED = (
-    "partitioned"  # in a privacy mode: to another site, without cookies but for those partitioned by top-level site
-)
+# In a privacy mode: to another site, without cookies except those partitioned by top-level site.
+_PARTITIONED = "partitioned"
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """A session as far as its reason goes. key: its parts beyond privacy mode and network anonymization key.
+def reason_of(
+    session: NotedSession, earlier: Sequence[NotedSession], taker: NotedSession | None, *, has_other_address: bool
+) -> tuple[OpenReason, str]:
+    """The reason, and the same in words.
 
-    established_ms: None if its handshake never finished. other_address: Chromium found one to share, but for its address.
-    pooled_with: host of the connection that took over, "" if that is not told.
+    earlier: the sessions opened before, in order of time. taker: the one that took over, if that is known. has_other_address:
+    Chromium found one to share, except for its address.
     """
-
-    host: str
-    privacy_mode: str | None
-    network_anonymization_key: str | None
-    key: tuple[str, ...]
-    opened_ms: float
-    established_ms: float | None
-    closing: Closing | None
-    other_address: bool
-    pooled_with: str
-
-    @property
-    def is_duplicate(self) -> bool:
-        return self.closing is not None and DUPLICATE in self.closing.details
-
-    def is_closed_at(self, time_ms: float) -> bool:
-        return self.closing is not None and self.closing.time_ms < time_ms
-
-    def is_ready_at(self, time_ms: float) -> bool:
-        return self.established_ms is not None and self.established_ms <= time_ms and not self.is_closed_at(time_ms)
-
-
-def reason_of(session: Opened, earlier: Sequence[Opened]) -> tuple[OpenReason, str]:
-    """The reason as a word and in words. earlier: the sessions opened before, in order of time."""
     if session.is_duplicate:
-        other = f"the connection to {session.pooled_with}" if session.pooled_with else "another connection"
+        other = f"the connection to {taker.host}" if taker is not None else "another connection"
         return OpenReason.DUPLICATE, f"opened beside {other}, which then served its requests, too; closed unused"
     if not earlier:
         return OpenReason.FIRST, "there was none before it"
     alike = [other for other in earlier if _key(other) == _key(session)]
-    return _not_shared(session, alike) if alike else _kept_apart(session, earlier)
+    return _not_shared(session, alike, has_other_address) if alike else _kept_apart(session, earlier)
 
 
-def _key(session: Opened) -> tuple[object, ...]:
+def _key(session: NotedSession) -> tuple[object, ...]:
     return (session.privacy_mode, session.network_anonymization_key, session.key)
 
 
-def _not_shared(session: Opened, alike: Sequence[Opened]) -> tuple[OpenReason, str]:
-    """Its key was there already: why no session with it would do."""
+def _not_shared(
+    session: NotedSession, alike: Sequence[NotedSession], has_other_address: bool
+) -> tuple[OpenReason, str]:
+    """For a session whose key existed already: why no session with that key would do."""
     living = [other for other in alike if not other.is_closed_at(session.opened_ms)]
     if not living:
         closing = alike[-1].closing
@@ -76,12 +53,12 @@ def _not_shared(session: Opened, alike: Sequence[Opened]) -> tuple[OpenReason, s
     same_host = [other for other in ready if other.host == session.host]
     if same_host:
         return OpenReason.REPLACEMENT, f"the earlier connection to {session.host} took no new requests"
-    kept = "its address is another one" if session.other_address else "its address, or the certificate, does not fit"
+    kept = "its address is another one" if has_other_address else "its address, or the certificate, does not fit"
     return OpenReason.HOST, f"{session.host} cannot share the connection to {ready[-1].host}: {kept}"
 
 
-def _kept_apart(session: Opened, earlier: Sequence[Opened]) -> tuple[OpenReason, str]:
-    """Its key is new: which part of it."""
+def _kept_apart(session: NotedSession, earlier: Sequence[NotedSession]) -> tuple[OpenReason, str]:
+    """For a session with a new key: which part of it is new."""
     mode, partition = session.privacy_mode, session.network_anonymization_key
     if not any(other.network_anonymization_key == partition for other in earlier):
         return (

@@ -1,6 +1,4 @@
-"""What is kept of sessions and streams while a log's events are read: with packets, their number spaces, what each carried, and
-what losses held back.
-"""
+"""Sessions and streams while a log's events are read: packets, their number spaces, their frames, and what losses held back."""
 
 from __future__ import annotations
 
@@ -9,15 +7,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mixedsched.core.metrics.hol import HolCounter
-from mixedsched.world.browser.netlog._reasons import Opened
 from mixedsched.world.browser.netlog._values import Closing, OpenReason, QuicSession
 
+# Chromium's words when it closes a session that another can replace.
+_DUPLICATE = "An active session exists for the given IP"
 _APPLICATION = ""  # the space of 1-RTT packets, and of 0-RTT ones (RFC 9000 section 12.3)
 
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """New bytes of a frame that had to wait. frame: as it was numbered by whoever added it."""
+    """New bytes of a frame that had to wait. frame: the number by which it was added."""
 
     stream_id: int
     frame: int
@@ -26,7 +25,7 @@ class Blocked:
 
 @dataclass(frozen=True, slots=True)
 class PacketCounts:
-    """What a session's packets show. See QuicSession; blocked: frames of which bytes had to wait, in the order of packets."""
+    """Figures of a session's packets; see QuicSession. blocked: frames of which bytes had to wait, in the order of packets."""
 
     seen: int
     lost: int
@@ -37,9 +36,9 @@ class PacketCounts:
 
 
 class Packets:
-    """Collects packets in the order in which they came; counts when all are there, since it goes by number.
+    """Collects packets in the order of arrival, and counts at the end, in the order of their numbers.
 
-    A header that is told again, as for packets that had to wait for their keys, begins no new packet.
+    A header that is logged again, as for packets that had to wait for their keys, does not begin a new packet.
     """
 
     def __init__(self) -> None:
@@ -50,7 +49,7 @@ class Packets:
         self._has_strays = False
 
     def header(self, params: Mapping[str, Any], number: int, time_ms: float) -> None:
-        """A packet begins: what comes next was in it."""
+        """Begin a packet: the next frames were in it."""
         space = _space(params)
         if space != _APPLICATION:
             self._other_spaces.setdefault(space, set()).add(number)
@@ -60,14 +59,14 @@ class Packets:
         self._current = self._frames.setdefault(number, [])
 
     def frame(self, stream_id: int, offset: int, length: int, frame: int) -> None:
-        """A STREAM frame of the packet that began last. frame: a number of its own, for Blocked."""
+        """Add a STREAM frame to the last packet. frame: its number, for Blocked."""
         if self._current is None:
             self._has_strays = True
         else:
             self._current.append((stream_id, offset, length, frame))
 
     def count(self) -> PacketCounts:
-        """Go through the packets by number. Without the packet of some frame nothing can be said of HOL."""
+        """Go through the packets by number. HOL is unknown if the packet of a frame is."""
         counter = HolCounter()
         blocked, losses = [], []
         taken = self._numbers_of_other_spaces()
@@ -91,10 +90,10 @@ class Packets:
         )
 
     def _numbers_of_other_spaces(self) -> set[int]:
-        """Numbers that are no losses because the handshake used them.
+        """Numbers that are not losses because the handshake used them.
 
-        Every space begins with 0, but some servers (aioquic) go on counting from one space to the next. That shows in no
-        number being used twice.
+        Every space begins with 0, but some servers (aioquic) continue counting from one space to the next; then no number is
+        used twice.
         """
         spaces = [*self._other_spaces.values(), set(self._frames)]
         used = set().union(*spaces)
@@ -110,13 +109,14 @@ def _space(params: Mapping[str, Any]) -> str:
 
 @dataclass(slots=True)
 class NotedSession:
-    """What is noted while a session's events are read."""
+    """A session so far."""
 
     source_id: int
     host: str
     privacy_mode: str | None
     network_anonymization_key: str | None
     key: tuple[str, ...]
+    """Parts of the session key beyond the two above."""
     opened_ms: float
     established_ms: float | None = None
     closing: Closing | None = None
@@ -126,19 +126,15 @@ class NotedSession:
     declared_lost: int = 0
     packets: Packets = field(default_factory=Packets)
 
-    def opened(self, *, other_address: bool, pooled_with: str) -> Opened:
-        """As far as the reason for it goes."""
-        return Opened(
-            host=self.host,
-            privacy_mode=self.privacy_mode,
-            network_anonymization_key=self.network_anonymization_key,
-            key=self.key,
-            opened_ms=self.opened_ms,
-            established_ms=self.established_ms,
-            closing=self.closing,
-            other_address=other_address,
-            pooled_with=pooled_with,
-        )
+    @property
+    def is_duplicate(self) -> bool:
+        return self.closing is not None and _DUPLICATE in self.closing.details
+
+    def is_closed_at(self, time_ms: float) -> bool:
+        return self.closing is not None and self.closing.time_ms < time_ms
+
+    def is_ready_at(self, time_ms: float) -> bool:
+        return self.established_ms is not None and self.established_ms <= time_ms and not self.is_closed_at(time_ms)
 
     def finished(self, counts: PacketCounts, reason: OpenReason, why: str) -> QuicSession:
         return QuicSession(
@@ -165,7 +161,7 @@ class NotedSession:
 
 @dataclass(slots=True)
 class NotedStream:
-    """What is noted of a stream's frames. blocked: known when all packets are."""
+    """A stream's frames so far. blocked: known at the end."""
 
     first_ms: float | None = None
     last_ms: float | None = None

@@ -1,7 +1,7 @@
-"""Reads a NetLog's JSON bit by bit: an event at a time, in whatever layout, with memory for little more than one of them.
+"""Reads a NetLog's JSON one event at a time, in any layout, with memory for little more than one event.
 
-Chromium writes the constants on the first line, then an event a line, then what it knew at the end. Other programs write all on
-one line, or indented. A browser that was killed leaves off anywhere.
+Chromium writes the constants on the first line, then an event a line, then what it knew at the end. Other programs write it all
+on one line, or indented. A browser that is killed stops anywhere.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _DECODER = json.JSONDecoder()
 
 
 class NotALogError(ValueError):
-    """The text is no JSON object, or stops being JSON in its middle. The message is for people."""
+    """The text is not a JSON object, or stops being JSON in the middle. The message is for people."""
 
 
 class _CutOffError(Exception):
@@ -40,7 +40,7 @@ class LogText:
         self.truncated = False
 
     def parts(self) -> Iterator[tuple[str, Any]]:
-        """(name, value) of every member; of the list `events` each event for itself. Raises NotALogError."""
+        """(name, value) of every member, and of each item of the list `events`. Raises NotALogError."""
         try:
             if self._peek() != "{":
                 raise NotALogError("it is not JSON, nor the beginning of a log")
@@ -68,7 +68,7 @@ class LogText:
         self._at += 1
 
     def _comma(self, end: str) -> bool:
-        """Whether another item may follow; one comma too many is forgiven, as hand-mended logs have it."""
+        """Whether another item may follow; one comma too many is accepted, as logs repaired by hand have it."""
         sign = self._peek()
         if sign == ",":
             self._at += 1
@@ -78,7 +78,7 @@ class LogText:
         return False
 
     def _peek(self) -> str:
-        """The next character that is no space, which stays."""
+        """The next character that is not a space, without consuming it."""
         while True:
             found = _SPACE.match(self._buffer, self._at)
             assert found is not None
@@ -106,7 +106,7 @@ class LogText:
                 raise _CutOffError
 
     def _more(self) -> bool:
-        """Read on, at least as much as is waiting, so that a long value is not tried all too often. False at the end."""
+        """Read at least as much as is waiting, so that a long value is not tried too often. False at the end."""
         if self._ended:
             return False
         self._dropped += self._at
@@ -121,7 +121,7 @@ class LogText:
 
 
 def _is_open(text: str) -> bool:
-    """Whether a value that cannot be read may be one whose end is missing: all that was opened is not closed yet."""
+    """Whether an unreadable value may only lack its end: not everything that was opened is closed yet."""
     depth = 0
     if text[:1] not in ('"', "{", "["):
         return _SCALAR.fullmatch(text) is not None

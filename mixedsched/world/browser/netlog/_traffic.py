@@ -1,6 +1,6 @@
-"""Takes a NetLog's events one by one and keeps what each request sent and got, over whatever protocol; bodies go to files.
+"""Takes a NetLog's events one by one and keeps each request and its response, over any protocol; bodies go to files.
 
-A log has bodies if it was written with --net-log-capture-mode=Everything, and headers whole from IncludeSensitive on.
+A log has bodies if it was written with --net-log-capture-mode=Everything, and complete headers from IncludeSensitive on.
 """
 
 from __future__ import annotations
@@ -24,32 +24,34 @@ _Params = Mapping[str, Any]
 
 @dataclass(slots=True)
 class LoggedRequest:
-    """One request of the log; a redirect is one of its own, and so is what it leads to. Times are NetLog's, in whole ms.
-
-    initiator: origin of the page that asked; None for what the browser itself wants. is_page: the navigation of a window.
-    place: position among all requests that were sent; None if it never was (a cache answered, or it failed before).
-    stream_id: over HTTP/3. priority: of the network stack when it was sent, such as "HIGHEST". is_coded: whether the browser
-    undid a content coding. sent_bytes: of the body, coding and all. body: its file, None if it is empty or the log has none.
-    """
+    """One request of the log; a redirect is one of its own, and so is its target. Times are NetLog's, in whole ms."""
 
     url: str
     method: str
     initiator: str | None
+    """Origin of the page that asked; None for requests of the browser itself."""
     is_page: bool
+    """The navigation of a window."""
     priority: str
+    """Of the network stack when it was sent, such as "HIGHEST"."""
     started_ms: float
     sent_ms: float | None = None
     place: int | None = None
+    """Position among all requests that were sent; None if it never was (a cache answered, or it failed before)."""
     stream_id: int | None = None
+    """Over HTTP/3."""
     request_headers: tuple[tuple[str, str], ...] = ()
     status: int = 0
     response_headers: tuple[tuple[str, str], ...] = ()
     answered_ms: float | None = None
     ended_ms: float | None = None
     sent_bytes: int = 0
+    """Of the body, in its content coding."""
     decoded_bytes: int = 0
     is_coded: bool = False
+    """The browser decoded a content coding."""
     body: Path | None = None
+    """Its file; None if it is empty or the log has none."""
     _has_gaps: bool = field(default=False, repr=False)
 
 
@@ -113,7 +115,7 @@ class TrafficReader:
         self.requests.append(request)
 
     def _forget_probe(self, source: int, params: _Params) -> None:
-        """Fonts are first asked of the cache alone, under the same URL; an empty cache is no request's end."""
+        """Forget a look into the cache: fonts are first sought there, under the same URL."""
         request = self._current.get(source)
         if request is not None and request.place is None and params.get("net_error") == _CACHE_MISS:
             del self._current[source]

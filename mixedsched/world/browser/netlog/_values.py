@@ -1,4 +1,4 @@
-"""What a NetLog tells, as plain values. Times are ms, whole ones, from the first event of the first QUIC session."""
+"""The content of a NetLog as plain values. Times are whole ms from the first event of the first QUIC session."""
 
 from __future__ import annotations
 
@@ -10,67 +10,72 @@ from typing import Any
 
 
 class OpenReason(StrEnum):
-    """Why Chromium opened a connection although it may have had others.
-
-    first: there was none. credentials: its requests carry none, unlike those of the others. third_party: its requests go to
-    other sites with their cookies blocked. partition: another network anonymization key (a frame of another site, another
-    page). host: the others' certificate or address does not fit. replacement: the earlier one had ended. parallel: the
-    earlier one was not ready yet. duplicate: the same, and it was closed again for the other one. other: another part of the
-    session key differs.
-    """
+    """Why Chromium opened a connection although it may have had others."""
 
     FIRST = "first"
+    """There was none."""
     CREDENTIALS = "credentials"
+    """Its requests carry none, unlike those of the others, or the reverse."""
     THIRD_PARTY = "third_party"
+    """Its requests go to other sites with their cookies blocked."""
     PARTITION = "partition"
+    """Another network anonymization key (a frame of another site, another page)."""
     HOST = "host"
+    """The others' certificate or address does not fit."""
     REPLACEMENT = "replacement"
+    """The earlier one had ended."""
     PARALLEL = "parallel"
+    """The earlier one was not ready yet."""
     DUPLICATE = "duplicate"
+    """The same, and this one was then closed in favour of the other."""
     OTHER = "other"
+    """Another part of the session key differs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Closing:
-    """How a connection ended. error: QUIC's name for it, such as "QUIC_CONNECTION_CANCELLED"."""
+    """How a connection ended."""
 
     time_ms: float
     details: str
     error: str
+    """QUIC's name for it, such as "QUIC_CONNECTION_CANCELLED"."""
     from_peer: bool
 
 
 @dataclass(frozen=True, slots=True)
 class QuicSession:
-    """A QUIC connection attempt; `established` says whether its handshake finished. source_id: its number in the log.
-
-    privacy_mode, network_anonymization_key: the parts of Chromium's session key that split one page over several connections.
-    reason, why: what it was opened for, as a word and in words. pooled_with: source_id of the connection that took over.
-    packets_received, packets_sent: datagrams, as the browser counts. packets_declared_lost: of those that it sent itself.
-    packets_seen: numbers of the server's 1-RTT packets that came. packets_lost: numbers below the highest one that never came;
-    those that a server skips on purpose look the same.
-    hol_bytes, connection_hol_bytes: see metrics.hol. losses: (when the packet after them came, how many were lost).
-    None: the log cannot tell (see NetLog.unavailable).
-    """
+    """A QUIC connection attempt. None in its figures: the log does not show them (see NetLog.unavailable)."""
 
     source_id: int
+    """Its number in the log."""
     host: str
     privacy_mode: str | None = None
+    """With the next, the part of Chromium's session key that splits one page over several connections."""
     network_anonymization_key: str | None = None
     established: bool = False
+    """Its handshake finished."""
     opened_ms: float = 0.0
     reason: OpenReason = OpenReason.FIRST
     why: str = ""
+    """The reason in words."""
     pooled_with: int | None = None
+    """source_id of the connection that took over."""
     closing: Closing | None = None
     packets_received: int = 0
+    """Datagrams, as the browser counts."""
     packets_sent: int = 0
     packets_declared_lost: int = 0
+    """Of those that the browser sent."""
     packets_seen: int | None = None
+    """Numbers of the server's 1-RTT packets that arrived."""
     packets_lost: int | None = None
+    """Numbers below the highest one that never arrived; those that a server skips on purpose look the same."""
     hol_bytes: int | None = None
+    """This and the next: see core/metrics/hol.py."""
     connection_hol_bytes: int | None = None
     losses: tuple[tuple[float, int], ...] = ()
+    """(When the packet after them arrived, how many were lost)."""
 
     @property
     def is_used(self) -> bool:
@@ -106,10 +111,7 @@ class QuicSession:
 
 @dataclass(frozen=True, slots=True)
 class StreamRequest:
-    """A request and its signals. priority: the header field, None if absent. priority_updates: frame values, in order.
-
-    headers: (name, value) of all header fields as sent, pseudo-headers included.
-    """
+    """A request and its signals."""
 
     session: int
     stream_id: int
@@ -117,16 +119,16 @@ class StreamRequest:
     path: str
     sent_ms: float
     priority: str | None = None
+    """The header field; None if absent."""
     priority_updates: tuple[str, ...] = ()
+    """Values of PRIORITY_UPDATE frames, in order."""
     headers: tuple[tuple[str, str], ...] = ()
+    """(name, value) of all header fields as sent, pseudo-headers included."""
 
 
 @dataclass(frozen=True, slots=True)
 class FrameArrival:
-    """A STREAM frame that reached the browser on a request stream. HTTP/3 framing and headers count among its bytes.
-
-    blocked_bytes: of these, new ones that had to wait for a lost packet of their stream.
-    """
+    """A STREAM frame that reached the browser on a request stream. HTTP/3 framing and headers count among its bytes."""
 
     time_ms: float
     session: int
@@ -135,23 +137,23 @@ class FrameArrival:
     length_bytes: int
     fin: bool
     blocked_bytes: int = 0
+    """Of these, new ones that had to wait for a lost packet of their stream."""
 
 
 @dataclass(frozen=True, slots=True)
 class StreamArrival:
-    """What arrived on a stream, control and QPACK streams included.
-
-    received_bytes: all that came, repeated bytes too; first_byte_ms, last_byte_ms: None if nothing did.
-    hol_bytes: None if the log cannot tell.
-    """
+    """The arrivals of a stream, which may be a control or QPACK stream."""
 
     session: int
     stream_id: int
     first_byte_ms: float | None
+    """None if nothing arrived."""
     last_byte_ms: float | None
     received_bytes: int
+    """Repeated bytes included."""
     frames: int
     hol_bytes: int | None
+    """None if the log does not show it."""
 
     @property
     def key(self) -> tuple[int, int]:
@@ -184,36 +186,35 @@ class StreamArrival:
 
 @dataclass(frozen=True, slots=True)
 class NetLog:
-    """What a log tells of QUIC.
-
-    sessions, requests, arrivals: in order of time. streams: in order of their first byte, those without any at the end.
-    truncated: the browser was killed while it wrote, and its last events are missing. unavailable: what this log cannot tell,
-    because the browser that wrote it has no such events. http2_hosts: of HTTP/2 sessions, which are none of ours.
-    """
+    """A log's content about QUIC, in order of time."""
 
     sessions: tuple[QuicSession, ...]
     requests: tuple[StreamRequest, ...]
     arrivals: tuple[FrameArrival, ...]
     streams: tuple[StreamArrival, ...]
+    """In order of their first byte; those without any at the end."""
     chromium_version: str
     command_line: str
     truncated: bool
+    """The browser was killed while it wrote, and its last events are missing."""
     unavailable: tuple[str, ...] = ()
+    """What this log does not show, because the browser that wrote it has no such events."""
     http2_hosts: tuple[str, ...] = ()
+    """Hosts of HTTP/2 sessions, of which nothing else is read."""
 
     @property
     def connections(self) -> tuple[QuicSession, ...]:
-        """The sessions that carried the page: attempts that failed, or were closed for another one, are none."""
+        """The sessions that carried the page, without attempts that failed, or were closed in favour of another one."""
         return tuple(session for session in self.sessions if session.is_used)
 
     @property
     def hol_bytes(self) -> int | None:
-        """Blocked within their streams, over all sessions; None without any connection, or if one cannot tell."""
+        """Blocked within their streams, over all sessions; None without any connection, or if one does not show it."""
         return self._total(session.hol_bytes for session in self.sessions)
 
     @property
     def connection_hol_bytes(self) -> int | None:
-        """What ordered transports would have held back, over all sessions, as an estimate."""
+        """An estimate of what ordered transports would have held back, over all sessions."""
         return self._total(session.connection_hol_bytes for session in self.sessions)
 
     @property
@@ -228,7 +229,7 @@ class NetLog:
 
     @property
     def packets_declared_lost(self) -> int:
-        """Packets lost on their way to the server as the browser believes, over all connections."""
+        """Packets lost on their way to the server according to the browser, over all connections."""
         return sum(session.packets_declared_lost for session in self.connections)
 
     @property
@@ -258,19 +259,20 @@ class NetLog:
 
 @dataclass(frozen=True, slots=True)
 class ArrivalRun:
-    """Frames of one response that arrived one after the other. size_bytes: all of them, repeated ones too.
-
-    from_ms, to_ms: when the first and the last of them came, as NetLog counts time. path: "stream N" and no authority if the
-    log has no request for the stream. blocked_bytes: of these, new ones that had to wait for a lost packet of their stream.
-    """
+    """Frames of one response that arrived one after the other."""
 
     authority: str
     path: str
+    """ "stream N", and no authority, if the log has no request for the stream."""
     from_ms: float
+    """When the first of them arrived, in the time of NetLog."""
     to_ms: float
+    """When the last of them did."""
     frames: int
     size_bytes: int
+    """Of all of them, repeated bytes included."""
     blocked_bytes: int = 0
+    """Of these, new ones that had to wait for a lost packet of their stream."""
 
 
 def arrival_order(log: NetLog) -> list[ArrivalRun]:
