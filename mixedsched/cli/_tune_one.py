@@ -46,7 +46,7 @@ def tune_one(job: TuneJob, began_s: float, *, as_json: bool) -> ExitCode:
         out.print(render_tuning(tuning))
         out.print(f"report: {shown(str(job.folder / REPORT_NAME))}", soft_wrap=True)
     if tuning.outcome is Outcome.INTERRUPTED:
-        err.print(f"stopped; all finished loads are stored in {shown(str(job.folder))}, the same command goes on")
+        err.print(f"stopped; all finished loads are stored in {shown(str(job.folder))}, the same command continues")
         return ExitCode.INTERRUPTED
     return ExitCode.INVALID_RUNS if tuning.facts["missing_blocks"] else ExitCode.DONE
 

@@ -99,7 +99,7 @@ def tune(
 
     Searches schedulers, mapping tables and overrides in simulation, races the best against sequential, stock, eps and mixed
     delivery, and proves the winner with fresh loads over fresh seeds. A result that is not confirmed is reported as such, and
-    not shipped. Every load is stored at once, and after an interruption the same command goes on.
+    not shipped. Every load is stored at once, and after an interruption the same command continues.
     """
     began_s = time.monotonic()
     if rung is not None and rung not in RUNGS:
@@ -131,7 +131,7 @@ def tune(
 
 
 def _model(name: str | None, rung: str) -> BrowserModel:
-    """What plays pages like Chromium where Chromium has the last word; else what `simulate` plays them with."""
+    """The model that plays pages like Chromium where Chromium has the last word; else that of `simulate`."""
     return catalog.load_browser_model(name or (JUDGE_MODEL if rung == BROWSER else IDEAL.name))
 
 

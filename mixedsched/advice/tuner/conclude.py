@@ -40,7 +40,7 @@ from mixedsched.model.profile import Profile
 
 @dataclass(slots=True)
 class Known:
-    """What a session has found out so far."""
+    """The findings of a session so far."""
 
     job: TuneJob
     view: View | None = None
@@ -57,7 +57,7 @@ class Known:
 
     @property
     def page(self) -> Page:
-        """As it showed itself on the first network, else as its manifest has it."""
+        """The page as the look on the first network shows it, else as its manifest has it."""
         return self.view.scenes[0].page if self.view is not None else self.job.subject.page
 
     @property
@@ -159,7 +159,7 @@ def _network(
 
 
 def _simulated(known: Known, name: str) -> tuple[PageLoad, ...]:
-    """One load under the best baseline, one under the winner; nothing where there is no winner or one of them never ends."""
+    """A load under the best baseline and one under the winner; empty without a winner, or where one of them never ends."""
     if known.view is None or known.search is None or known.winner is None:
         return ()
     scene = next(scene for scene in known.view.scenes if scene.name == name)

@@ -117,7 +117,7 @@ def _served_arm(job: TuneJob, contender: Contender) -> ServedArm:
     folder = (job.folder / EDITIONS_FOLDER).resolve()
     edition = make_edition(subject.site, subject.digest, contender.changes, folder)
     file, own = None, contender.candidate.mapping()
-    if own is not None:  # servers are told of tables as files
+    if own is not None:  # servers take tables as files
         file = (job.folder / MAPPINGS_FOLDER / f"{own.digest}.toml").resolve()
         file.parent.mkdir(exist_ok=True)
         file.write_text(dump_mapping(own, {}), encoding="utf-8")
@@ -144,7 +144,7 @@ def plain_eps(label: str, role: Role, changes: Sequence[Any] = ()) -> Contender:
 
 @dataclass(slots=True)
 class Raced:
-    """A race. Filled while it goes on, so that its state can be reported at any time."""
+    """A race. It is filled while it is under way, so that its state can be reported at any time."""
 
     plans: dict[str, Plan] = field(default_factory=dict)  # by network, as far as they were carried out
     laps: list[Lap] = field(default_factory=list)  # complete on all networks

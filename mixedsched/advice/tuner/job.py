@@ -1,4 +1,4 @@
-"""What is to be tuned: the page, the job with its least budget, and what a session of it has decided."""
+"""The job of a tuning: its page, its options, its least budget, and the decisions that its session has made."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class TuneJob:
-    """What is to be tuned, for which networks, and how."""
+    """A page to tune, for which networks, and how."""
 
     subject: Subject
     networks: tuple[Profile, ...]
@@ -120,7 +120,7 @@ class TuneJob:
 
 @dataclass(frozen=True, slots=True)
 class TuneSurroundings(Surroundings):
-    """What a tuning needs of the world."""
+    """The surroundings of a tuning."""
 
     watch: Watch  # is told how the search goes
     workers: Simulator[PaintEstimate | None]
@@ -147,7 +147,7 @@ def refuse_small_budget(job: TuneJob) -> None:
 
 
 class Decisions:
-    """What a session has decided, which stays so when it is continued, whatever its budget is then.
+    """Decisions of a session, which stay as they are when it is continued, whatever its budget is then.
 
     A file in the session's folder, written whole each time. digest: of the session's job.
     """

@@ -1,4 +1,4 @@
-"""What the search starts from: the page as it is under plain `eps`, loaded once on each network, or as its manifest has it."""
+"""The start of a search: the page as one load under plain `eps` shows it on each network, or as its manifest has it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class View:
     document: Document | None  # the page's own, if there is a site
 
     def space(self, schemes: Sequence[str]) -> Space:
-        """What is searched for these schemes."""
+        """The candidates to search, for these schemes."""
         hero_needs = dict.fromkeys(name for scene in self.scenes for name in scene.hero_needs)
         return Space.of([scene.page for scene in self.scenes], schemes, hero_needs=hero_needs)
 

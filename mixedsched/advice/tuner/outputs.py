@@ -1,4 +1,4 @@
-"""What a tuning leaves in its folder for people and machines: `ship/`, and the facts of `tune.json`."""
+"""The files of a tuning's folder for people and machines: `ship/`, and the facts of `tune.json`."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _remove(folder: Path) -> None:
 
 
 def _evidence(tuning: Tuning) -> Mapping[str, Any]:
-    """What the mapping's file says of where it comes from."""
+    """The origin of the mapping, for its file."""
     effects = [
         {
             "link": item.name,

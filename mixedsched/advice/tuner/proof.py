@@ -138,7 +138,7 @@ def _steps(
 
 @dataclass(frozen=True, slots=True)
 class Remains:
-    """What headers and HTML alone keep of the gain; all by role, as in Tuning."""
+    """The part of the gain that headers and HTML keep alone; all by role, as in Tuning."""
 
     kept_pct: Mapping[Role, Mapping[str, float]] = field(default_factory=dict)
     kept_range_pct: Mapping[Role, Mapping[str, tuple[float, float]]] = field(default_factory=dict)

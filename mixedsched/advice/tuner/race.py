@@ -52,7 +52,7 @@ def outrun(laps: Sequence[Lap], arms: int, looks: int) -> tuple[Dropped, ...]:
 
 
 def best_of(laps: Sequence[Lap], labels: Sequence[str]) -> str | None:
-    """Of these arms the one that stayed longest, of those the fastest over the laps that it ran; None if none ran."""
+    """Of these arms the one that stayed longest, among several the fastest; None if none ran a lap."""
     runs = {label: [lap[label] for lap in laps if label in lap] for label in labels}
     ran = [label for label in labels if runs[label]]
     return min(ran, key=lambda label: (-len(runs[label]), sum(runs[label]) / len(runs[label]), label), default=None)

@@ -59,7 +59,7 @@ def confirmed_reason(judgement: Judgement, room: Room, winner: Scored) -> str:
 
 
 def unconfirmed_reason(comparisons: Mapping[str, Comparison], judgement: Judgement | None, room: Room) -> str:
-    """What is missing for a confirmation, and how much room there was."""
+    """The reason why nothing is confirmed, and how much room there was."""
     return f"{_unconfirmed(comparisons, judgement)}. {room.in_words()}"
 
 

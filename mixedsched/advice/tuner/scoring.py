@@ -26,7 +26,7 @@ BASELINES: Mapping[str, Candidate] = MappingProxyType(
         "mixed": Candidate("mixed", published="gupta2024"),
     }
 )
-"""What a tuned result has to beat, by label: what servers do today, and the published table."""
+"""The deliveries that a tuned result has to beat, by label: those of today's servers, and the published table."""
 
 Paints = tuple[tuple[PaintEstimate | None, ...], ...]
 """The loads of one candidate by scene, then seed; None: the load never ended."""
@@ -61,7 +61,7 @@ class Scorer:
             }
             if not good:
                 raise MixedschedError(
-                    f"no load of the page comes to its end over {name}",
+                    f"no load of the page ever ends over {name}",
                     why="the network loses too much, or is too slow for it",
                     fix="choose a network that loses less, or a faster one",
                 )

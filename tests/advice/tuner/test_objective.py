@@ -104,7 +104,7 @@ def test_a_load_that_never_ends_leaves_no_score() -> None:
 
 
 def test_a_network_on_which_nothing_ends_is_told() -> None:
-    with pytest.raises(MixedschedError, match="no load of the page comes to its end over slow"):
+    with pytest.raises(MixedschedError, match="no load of the page ever ends over slow"):
         scorer({"eps": (None,), "stock": (None,)})
 
 

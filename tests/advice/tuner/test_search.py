@@ -204,7 +204,7 @@ def test_a_database_of_another_optuna_is_refused(tmp_path: Path) -> None:
 
 def test_a_link_that_never_finishes_a_load_is_told() -> None:
     dead = replace(CLEAN, name="dead", down=replace(CLEAN.down, loss=RandomLoss(1.0)))
-    with pytest.raises(MixedschedError, match="no load of the page comes to its end over dead") as told:
+    with pytest.raises(MixedschedError, match="no load of the page ever ends over dead") as told:
         search(PAGE, SMALL, dead)
     assert "loses less" in told.value.fix
 

@@ -25,7 +25,7 @@ _MARKDOWN_SIGNS = re.compile(r"([\\`*_{}\[\]<>#|!~])")
 
 @dataclass(frozen=True, slots=True)
 class Shipment:
-    """What is to be shipped."""
+    """A tuned order with all that its files need."""
 
     page: Page
     candidate: Candidate  # for our own server

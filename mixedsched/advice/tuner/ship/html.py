@@ -36,7 +36,7 @@ def changes_from_page(page: Page, document: Document | None = None) -> tuple[Cha
 
 @dataclass(frozen=True, slots=True)
 class Tags:
-    """What a change does to tags."""
+    """A change as edits of tags."""
 
     edits: tuple[TagEdit, ...]  # `before` is "" for a tag that is put into the head
     is_real: bool  # read from the document; else as such a tag would look

@@ -64,7 +64,7 @@ def canonical(path: str) -> str:
 
 
 def pieces(match: str) -> tuple[str, ...]:
-    """What stands before and behind the `*` of a pattern; one piece if there is none. Raises ValueError for several."""
+    """The parts before and behind the `*` of a pattern; one piece if there is none. Raises ValueError for several."""
     parts = tuple(match.split("*"))
     if len(parts) > 2:
         raise ValueError(f"a pattern has one * at most: {match!r}")

@@ -39,7 +39,7 @@ Line = TypeVar("Line", HeaderRule, Change)
 
 
 class NoTime(Exception):  # noqa: N818 - not an error: what was tried by then is reported
-    """There is no time to play so much."""
+    """There is no time to play so many loads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Ground:
 
 @dataclass(frozen=True, slots=True)
 class Shipping:
-    """What of a winner can be shipped to any server."""
+    """The part of a winner that can be shipped to any server."""
 
     plan: HeaderPlan
     html: tuple[HtmlLine, ...]

@@ -33,7 +33,7 @@ class Translation:
 
     priorities: Mapping[str, Priority]
     lost: tuple[str, ...] = ()
-    """What they leave out of the candidate, sentences without a stop; empty if they are as good as it is."""
+    """Parts of the candidate that they leave out, sentences without a stop; empty if they are as good as it is."""
 
 
 @dataclass(frozen=True, slots=True)
