@@ -12,8 +12,8 @@ from mixedsched.errors import PageError, SiteError
 from mixedsched.model.page import PAGE_FORMAT, Page
 from mixedsched.sites.documents.html import has_icon
 from mixedsched.sites.documents.references import decoded
-from mixedsched.sites.making.davies_meenan import write_davies_meenan
 from mixedsched.sites.making.discover import Discovery, Hints, SentFile, discover, serving_entry
+from mixedsched.sites.making.generated import write_davies_meenan, write_three_hosts
 from mixedsched.sites.making.packaged import copy_contents, source_of
 from mixedsched.sites.making.recipe import (
     DebianContents,
@@ -23,7 +23,6 @@ from mixedsched.sites.making.recipe import (
     StatisticsContents,
     ThreeHostsContents,
 )
-from mixedsched.sites.making.three_hosts import write_three_hosts
 from mixedsched.sites.site import MANIFEST_NAME, ROOT_NAME, Origins
 from mixedsched.sites.site.paths import Local, url_of_file
 from mixedsched.sites.site.responses import dumped
