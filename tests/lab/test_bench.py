@@ -18,7 +18,7 @@ from mixedsched.model.profile import Profile
 from mixedsched.sites.opening import load_site
 from mixedsched.sites.site import Site
 from mixedsched.world import catalog
-from tests.lab.test_engine import InterruptedRunError, ScriptedLab
+from tests.lab.scripted import InterruptedRunError, ScriptedLab
 
 LINK = catalog.load_profile("4g")
 WORK = {"audit": "0123"}

@@ -9,7 +9,7 @@ import pytest
 from mixedsched.lab.costs import OVERHEAD_S, START_S, known_overhead_s, loads_cost_s, median_overhead_s
 from mixedsched.lab.model import Run, RunStatus
 from mixedsched.lab.results import ExperimentFacts, open_store
-from tests.lab.test_plan import plan
+from tests.lab.scripted import plan
 
 
 def run(cost_s: float, load_ms: float | None, status: RunStatus = RunStatus.OK) -> Run:

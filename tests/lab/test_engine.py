@@ -6,7 +6,6 @@ import asyncio
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -20,40 +19,7 @@ from mixedsched.lab.model import Arrival, Connection, Plan, Run, RunStatus
 from mixedsched.lab.results import ExperimentFacts, continued, refuse_other_versions
 from mixedsched.world.store import Store, StoredExperiment
 from tests.examples import examples
-from tests.lab.test_plan import plan
-
-
-class InterruptedRunError(Exception):
-    """Stands for Ctrl-C, or for a power cut."""
-
-
-class ScriptedLab:
-    """A laboratory without browser: fate(arm, block, attempt) says how a run ends; it can be interrupted at the n-th run."""
-
-    def __init__(
-        self, fate: Callable[[str, int, int], RunStatus] | None = None, interrupt_at: int | None = None
-    ) -> None:
-        self.fate = fate or (lambda *_: RunStatus.OK)
-        self.interrupt_at = interrupt_at
-        self.made: list[Run] = []
-        self.seeds: list[int] = []
-
-    async def run(self, *, arm: str, block: int, attempt: int, position: int, link_seed: int) -> Run:
-        if len(self.made) == self.interrupt_at:
-            raise InterruptedRunError
-        self.seeds.append(link_seed)
-        status = self.fate(arm, block, attempt)
-        self.made.append(Run(block, attempt, arm, position, status, reason="" if status is RunStatus.OK else "broken"))
-        return self.made[-1]
-
-
-class Silent:
-    def before(self, arm: str, block: int, warm_up: bool, left: int) -> None: ...
-    def after(self, run: Run, left: int) -> None: ...
-
-
-def store_in(folder: Path) -> Store:
-    return Store(f"sqlite:///{folder / 'results.sqlite'}")
+from tests.lab.scripted import InterruptedRunError, ScriptedLab, Silent, plan, store_in
 
 
 def go(made: Plan, folder: Path, lab: ScriptedLab) -> list[Run]:

@@ -19,8 +19,7 @@ from mixedsched.lab.engine import (
     stored_runs,
 )
 from mixedsched.lab.model import Run, RunStatus
-from tests.lab.test_engine import Silent, store_in
-from tests.lab.test_plan import plan
+from tests.lab.scripted import Silent, plan, store_in
 
 LATE = "late_link: packets were held up for 90 ms of the 900 ms before the largest paint (183 of 1648 left late)"
 OVERRUN = "overrun_link: the emulator was too slow to take 3 packets down and 0 up"

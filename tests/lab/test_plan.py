@@ -12,23 +12,8 @@ from hypothesis import strategies as st
 
 from mixedsched.errors import UsageError
 from mixedsched.lab.model import Arm, Plan
-from mixedsched.lab.plan import arm_of, arms_of, attempt_seed, make_plan
-
-
-def plan(labels: str = "AB", blocks: int = 8, seed: int = 1, **changes: Any) -> Plan:
-    arguments: dict[str, Any] = {
-        "site": "s",
-        "site_digest": "d",
-        "link": "4g",
-        "link_facts": {"down": {}},
-        "form_factor": "mobile",
-        "arms": [Arm(label, label) for label in labels],
-        "baseline": labels[:1],
-        "primary": ["lcp_ms"],
-        "seed": seed,
-        "blocks": blocks,
-    }
-    return make_plan(**{**arguments, **changes})
+from mixedsched.lab.plan import arm_of, arms_of, attempt_seed
+from tests.lab.scripted import plan
 
 
 def test_a_warm_up_block_comes_first_and_is_marked() -> None:

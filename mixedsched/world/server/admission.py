@@ -92,18 +92,24 @@ def client_of(address: Address) -> str:
 
 
 class MemoryLimit:
-    """Tells when this process uses more memory than it may. Pages of mapped files do not count: the system can drop them."""
+    """Tells when this process uses more memory than it may. Pages of mapped files do not count: the system can drop them.
+
+    Where the system does not tell what a process uses (no /proc), there is no limit.
+    """
 
     def __init__(self, limit_bytes: int) -> None:
         self._limit_bytes = limit_bytes
-        self._process = psutil.Process()
+        try:
+            self._process: psutil.Process | None = psutil.Process()
+        except psutil.Error:
+            self._process = None
         self._measured_at_s = float("-inf")
         self._is_exceeded = False
 
     def is_exceeded(self) -> bool:
         """Measured anew at most every quarter of a second."""
         now_s = time.monotonic()
-        if now_s >= self._measured_at_s + _MEMORY_EVERY_S:
+        if self._process is not None and now_s >= self._measured_at_s + _MEMORY_EVERY_S:
             self._measured_at_s = now_s
             info = self._process.memory_info()
             self._is_exceeded = info.rss - getattr(info, "shared", 0) > self._limit_bytes

@@ -64,3 +64,24 @@ def shop(name: str = "shop") -> Page:
         item("small.js", "script", 4_000, ["defer"]),
     ]
     return Page.from_dict({"format": PAGE_FORMAT, "name": name, "resources": resources})
+
+
+# A style that finds the hero, beside a script and an image that compete with both.
+HURRIED = Page.from_dict(
+    {
+        "format": PAGE_FORMAT,
+        "name": "shop",
+        "resources": [
+            {"id": "html", "path": "/", "kind": "document", "body_bytes": 20_000, "found_when": "start", "flags": ["main"]},
+            {"id": "css", "path": "/a.css", "kind": "stylesheet", "body_bytes": 10_000, "found_by": "html",
+             "found_when": "bytes", "found_at_bytes": 300, "flags": ["in_head", "critical"]},
+            {"id": "late.js", "path": "/late.js", "kind": "script", "body_bytes": 90_000, "found_by": "html",
+             "found_when": "bytes", "found_at_bytes": 400, "flags": ["async"]},
+            {"id": "hero", "path": "/hero.jpg", "kind": "image", "body_bytes": 60_000, "found_by": "css",
+             "found_when": "complete", "flags": ["hero", "above_fold"]},
+            {"id": "other", "path": "/other.jpg", "kind": "image", "body_bytes": 80_000, "found_by": "html",
+             "found_when": "bytes", "found_at_bytes": 900, "flags": []},
+        ],
+    },
+    "test",
+)  # fmt: skip

@@ -15,26 +15,9 @@ from mixedsched.lab.play.scenario import Scenario
 from mixedsched.lab.play.task import PaintReader, Player, Task
 from mixedsched.model.page import PAGE_FORMAT, Page
 from mixedsched.world import catalog
+from tests.advice.tuner.pages import HURRIED
 
-PAGE = Page.from_dict(
-    {
-        "format": PAGE_FORMAT,
-        "name": "shop",
-        "resources": [
-            {"id": "html", "path": "/", "kind": "document", "body_bytes": 20_000, "found_when": "start", "flags": ["main"]},
-            {"id": "css", "path": "/a.css", "kind": "stylesheet", "body_bytes": 10_000, "found_by": "html",
-             "found_when": "bytes", "found_at_bytes": 300, "flags": ["in_head", "critical"]},
-            {"id": "late.js", "path": "/late.js", "kind": "script", "body_bytes": 90_000, "found_by": "html",
-             "found_when": "bytes", "found_at_bytes": 400, "flags": ["async"]},
-            {"id": "hero", "path": "/hero.jpg", "kind": "image", "body_bytes": 60_000, "found_by": "css",
-             "found_when": "complete", "flags": ["hero", "above_fold"]},
-            {"id": "other", "path": "/other.jpg", "kind": "image", "body_bytes": 80_000, "found_by": "html",
-             "found_when": "bytes", "found_at_bytes": 900, "flags": []},
-        ],
-    },
-    "test",
-)  # fmt: skip
-SCENE = Scenario(PAGE, catalog.load_profile("slow-4g"))
+SCENE = Scenario(HURRIED, catalog.load_profile("slow-4g"))
 SCHEMES = ("sequential", "stock", "eps", "mixed")
 
 
@@ -54,7 +37,7 @@ def test_no_scheme_is_earlier_than_the_bound(scheme: str) -> None:
 
 
 def test_a_page_of_nothing_but_what_is_needed_is_at_its_bound() -> None:
-    needed = [item for item in PAGE.resources if item.id in {"html", "css", "hero"}]
+    needed = [item for item in HURRIED.resources if item.id in {"html", "css", "hero"}]
     page = Page(format=PAGE_FORMAT, name="bare", resources=tuple(needed))
     found = Player(PaintReader).play(Task(replace(SCENE, page=page), Candidate("sequential"), 1))
     assert found is not None
@@ -66,7 +49,7 @@ def test_what_puts_the_hero_into_the_page_belongs_to_the_bound() -> None:
 
 
 def test_a_page_of_one_resource_has_a_bound() -> None:
-    page = Page(format=PAGE_FORMAT, name="alone", resources=(PAGE.main,))
+    page = Page(format=PAGE_FORMAT, name="alone", resources=(HURRIED.main,))
     bound = bound_of(Scenario(page, SCENE.network))
     assert 0 < bound.fcp_ms <= bound.lcp_ms
 

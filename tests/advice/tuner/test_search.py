@@ -27,8 +27,7 @@ from mixedsched.lab.play.scenario import Scenario
 from mixedsched.lab.play.task import PaintReader, Task
 from mixedsched.model.page import PAGE_FORMAT, Page
 from mixedsched.model.profile import Direction, Profile, RandomLoss
-from tests.advice.tuner.pages import made_up_page, shop
-from tests.advice.tuner.test_bound import PAGE as HURRIED
+from tests.advice.tuner.pages import HURRIED, made_up_page, shop
 
 CLEAN = Profile(
     "clean", "", "", Direction(rate_bps=2_000_000, delay_us=40_000, queue_bytes=60_000), Direction(delay_us=40_000)

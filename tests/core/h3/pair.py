@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 
-from aioquic.buffer import encode_uint_var
+from aioquic.buffer import Buffer, encode_uint_var
 from aioquic.h3.connection import H3Connection
 from aioquic.h3.events import DataReceived, HeadersReceived
 from aioquic.quic.configuration import QuicConfiguration
@@ -238,3 +238,17 @@ def runs(stream_ids: Iterator[int]) -> Iterator[int]:
         if stream_id != last:
             yield stream_id
         last = stream_id
+
+
+def pause(pair: Pair, seconds: float = 0.2) -> None:
+    pair.run(until_s=pair.now_s + seconds)
+
+
+def server_frames(pair: Pair) -> list[tuple[int, bytes]]:
+    """Type and payload of each frame on the server's control stream."""
+    buffer, frames = Buffer(data=bytes(pair.control)), []
+    assert buffer.pull_uint_var() == 0
+    while not buffer.eof():
+        frame_type, size = buffer.pull_uint_var(), buffer.pull_uint_var()
+        frames.append((frame_type, buffer.pull_bytes(size)))
+    return frames

@@ -22,7 +22,7 @@ from mixedsched.core.h3.seam._recovery import PacketRecovery
 from mixedsched.core.schedulers import SCHEMES
 from tests.core.h3.pair import Pair, pattern
 from tests.core.h3.quic_pair import QuicPair, head_of
-from tests.core.h3.test_stock import CLIENT, SERVER, pair_of
+from tests.core.h3.stock_pair import CLIENT, SERVER, pair_of
 from tests.examples import examples
 
 SIZES = st.lists(st.sampled_from([0, 1, 40, 1100, 1163, 1164, 5000, 30_000, 90_000]), min_size=1, max_size=6)

@@ -26,9 +26,8 @@ from mixedsched.core.sim.stack import play_stack
 from mixedsched.model.priority import Priority
 from mixedsched.model.profile import Direction, Profile
 from mixedsched.model.request import Kind, Request
-from tests.core.h3.pair import Pair, pattern, runs
+from tests.core.h3.pair import Pair, pattern, pause, runs
 from tests.core.h3.raw import head
-from tests.core.h3.test_signals import pause
 from tests.core.sim.pages import page, resource, scheme
 from tests.examples import examples
 

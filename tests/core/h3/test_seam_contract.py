@@ -25,7 +25,7 @@ from aioquic.quic import connection, crypto, packet, packet_builder, recovery, s
 
 from mixedsched.core.h3 import seam
 from mixedsched.core.h3.seam import ScheduledConnection
-from tests.core.h3.test_stock import CLIENT, SERVER, pair_of
+from tests.core.h3.stock_pair import CLIENT, SERVER, pair_of
 
 TESTED_WITH = ("1.7.2",)
 

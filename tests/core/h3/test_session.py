@@ -10,9 +10,8 @@ import pytest
 from mixedsched.core.h3.codes import ErrorCode
 from mixedsched.core.h3.http import MAX_SECTION_BYTES
 from mixedsched.model.request import Request
-from tests.core.h3.pair import Pair, pattern
+from tests.core.h3.pair import Pair, pattern, pause, server_frames
 from tests.core.h3.raw import GET, GOAWAY
-from tests.core.h3.test_signals import pause, server_frames
 from tests.core.h3.wishes import Wishes
 
 

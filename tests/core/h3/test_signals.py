@@ -13,7 +13,7 @@ from mixedsched.core.h3.events import RequestReceived
 from mixedsched.core.h3.response import RequestHead
 from mixedsched.core.h3.signals import PriorityUpdate, Signals
 from mixedsched.model.priority import Priority, PriorityParameters
-from tests.core.h3.pair import Pair, runs
+from tests.core.h3.pair import Pair, pause, runs, server_frames
 from tests.core.h3.raw import (
     CONTROL,
     DECODER,
@@ -38,10 +38,6 @@ DEFAULT = Priority()
 def signalled(pair: Pair, stream_id: int) -> tuple[str, str]:
     served = next(item for item in pair.log if item.stream_id == stream_id)
     return served.signal, served.signalled_by
-
-
-def pause(pair: Pair, seconds: float = 0.2) -> None:
-    pair.run(until_s=pair.now_s + seconds)
 
 
 def finish_one(pair: Pair, priority: str | None = "u=0", path: str = "/10") -> tuple[str, str]:
@@ -298,16 +294,6 @@ def test_rule_25_a_server_never_sends_one() -> None:
         pair.request("/5000?priority=u%3D2", priority)
     pair.finish()
     assert [frame_type for frame_type, _ in server_frames(pair)] == [SETTINGS]
-
-
-def server_frames(pair: Pair) -> list[tuple[int, bytes]]:
-    """Type and payload of each frame on the server's control stream."""
-    buffer, frames = Buffer(data=bytes(pair.control)), []
-    assert buffer.pull_uint_var() == 0
-    while not buffer.eof():
-        frame_type, size = buffer.pull_uint_var(), buffer.pull_uint_var()
-        frames.append((frame_type, buffer.pull_bytes(size)))
-    return frames
 
 
 @pytest.mark.parametrize(

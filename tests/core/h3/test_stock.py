@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
 
-from mixedsched.core.schedulers import SCHEMES
-from mixedsched.model.scheme import Scheduler
-
-CLIENT, SERVER = ("192.0.2.1", 1), ("192.0.2.2", 443)
+from tests.core.h3.stock_pair import CLIENT, SERVER, pair_of
 
 
 def served_order(
@@ -57,33 +53,6 @@ def respond(server: QuicConnection, stream_id: int, size: int) -> None:
     if isinstance(server, ScheduledConnection):
         server.open_response(stream_id, None, None)
     server.send_stream_data(stream_id, bytes(size), end_stream=True)
-
-
-def pair_of(kind: str) -> tuple[QuicConnection, QuicConnection]:
-    from mixedsched.core.h3.seam import ScheduledConnection
-    from tests.core.h3.pair import certificate
-
-    client_configuration = QuicConfiguration(
-        is_client=True, alpn_protocols=["h3"], server_name="pair.test", verify_mode=0
-    )
-    client = QuicConnection(configuration=client_configuration)
-    configuration = QuicConfiguration(
-        is_client=False,
-        alpn_protocols=["h3"],
-        certificate=certificate().certificate,
-        private_key=certificate().private_key,
-    )
-    destination = client.original_destination_connection_id
-    if kind == "aioquic":
-        return client, QuicConnection(configuration=configuration, original_destination_connection_id=destination)
-    scheduler: Scheduler[None] = SCHEMES["stock"].create({})
-    server = ScheduledConnection(
-        configuration=configuration,
-        scheduler=scheduler,
-        sent=lambda *_: None,
-        original_destination_connection_id=destination,
-    )
-    return client, server
 
 
 @pytest.mark.parametrize("drop", [frozenset[int](), frozenset({14}), frozenset({13, 17, 21, 22})])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tests.core.schedulers.dfifo_table import DFIFO
 from tests.core.schedulers.marx_rows import every_row
-from tests.core.schedulers.test_fifo import DFIFO
 from tests.core.schedulers.wire import Wire, placed, wire
 
 

@@ -13,8 +13,7 @@ import pytest
 from mixedsched.errors import SiteError, UsageError
 from mixedsched.sites.har import import_page, page_called, pages_of, read_har, reading
 from mixedsched.sites.recorded import RecordingSummary
-from tests.sites.har.hars import PARTS, changed, chrome, entry_of, firefox, save, wire_bytes
-from tests.sites.har.test_dialects import by_url, load
+from tests.sites.har.hars import PARTS, by_url, changed, chrome, entry_of, firefox, load, save, wire_bytes
 
 HERO = "https://shop.test/hero.png"
 

@@ -10,7 +10,7 @@ import pytest
 
 from mixedsched.errors import MissingPartError
 from mixedsched.world.browser import find
-from mixedsched.world.server.memory import MemoryGuard
+from mixedsched.world.server.admission import MemoryLimit
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's")
@@ -27,8 +27,8 @@ def test_the_server_goes_without_its_memory_guard(monkeypatch: pytest.MonkeyPatc
         raise psutil.NoSuchProcess(1)
 
     monkeypatch.setattr(psutil, "Process", unknown)
-    assert not MemoryGuard(limit_bytes=0).is_full()
+    assert not MemoryLimit(limit_bytes=0).is_exceeded()
 
 
 def test_the_guard_says_when_this_process_holds_too_much() -> None:
-    assert MemoryGuard(limit_bytes=0).is_full()
+    assert MemoryLimit(limit_bytes=0).is_exceeded()

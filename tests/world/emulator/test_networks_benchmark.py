@@ -15,7 +15,7 @@ from mixedsched.world.emulator.probe import losses as probe_losses
 from mixedsched.world.emulator.probe import plan as probe_plan
 from mixedsched.world.emulator.probe import timing as probe_timing
 from mixedsched.world.emulator.probe.checking import LinkCheck
-from tests.world.emulator.test_probe_findings import STUDY, played
+from tests.world.emulator.probing import STUDY, played
 
 MACHINE = {"system": "Linux", "processor": "a processor", "cores": 2, "load_before": 0.25}
 PAGE = (

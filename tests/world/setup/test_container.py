@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.world.setup.test_wheel import CHECKOUT, build
+from tests.world.setup.building import CHECKOUT, build
 
 WORKFLOW = yaml.safe_load((CHECKOUT / ".github" / "workflows" / "ci.yml").read_text())
 STEPS = [step["run"] for job in WORKFLOW["jobs"].values() for step in job["steps"] if "run" in step]

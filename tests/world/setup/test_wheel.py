@@ -17,9 +17,9 @@ import pytest
 
 from mixedsched.lab.machine import own_versions
 from tests.sites.folders import manifest, page, write_files
+from tests.world.setup.building import CHECKOUT, build
 from tests.world.setup.mirror import program
 
-CHECKOUT = Path(__file__).parents[3]
 # What the checkout has in these folders and an installed program has no use for.
 LEFT_OUT = (".md", ".test.mjs", "calibration.json", "make_commuter_4g.py", "vm/router/build")
 DATA = ("mapping", "vm/profiles", "vm/router", "sites", "lighthouse-runner", "results/calibration")
@@ -52,13 +52,6 @@ class Installation:
         ended = self.run(*arguments, "--json", **environment)
         assert ended.returncode == 0, ended.stderr
         return json.loads(ended.stdout)
-
-
-def build(target: str, source: Path, folder: Path) -> Path:
-    command = [sys.executable, "-m", "hatchling", "build", "--target", target, "--directory", str(folder)]
-    subprocess.run(command, cwd=source, check=True, capture_output=True)
-    (built,) = folder.iterdir()
-    return built
 
 
 @pytest.fixture(scope="module")
