@@ -9,18 +9,19 @@ from mixedsched.sites.site import Origins, Site
 
 def open_site(name_or_folder: str, origins: Origins | None = None) -> Site:
     """The site of that name, or in that folder; see opening.open_site."""
-    site = opening.open_site(name_or_folder, origins, _say)
+    site = opening.open_site(name_or_folder, origins, say)
     for note in site.notes:
-        _say(f"warning: {note}", style="yellow")
+        say(f"warning: {note}", style="yellow")
     return site
 
 
 def open_described(name: str) -> Described:
     """A site, or the page of a page file; see opening.open_described."""
-    return opening.open_described(name, _say)
+    return opening.open_described(name, say)
 
 
-def _say(line: str, style: str = "dim") -> None:
+def say(line: str, style: str = "dim") -> None:
+    """Say something about a site on standard error."""
     from mixedsched.cli._console import (
         err,  # here, as a server of a built site has nothing to say, and needs its memory
     )

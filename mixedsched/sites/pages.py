@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from mixedsched.errors import PageError, UsageError, nearest_hint
@@ -15,16 +15,20 @@ INDEX_NAME = "index.html"
 FIX = "correct it; mixedsched/model/page.py describes the format"
 
 
-def read_pages(names: Iterable[str]) -> list[Page]:
+Say = Callable[[str], None]
+
+
+def read_pages(names: Iterable[str], progress: Say = lambda _line: None) -> list[Page]:
     """All pages that the names stand for, in that order, those of a folder by file name.
 
     A name is a page file, "-" (standard input, once), a bundled site, a site's folder, or a folder of page files.
+    progress: called with a line about work that takes time, such as fetching a site's contents.
     Raises PageError for anything that cannot be read or breaks a rule, SiteError for a site, UsageError.
     """
     names = list(names)
     if names.count(STANDARD_INPUT) > 1:
         raise UsageError("'-' is named twice", why="standard input can be read once", fix="name it once")
-    return [page for name in names for page in _pages_of(name)]
+    return [page for name in names for page in _pages_of(name, progress)]
 
 
 def load_page(name: str | Path) -> Page:
@@ -38,7 +42,7 @@ def load_page(name: str | Path) -> Page:
     return pages[0]
 
 
-def _pages_of(name: str) -> list[Page]:
+def _pages_of(name: str, progress: Say = lambda _line: None) -> list[Page]:
     if name == STANDARD_INPUT:
         return [_parse(sys.stdin.buffer.read(), "standard input")]
     path = Path(name)
@@ -48,7 +52,7 @@ def _pages_of(name: str) -> list[Page]:
         raise PageError(f"cannot read page '{name[:80]}'", why=str(error)) from error
     if exists and not is_folder:
         return [_read(path)]
-    if ("/" not in name or not exists) and (site := _named_site(name)) is not None:
+    if ("/" not in name or not exists) and (site := _named_site(name, progress)) is not None:
         return [site]
     if is_folder:
         return _folder(path)
@@ -99,12 +103,12 @@ def _parse(text: bytes, origin: str) -> Page:
         raise PageError(error.what, why=error.why, fix=error.fix or FIX) from error
 
 
-def _named_site(name: str) -> Page | None:
+def _named_site(name: str, progress: Say) -> Page | None:
     """The page of a bundled site or, unless a folder has this very name, of one that was recorded."""
     from mixedsched.sites.opening import is_recorded, open_site, recipes  # here, as above
 
     is_known = name in {recipe.name for recipe in recipes()} or (not Path(name).exists() and is_recorded(name))
-    return open_site(name).page if is_known else None
+    return open_site(name, progress=progress).page if is_known else None
 
 
 def _known_sites(name: str) -> str:
