@@ -13,18 +13,18 @@ from rich.markup import escape
 
 from mixedsched.cli._console import err, out
 from mixedsched.cli._progress import Progress
-from mixedsched.cli._simulation_table import Summary, caption, page_tables, resource_tables
+from mixedsched.cli._simulation_table import AllPages, caption, page_tables, resource_tables
 from mixedsched.core.sim.load import PageLoad
 from mixedsched.errors import MixedschedError
-from mixedsched.lab.play.simulation import Outcome, Simulation
+from mixedsched.lab.play.simulation import RecordedLoad, Simulation
 
 
 def show(
-    simulation: Simulation, played: Generator[Outcome], *, as_json: bool, resources: bool, plot: Path | None
+    simulation: Simulation, played: Generator[RecordedLoad], *, as_json: bool, resources: bool, plot: Path | None
 ) -> bool:
     """Print the outcomes of all loads; whether none failed. resources: a table of them, too. plot: file of a picture."""
     loads: list[PageLoad] = []
-    failures: list[Outcome] = []
+    failures: list[RecordedLoad] = []
     quiet = as_json and (sys.stdout.isatty() or not err.is_terminal)  # lines of results and a bar share no terminal
     with (
         closing(played),
@@ -46,7 +46,7 @@ def show(
     return not failures
 
 
-def _say_lines(played: Iterable[Outcome]) -> Iterator[Outcome]:
+def _say_lines(played: Iterable[RecordedLoad]) -> Iterator[RecordedLoad]:
     for outcome in played:
         sys.stdout.write(outcome.line + "\n")
         sys.stdout.flush()
@@ -54,8 +54,8 @@ def _say_lines(played: Iterable[Outcome]) -> Iterator[Outcome]:
 
 
 def _say_tables(
-    simulation: Simulation, played: Iterator[Outcome], progress: Progress, resources: bool
-) -> Iterator[Outcome]:
+    simulation: Simulation, played: Iterator[RecordedLoad], progress: Progress, resources: bool
+) -> Iterator[RecordedLoad]:
     """Tables of each page as soon as it is complete, then one of all pages."""
 
     def say(tables: Iterable[RenderableType]) -> None:
@@ -63,7 +63,7 @@ def _say_tables(
         for table in tables:
             out.print(table)
 
-    summary = Summary(simulation)
+    summary = AllPages(simulation)
     for page in simulation.pages:
         outcomes = []
         for outcome in itertools.islice(played, simulation.loads_per_page):

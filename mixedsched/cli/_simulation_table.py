@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mixedsched.core.sim.record import weight_of
-from mixedsched.lab.play.simulation import Outcome, Simulation
+from mixedsched.lab.play.simulation import RecordedLoad, Simulation
 from mixedsched.model.page import Page
 from mixedsched.units import format_bytes, format_ms
 
@@ -44,7 +44,7 @@ class Column:
 
 
 def page_tables(
-    simulation: Simulation, page: Page, outcomes: Sequence[Outcome], width: int
+    simulation: Simulation, page: Page, outcomes: Sequence[RecordedLoad], width: int
 ) -> Iterator[RenderableType]:
     """The loads of one page: a row for each scheme and send buffer."""
     atf = [_index(outcome, "atf") for outcome in outcomes]
@@ -70,7 +70,7 @@ def page_tables(
 
 
 def resource_tables(
-    simulation: Simulation, page: Page, outcomes: Sequence[Outcome], width: int
+    simulation: Simulation, page: Page, outcomes: Sequence[RecordedLoad], width: int
 ) -> Iterator[RenderableType]:
     """When each resource of one page was complete: a column for each scheme and send buffer."""
     keys = [
@@ -85,7 +85,7 @@ def resource_tables(
     yield from _fitting(f"{page.name}: times to completion", keys, columns, width)
 
 
-class Summary:
+class AllPages:
     """All pages together: mean speed-ups, and which scheme is best how often."""
 
     def __init__(self, simulation: Simulation) -> None:
@@ -96,7 +96,7 @@ class Summary:
         self._failed = [0] * rows
         self._keys: list[Column] = []
 
-    def add(self, outcomes: Sequence[Outcome]) -> None:
+    def add(self, outcomes: Sequence[RecordedLoad]) -> None:
         """One page, complete. Best is the lowest ByteIndex above the fold with the same send buffer; several may share it."""
         self._keys = _keys(self._simulation, outcomes)
         indexes = [_index(outcome, "atf") for outcome in outcomes]
@@ -135,7 +135,7 @@ def _baseline(simulation: Simulation) -> str:
     return BASELINE if BASELINE in specs else specs[0]
 
 
-def _speed_ups(simulation: Simulation, outcomes: Sequence[Outcome]) -> list[Mapping[str, float | None]]:
+def _speed_ups(simulation: Simulation, outcomes: Sequence[RecordedLoad]) -> list[Mapping[str, float | None]]:
     baseline = _baseline(simulation)
     against = {_buffer(item): item for item in outcomes if item.record["scheme"] == baseline}
     return [
@@ -143,7 +143,7 @@ def _speed_ups(simulation: Simulation, outcomes: Sequence[Outcome]) -> list[Mapp
     ]
 
 
-def _buffer(outcome: Outcome) -> int:
+def _buffer(outcome: RecordedLoad) -> int:
     return int(outcome.record["send_buffer_bytes"])
 
 
@@ -155,12 +155,12 @@ def _divided(before_ms: float | None, after_ms: float | None) -> float | None:
     return before_ms / after_ms if after_ms else None
 
 
-def _index(outcome: Outcome, which: str) -> float | None:
+def _index(outcome: RecordedLoad, which: str) -> float | None:
     found_ms: float | None = outcome.record.get("byte_index_ms", {}).get(which)
     return found_ms
 
 
-def _keys(simulation: Simulation, outcomes: Sequence[Outcome]) -> list[Column]:
+def _keys(simulation: Simulation, outcomes: Sequence[RecordedLoad]) -> list[Column]:
     """The columns that name a row; the send buffer only where there are several."""
     keys = [Column("scheme", [item.record["scheme"] for item in outcomes])]
     if len(simulation.send_buffers_bytes) > 1:

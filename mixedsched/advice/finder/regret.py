@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from mixedsched.advice.finder.result import Choice, FinderResult, Place, Regret, Standing
+from mixedsched.advice.finder.result import Choice, FinderResult, PlaceResult, Regret, Standing
 from mixedsched.core.metrics.paint import PaintEstimate
 
 EXACT_TIE = 0.01  # log ratio below which simulation tells nothing apart, even where nothing is random
@@ -70,7 +70,7 @@ def find(
 
 def _place(
     site: str, network: str, schemes: Sequence[str], loads: Loads, objective: Mapping[str, float], is_random: bool
-) -> Place | None:
+) -> PlaceResult | None:
     """None if there is not a single seed that every scheme was played with."""
     played = {scheme: loads.get((site, network, scheme), ()) for scheme in schemes}
     seeds = min(len(results) for results in played.values())
@@ -96,7 +96,7 @@ def _place(
         )
         for scheme in schemes
     )
-    return Place(site, network, winner, standings, seeds, _pct(margin), not is_random or seeds > 1)
+    return PlaceResult(site, network, winner, standings, seeds, _pct(margin), not is_random or seeds > 1)
 
 
 def _margin(logs: NDArray[np.float64], is_random: bool) -> float:
@@ -115,13 +115,13 @@ def _margin(logs: NDArray[np.float64], is_random: bool) -> float:
     return max(EXACT_TIE, quantile * math.sqrt(2 * variance / seeds))
 
 
-def regrets_of(places: Sequence[Place], schemes: Sequence[str]) -> tuple[Regret, ...]:
+def regrets_of(places: Sequence[PlaceResult], schemes: Sequence[str]) -> tuple[Regret, ...]:
     """The cost of each scheme if it is used at all these places; best mean first, those that failed somewhere last."""
     regrets = [_regret(scheme, places) for scheme in schemes]
     return tuple(sorted(regrets, key=lambda item: (item.finished < len(places), _or_last(item.mean_pct))))
 
 
-def _regret(scheme: str, places: Sequence[Place]) -> Regret:
+def _regret(scheme: str, places: Sequence[PlaceResult]) -> Regret:
     at = [(place, place.of(scheme)) for place in places]
     known = [(place, item.regret_pct) for place, item in at if item.regret_pct is not None]
     worst = max(known, key=lambda pair: pair[1], default=None)
@@ -137,7 +137,9 @@ def _regret(scheme: str, places: Sequence[Place]) -> Regret:
     )
 
 
-def _choice(places: Sequence[Place], regrets: Sequence[Regret], rng: random.Random, *, worst: bool) -> Choice | None:
+def _choice(
+    places: Sequence[PlaceResult], regrets: Sequence[Regret], rng: random.Random, *, worst: bool
+) -> Choice | None:
     """The scheme of least mean, or worst, regret among those that finished everywhere, with a bootstrap over sites."""
     eligible = [item for item in regrets if item.finished == len(places) and item.finished]
     figures = {item.scheme: item.worst_pct if worst else item.mean_pct for item in eligible}
@@ -156,7 +158,7 @@ def _choice(places: Sequence[Place], regrets: Sequence[Regret], rng: random.Rand
 
 
 def _resampled(
-    places: Sequence[Place], sites: Sequence[str], schemes: Sequence[str], rng: random.Random, *, worst: bool
+    places: Sequence[PlaceResult], sites: Sequence[str], schemes: Sequence[str], rng: random.Random, *, worst: bool
 ) -> NDArray[np.float64]:
     """Resamples x schemes: the figure of each, as a log ratio, over sites drawn with replacement with all their networks."""
     by_site = [[place for place in places if place.site == site] for site in sites]
@@ -169,7 +171,7 @@ def _resampled(
     return np.array(folded[drawn].sum(axis=1) / counts[drawn].sum(axis=1, keepdims=True))
 
 
-def _log_at(place: Place, scheme: str) -> float:
+def _log_at(place: PlaceResult, scheme: str) -> float:
     regret_pct = place.of(scheme).regret_pct
     assert regret_pct is not None  # it finished everywhere
     return _log(regret_pct)

@@ -21,7 +21,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PlaceResult:
     """A site on a network."""
 
     site: str
@@ -99,14 +99,14 @@ class FinderResult:
     networks: tuple[str, ...]
     schemes: tuple[str, ...]
     objective: Mapping[str, float]  # weights by metric key
-    places: tuple[Place, ...]
+    places: tuple[PlaceResult, ...]
     regrets: tuple[Regret, ...]  # best mean first; schemes that failed somewhere come last
     by_network: Mapping[str, tuple[Regret, ...]]  # the same for each network alone
     best_mean: Choice | None  # the single scheme of least mean regret; None if no scheme finished everywhere
     best_worst: Choice | None  # the single scheme of least worst regret, which may be another one
     left_out: tuple[tuple[str, str], ...]  # places (site, network) about which nothing is known
 
-    def place(self, site: str, network: str) -> Place | None:
+    def place(self, site: str, network: str) -> PlaceResult | None:
         """None where nothing is known."""
         return next((item for item in self.places if (item.site, item.network) == (site, network)), None)
 

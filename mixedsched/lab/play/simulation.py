@@ -150,7 +150,7 @@ def _safe_name(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RecordedLoad:
     """A load that was played, or could not be finished."""
 
     record: dict[str, Any]
@@ -185,13 +185,13 @@ class RecordReader:
         self._keep_resources = keep_resources
         self._keep_loads = keep_loads
 
-    def read(self, task: Task, load: PageLoad | PageLoadError) -> Outcome:
+    def read(self, task: Task, load: PageLoad | PageLoadError) -> RecordedLoad:
         record = _failure(task, load) if isinstance(load, PageLoadError) else self._recorder.record(load)
         line = json.dumps(record, allow_nan=False) if self._keep_lines else ""
         record.pop("order", None)
         if not self._keep_resources:
             record.pop("resources", None)
-        return Outcome(record, line, load if self._keep_loads and isinstance(load, PageLoad) else None)
+        return RecordedLoad(record, line, load if self._keep_loads and isinstance(load, PageLoad) else None)
 
 
 def _failure(task: Task, error: PageLoadError) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mixedsched.advice.finder.result import FinderResult, Place, Standing
+from mixedsched.advice.finder.result import FinderResult, PlaceResult, Standing
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.report.document import render, tables_of
 from mixedsched.report.finder import _words
@@ -48,11 +48,11 @@ def render_html(finding: FinderResult, notes: Sequence[str], facts: Mapping[str,
     )
 
 
-def _places(finding: FinderResult, site: str) -> list[Place | None]:
+def _places(finding: FinderResult, site: str) -> list[PlaceResult | None]:
     return [finding.place(site, network) for network in finding.networks]
 
 
-def _tied(place: Place | None) -> str:
+def _tied(place: PlaceResult | None) -> str:
     return f"ties: {', '.join(place.tied)}" if place is not None and place.tied else ""
 
 
@@ -89,7 +89,7 @@ def _heat_map(finding: FinderResult, network: str) -> dict[str, Any]:
     }
 
 
-def _cell(place: Place, standing: Standing) -> HeatCell:
+def _cell(place: PlaceResult, standing: Standing) -> HeatCell:
     if standing.regret_pct is None or standing.cost_ms is None:
         return HeatCell(
             _words.FAILED, "failed", 0, f"{standing.scheme}: {standing.failed} of {place.seeds} loads never ended"

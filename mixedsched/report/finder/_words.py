@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mixedsched.advice.finder.result import Choice, FinderResult, Place, Regret
+from mixedsched.advice.finder.result import Choice, FinderResult, PlaceResult, Regret
 from mixedsched.report.words import counted
 
 WINNER, TIE, FAILED = "★", "=", "✗"
@@ -25,7 +25,7 @@ def headlines(finding: FinderResult) -> list[str]:
     return [on_average, at_worst]
 
 
-def _single(place: Place) -> str:
+def _single(place: PlaceResult) -> str:
     tied = f", and {', '.join(place.tied)} cannot be told apart from it" if place.tied else ", and no other is near it"
     return f"The best scheme for {place.site} over {place.network} is {place.winner}{tied}."
 
@@ -53,7 +53,7 @@ def pct(value: float | None) -> str:
     return f"{value:.1f} %" if 0.05 <= value < 9.95 else f"{value:.0f} %"
 
 
-def winner_words(place: Place | None) -> str:
+def winner_words(place: PlaceResult | None) -> str:
     """For example "eps, 3 tie"; with a question mark if it is not certain."""
     if place is None:
         return "left out"
