@@ -9,7 +9,7 @@ from aioquic.quic.packet import QuicStreamFrame
 from aioquic.quic.stream import QuicStream
 
 from mixedsched.core.h3.response import Body
-from mixedsched.core.h3.seam._streams import NotingReceiver, PullingSender
+from mixedsched.core.h3.seam._streams import NotingReceiver, PullingSender, Turn
 from mixedsched.model.scheme import Scheduler
 
 if TYPE_CHECKING:
@@ -28,9 +28,8 @@ class ServiceQueue:
         self._scheduler = scheduler
         self._senders: dict[int, PullingSender] = {}  # of all streams
         self._other_frames: dict[int, None] = {}  # streams with a reset or a stop to send, and finished ones
-        self._ahead: dict[int, None] = {}  # streams with data that do not carry responses
-        self._exempt: dict[int, None] = {}  # responses whose next frame needs no credit: lost data, a bare FIN
-        self._parked: dict[int, None] = {}  # responses that were passed over because the connection has no credit
+        self._queues: dict[Turn, dict[int, None]] = {turn: {} for turn in Turn}  # every stream is in that of its turn
+        self._ahead, self._parked = self._queues[Turn.AHEAD], self._queues[Turn.PARKED]
         self._in_packet = False
         self._has_room = False
         self.has_placements = False  # whether the scheme tells responses apart
@@ -42,6 +41,7 @@ class ServiceQueue:
         stream_id = stream.stream_id
         assert stream_id is not None
         self._senders[stream_id] = stream.sender = PullingSender(stream, not stream.sender.is_finished, self)
+        self._queues[Turn.IDLE][stream_id] = None
         stream.receiver = NotingReceiver(stream_id, not stream.receiver.is_finished, self)
 
     def __iter__(self) -> Iterator[QuicStream]:
@@ -82,33 +82,37 @@ class ServiceQueue:
             self._scheduler.reprioritize(stream_id, placement)
 
     def note(self, stream_id: int) -> None:
-        """Something about the stream has changed: sort it into the queues to which it belongs now."""
+        """Something about the stream has changed: give it the turn that it has now."""
         sender = self._senders.get(stream_id)
         if sender is None:
             return
         stream = sender.stream
         if stream.is_finished or sender.reset_pending or stream.receiver.stop_pending:
             self._other_frames[stream_id] = None
-        has_work = sender.has_work
-        if sender.is_response:
-            self._note_response(stream_id, sender, has_work)
-        elif has_work:
-            self._ahead[stream_id] = None
-        else:
-            self._ahead.pop(stream_id, None)
+        if not sender.is_response:
+            self._set_turn(sender, Turn.AHEAD if sender.has_work else Turn.IDLE)
+        elif not sender.has_work:
+            self._pause(sender, Turn.IDLE)
+        elif not sender.needs_credit:
+            self._resume(sender, Turn.EXEMPT)
+        elif sender.highest_offset >= stream.max_stream_data_remote:
+            self._pause(sender, Turn.IDLE)
+        elif sender.turn is not Turn.PARKED:
+            self._resume(sender, Turn.SCHEDULED)
 
-    def _note_response(self, stream_id: int, sender: PullingSender, has_work: bool) -> None:
-        needs_credit = sender.needs_credit
-        if has_work and not needs_credit:
-            self._exempt[stream_id] = None
-        else:
-            self._exempt.pop(stream_id, None)
-        if not has_work or (needs_credit and sender.highest_offset >= sender.stream.max_stream_data_remote):
-            self._parked.pop(stream_id, None)
-            self._scheduler.pause(stream_id)
-        elif not needs_credit or stream_id not in self._parked:
-            self._parked.pop(stream_id, None)
-            self._scheduler.resume(stream_id)
+    def _set_turn(self, sender: PullingSender, turn: Turn) -> None:
+        if sender.turn is not turn:
+            del self._queues[sender.turn][sender.stream_id]
+            self._queues[turn][sender.stream_id] = None
+            sender.turn = turn
+
+    def _pause(self, sender: PullingSender, turn: Turn) -> None:
+        self._set_turn(sender, turn)
+        self._scheduler.pause(sender.stream_id)
+
+    def _resume(self, sender: PullingSender, turn: Turn) -> None:
+        self._set_turn(sender, turn)
+        self._scheduler.resume(sender.stream_id)
 
     def note_received(self, stream_id: int) -> None:
         """The stream has received data, so that its limit may have to be raised."""
@@ -154,9 +158,7 @@ class ServiceQueue:
         They are made ready just for the question: no bytes are charged, so all keep their turns.
         """
         for stream_id in stream_ids:
-            self._parked.pop(stream_id, None)
-            self._exempt[stream_id] = None
-            self._scheduler.resume(stream_id)
+            self._resume(self._senders[stream_id], Turn.EXEMPT)
         picked = self._pick_without_credit()
         for stream_id in stream_ids:
             self.note(stream_id)
@@ -183,23 +185,23 @@ class ServiceQueue:
 
     def _pick_without_credit(self) -> PullingSender | None:
         """The scheduler's pick among the responses that need no credit; the others are parked until there is some."""
-        if not self._exempt:
+        if not self._queues[Turn.EXEMPT]:
             return None
-        while (picked := self._scheduler.pick()) is not None and picked not in self._exempt:
-            self._parked[picked] = None
-            self._scheduler.pause(picked)
-        return None if picked is None else self._senders[picked]
+        while (picked := self._scheduler.pick()) is not None:
+            sender = self._senders[picked]
+            if sender.turn is Turn.EXEMPT:
+                return sender
+            self._pause(sender, Turn.PARKED)
+        return None
 
     def _unpark(self) -> None:
-        parked = tuple(self._parked)
-        self._parked.clear()
-        for stream_id in parked:
+        for stream_id in tuple(self._parked):
+            self._set_turn(self._senders[stream_id], Turn.IDLE)
             self.note(stream_id)
 
     def _forget(self, stream_id: int) -> None:
         sender = self._senders.pop(stream_id)
-        for queue in (self._ahead, self._parked, self._exempt):
-            queue.pop(stream_id, None)
+        del self._queues[sender.turn][stream_id]
         if sender.is_response:
             self._scheduler.close(stream_id)
         self._connection.discarded(stream_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from aioquic.buffer import encode_uint_var
@@ -17,11 +18,21 @@ if TYPE_CHECKING:
     from mixedsched.core.h3.seam._service import ServiceQueue
 
 
+class Turn(Enum):
+    """Where a stream stands in the order of service."""
+
+    IDLE = auto()  # nothing to send, or only what waits for the stream's own credit
+    AHEAD = auto()  # data of a stream that does not carry a response, which goes before all responses
+    SCHEDULED = auto()  # a response that the scheduler may pick
+    EXEMPT = auto()  # one whose next frame needs no credit: lost data, a bare FIN
+    PARKED = auto()  # one that was passed over because the connection has no credit
+
+
 class PullingSender(QuicStreamSender):
     """Send part of a stream that takes a response body's bytes only when a packet has room for them.
 
-    is_response: the scheduler knows the stream. body: what the stream is fed from once everything written to it has been sent;
-    the stream ends with it.
+    is_response, turn: kept for the service queue; a response is a stream that the scheduler knows. body: what the stream is fed
+    from once everything written to it has been sent; the stream ends with it.
     """
 
     def __init__(self, stream: QuicStream, writable: bool, queue: ServiceQueue) -> None:
@@ -31,6 +42,7 @@ class PullingSender(QuicStreamSender):
         self.encoded_id: bytes = encode_uint_var(stream.stream_id)
         self.body: Body | None = None
         self.is_response = False
+        self.turn = Turn.IDLE
         self._id = stream.stream_id
         self._queue = queue
 
