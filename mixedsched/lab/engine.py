@@ -6,13 +6,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
+from pydantic import TypeAdapter
+
 from mixedsched.errors import BusyMachineError, InputError, MixedschedError
-from mixedsched.lab.model import Arrival, Block, Connection, Plan, Run, RunStatus
+from mixedsched.lab.model import Block, Plan, Run, RunStatus
 from mixedsched.lab.plan import WARM_UP_INDEX, attempt_seed
 from mixedsched.lab.validity import is_of_the_machine
 from mixedsched.world.store import Store
 
 RUN_SCHEMA = 4
+_RUN = TypeAdapter(Run)
 
 # At one block, each time the experiment is started; a block that fails so often is left out, and reported as missing.
 MAX_ATTEMPTS = 3
@@ -94,17 +97,7 @@ def read_run(record: Mapping[str, Any]) -> Run:
             why=f"their schema is {record['schema']}, this version knows {RUN_SCHEMA}",
             fix="upgrade mixedsched",
         )
-    fields = {key: value for key, value in record.items() if key != "schema"}
-    return Run(
-        **{
-            **fields,
-            "status": RunStatus(record["status"]),
-            "arrivals": tuple(Arrival(**item) for item in record["arrivals"]),
-            "placements": tuple(record["placements"]),
-            "heroes": tuple(record.get("heroes", ())),  # since schema 4
-            "quic": tuple(Connection.from_dict(item) for item in record.get("quic", ())),  # since schema 2
-        }
-    )
+    return _RUN.validate_python(record)
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,9 +151,16 @@ def run_experiment(
 
     site_argument: how the site was named, for reports. The rest, and what it raises, is as in `compare`.
     """
+    facts = _facts(design.arms[0].site, site_argument)
+
+    async def measure() -> None:
+        with open_store(folder) as store:
+            kept = continued(plan, next(iter(store.experiments()), None))
+            async with Bench(design, store, folder, facts, observe, say=say, packet_log=packet_log) as bench:
+                await bench.carry_out(kept, network)
+
     with owned(folder):
-        facts = _facts(design.arms[0].site, site_argument)
-        asyncio.run(_measure(design, network, plan, folder, facts, observe, say, packet_log=packet_log))
+        asyncio.run(measure())
         return read_experiment(folder)
 
 
@@ -176,23 +183,6 @@ def read_experiment(folder: Path) -> Experiment:
         stored = experiments[0]
         runs = tuple(stored_runs(store, stored.digest))
         return Experiment(folder, Plan.from_dict(stored.plan), runs, ExperimentFacts.from_dict(stored.facts))
-
-
-async def _measure(
-    design: Design,
-    network: Profile,
-    plan: Plan,
-    folder: Path,
-    facts: ExperimentFacts,
-    observe: Observe,
-    say: Say,
-    *,
-    packet_log: bool,
-) -> None:
-    with open_store(folder) as store:
-        plan = continued(plan, next(iter(store.experiments()), None))
-        async with Bench(design, store, folder, facts, observe, say=say, packet_log=packet_log) as bench:
-            await bench.carry_out(plan, network)
 
 
 def _facts(site: Site, site_argument: str) -> ExperimentFacts:

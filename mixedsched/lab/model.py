@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from mixedsched.core.metrics import Metric
 from mixedsched.errors import InputError
 
@@ -61,14 +63,7 @@ class Plan:
         """The reverse of to_dict. Raises InputError for a plan of a newer version."""
         if data["schema"] > PLAN_SCHEMA:
             raise InputError("the plan was stored by a newer version of mixedsched", fix="upgrade mixedsched")
-        return cls(
-            **{
-                **data,
-                "arms": tuple(Arm(**arm) for arm in data["arms"]),
-                "blocks": tuple(Block(**{**block, "order": tuple(block["order"])}) for block in data["blocks"]),
-                "primary": tuple(data["primary"]),
-            }
-        )
+        return TypeAdapter(cls).validate_python(data)
 
     @property
     def counted_blocks(self) -> int:
@@ -114,11 +109,6 @@ class Connection:
     packets_seen: int | None  # from the server
     packets_lost: int | None
     losses: tuple[tuple[float, int], ...] = ()  # (ms since the first QUIC event until it showed, packets lost)
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Connection:
-        """Read what dataclasses.asdict made, be it by way of JSON."""
-        return cls(**{**data, "losses": tuple((float(at_ms), int(packets)) for at_ms, packets in data["losses"])})
 
 
 @dataclass(frozen=True, slots=True)
