@@ -2,7 +2,7 @@
 
 BIN := .venv/bin
 
-.PHONY: help setup wheel lab demo test lint quick check bench sites networks tuned interop fuzz clean
+.PHONY: help setup wheel lab demo test lint quick short runner check bench sites networks tuned interop fuzz clean
 
 help:
 	@echo "make demo    compare mixed with sequential delivery of a real page; leaves a report in runs/"
@@ -25,8 +25,7 @@ setup:
 demo: setup
 	$(BIN)/mixedsched compare agency --schemes sequential,mixed --link 4g --blocks 8
 
-test: setup
-	cd lighthouse-runner && npm test --silent
+test: setup runner
 	$(BIN)/python -m pytest -q -n auto --dist loadgroup --durations=20 -m "not alone"
 	$(BIN)/python -m pytest -q --durations=20 -m alone
 
@@ -39,10 +38,16 @@ lint: setup
 check: lint
 	@$(MAKE) test
 
+# The runner's tests wait most of the time, for browsers that hang: so they run beside the others.
 quick: lint
-	cd lighthouse-runner && npm test --silent
+	@$(MAKE) --no-print-directory --output-sync=recurse -j2 runner short
+
+short:
 	$(BIN)/python -m pytest -q -n auto --dist loadgroup --hypothesis-profile=brief \
 		-m "not (alone or browser or namespaces or slow)"
+
+runner:
+	cd lighthouse-runner && npm test --silent
 
 wheel: setup
 	$(BIN)/hatchling build --target wheel

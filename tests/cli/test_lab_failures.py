@@ -18,6 +18,8 @@ from tests.cli.labs import ECHO, free_udp_port, lab
 from tests.command import MIXEDSCHED
 from tests.world.emulator.privileged import eventually, needs_namespaces, needs_user_namespaces, without_privilege
 
+pytestmark = pytest.mark.slow  # many processes
+
 # Kills a process that `lab run`, which started this one, has started too: the one with a word in its command line.
 KILLER = """
 import os, psutil, sys

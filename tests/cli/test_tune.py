@@ -246,6 +246,7 @@ def stopped_by(number: int, page: str, out: Path) -> tuple[int, str]:
     return process.returncode, stdout
 
 
+@pytest.mark.slow
 def test_it_goes_on_after_ctrl_c_and_kill_9_and_comes_to_the_same(tmp_path: Path) -> None:
     page = page_file(tmp_path, SHOP)
     whole, stderr = start(page, tmp_path / "whole").communicate(timeout=120)

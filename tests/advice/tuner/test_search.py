@@ -237,6 +237,7 @@ def test_it_ends_where_the_best_baseline_is_as_early_as_can_be() -> None:
     assert (found.rungs, found.best, found.best_baseline) == ((), (), first.best_baseline)
 
 
+@pytest.mark.slow
 def test_it_ends_when_what_was_found_is_as_early_as_can_be() -> None:
     options = replace(SMALL, stack=Limit(60), penalty=0.0)
     long = search(HURRIED, options, schemes=("eps",))

@@ -108,6 +108,7 @@ def test_a_hero_behind_others_is_found_and_what_remains_with_headers_is_told(tmp
     json.dumps(found.to_dict(), allow_nan=False)
 
 
+@pytest.mark.slow
 def test_a_session_that_is_stopped_tells_the_best_so_far_and_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
     (tmp_path / "whole").mkdir()
     whole = tuned(job_of(tmp_path / "whole"))

@@ -85,6 +85,7 @@ def played(
     max_data=st.sampled_from([20_000, 16 * 1024 * 1024]),
     max_stream_data=st.sampled_from([3_000, 16 * 1024 * 1024]),
 )
+@pytest.mark.slow
 def test_every_packet_is_as_aioquic_would_have_written_it(scheme: str, sizes: list[int], **arguments: Any) -> None:
     short = played(scheme, sizes, **arguments)
     with long_ways():

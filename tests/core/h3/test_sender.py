@@ -5,6 +5,7 @@ from __future__ import annotations
 import tracemalloc
 from typing import Any
 
+import pytest
 from aioquic.quic.packet_builder import QuicDeliveryState
 from aioquic.quic.stream import QuicStream
 from hypothesis import given
@@ -141,6 +142,7 @@ def peak_bytes(size_bytes: int, received_bytes: int) -> int:
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_memory_does_not_follow_the_body() -> None:
     small = peak_bytes(1_000_000, 500_000)
     assert peak_bytes(100_000_000, 3_000_000) < small + 200_000 < 2_000_000

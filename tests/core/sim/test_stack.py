@@ -332,6 +332,7 @@ def test_responses_without_a_body_are_complete() -> None:
     assert times["child"].requested_ms == times["other"].requested_ms == empty.complete_ms
 
 
+@pytest.mark.slow
 def test_ten_thousand_resources_wait_for_streams_and_all_arrive() -> None:
     rows = [resource(f"r{index}", index % 7, "html@0", host=index % 60) for index in range(9999)]
     load = play(page(HTML, *rows), "eps", network(rate_bps=50_000_000))
@@ -341,6 +342,7 @@ def test_ten_thousand_resources_wait_for_streams_and_all_arrive() -> None:
     assert len(at_once) == 127, "the main document and these are all that the server allows at first"
 
 
+@pytest.mark.slow
 def test_memory_does_not_follow_the_body() -> None:
     def peak_bytes(body_bytes: int) -> int:
         tracemalloc.start()
@@ -425,6 +427,7 @@ def earliest_ms(parent: ResourceTimes, found_when: str) -> float:
             return parent.first_byte_ms
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes_in_fresh_processes() -> None:
     """Order never comes from a set or a hash, and neither keys nor certificates change a size."""
     script = (

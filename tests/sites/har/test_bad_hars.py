@@ -266,6 +266,7 @@ def test_no_name_leads_out_of_the_folder(tmp_path: Path, path: str) -> None:
     assert outside == [tmp_path / "page.har"]
 
 
+@pytest.mark.slow
 def test_five_thousand_entries_are_a_page_like_any_other(tmp_path: Path) -> None:
     har = chrome(bodies=False)
     picture = entry_of(har, "low.png")

@@ -75,6 +75,7 @@ def test_each_says_that_it_is_a_stand_in_and_what_was_assumed(recipe: Recipe) ->
         assert {"page.resources", "page.body_bytes"} <= set(contents.assumed())
 
 
+@pytest.mark.slow
 def test_their_sizes_are_exact(sites: dict[str, Site]) -> None:
     for name, site in sites.items():
         wanted = contents_of(ALL[name])

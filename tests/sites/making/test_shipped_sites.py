@@ -30,6 +30,8 @@ from mixedsched.sites.synth.pictures import pad_jpeg, pad_png
 from mixedsched.sites.synth.texts import pad_text
 from tests.sites.folders import RECIPES
 
+pytestmark = pytest.mark.slow  # real contents are read and built
+
 GENERATED = ["davies-meenan", "three-hosts"]
 NPM = ["admin-lte", "agency", "argon", "paper-kit", "sb-admin"]
 DEBIAN = ["apache-manual", "kicad-schematics", "pandas-plotting", "rust-std", "sphinx-theming"]

@@ -200,6 +200,7 @@ def test_an_accelerator_that_does_not_work_is_followed_by_the_next_and_says_why_
         assert mark_of(machine.pid) is None
 
 
+@pytest.mark.slow
 def test_the_image_is_built_anew_only_if_something_in_it_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,8 @@ import pytest
 from tests.world.server.client import serving
 from tests.world.server.quic import LIMIT_S, Client
 
+pytestmark = pytest.mark.slow  # servers in processes of their own
+
 BIG_BYTES, SMALL_BYTES = 1_500_000, 150_000
 
 

@@ -18,6 +18,8 @@ from aioquic.quic.packet import QuicErrorCode, QuicPacketType, pull_quic_header
 from tests.world.server.client import RunningServer, fetch, serving
 from tests.world.server.quic import Client
 
+pytestmark = pytest.mark.slow  # servers in processes of their own
+
 BIG_BYTES = 2_000_000
 
 

@@ -15,6 +15,8 @@ from tests.interop.clients import gtlsclient
 from tests.interop.target import InteropSite, ServerLog, Target, lossy, make_site, served, through_link
 from tests.world.server.client import fetch
 
+pytestmark = pytest.mark.slow  # servers in processes of their own
+
 LOSS = ("--tx-loss=0.05", "--rx-loss=0.05")
 
 with_gtlsclient = pytest.mark.skipif(

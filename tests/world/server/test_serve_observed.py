@@ -19,6 +19,8 @@ from tests.core.h3.traces import named, packed_bytes, read_file, read_trace, sch
 from tests.world.server.client import RunningServer, fetch, serving
 from tests.world.server.quic import Client
 
+pytestmark = pytest.mark.slow  # servers in processes of their own
+
 BIG_BYTES = 400_000
 
 

@@ -16,6 +16,8 @@ from mixedsched.world.system.udp import open_shared_udp_sockets, open_udp_socket
 from tests.world.server.client import RunningServer, fetch, serving
 from tests.world.server.quic import Client
 
+pytestmark = pytest.mark.slow  # servers in processes of their own
+
 BIG_BYTES = 500_000
 
 

@@ -204,6 +204,7 @@ def parts(out: str) -> Mapping[str, Any]:
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.slow
 def test_set_up_that_is_interrupted_goes_on_and_a_third_one_has_nothing_to_do(kept: Path, how: signal.Signals) -> None:
     with mirror(**{"chrome-linux64.zip": LARGE}) as serving:
         serving.cut_bytes, serving.release = 1_000_000, threading.Event()

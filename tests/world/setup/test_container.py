@@ -57,6 +57,7 @@ def instructions(word: str) -> list[str]:
     return re.findall(rf"^{word} +(.+)$", text, flags=re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_the_image_gets_the_same_wheel_as_everybody(context: Path, tmp_path: Path) -> None:
     def names(wheel: Path) -> set[str]:
         with zipfile.ZipFile(wheel) as archive:

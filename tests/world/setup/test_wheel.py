@@ -20,6 +20,8 @@ from tests.sites.folders import manifest, page, write_files
 from tests.world.setup.building import CHECKOUT, build
 from tests.world.setup.mirror import program
 
+pytestmark = pytest.mark.slow  # it is built and installed
+
 # What the checkout has in these folders and an installed program has no use for.
 LEFT_OUT = (".md", ".test.mjs", "calibration.json", "make_commuter_4g.py", "vm/router/build")
 DATA = ("mapping", "vm/profiles", "vm/router", "sites", "lighthouse-runner", "results/calibration")
