@@ -1,4 +1,4 @@
-"""Sites as commands open them: what takes time, and what merging hosts could not do, is said on standard error."""
+"""Sites as commands open them: what takes time, and what might surprise, is said on standard error."""
 
 from __future__ import annotations
 
@@ -9,10 +9,7 @@ from mixedsched.sites.site import Origins, Site
 
 def open_site(name_or_folder: str, origins: Origins | None = None) -> Site:
     """The site of that name, or in that folder; see opening.open_site."""
-    site = opening.open_site(name_or_folder, origins, say)
-    for note in site.notes:
-        say(f"warning: {note}", style="yellow")
-    return site
+    return opening.open_site(name_or_folder, origins, say)
 
 
 def open_described(name: str) -> Described:
@@ -20,10 +17,8 @@ def open_described(name: str) -> Described:
     return opening.open_described(name, say)
 
 
-def say(line: str, style: str = "dim") -> None:
-    """Say something about a site on standard error."""
-    from mixedsched.cli._console import (
-        err,  # here, as a server of a built site has nothing to say, and needs its memory
-    )
+def say(line: str) -> None:
+    """Say something about a site on standard error; lines that begin with `warning:` stand out."""
+    from mixedsched.cli._console import err  # here: a server of a built site has nothing to say, and needs its memory
 
-    err.print(line, style=style, markup=False, soft_wrap=True)
+    err.print(line, style="yellow" if line.startswith("warning:") else "dim", markup=False, soft_wrap=True)

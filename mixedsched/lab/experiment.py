@@ -112,8 +112,6 @@ def compare(
     arms = arms_of(schemes, mapping, against_itself=against_itself)
     keys = dict.fromkeys(metric_named(name.strip()).key for name in primary)
     opened = open_site(site, origins, say) if isinstance(site, str) else site  # last, because it may have to be built
-    for note in opened.notes:
-        say(f"warning: {note}")
     digest = site_digest(opened)
     design = Design(
         tuple(ServedArm(arm, opened, digest) for arm in arms),

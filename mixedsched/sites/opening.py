@@ -17,6 +17,7 @@ from mixedsched.world import places
 from mixedsched.world.npm import packages_are_current
 from mixedsched.world.working_copy import SITE_CONTENTS
 
+Say = Callable[[str], None]  # takes one line about what happens now
 RECORDED = Path("sites")  # where `record` and `import` put what they make, seen from the current directory
 
 
@@ -44,24 +45,27 @@ def load_site(directory: Path, build_dir: Path | None = None) -> Site:
     raise not_a_site(directory, why)
 
 
-def open_site(
-    name_or_folder: str, origins: Origins | None = None, progress: Callable[[str], None] = lambda _line: None
-) -> Site:
+def open_site(name_or_folder: str, origins: Origins | None = None, say: Say = lambda _line: None) -> Site:
     """The site of that name, or in that folder. Raises SiteError, and MissingPartError if it cannot be built here.
 
     A name is a bundled site's, a folder's, or that of a folder in ./sites, where recordings are put; a folder may also be
-    named by its page.json. origins: what becomes of its hosts; None for what the site wants. What merging them could not
-    do is in the site's notes. progress: told in a line what takes time.
+    named by its page.json. origins: what becomes of its hosts; None for what the site wants. say: takes a line about what
+    takes time, and a warning about each thing that merging hosts could not do.
     """
-    site = _found_site(name_or_folder, progress)
-    return site if (site.origins if origins is None else origins) is Origins.KEEP else merged(site, _build_folder())
+    site = _found_site(name_or_folder, say)
+    if (site.origins if origins is None else origins) is Origins.KEEP:
+        return site
+    whole = merged(site, _build_folder())
+    for note in whole.notes:
+        say(f"warning: {note}")
+    return whole
 
 
-def open_described(name: str, progress: Callable[[str], None] = lambda _line: None) -> Described:
+def open_described(name: str, say: Say = lambda _line: None) -> Described:
     """A site, or the page of a page file, as it can be looked at and compared. Raises SiteError or PageError."""
     path = Path(name)
     if not _is(Path.is_file, path) or (path.name == MANIFEST_NAME and _is(Path.is_dir, path.parent / ROOT_NAME)):
-        return Described.of_site(open_site(name, Origins.KEEP, progress))
+        return Described.of_site(open_site(name, Origins.KEEP, say))
     try:
         data = json.loads(path.read_bytes())
     except OSError as error:
@@ -95,6 +99,11 @@ def folder_of(name: str) -> Path | None:
     return RECORDED / name if is_recorded(name) else None
 
 
+def is_known(name: str) -> bool:
+    """Whether a bundled site has this name or, unless a file or folder has it, a recorded one."""
+    return find_recipe(places.home() / "sites", name) is not None or (not Path(name).exists() and is_recorded(name))
+
+
 def is_recorded(name: str) -> bool:
     """Whether ./sites holds a site of this name."""
     return _is(Path.is_dir, RECORDED / name / ROOT_NAME) and (RECORDED / name / MANIFEST_NAME).is_file()
@@ -105,11 +114,11 @@ def recorded_names() -> list[str]:
     return sorted(path.parent.name for path in RECORDED.glob(f"*/{MANIFEST_NAME}") if is_recorded(path.parent.name))
 
 
-def _found_site(name_or_folder: str, progress: Callable[[str], None]) -> Site:
+def _found_site(name_or_folder: str, say: Say) -> Site:
     recipe = find_recipe(places.home() / "sites", name_or_folder)
     if recipe is not None:
         contents = SITE_CONTENTS.found(packages_are_current) or SITE_CONTENTS.provide()
-        return build(recipe, _build_folder(), fetch_contents(recipe, contents, progress), progress)
+        return build(recipe, _build_folder(), fetch_contents(recipe, contents, say), say)
     folder = folder_of(name_or_folder)
     if folder is not None:
         return load_site(folder, _build_folder())

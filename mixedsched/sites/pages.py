@@ -1,4 +1,4 @@
-"""Finds the pages that a person names for simulation: files, folders of them, sites, or standard input."""
+"""Finds the pages that names mean for simulation: files, folders of them, sites, or standard input."""
 
 from __future__ import annotations
 
@@ -15,20 +15,17 @@ INDEX_NAME = "index.html"
 FIX = "correct it; mixedsched/model/page.py describes the format"
 
 
-Say = Callable[[str], None]
-
-
-def read_pages(names: Iterable[str], progress: Say = lambda _line: None) -> list[Page]:
+def read_pages(names: Iterable[str], say: Callable[[str], None] = lambda _line: None) -> list[Page]:
     """All pages that the names stand for, in that order, those of a folder by file name.
 
     A name is a page file, "-" (standard input, once), a bundled site, a site's folder, or a folder of page files.
-    progress: called with a line about work that takes time, such as fetching a site's contents.
-    Raises PageError for anything that cannot be read or breaks a rule, SiteError for a site, UsageError.
+    say: takes a line about what takes time. Raises PageError for anything that cannot be read or breaks a rule, SiteError
+    for a site, UsageError.
     """
     names = list(names)
     if names.count(STANDARD_INPUT) > 1:
         raise UsageError("'-' is named twice", why="standard input can be read once", fix="name it once")
-    return [page for name in names for page in _pages_of(name, progress)]
+    return [page for name in names for page in _pages_of(name, say)]
 
 
 def load_page(name: str | Path) -> Page:
@@ -36,13 +33,13 @@ def load_page(name: str | Path) -> Page:
 
     Raises PageError, SiteError, and UsageError for a folder of several pages.
     """
-    pages = _pages_of(str(name))
+    pages = read_pages([str(name)])
     if len(pages) > 1:
         raise UsageError(f"{name} holds {len(pages)} pages", fix="name one of its files")
     return pages[0]
 
 
-def _pages_of(name: str, progress: Say = lambda _line: None) -> list[Page]:
+def _pages_of(name: str, say: Callable[[str], None]) -> list[Page]:
     if name == STANDARD_INPUT:
         return [_parse(sys.stdin.buffer.read(), "standard input")]
     path = Path(name)
@@ -52,27 +49,30 @@ def _pages_of(name: str, progress: Say = lambda _line: None) -> list[Page]:
         raise PageError(f"cannot read page '{name[:80]}'", why=str(error)) from error
     if exists and not is_folder:
         return [_read(path)]
-    if ("/" not in name or not exists) and (site := _named_site(name, progress)) is not None:
-        return [site]
-    if is_folder:
-        return _folder(path)
+    if exists and "/" in name:
+        return _pages_in(path, say)
+    from mixedsched.sites.opening import is_known, open_site, recipes  # here: it takes longer than pages to play
+
+    if is_known(name):
+        return [open_site(name, say=say).page]
+    if exists:
+        return _pages_in(path, say)
     raise PageError(
         f"there is no page '{name}'",
         why="no file and no folder has this name, and no bundled or recorded site",
-        fix=f"name a page file, a folder of them, or a site; {_known_sites(name)}",
+        fix="name a page file, a folder of them, or a site; "
+        + nearest_hint(name, [recipe.name for recipe in recipes()]),
     )
 
 
-def _folder(path: Path) -> list[Page]:
-    """A site's one page, else all page files of a folder."""
+def _pages_in(path: Path, say: Callable[[str], None]) -> list[Page]:
+    """The one page of a site's folder, else all page files of a folder."""
     if (path / MANIFEST_NAME).is_file():
         return [_read(path / MANIFEST_NAME)]
     if (path / INDEX_NAME).is_file():
-        from mixedsched.sites.opening import (
-            open_site,
-        )  # here, because reading sites takes longer to import than pages to play
+        from mixedsched.sites.opening import open_site  # here, as above
 
-        return [open_site(f"{path}/").page]
+        return [open_site(f"{path}/", say=say).page]
     try:
         files = sorted(path.glob("*.json"))
     except OSError as error:
@@ -101,17 +101,3 @@ def _parse(text: bytes, origin: str) -> Page:
         raise PageError(f"{origin} is not a page description", why="it is nested too deeply", fix=FIX) from error
     except PageError as error:
         raise PageError(error.what, why=error.why, fix=error.fix or FIX) from error
-
-
-def _named_site(name: str, progress: Say) -> Page | None:
-    """The page of a bundled site or, unless a folder has this very name, of one that was recorded."""
-    from mixedsched.sites.opening import is_recorded, open_site, recipes  # here, as above
-
-    is_known = name in {recipe.name for recipe in recipes()} or (not Path(name).exists() and is_recorded(name))
-    return open_site(name, progress=progress).page if is_known else None
-
-
-def _known_sites(name: str) -> str:
-    from mixedsched.sites.opening import recipes  # here, as above
-
-    return nearest_hint(name, [recipe.name for recipe in recipes()])
