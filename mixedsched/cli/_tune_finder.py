@@ -6,25 +6,21 @@ Loads are simulated on all cores, and stored as soon as they are done; the same 
 from __future__ import annotations
 
 import json
-import random
 import shlex
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
-from mixedsched.advice.finder.job import FinderJob, notes_of, play_places
-from mixedsched.advice.finder.regret import RESAMPLES, Loads, find
+from mixedsched.advice.finder.job import FinderJob, carry_out
+from mixedsched.advice.finder.regret import RESAMPLES
 from mixedsched.advice.finder.result import FinderResult
 from mixedsched.cli._console import err, out, shown
 from mixedsched.cli._output import say_json
 from mixedsched.cli._progress import watch_loads
 from mixedsched.cli._sites import say
-from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.errors import ExitCode, MixedschedError, UsageError
 from mixedsched.lab.machine import ADVICE_CODE, machine_facts, own_versions
-from mixedsched.lab.play.pool import Pool
 from mixedsched.lab.play.stored import PlayedLoads
 from mixedsched.lab.play.task import PaintReader
 from mixedsched.lab.results import folder_of, owned
@@ -34,15 +30,6 @@ from mixedsched.sites.pages import read_pages
 from mixedsched.units import format_duration
 
 REPORT_NAME, FACTS_NAME = "finder.html", "finder.json"
-
-
-@dataclass(frozen=True, slots=True)
-class FinderOptions:
-    """budget_s: None for as long as it takes. folder: of results; None for one in runs/."""
-
-    budget_s: float | None = None
-    folder: Path | None = None
-    as_json: bool = False
 
 
 def named_pages(names: Sequence[str]) -> dict[str, Page]:
@@ -62,46 +49,23 @@ def named_pages(names: Sequence[str]) -> dict[str, Page]:
     return pages
 
 
-def find_schemes(job: FinderJob, objective: Mapping[str, float], options: FinderOptions) -> ExitCode:
-    """Play every page on every network under every scheme, and say who wins where and what one scheme everywhere costs.
+def find_schemes(job: FinderJob, budget_s: float | None, folder: Path | None, *, as_json: bool) -> ExitCode:
+    """Play the job, and write finder.html and finder.json to the folder, by default one in runs/.
 
-    objective: weights by metric key. Writes finder.html and finder.json to the folder. INVALID_RUNS if a load never ended,
-    INTERRUPTED after Ctrl-C. Raises MixedschedError.
+    budget_s: None for as long as it takes. INVALID_RUNS if a load never ended, INTERRUPTED after Ctrl-C. Raises
+    MixedschedError.
     """
     began_s = time.monotonic()
-    folder = options.folder or folder_of("finder", job.digest, own_versions(ADVICE_CODE))
+    folder = folder or folder_of("finder", job.digest, own_versions(ADVICE_CODE))
     with owned(folder):
-        loads, stopped = _played(job, folder, options, began_s)
-        result = find(loads, objective, job.random_networks, random.Random(job.first_seed))
-        if not result.places:
-            if stopped:
-                raise KeyboardInterrupt
-            raise MixedschedError(
-                "the time was too short for a single place",
-                why=f"{sum(map(len, loads.values()))} of {len(job.tasks)} loads are done, and stored",
-                fix="the same command with a larger --budget goes on; or name fewer sites or schemes",
-            )
-        if not any(place.winner for place in result.places):
-            raise MixedschedError(
-                "no load came to its end", why="the network never lets one end", fix="choose another --link"
-            )
-        notes = [*notes_of(result, job), *(["Stopped early; the same command goes on."] if stopped else [])]
-        _tell(result, notes, job, folder, options, began_s)
+        with PlayedLoads(PaintReader, folder, watch_loads) as simulated:
+            result, notes, stopped = carry_out(job, simulated, lambda: _is_over(budget_s, began_s))
+        if stopped:
+            err.print(f"stopped; all finished loads are stored in {shown(str(folder))}, the same command goes on")
+        _tell(result, notes, job, folder, time.monotonic() - began_s, as_json=as_json)
     if stopped:
         return ExitCode.INTERRUPTED
     return ExitCode.INVALID_RUNS if any(item.failed_loads for item in result.regrets) else ExitCode.DONE
-
-
-def _played(job: FinderJob, folder: Path, options: FinderOptions, began_s: float) -> tuple[Loads, bool]:
-    """The loads, as many as the time allowed, and whether Ctrl-C ended it."""
-    with (
-        Pool(PaintReader) as pool,
-        PlayedLoads(pool, folder, PaintEstimate | None, watch_loads) as simulated,
-    ):
-        loads, stopped = play_places(job, simulated, lambda: _is_over(options.budget_s, began_s))
-    if stopped:
-        err.print(f"stopped; all finished loads are stored in {shown(str(folder))}, the same command goes on")
-    return loads, stopped
 
 
 def _is_over(budget_s: float | None, began_s: float) -> bool:
@@ -109,10 +73,9 @@ def _is_over(budget_s: float | None, began_s: float) -> bool:
 
 
 def _tell(
-    result: FinderResult, notes: Sequence[str], job: FinderJob, folder: Path, options: FinderOptions, began_s: float
+    result: FinderResult, notes: Sequence[str], job: FinderJob, folder: Path, spent_s: float, *, as_json: bool
 ) -> None:
     report = folder / REPORT_NAME
-    spent_s = time.monotonic() - began_s
     facts = {
         "command": shlex.join(["mixedsched", *sys.argv[1:]]),
         "played": {
@@ -132,7 +95,7 @@ def _tell(
         write_finding(result, notes, facts, report)
     except OSError as error:
         raise MixedschedError(f"cannot write to {folder}", why=error.strerror or "") from error
-    if options.as_json:
+    if as_json:
         say_json(for_machines)
         return
     out.print(render_finding(result, notes))

@@ -27,10 +27,8 @@ from mixedsched.cli._options import BudgetOption, FormFactorOption, OriginsOptio
 from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._progress import RunProgress, watch_loads
 from mixedsched.cli._sites import open_site
-from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.errors import MixedschedError, UsageError
 from mixedsched.lab.machine import ADVICE_CODE, own_versions
-from mixedsched.lab.play.pool import Pool
 from mixedsched.lab.play.scenario import JUDGE_MODEL
 from mixedsched.lab.play.stored import PlayedLoads
 from mixedsched.lab.play.task import PaintReader
@@ -118,10 +116,7 @@ def _scheme(baseline: str) -> str:
 
 
 def _carry_out(job: AuditJob, began_s: float) -> Audit:
-    with (
-        Pool(PaintReader) as pool,
-        PlayedLoads(pool, job.folder, PaintEstimate | None, watch_loads) as simulator,
-    ):
+    with PlayedLoads(PaintReader, job.folder, watch_loads) as simulator:
         world = AuditSurroundings(
             clock_s=time.monotonic,
             began_s=began_s,

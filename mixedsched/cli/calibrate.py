@@ -25,10 +25,9 @@ from mixedsched.cli._sites import open_site
 from mixedsched.errors import ExitCode, InputError, MixedschedError, UsageError
 from mixedsched.lab.model import Arm
 from mixedsched.lab.plan import arms_of
-from mixedsched.lab.play.pool import Pool
 from mixedsched.lab.play.scenario import JUDGE_MODEL
 from mixedsched.lab.play.stored import PlayedLoads
-from mixedsched.lab.play.task import LoadTimes, TimesReader
+from mixedsched.lab.play.task import TimesReader
 from mixedsched.lab.results import owned
 from mixedsched.model.browser_model_file import dump_browser_model
 from mixedsched.model.scheme import split_specs
@@ -164,10 +163,7 @@ def _carry_out(job: CalibrationJob, folder: Path) -> Calibration:
     def say(text: str) -> None:
         err.print(shown(text), style="dim", soft_wrap=True)
 
-    with (
-        Pool(TimesReader) as pool,
-        PlayedLoads(pool, folder, LoadTimes | None, watch_loads) as simulator,
-    ):
+    with PlayedLoads(TimesReader, folder, watch_loads) as simulator:
         return carry_out_calibration(job, simulator, say, dt.datetime.now(dt.UTC).date().isoformat())
 
 

@@ -158,7 +158,7 @@ def _find(
 ) -> ExitCode:
     # Here, as above.
     from mixedsched.advice.finder.job import FinderJob
-    from mixedsched.cli._tune_finder import FinderOptions, find_schemes, named_pages
+    from mixedsched.cli._tune_finder import find_schemes, named_pages
 
     if rung == BROWSER:
         raise UsageError(
@@ -167,5 +167,5 @@ def _find(
             fix="leave --rung out, and have `compare` prove what it says for the sites that matter",
         )
     played_on: Rung = "pipe" if rung == PIPE else "stack"
-    job = FinderJob(named_pages(sites), networks, schemes, played_on, first_seed=seed, model=model)
-    return find_schemes(job, objective.weights, FinderOptions(budget_s, folder, as_json))
+    job = FinderJob(named_pages(sites), networks, schemes, objective.weights, played_on, first_seed=seed, model=model)
+    return find_schemes(job, budget_s, folder, as_json=as_json)

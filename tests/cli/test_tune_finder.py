@@ -13,7 +13,7 @@ import pytest
 from mixedsched.advice.finder.job import FinderJob
 from mixedsched.cli import _tune_finder
 from mixedsched.cli._progress import Progress
-from mixedsched.cli._tune_finder import FinderOptions, find_schemes, named_pages
+from mixedsched.cli._tune_finder import find_schemes, named_pages
 from mixedsched.errors import ExitCode, MixedschedError, UsageError
 from mixedsched.lab.play.stored import DATABASE_NAME
 from mixedsched.world import catalog
@@ -37,14 +37,14 @@ def sites(tmp_path: Path) -> list[str]:
 
 
 def job(sites: Sequence[str], networks: Sequence[str], **changes: Any) -> FinderJob:
-    return FinderJob(named_pages(sites), tuple(map(catalog.load_profile, networks)), SCHEMES, **changes)
+    return FinderJob(named_pages(sites), tuple(map(catalog.load_profile, networks)), SCHEMES, LCP, **changes)
 
 
 def run(
     capsys: pytest.CaptureFixture[str], sites: Sequence[str], networks: Sequence[str], folder: Path, **changes: Any
 ) -> tuple[ExitCode, dict[str, Any]]:
-    options = FinderOptions(changes.pop("budget_s", None), folder, as_json=True)
-    code = find_schemes(job(sites, networks, **{"seeds": 2, **changes}), LCP, options)
+    budget_s = changes.pop("budget_s", None)
+    code = find_schemes(job(sites, networks, **{"seeds": 2, **changes}), budget_s, folder, as_json=True)
     return code, json.loads(capsys.readouterr().out)
 
 
@@ -85,9 +85,8 @@ def test_a_short_time_costs_seeds_before_places_and_is_told(
 
 
 def test_no_time_for_a_single_place_is_an_error_that_says_what_to_do(sites: list[str], tmp_path: Path) -> None:
-    options = FinderOptions(folder=tmp_path / "none", budget_s=0.0)
     with pytest.raises(MixedschedError, match="too short for a single place") as caught:
-        find_schemes(job(sites, ["cable"]), LCP, options)
+        find_schemes(job(sites, ["cable"]), 0.0, tmp_path / "none", as_json=False)
     assert "--budget" in caught.value.fix
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import random
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from mixedsched.advice.finder.regret import Loads
+from mixedsched.advice.finder.regret import Loads, find
 from mixedsched.advice.finder.result import FinderResult
 from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.core.sim.load import Rung
+from mixedsched.errors import MixedschedError
 from mixedsched.lab.play.scenario import SEEDS, Scenario
 from mixedsched.lab.play.stored import PlayedLoads
 from mixedsched.lab.play.task import NamedScheme, Task
@@ -31,6 +33,7 @@ class FinderJob:
     pages: Mapping[str, Page]  # by the name that results have for them
     networks: tuple[Profile, ...]
     schemes: tuple[str, ...]  # with parameters, already checked
+    objective: Mapping[str, float]  # weights by metric key
     rung: Rung = "stack"
     seeds: int = SEEDS  # of networks on which loads differ
     first_seed: int = 1
@@ -72,25 +75,47 @@ class FinderJob:
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:8]
 
 
-def play_places(
+def carry_out(
     job: FinderJob, simulated: PlayedLoads[PaintEstimate | None], is_over: Callable[[], bool]
-) -> tuple[Loads, bool]:
-    """Play as much as the time allows. Results are without gaps in their seeds; the flag says whether Ctrl-C ended it."""
+) -> tuple[FinderResult, list[str], bool]:
+    """Play as much as the time allows, and say who wins where and what one scheme everywhere costs.
+
+    Returns the result, notes for its readers, and whether Ctrl-C ended it. Raises MixedschedError if no place was played under
+    every scheme, or no load came to its end; KeyboardInterrupt if that is because of Ctrl-C.
+    """
     found: dict[int, PaintEstimate | None] = {}
     stopped = False
     try:
         found.update(simulated.results([task for _, task in job.tasks], is_over))
     except KeyboardInterrupt:
         stopped = True
+    result = find(_by_name(job, found), job.objective, job.random_networks, random.Random(job.first_seed))
+    if not result.places:
+        if stopped:
+            raise KeyboardInterrupt
+        raise MixedschedError(
+            "the time was too short for a single place",
+            why=f"{len(found)} of {len(job.tasks)} loads are done, and stored",
+            fix="the same command with a larger --budget goes on; or name fewer sites or schemes",
+        )
+    if not any(place.winner for place in result.places):
+        raise MixedschedError(
+            "no load came to its end", why="the network never lets one end", fix="choose another --link"
+        )
+    return result, [*_notes(result, job), *(["Stopped early; the same command goes on."] if stopped else [])], stopped
+
+
+def _by_name(job: FinderJob, found: Mapping[int, PaintEstimate | None]) -> Loads:
+    """Results without gaps in their seeds. found: by number of the task."""
     loads: dict[LoadName, list[PaintEstimate | None]] = {}
     for number, (name, task) in enumerate(job.tasks):
         own = loads.setdefault(name, [])
         if number in found and len(own) == task.seed - job.first_seed:
             own.append(found[number])
-    return loads, stopped
+    return loads
 
 
-def notes_of(result: FinderResult, job: FinderJob) -> Iterator[str]:
+def _notes(result: FinderResult, job: FinderJob) -> Iterator[str]:
     """Sentences on what there was no time for, and on unusual ways of playing."""
     short = [place for place in result.places if place.seeds < job.seeds_on(place.network)]
     if short:

@@ -9,13 +9,13 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, Generic, Protocol
+from typing import Any, Generic, Protocol, Self
 
 from pydantic import TypeAdapter
 
 from mixedsched.lab.machine import own_versions
 from mixedsched.lab.play.pool import Pool
-from mixedsched.lab.play.task import Result, Task, scheme_loader
+from mixedsched.lab.play.task import Result, StorableReader, Task, scheme_loader
 from mixedsched.world.store import Store
 
 DATABASE_NAME = "simulated.sqlite"
@@ -44,24 +44,26 @@ def unwatched(_: int) -> Iterator[Counter]:
 
 
 class PlayedLoads(Generic[Result]):
-    """Plays tasks with a pool, and each load only once. Use with `with`; it closes the database, not the pool.
+    """Plays tasks in a pool of its own, and each load only once. Use with `with`.
 
-    folder: of the database. result: type of a result, which must have a JSON form. Loads that another version of the simulator
-    has played do not count. watch: for progress of what is played.
+    folder: of the database. Loads that another version of the simulator has played do not count. watch: shows progress.
     """
 
-    def __init__(self, pool: Pool[Result], folder: Path, result: Any, watch: Watch = unwatched) -> None:
-        self._pool = pool
-        self._kind = [str(result), own_versions(PLAYING_CODE)]
-        self._form: TypeAdapter[Result] = TypeAdapter(result)
+    def __init__(
+        self, reader: type[StorableReader[Result]], folder: Path, watch: Watch = unwatched, jobs: int | None = None
+    ) -> None:
+        self._pool = Pool(reader, jobs)
+        self._kind = [reader.__name__, own_versions(PLAYING_CODE)]
+        self._form: TypeAdapter[Result] = TypeAdapter(reader.result)
         self._store = Store(f"sqlite:///{folder / DATABASE_NAME}")
         self._watch = watch
         self._configured = scheme_loader()
 
-    def __enter__(self) -> PlayedLoads[Result]:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._pool.stop()
         self._store.__exit__()
 
     def play(self, tasks: Sequence[Task]) -> list[Result]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from mixedsched.core.metrics.paint import PaintEstimate, PaintNeeds
 from mixedsched.core.schedulers import SCHEMES
@@ -89,6 +89,14 @@ class Reader(Protocol[R_co]):
         """The result. load: an error where the network does not let it come to its end."""
 
 
+class StorableReader(Reader[R_co], Protocol[R_co]):
+    """A reader whose results are plain values."""
+
+    result: ClassVar[Any]  # their type, which pydantic turns into JSON and back
+
+    def __init__(self, scenario: Scenario) -> None: ...
+
+
 MakeReader = Callable[[Scenario], Reader[Result]]
 """A class, or something else that can be sent to another process."""
 
@@ -101,6 +109,8 @@ class Simulator(Protocol[R_co]):
 
 class PaintReader:
     """Estimated paints, of loads that end with the last of them; None where that never comes."""
+
+    result: ClassVar[Any] = PaintEstimate | None
 
     def __init__(self, scenario: Scenario) -> None:
         self._scenario = scenario
@@ -132,6 +142,7 @@ class LoadTimes:
 class TimesReader:
     """The times of whole loads; None for those that never end."""
 
+    result: ClassVar[Any] = LoadTimes | None
     until = None
 
     def __init__(self, _: Scenario) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -104,44 +104,40 @@ def test_a_process_that_is_killed_is_an_error_and_is_replaced() -> None:
     assert not multiprocessing.active_children()
 
 
-class Refusing(Pool[PaintEstimate | None]):
-    """Plays so many loads, and is then interrupted."""
+def paints(folder: Path, patch: pytest.MonkeyPatch | None = None, loads: int = 0) -> PlayedLoads[PaintEstimate | None]:
+    """Played in this process. patch: there comes an interrupt when so many loads are played."""
 
-    def __init__(self, loads: int = 0) -> None:
-        super().__init__(PaintReader, 1)
-        self._loads = loads
-
-    def results(self, tasks: Iterator[Task], lot: int = 1) -> Iterator[PaintEstimate | None]:  # type: ignore[override]
+    def interrupted(_: object, tasks: Iterable[Task]) -> Iterator[PaintEstimate | None]:
         for number, task in enumerate(tasks):
-            if number == self._loads:
+            if number == loads:
                 raise KeyboardInterrupt
             yield Player(PaintReader).play(task)
 
+    if patch is not None:
+        patch.setattr(Pool, "results", interrupted)
+    return PlayedLoads(PaintReader, folder, jobs=1)
 
-def paints(pool: Pool[PaintEstimate | None], folder: Path) -> PlayedLoads[PaintEstimate | None]:
-    return PlayedLoads(pool, folder, PaintEstimate | None)
 
-
-def test_what_was_played_is_not_played_again(tmp_path: Path) -> None:
+def test_what_was_played_is_not_played_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tasks = [*TASKS, Task(ENDLESS, NamedScheme("eps")), TASKS[0]]
-    with paints(Pool(PaintReader, 1), tmp_path) as loads:
+    with paints(tmp_path) as loads:
         played = loads.play(tasks)
     assert played[-1] == played[0]
-    with paints(Refusing(), tmp_path) as loads:
+    with paints(tmp_path, monkeypatch) as loads:
         assert loads.play(tasks[::-1]) == played[::-1]
 
 
-def test_what_was_done_before_an_interruption_is_kept(tmp_path: Path) -> None:
-    with paints(Refusing(3), tmp_path) as loads, pytest.raises(KeyboardInterrupt):
+def test_what_was_done_before_an_interruption_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with paints(tmp_path, monkeypatch, 3) as loads, pytest.raises(KeyboardInterrupt):
         loads.play(TASKS)
-    with paints(Refusing(), tmp_path) as loads:
-        assert loads.play(TASKS[:3]) == Pool(PaintReader, 1).play(TASKS[:3])
+    with paints(tmp_path, monkeypatch) as loads:
+        assert loads.play(TASKS[:3]) == list(map(Player(PaintReader).play, TASKS[:3]))
         with pytest.raises(KeyboardInterrupt):
             loads.play(TASKS[:4])
 
 
 def test_when_the_time_is_over_stored_loads_still_count_and_no_other_begins(tmp_path: Path) -> None:
-    with paints(Pool(PaintReader, 1), tmp_path) as loads:
+    with paints(tmp_path) as loads:
         loads.play(TASKS[4:6])
         asked = iter((False, True))
         assert [place for place, _ in loads.results(TASKS, lambda: next(asked))] == [4, 5, 0]
@@ -151,16 +147,16 @@ def test_another_seed_scheme_scenario_result_or_simulator_is_played_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     task = TASKS[0]
-    with paints(Pool(PaintReader, 1), tmp_path) as loads:
+    with paints(tmp_path) as loads:
         loads.play([task])
     varied = replace(ON_STACK, is_varied=True)
     others = [replace(task, seed=7), replace(task, scheme=NamedScheme("fifo")), replace(task, scenario=varied)]
-    with paints(Refusing(), tmp_path) as loads:
+    with paints(tmp_path, monkeypatch) as loads:
         for other in others:
             with pytest.raises(KeyboardInterrupt):
                 loads.play([other])
-    with PlayedLoads(Pool(TimesReader, 1), tmp_path, LoadTimes | None) as times:
-        assert times.play([task]) == [Player(TimesReader).play(task)]
+    with PlayedLoads(TimesReader, tmp_path, jobs=1) as times, pytest.raises(KeyboardInterrupt):
+        times.play([task])
     monkeypatch.setattr("mixedsched.lab.play.stored.own_versions", lambda _: {"code": "another"})
-    with paints(Refusing(), tmp_path) as loads, pytest.raises(KeyboardInterrupt):
+    with paints(tmp_path, monkeypatch) as loads, pytest.raises(KeyboardInterrupt):
         loads.play([task])
