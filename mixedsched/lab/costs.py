@@ -44,6 +44,12 @@ def loads_cost_s(load_s: Mapping[str, float], loads: int, overhead_s: float) -> 
     return sum(START_S * 2 + loads * (seconds + overhead_s) for seconds in load_s.values())
 
 
+def fitting_blocks(left_s: float, costs_s: Mapping[str, float], arms: int) -> int:
+    """How many blocks of so many arms fit on every network; at least one. costs_s: of one run, by network."""
+    fitting = (left_s - START_S * len(costs_s)) / (arms * sum(costs_s.values()))
+    return max(1, min(BLOCKS_MOST, int(fitting)))
+
+
 def refuse_short_budget(budget_s: float, least_s: float, subject: str, work: str, *, is_measured: bool = True) -> None:
     """Raises UsageError before any work for which there is no time.
 

@@ -6,7 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from mixedsched.lab.costs import OVERHEAD_S, START_S, known_overhead_s, loads_cost_s, median_overhead_s
+from mixedsched.errors import UsageError
+from mixedsched.lab.costs import (
+    BLOCKS_MOST,
+    OVERHEAD_S,
+    START_S,
+    fitting_blocks,
+    known_overhead_s,
+    loads_cost_s,
+    median_overhead_s,
+    refuse_short_budget,
+)
 from mixedsched.lab.model import Run, RunStatus
 from mixedsched.lab.results import ExperimentFacts, open_store
 from tests.lab.scripted import plan
@@ -50,3 +60,20 @@ def test_a_database_that_cannot_be_read_is_no_evidence(tmp_path: Path) -> None:
 
 def test_loads_cost_their_own_time_the_overhead_and_two_starts_of_each_network() -> None:
     assert loads_cost_s({"4g": 3.0, "3g": 9.0}, 2, 8.0) == pytest.approx(4 * START_S + 2 * (3 + 8) + 2 * (9 + 8))
+
+
+def test_blocks_fit_into_the_time_after_each_network_has_started_but_one_is_always_planned() -> None:
+    costs_s = {"4g": 10.0, "3g": 20.0}
+    assert fitting_blocks(2 * START_S + 3 * 60, costs_s, arms=2) == 3
+    assert fitting_blocks(2 * START_S + 3 * 60 - 1, costs_s, arms=2) == 2
+    assert fitting_blocks(-50.0, costs_s, arms=2) == 1
+    assert fitting_blocks(1e6, costs_s, arms=2) == BLOCKS_MOST
+
+
+@pytest.mark.parametrize("is_measured", [True, False])
+def test_a_budget_that_is_too_short_is_refused_with_one_that_will_do(is_measured: bool) -> None:
+    refuse_short_budget(100.0, 99.0, "shop on 4g", "to look", is_measured=is_measured)
+    with pytest.raises(UsageError, match="30 s is too short for shop on 4g: to look takes about 1 min 39 s") as refusal:
+        refuse_short_budget(30.0, 99.0, "shop on 4g", "to look", is_measured=is_measured)
+    assert refusal.value.fix.startswith("give --budget 2m at least")
+    assert ("a sure answer" in refusal.value.fix) is is_measured

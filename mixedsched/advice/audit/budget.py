@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from mixedsched.core.stats import smallest_deciding_pairs
-from mixedsched.lab.costs import BLOCKS_MOST, START_S, loads_cost_s
+from mixedsched.lab.costs import BLOCKS_MOST, START_S, fitting_blocks
 
 SPARE_BLOCKS = 1  # beyond what can decide at all: with the very least, every block must agree
 
@@ -34,14 +34,13 @@ def plan_measuring(left_s: float, costs_s: Mapping[str, float], available: int) 
 
     left_s: time left. available: contenders worth measuring, best first. At least one block is planned.
     """
-    left_s -= START_S * len(costs_s)
     contenders = min(available, 1)
     for more in range(2, available + 1):
-        if blocks_wanted(more, len(costs_s)) + SPARE_BLOCKS > left_s // block_cost_s(costs_s, more):
+        wanted_s = (blocks_wanted(more, len(costs_s)) + SPARE_BLOCKS) * block_cost_s(costs_s, more)
+        if wanted_s > left_s - START_S * len(costs_s):
             break
         contenders = more
-    blocks = int(left_s // block_cost_s(costs_s, contenders))
-    return Measuring(contenders, min(BLOCKS_MOST, max(1, blocks)))
+    return Measuring(contenders, fitting_blocks(left_s, costs_s, contenders + 1))
 
 
 def more_blocks(left_s: float, costs_s: Sequence[float], arms: int, planned: int) -> int:
@@ -50,12 +49,3 @@ def more_blocks(left_s: float, costs_s: Sequence[float], arms: int, planned: int
         return 0
     fitting = (left_s - START_S) // (arms * sum(costs_s) / len(costs_s))
     return max(0, min(int(fitting), BLOCKS_MOST - planned))
-
-
-def least_budget_s(load_s: Mapping[str, float], looks: int, overhead_s: float, screening_s: float) -> float:
-    """For one look at the page under every scheme, the screening, and one block of one contender.
-
-    load_s: estimated time of a load, by network. looks: schemes under which today's page is looked at. overhead_s: cost of
-    a load beyond that. screening_s: of all simulations.
-    """
-    return loads_cost_s(load_s, looks + 2, overhead_s) + screening_s

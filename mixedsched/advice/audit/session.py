@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mixedsched.advice.audit.budget import Measuring, least_budget_s, more_blocks, plan_measuring
+from mixedsched.advice.audit.budget import Measuring, more_blocks, plan_measuring
 from mixedsched.advice.audit.play import EditionPlayer
 from mixedsched.advice.audit.result import (
     PRIMARY,
@@ -33,7 +33,7 @@ from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.lab.analysis import analyse
 from mixedsched.lab.bench import Bench, Design, ServedArm, Surroundings
 from mixedsched.lab.comparison import Effect
-from mixedsched.lab.costs import START_S, known_overhead_s, refuse_short_budget
+from mixedsched.lab.costs import START_S, known_overhead_s, loads_cost_s, refuse_short_budget
 from mixedsched.lab.engine import TimeIsUp
 from mixedsched.lab.machine import machine_facts
 from mixedsched.lab.model import Arm
@@ -101,7 +101,8 @@ def refuse_small_budget(job: AuditJob) -> None:
         job.seed,
         lambda scenario: SCREENED * len(scenario.few_seeds_of(range(SEEDS))),
     )
-    least_s = least_budget_s(load_s, len(job.schemes), known_overhead_s(job.folder), screening_s)
+    loads = len(job.schemes) + 2  # looks under every scheme, and one block of one contender
+    least_s = loads_cost_s(load_s, loads, known_overhead_s(job.folder)) + screening_s
     work = "to look at the page, simulate changes and measure a single block"
     refuse_short_budget(job.budget_s, least_s, f"{job.site.name} on {', '.join(load_s)}", work)
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mixedsched.core.stats import smallest_deciding_pairs
-from mixedsched.lab.costs import BLOCKS_MOST, START_S, loads_cost_s
+from mixedsched.lab.costs import START_S, loads_cost_s
 
 SEARCH_SHARE, SEARCH_SHARE_MOST = 0.1, 0.3  # of the budget
 SEARCH_LEAST_S, SEARCH_MOST_S = 3.0, 900.0
@@ -73,12 +73,6 @@ def proof_arms(left_s: float, costs_s: Mapping[str, float], least: int, availabl
     block_s = deciding_blocks(len(costs_s)) * sum(costs_s.values()) * SLACK
     fitting = int((left_s - START_S * len(costs_s)) / block_s)
     return max(least, min(available, fitting))
-
-
-def proof_blocks(left_s: float, costs_s: Mapping[str, float], arms: int) -> int:
-    """How many blocks fit; one at least."""
-    fitting = (left_s - START_S * len(costs_s)) / (arms * sum(costs_s.values()))
-    return max(1, min(BLOCKS_MOST, int(fitting)))
 
 
 def least_budget_s(load_s: Mapping[str, float], overhead_s: float, screening_s: float) -> float:

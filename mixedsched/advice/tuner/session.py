@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mixedsched.advice.tuner.bound import bounds
-from mixedsched.advice.tuner.budget import Shares, deciding_blocks, proof_arms, proof_blocks, share_out
+from mixedsched.advice.tuner.budget import Shares, deciding_blocks, proof_arms, share_out
 from mixedsched.advice.tuner.conclude import Known, concluded
 from mixedsched.advice.tuner.contest import (
     bench_of,
@@ -29,7 +29,7 @@ from mixedsched.advice.tuner.ship.headers import as_changes
 from mixedsched.advice.tuner.ship.screening import Ground, screened
 from mixedsched.advice.tuner.trials import Limit, Options
 from mixedsched.core.metrics.paint import PaintEstimate
-from mixedsched.lab.costs import START_S
+from mixedsched.lab.costs import START_S, fitting_blocks
 from mixedsched.lab.engine import stored_runs
 from mixedsched.lab.play.scenario import SEEDS
 from mixedsched.lab.results import DATABASE_NAME, open_store, spent_before_s
@@ -267,7 +267,7 @@ class TuneSession:
         count = proof_arms(self._left_s, view.costs_s, least, len(wanted))
         labels = self._decisions.make("proof", lambda: [item.label for item in wanted[:count]])
         known.finalists = tuple(item for item in wanted if item.label in labels)
-        blocks = proof_blocks(self._left_s, view.costs_s, len(labels))
+        blocks = fitting_blocks(self._left_s, view.costs_s, len(labels))
         self._world.say(f"proving over new seeds: {', '.join(labels)}, about {blocks} blocks")
         costs_s = list(view.costs_s.values())
         async with bench_of(job, self._world, self._store, "proof", known.finalists) as bench:

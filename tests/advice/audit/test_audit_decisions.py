@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixedsched.advice.audit.budget import blocks_wanted, least_budget_s, more_blocks, plan_measuring
+from mixedsched.advice.audit.budget import blocks_wanted, more_blocks, plan_measuring
 from mixedsched.advice.audit.result import AuditVerdict, best_contender, family_effects, outcome_of
 from mixedsched.advice.audit.screening import Changes, screen
 from mixedsched.advice.changes.change import Action, Change
 from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.lab.analysis import analyse
 from mixedsched.lab.comparison import Comparison, Verdict
-from mixedsched.lab.costs import BLOCKS_MOST, START_S
+from mixedsched.lab.costs import BLOCKS_MOST
 from mixedsched.lab.model import Arm, Run, RunStatus
 from mixedsched.lab.plan import make_plan
 
@@ -105,13 +105,6 @@ def test_time_that_is_left_is_for_more_blocks() -> None:
     assert more_blocks(20.0, [10.0], arms=2, planned=5) == 0
     assert more_blocks(-5.0, [10.0], arms=2, planned=5) == 0
     assert more_blocks(100.0, [], arms=2, planned=5) == 0
-
-
-def test_the_least_budget_grows_with_loads_and_networks() -> None:
-    one = least_budget_s({"4g": 3.0}, 1, overhead_s=8.0, screening_s=5.0)
-    assert one == 2 * START_S + 3 * (3.0 + 8.0) + 5.0
-    assert least_budget_s({"4g": 3.0, "3g": 9.0}, 1, 8.0, 5.0) > one
-    assert least_budget_s({"4g": 3.0}, 2, 8.0, 5.0) > one
 
 
 def measured(ratios: Sequence[float], arms: Sequence[str] = ("today", "changed")) -> Comparison:

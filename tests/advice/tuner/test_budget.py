@@ -11,10 +11,9 @@ from mixedsched.advice.tuner.budget import (
     deciding_blocks,
     least_budget_s,
     proof_arms,
-    proof_blocks,
     share_out,
 )
-from mixedsched.lab.costs import START_S
+from mixedsched.lab.costs import START_S, fitting_blocks
 
 ONE_LOOK_S = START_S + 15
 
@@ -26,7 +25,7 @@ def test_ten_minutes_with_loads_of_fifteen_seconds_come_to_a_proof_that_decides_
     assert shares.search_s >= 60
     arms = proof_arms(shares.proof_s, costs, least=3, available=5)
     assert arms == 3
-    assert proof_blocks(shares.proof_s, costs, arms) == 8 > deciding_blocks(1)
+    assert fitting_blocks(shares.proof_s, costs, arms) == 8 > deciding_blocks(1)
 
 
 def test_twelve_minutes_have_an_arm_more_for_what_is_shipped() -> None:
@@ -34,7 +33,7 @@ def test_twelve_minutes_have_an_arm_more_for_what_is_shipped() -> None:
     shares = share_out(720 - ONE_LOOK_S, costs, arms=6, budget_s=720)
     arms = proof_arms(shares.proof_s, costs, least=3, available=5)
     assert arms == 4
-    assert proof_blocks(shares.proof_s, costs, arms) >= 6
+    assert fitting_blocks(shares.proof_s, costs, arms) >= 6
 
 
 def test_the_search_yields_to_a_proof_whose_loads_take_longer_than_the_look() -> None:
@@ -42,7 +41,7 @@ def test_the_search_yields_to_a_proof_whose_loads_take_longer_than_the_look() ->
     shares = share_out(840 - START_S - 36, costs, arms=6, budget_s=840)
     assert 0.4 * 84 < shares.search_s < 84
     assert shares.laps == 0
-    assert proof_blocks(shares.proof_s, {"slow-4g": 36.0 * 1.14}, 3) == 6
+    assert fitting_blocks(shares.proof_s, {"slow-4g": 36.0 * 1.14}, 3) == 6
     less = share_out(500 - START_S - 36, costs, arms=6, budget_s=500)
     assert less.search_s == pytest.approx(50), "where the proof cannot decide anyway, the search keeps its share"
 
@@ -51,7 +50,7 @@ def test_slow_loads_leave_no_time_for_a_race_but_the_proof_decides() -> None:
     costs = {"sander-loss2": 26.0}
     shares = share_out(600 - START_S - 26, costs, arms=6, budget_s=600)
     assert shares.laps == 0
-    assert proof_blocks(shares.proof_s, costs, proof_arms(shares.proof_s, costs, 3, 5)) >= 6
+    assert fitting_blocks(shares.proof_s, costs, proof_arms(shares.proof_s, costs, 3, 5)) >= 6
 
 
 def test_much_time_makes_all_larger() -> None:
@@ -60,7 +59,7 @@ def test_much_time_makes_all_larger() -> None:
     assert shares.arms == 7
     assert shares.laps >= 4
     assert shares.search_s > 400
-    assert proof_blocks(shares.proof_s, costs, proof_arms(shares.proof_s, costs, 3, 5)) == 20
+    assert fitting_blocks(shares.proof_s, costs, proof_arms(shares.proof_s, costs, 3, 5)) == 20
 
 
 def test_two_networks_need_a_block_more() -> None:
@@ -93,7 +92,7 @@ def test_a_proof_has_its_least_arms_and_a_block_and_more_arms_only_where_it_can_
     costs = {"slow": cost}
     arms = proof_arms(left_s, costs, least, least + more)
     assert least <= arms <= least + more
-    blocks = proof_blocks(left_s, costs, arms)
+    blocks = fitting_blocks(left_s, costs, arms)
     assert blocks >= 1
     if arms > least:
         assert blocks >= deciding_blocks(1)
