@@ -1,4 +1,4 @@
-"""What `serve` says to people: how to visit the site, a line for each request, and `--explain`."""
+"""The log of `serve` for people: how to visit the site, a line for each request, and `--explain`."""
 
 from __future__ import annotations
 

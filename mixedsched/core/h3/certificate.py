@@ -46,7 +46,9 @@ class Certificate:
     def from_pem(cls, pem: str) -> Self:
         """Undoes to_pem."""
         key = serialization.load_pem_private_key(pem.encode(), password=None)
-        assert isinstance(key, ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey), "as it was written"
+        assert isinstance(key, ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey), (
+            "of the kinds that are made here"
+        )
         return cls(x509.load_pem_x509_certificate(pem.encode()), key)
 
 

@@ -1,4 +1,4 @@
-"""What a session and its HTTP/3 layer report: requests and mistakes to the session, frames and decisions to logs."""
+"""Events of a session and its HTTP/3 layer: requests and mistakes for the session, frames and decisions for logs."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ _BODILESS_STATUS = frozenset({204, 304})
 
 @dataclass(frozen=True, slots=True)
 class ServedRequest:
-    """What became of a request: a line of the server's log. Times are ms since the connection's first packet."""
+    """A request that is over: a line of the server's log. Times are ms since the connection's first packet."""
 
     connection: int
     stream_id: int
@@ -51,7 +51,7 @@ class ServerExchange:
     response: Response
     signal: Signal
     requested_s: float
-    request: Request = field(init=False)  # as the scheme was told when the response was placed last
+    request: Request = field(init=False)  # as the scheme saw it when the response was placed last
     placement: Any = None
     sent_bytes: int = 0
     first_byte_s: float | None = None
@@ -61,7 +61,7 @@ class ServerExchange:
 
     @property
     def body(self) -> Body | None:
-        """What is sent behind the head; None where HTTP forbids it (RFC 9110 section 6.4.1)."""
+        """The body that follows the head; None where HTTP forbids one (RFC 9110 section 6.4.1)."""
         bodiless = self.head.method == "HEAD" or self.response.status in _BODILESS_STATUS
         return None if bodiless else self.response.body
 

@@ -17,7 +17,7 @@ class FrameHead(NamedTuple):
 class FrameReader:
     """Holds a frame's head until it is complete, and its payload only where that is asked for.
 
-    After `feed`, `head` tells the next frame until either `payload` has returned all of it or `skip` was called, which drops
+    After `feed`, `head` returns the next frame until either `payload` has returned all of it or `skip` was called, which drops
     the part that is here and the part still to come.
     """
 
@@ -76,7 +76,7 @@ class FrameReader:
 
 
 def encode_frame(frame_type: int, payload: bytes) -> bytes:
-    """A frame as it is sent."""
+    """A complete frame."""
     return encode_uint_var(frame_type) + encode_uint_var(len(payload)) + payload
 
 

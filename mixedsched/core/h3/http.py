@@ -175,7 +175,7 @@ class HttpLayer:
             self._observer.frame_created(self._control_id, frame_type, len(payload), content)
 
     def _send_critical(self, stream_id: int, data: bytes) -> None:
-        """Send on a stream of our own, which the client may have stopped in the datagram at hand, before we are told."""
+        """Send on a stream of our own, which the client may have stopped in this very datagram."""
         if not data:
             return
         try:

@@ -12,7 +12,7 @@ from mixedsched.model.priority import Priority, PriorityParameters, parse_field,
 
 SignalledBy = Literal["update", "field", "default"]
 Trigger = Literal["update", "header", "response"]
-"""What changes a priority: a PRIORITY_UPDATE frame, the request's `priority` field, the response's."""
+"""The cause of a changed priority: a PRIORITY_UPDATE frame, the request's `priority` field, or the response's."""
 
 
 MAX_SIGNAL_BYTES = (
@@ -67,7 +67,7 @@ class Signal:
 
     @property
     def priority(self) -> Priority:
-        """What is in force: the site's parameters where there are any, the client's elsewhere."""
+        """The priority in force: the site's parameters where there are any, the client's elsewhere."""
         return self.server.over(self.client)
 
     @property

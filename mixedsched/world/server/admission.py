@@ -16,7 +16,7 @@ _MEMORY_EVERY_S = 0.25
 
 
 class Admittance(Enum):
-    """What becomes of a client's first packet."""
+    """The decision on a client's first packet."""
 
     ACCEPT = auto()
     PROVE_ADDRESS = auto()
@@ -40,7 +40,7 @@ class Admission:
         return self._connections
 
     def judge(self, client: str, *, proven: bool, memory_is_full: bool) -> Admittance:
-        """What becomes of a client's first packet. proven: it has shown that it receives what is sent to its address.
+        """Decide on a client's first packet. proven: it has shown that it receives what is sent to its address.
 
         The proof is demanded before anything is refused, so that a client with a forged address learns and costs nothing more.
         """
@@ -81,7 +81,7 @@ class Admission:
 
 
 def client_of(address: Address) -> str:
-    """What counts as one client: an IPv4 address, or the /64 network that one IPv6 subscriber has."""
+    """The key that counts as one client: an IPv4 address, or the /64 network that one IPv6 subscriber has."""
     host = str(address[0]).partition("%")[0]
     parsed = ipaddress.ip_address(host)
     if parsed.version == 4:

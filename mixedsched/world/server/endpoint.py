@@ -1,4 +1,4 @@
-"""The UDP side: one socket, many sessions, found by connection ID."""
+"""The UDP side: one socket for many sessions, which are looked up by connection ID."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a server reports of itself and of its connections."""
+"""Facts about a server and its connections, as its log has them."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from mixedsched.model.codings import UndecodableError
 from mixedsched.world.server import encodings
 from mixedsched.world.server.conditions import ConditionResult, Validators, format_http_date, judge, range_applies
 from mixedsched.world.server.contents import ContentCache, StoredContent
-from mixedsched.world.server.finding import Finder, Listed, Redirect, Replayed
+from mixedsched.world.server.finding import Finder, ListedEntries, RecordedEntries, Redirect
 from mixedsched.world.server.preflight import allowance, is_preflight, wanted_after
 from mixedsched.world.server.ranges import ByteRange, multipart, parse_ranges
 from mixedsched.world.server.site import RecordedAnswer, SiteEntry
@@ -51,8 +51,8 @@ class SiteFiles:
         clock: Callable[[], float] = time.time,
         recorded: Sequence[RecordedAnswer] | None = None,
     ) -> None:
-        listed: Finder = Listed(entries, main_host)
-        self._finder = listed if recorded is None else Replayed(recorded, tuple(entries), main_host)
+        listed: Finder = ListedEntries(entries, main_host)
+        self._finder = listed if recorded is None else RecordedEntries(recorded, tuple(entries), main_host)
         self._contents = ContentCache()
         self._clock = clock
 
@@ -205,7 +205,7 @@ def _without_content(fields: Headers) -> Headers:
 
 
 def _vary(entry: SiteEntry) -> Headers:
-    """What a cache must consider besides the address: only encoded files are served in two forms."""
+    """The Vary field: only encoded files are served in two forms."""
     return [(b"vary", b"accept-encoding")] if entry.encoding is not None else []
 
 

@@ -1,4 +1,4 @@
-"""Finds the entry of a site that answers a request: in its list of files, or as it was recorded. Never in the file system."""
+"""Finds the entry of a site that answers a request: in its list of files or its recording, never in the file system."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Finder(Protocol):
     def find(self, head: RequestHead) -> SiteEntry | Redirect | None: ...
 
 
-class Listed:
+class ListedEntries:
     """Entries as they are listed.
 
     entries: by host name, then by path, with query where one matters. A host that is not listed is answered as `main_host`.
@@ -89,7 +89,7 @@ class Listed:
         return self._hosts.get(_host_name(head.authority), self._main).find(head.path)
 
 
-class Replayed:
+class RecordedEntries:
     """Answers of a recording. Under an IP address or a local name, as when a person looks at it, the main host answers.
 
     A HEAD gets the answer to a GET.

@@ -1,4 +1,4 @@
-"""What a server reports while it runs, and JSON lines as the form of it for machines."""
+"""The log of a server, and JSON lines as its form for machines."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from mixedsched.world.system.children import Child, child
 
 @dataclass(frozen=True, slots=True)
 class WorkerInput:
-    """What a worker process inherits. Sockets are file descriptors."""
+    """The certificate and sockets that a worker process inherits. Sockets are file descriptors."""
 
     number: int
     certificate_pem: str  # with its key
@@ -28,7 +28,7 @@ class WorkerInput:
 
 @dataclass(frozen=True, slots=True)
 class ServerInput:
-    """What to serve, and how: the first line of standard input, as JSON. The server stops when standard input ends."""
+    """The site to serve, and how: the first line of standard input, as JSON. The server stops when standard input ends."""
 
     site: ServedSite
     scheme: str = "eps"  # with parameters: "mixed:alpha=0.5"

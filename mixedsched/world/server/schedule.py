@@ -27,7 +27,7 @@ class StreamProgress:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleInterval:
-    """What left on one connection in an interval of time. Times are ms since its first packet."""
+    """The packets that left on one connection in an interval of time. Times are ms since its first packet."""
 
     connection: int
     from_ms: float

@@ -57,7 +57,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class LogSettings:
-    """What is logged besides requests."""
+    """Logs besides that of requests."""
 
     qlog_folder: Path | None = None  # for traces, one file per connection
     qlog_bytes: int = MAX_TRACE_BYTES  # the largest size of a trace

@@ -40,7 +40,7 @@ class RecordedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ServedSite:
-    """All that a server is told of the site it serves."""
+    """The site that a server serves."""
 
     name: str
     url: str  # what a browser opens

@@ -1,4 +1,4 @@
-"""The scheduler seam: the only package that touches aioquic's private parts. docs/seam.md tells what is overridden and why.
+"""The scheduler seam: the only package that touches aioquic's private parts. See docs/seam.md.
 
     _streams     senders that pull a body's bytes when a packet has room; receivers that report what changed
     _service     stands where aioquic keeps its list of streams, and serves them as the scheduler picks

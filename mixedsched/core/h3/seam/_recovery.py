@@ -129,6 +129,6 @@ def packets_to_repeat(connection: ScheduledConnection, packets: Iterable[QuicSen
 
 
 def _sender_of(handler: QuicDeliveryHandler) -> PullingSender | None:
-    """The sender whose data the handler is told about, if it is one."""
+    """The sender to which the handler reports the delivery of data, if it is one."""
     sender = getattr(handler, "__self__", None)
     return sender if isinstance(sender, PullingSender) and handler == sender.on_data_delivery else None

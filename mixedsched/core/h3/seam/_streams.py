@@ -130,7 +130,7 @@ class PullingSender(QuicStreamSender):
         return QuicStreamFrame(data, True, start)
 
     def _top_up(self, body: Body, wanted_bytes: int) -> None:
-        """Have `wanted_bytes` of unsent data in the buffer, as far as the body has them."""
+        """Fill the buffer up to `wanted_bytes` of unsent data, if the body has so many."""
         missing = wanted_bytes - (self._buffer_stop - self.highest_offset)
         if missing > 0:
             chunk = body.read(missing)
