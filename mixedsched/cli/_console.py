@@ -34,6 +34,11 @@ def say_remark(text: str) -> None:
     err.print(text, style="yellow", markup=False, soft_wrap=True)
 
 
+def say_step(line: str) -> None:
+    """A line on stderr about what takes time; one that begins with `warning:` is about what might surprise."""
+    err.print(line, style="yellow" if line.startswith("warning:") else "dim", markup=False, soft_wrap=True)
+
+
 def say_error(error: MixedschedError) -> None:
     err.print(f"[bold red]error:[/] {shown(error.what)}", soft_wrap=True)
     if error.why:

@@ -9,16 +9,17 @@ from mixedsched.sites.site import Origins, Site
 
 def open_site(name_or_folder: str, origins: Origins | None = None) -> Site:
     """The site of that name, or in that folder; see opening.open_site."""
-    return opening.open_site(name_or_folder, origins, say)
+    return opening.open_site(name_or_folder, origins, _say)
 
 
 def open_described(name: str) -> Described:
     """A site, or the page of a page file; see opening.open_described."""
-    return opening.open_described(name, say)
+    return opening.open_described(name, _say)
 
 
-def say(line: str) -> None:
-    """Say something about a site on standard error; lines that begin with `warning:` stand out."""
-    from mixedsched.cli._console import err  # here: a server of a built site has nothing to say, and needs its memory
+def _say(line: str) -> None:
+    from mixedsched.cli._console import (
+        say_step,  # here: a server of a built site has nothing to say, and needs its memory
+    )
 
-    err.print(line, style="yellow" if line.startswith("warning:") else "dim", markup=False, soft_wrap=True)
+    say_step(line)

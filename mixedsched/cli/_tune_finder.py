@@ -15,10 +15,9 @@ from pathlib import Path
 from mixedsched.advice.finder.job import FinderJob, carry_out
 from mixedsched.advice.finder.regret import RESAMPLES
 from mixedsched.advice.finder.result import FinderResult
-from mixedsched.cli._console import err, out, shown
+from mixedsched.cli._console import err, out, say_step, shown
 from mixedsched.cli._output import say_json
 from mixedsched.cli._progress import watch_loads
-from mixedsched.cli._sites import say
 from mixedsched.errors import ExitCode, MixedschedError, UsageError
 from mixedsched.lab.machine import ADVICE_CODE, machine_facts, own_versions
 from mixedsched.lab.play.stored import PlayedLoads
@@ -36,7 +35,7 @@ def named_pages(names: Sequence[str]) -> dict[str, Page]:
     """The pages of sites, page files and folders of these, by the name that results have for them. Raises InputError."""
     pages: dict[str, Page] = {}
     for name in names:
-        found = read_pages([name], say)
+        found = read_pages([name], say_step)
         for page in found:
             label = name if len(found) == 1 and not Path(name).exists() else page.name
             if label in pages and pages[label] == page:

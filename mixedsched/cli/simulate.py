@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from mixedsched.cli._console import say_step
 from mixedsched.cli._interrupts import end_in_order
 from mixedsched.cli._simulation_options import (
     DEFAULT_LINK,
@@ -23,7 +24,6 @@ from mixedsched.cli._simulation_options import (
     refuse_doubles,
 )
 from mixedsched.cli._simulation_show import show
-from mixedsched.cli._sites import say
 from mixedsched.core.sim.load import Rung
 from mixedsched.core.sim.record import Weighting
 from mixedsched.errors import ExitCode, UsageError
@@ -168,7 +168,7 @@ def simulate(
         congestion_control=congestion_control or "cubic",
         model=catalog.load_browser_model(browser_model),
         qlog_folder=qlog,
-        pages=tuple(read_pages(pages, say)),
+        pages=tuple(read_pages(pages, say_step)),
     )
     if resources and len(simulation.pages) > 1:
         why = f"there are {len(simulation.pages)}"
