@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from mixedsched.advice.audit.result import Alternative, Audit, NetworkResult
 from mixedsched.advice.audit.screening import ByNetwork, Tried
-from mixedsched.advice.changes.change import Change, Key
+from mixedsched.advice.changes.change import Change
 from mixedsched.advice.changes.findings import LateResource
 from mixedsched.advice.changes.html_change import Document, edits_of
 from mixedsched.lab.comparison import Effect
 
 AUDIT_FORMAT = "mixedsched.audit/1"
 
-_Url = Callable[[Key], str]
-
 
 def audit_facts(audit: Audit) -> dict[str, Any]:
     """Times in ms, changes in per cent (negative is better). Holds no NaN and no infinity."""
-    url = _urls(audit.document)
     return {
         "format": AUDIT_FORMAT,
         "site": audit.site,
@@ -30,7 +26,7 @@ def audit_facts(audit: Audit) -> dict[str, Any]:
         "verdict": audit.outcome.value,
         "chosen": audit.chosen.label if audit.chosen is not None else None,
         "blocks": {"complete": audit.complete_blocks, "planned": audit.planned_blocks},
-        "networks": [_network(item, url) for item in audit.networks],
+        "networks": [_network(item, audit.document) for item in audit.networks],
         "contenders": [_contender(item, audit) for item in audit.contenders],
         "tried": [_tried(item, audit) for item in audit.screening.singles],
         **audit.facts,
@@ -38,26 +34,25 @@ def audit_facts(audit: Audit) -> dict[str, Any]:
 
 
 def change_facts(change: Change, document: Document) -> dict[str, Any]:
-    url = _urls(document)
     return {
         "action": change.action.value,
         "title": change.title,
         "why": change.why,
         "risk": change.risk or None,
         "where": "document" if change.is_html else "server",
-        "urls": [url(key) for key in change.targets],
+        "urls": [document.url(key) for key in change.targets],
         "priority": change.value or None,
         "edits": [{"before": edit.before or None, "after": edit.after} for edit in edits_of(document, change)],
     }
 
 
-def _network(result: NetworkResult, url: _Url) -> dict[str, Any]:
+def _network(result: NetworkResult, document: Document) -> dict[str, Any]:
     look = result.look
     return {
         "name": result.name,
-        "hero": url(look.hero) if look.hero is not None else None,
+        "hero": document.url(look.hero) if look.hero is not None else None,
         "looks": {scheme: dict(run.page_load["metrics"]) for scheme, run in result.looks.items()},
-        "findings": [_finding(item, url) for item in result.findings],
+        "findings": [_finding(item, document) for item in result.findings],
         "arms": result.comparison.to_dict()["arms"] if result.comparison is not None else [],
         "effects": [effect.to_dict() for effect in _effects(result)],
         "blocks": result.comparison.complete_blocks if result.comparison is not None else 0,
@@ -73,9 +68,9 @@ def _effects(result: NetworkResult) -> list[Effect]:
     return [*result.effects, *rest]
 
 
-def _finding(finding: LateResource, url: _Url) -> dict[str, Any]:
+def _finding(finding: LateResource, document: Document) -> dict[str, Any]:
     return {
-        "url": url(finding.key),
+        "url": document.url(finding.key),
         "kind": finding.kind.value,
         "role": finding.role.name.lower(),
         "reason": finding.reason.value,
@@ -85,8 +80,8 @@ def _finding(finding: LateResource, url: _Url) -> dict[str, Any]:
         "first_byte_ms": round(finding.first_byte_ms, 1),
         "complete_ms": round(finding.complete_ms, 1),
         "late_bytes": finding.late_bytes,
-        "late_bytes_of": [{"url": url(item.key), "bytes": item.size_bytes} for item in finding.intruders],
-        "chain": [url(key) for key in finding.chain],
+        "late_bytes_of": [{"url": document.url(item.key), "bytes": item.size_bytes} for item in finding.intruders],
+        "chain": [document.url(key) for key in finding.chain],
         "cost_ms": round(finding.cost_ms, 1),
     }
 
@@ -117,10 +112,3 @@ def _expected(paints: ByNetwork, today: ByNetwork) -> dict[str, Any]:
         }
         for name, item in paints.items()
     }
-
-
-def _urls(document: Document) -> _Url:
-    def url(key: Key) -> str:
-        return f"https://{document.hosts[key[0]]}{key[1]}"
-
-    return url

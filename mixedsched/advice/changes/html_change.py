@@ -53,6 +53,10 @@ class Document:
         """Whether its references mean what they seem to, and there is a head to put links into."""
         return head_place(self.text) is not None and all(tag.name != "base" for tag in start_tags(self.text))
 
+    def url(self, key: Key) -> str:
+        """The address of a file of the site."""
+        return f"https://{self.hosts[key[0]]}{key[1]}"
+
     def tags_of(self, keys: Iterable[Key], name: str) -> list[Tag]:
         """The tags with this name that load one of these files."""
         wanted = frozenset(keys)
