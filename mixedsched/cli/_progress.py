@@ -28,6 +28,7 @@ class Progress:
     total: how much there is to do, if that is known from the start.
     unit: what is counted, such as "loads"; without one the share is shown in per cent.
     silent_s: nothing is shown of work that takes no longer.
+    lines: without a bar, print a line now and then; not needed where each step has a line of its own.
     quiet: show nothing at all.
     """
 
@@ -38,6 +39,7 @@ class Progress:
         *,
         unit: str = "",
         silent_s: float = SILENT_S,
+        lines: bool = True,
         quiet: bool = False,
         console: Console = err,
     ) -> None:
@@ -47,7 +49,7 @@ class Progress:
         self._unit = unit
         self._left_s: float | None = None
         self._silent_s = silent_s
-        self._quiet = quiet
+        self._lines = lines and not quiet and not console.is_terminal
         self._console = console
         self._started_s = self._said_s = time.monotonic()
         self._bar = rich_progress.Progress(
@@ -85,7 +87,7 @@ class Progress:
         self._bar.update(self._task, description=escape(self.what), completed=done, total=total, left=self._time_left())
         self._bar.start()
         is_over = done == total  # what follows says so
-        if not self._console.is_terminal and not self._quiet and not is_over and now_s - self._said_s >= LINE_EVERY_S:
+        if self._lines and not is_over and now_s - self._said_s >= LINE_EVERY_S:
             self.say_state()
 
     def say(self, text: str) -> None:
@@ -123,7 +125,7 @@ class RunProgress(Progress):
     """
 
     def __init__(self, total: int) -> None:
-        super().__init__("starting", total, unit="runs", silent_s=0)
+        super().__init__("starting", total, unit="runs", silent_s=0, lines=False)
         self._block = ""
 
     def before(self, arm: str, block: int, warm_up: bool, left: int) -> None:
@@ -138,7 +140,7 @@ class RunProgress(Progress):
             result = f"FCP {format_ms(run.metric('fcp_ms'))}, LCP {format_ms(run.metric('lcp_ms'))}"
         else:
             result = f"[bold yellow]{run.status}[/]: {escape(run.reason)}; the block is run again"
-        self.say(f"{self._block:9} {escape(run.arm):24} {result}")
+        self.say(f"{self._block:9} {escape(f'{run.arm:24}')} {result}")
 
 
 class SearchProgress(Progress):

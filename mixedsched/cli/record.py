@@ -132,7 +132,7 @@ async def _load(plan: RecordingPlan, bodies_dir: Path) -> Loads:
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, interrupt)
         try:
-            with Progress("loading", len(plan.jobs), unit="loads", silent_s=0) as progress:
+            with Progress("loading", len(plan.jobs), unit="loads", silent_s=0, lines=False) as progress:
                 return await observe_all(observer, plan, bodies_dir, partial(say_load, progress), lambda: stopped)
         except asyncio.CancelledError:
             raise KeyboardInterrupt from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import signal
@@ -17,10 +16,7 @@ from typing import Any
 
 import psutil
 import pytest
-from rich.console import Console
 
-from mixedsched.cli import _progress
-from mixedsched.cli._progress import Progress
 from mixedsched.core.schedulers import SCHEMES
 from tests.command import HOME, MIXEDSCHED, run
 
@@ -524,37 +520,3 @@ def test_a_worker_that_dies_is_told_instead_of_waited_for(tmp_path: Path) -> Non
     assert running.returncode == 1
     assert "a worker process died" in said
     assert not still_alive(workers)
-
-
-# Progress
-
-
-def progress(terminal: bool, monkeypatch: pytest.MonkeyPatch, *, quiet: bool = False, step_s: float) -> str:
-    """What is shown of ten loads of so many seconds each."""
-    now_s = 100.0
-    monkeypatch.setattr(_progress.time, "monotonic", lambda: now_s)
-    shown = io.StringIO()
-    console = Console(file=shown, force_terminal=terminal, width=100)
-    with Progress("playing pages", 10, unit="loads", quiet=quiet, console=console) as counting:
-        for _ in range(10):
-            now_s += step_s
-            counting.advance()
-    return shown.getvalue()
-
-
-def test_short_work_shows_no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert progress(False, monkeypatch, step_s=0.1) == ""
-    assert progress(True, monkeypatch, step_s=0.1) == ""
-
-
-def test_long_work_tells_the_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = progress(False, monkeypatch, step_s=6)
-    assert told.splitlines() == [
-        f"playing pages: {done} of 10 loads  ({(10 - done) * 6} s left)" for done in (2, 4, 6, 8)
-    ]
-    assert "54 s left" in progress(True, monkeypatch, step_s=6)
-
-
-def test_machines_are_shown_no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
-    for terminal in (True, False):
-        assert progress(terminal, monkeypatch, quiet=True, step_s=6) == ""
