@@ -125,7 +125,7 @@ def _notes(result: FinderResult, job: FinderJob) -> Iterator[str]:
             f"{fewest} at least. The same command with a larger --budget goes on."
         )
     if result.left_out:
-        named = ", ".join(f"{site} over {network}" for site, network in result.left_out[:_NAMED_MOST])
+        named = ", ".join(map(str, result.left_out[:_NAMED_MOST]))
         rest = len(result.left_out) - _NAMED_MOST
         more = f" and {rest} more" if rest > 0 else ""
         yield f"Left out, as the time did not allow even one load under every scheme: {named}{more}."

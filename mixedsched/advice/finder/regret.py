@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from mixedsched.advice.finder.result import Choice, FinderResult, PlaceResult, Regret, Standing
+from mixedsched.advice.finder.result import Choice, FinderResult, PlaceName, PlaceResult, Regret, Standing
 from mixedsched.core.metrics.paint import PaintEstimate
 
 EXACT_TIE = 0.01  # log ratio below which simulation tells nothing apart, even where nothing is random
@@ -46,7 +46,7 @@ def find(
         for network in networks:
             found = _place(site, network, schemes, loads, objective, network in random_networks)
             if found is None:
-                left_out.append((site, network))
+                left_out.append(PlaceName(site, network))
             else:
                 places.append(found)
     regrets = regrets_of(places, schemes)
@@ -54,7 +54,7 @@ def find(
         sites=sites,
         networks=networks,
         schemes=schemes,
-        objective=objective,
+        objective=dict(objective),
         places=tuple(places),
         regrets=regrets,
         by_network={
@@ -96,7 +96,8 @@ def _place(
         )
         for scheme in schemes
     )
-    return PlaceResult(site, network, winner, standings, seeds, _pct(margin), not is_random or seeds > 1)
+    ties = tuple(item.scheme for item in standings if item.ties and item.scheme != winner)
+    return PlaceResult(site, network, winner, ties, _pct(margin), seeds, not is_random or seeds > 1, standings)
 
 
 def _margin(logs: NDArray[np.float64], is_random: bool) -> float:
@@ -129,7 +130,7 @@ def _regret(scheme: str, places: Sequence[PlaceResult]) -> Regret:
         scheme=scheme,
         mean_pct=_pct(sum(_log(regret) for _, regret in known) / len(known)) if known else None,
         worst_pct=worst[1] if worst is not None else None,
-        worst_at=(worst[0].site, worst[0].network) if worst is not None else None,
+        worst_at=PlaceName(worst[0].site, worst[0].network) if worst is not None else None,
         wins=sum(place.winner == scheme for place in places),
         ties=sum(item.ties for _, item in at),
         finished=len(known),

@@ -7,6 +7,18 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 FORMAT = "mixedsched.finder/1"
+_KEYS = {"places": "matrix", "by_network": "regrets_by_network"}  # that differ from the names of fields
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceName:
+    """A site on a network."""
+
+    site: str
+    network: str
+
+    def __str__(self) -> str:
+        return f"{self.site} over {self.network}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,41 +34,24 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class PlaceResult:
-    """A site on a network."""
+    """How the schemes compare on a site over a network."""
 
     site: str
     network: str
     winner: str | None  # None if no scheme let every load end
-    standings: tuple[Standing, ...]
-    seeds: int  # with which every scheme was played
+    ties: tuple[str, ...]  # schemes that cannot be told apart from the winner, which is not among them
     tie_pct: float
-    """Schemes up to this regret tie with the winner: 1 % where nothing is random, else what the noise over seeds
-    hides."""
+    """Schemes up to this regret tie with the winner: 1 % where nothing is random, else what the noise over seeds hides."""
+    seeds: int  # with which every scheme was played
     is_sure: bool  # whether the noise is known at all; with one seed of a random network it is not
+    schemes: tuple[Standing, ...]
 
     def of(self, scheme: str) -> Standing:
         """Raises KeyError."""
-        for item in self.standings:
+        for item in self.schemes:
             if item.scheme == scheme:
                 return item
         raise KeyError(scheme)
-
-    @property
-    def tied(self) -> tuple[str, ...]:
-        """Schemes that tie with the winner, which is not among them."""
-        return tuple(item.scheme for item in self.standings if item.ties and item.scheme != self.winner)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "site": self.site,
-            "network": self.network,
-            "winner": self.winner,
-            "ties": list(self.tied),
-            "tie_pct": self.tie_pct,
-            "seeds": self.seeds,
-            "is_sure": self.is_sure,
-            "schemes": [asdict(item) for item in self.standings],
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +61,11 @@ class Regret:
     scheme: str
     mean_pct: float | None  # geometric, over the places where every load ended; None if there is no such place
     worst_pct: float | None
-    worst_at: tuple[str, str] | None  # site and network of the worst regret
+    worst_at: PlaceName | None  # where its regret is worst
     wins: int  # places where it is best
     ties: int  # places where it is best or cannot be told apart from the best
     finished: int  # places where all its loads ended
     failed_loads: int
-
-    def to_dict(self) -> dict[str, Any]:
-        at = {"site": self.worst_at[0], "network": self.worst_at[1]} if self.worst_at is not None else None
-        return {**asdict(self), "worst_at": at}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +95,7 @@ class FinderResult:
     by_network: Mapping[str, tuple[Regret, ...]]  # the same for each network alone
     best_mean: Choice | None  # the single scheme of least mean regret; None if no scheme finished everywhere
     best_worst: Choice | None  # the single scheme of least worst regret, which may be another one
-    left_out: tuple[tuple[str, str], ...]  # places (site, network) about which nothing is known
+    left_out: tuple[PlaceName, ...]  # places about which nothing is known
 
     def place(self, site: str, network: str) -> PlaceResult | None:
         """None where nothing is known."""
@@ -112,19 +103,5 @@ class FinderResult:
 
     def to_dict(self, notes: Sequence[str] = ()) -> dict[str, Any]:
         """For machines. Regrets are in per cent over the best scheme of the place; null where a scheme never finished."""
-        return {
-            "format": FORMAT,
-            "sites": list(self.sites),
-            "networks": list(self.networks),
-            "schemes": list(self.schemes),
-            "objective": dict(self.objective),
-            "matrix": [item.to_dict() for item in self.places],
-            "regrets": [item.to_dict() for item in self.regrets],
-            "regrets_by_network": {
-                name: [item.to_dict() for item in regrets] for name, regrets in self.by_network.items()
-            },
-            "best_mean": asdict(self.best_mean) if self.best_mean is not None else None,
-            "best_worst": asdict(self.best_worst) if self.best_worst is not None else None,
-            "left_out": [{"site": site, "network": network} for site, network in self.left_out],
-            "notes": list(notes),
-        }
+        values = {_KEYS.get(name, name): value for name, value in asdict(self).items()}
+        return {"format": FORMAT, **values, "notes": list(notes)}

@@ -53,7 +53,7 @@ def _places(finding: FinderResult, site: str) -> list[PlaceResult | None]:
 
 
 def _tied(place: PlaceResult | None) -> str:
-    return f"ties: {', '.join(place.tied)}" if place is not None and place.tied else ""
+    return f"ties: {', '.join(place.ties)}" if place is not None and place.ties else ""
 
 
 def _regret_rows(finding: FinderResult) -> list[dict[str, Any]]:
@@ -65,7 +65,7 @@ def _regret_rows(finding: FinderResult) -> list[dict[str, Any]]:
             "regret": item,
             "mean": _words.pct(item.mean_pct),
             "worst": _words.pct(item.worst_pct),
-            "at": " over ".join(item.worst_at) if item.worst_at is not None else "",
+            "at": str(item.worst_at or ""),
             "width": (item.mean_pct or 0.0) / most * 100,  # of the bar for its mean
             "by_network": [_words.pct(regrets[item.scheme].mean_pct) for regrets in by_network],
             "needs": SCHEMES[item.scheme.partition(":")[0]].needs,  # what a server must know to use it

@@ -26,7 +26,7 @@ def headlines(finding: FinderResult) -> list[str]:
 
 
 def _single(place: PlaceResult) -> str:
-    tied = f", and {', '.join(place.tied)} cannot be told apart from it" if place.tied else ", and no other is near it"
+    tied = f", and {', '.join(place.ties)} cannot be told apart from it" if place.ties else ", and no other is near it"
     return f"The best scheme for {place.site} over {place.network} is {place.winner}{tied}."
 
 
@@ -39,7 +39,7 @@ def _mean(regret: Regret, choice: Choice | None) -> str:
 
 
 def _worst(regret: Regret, choice: Choice | None) -> str:
-    where = f" ({regret.worst_at[0]} over {regret.worst_at[1]})" if regret.worst_at is not None else ""
+    where = f" ({regret.worst_at})" if regret.worst_at is not None else ""
     text = f"at worst {pct(regret.worst_pct)}{where}"
     if choice is None or choice.share is None:
         return text
@@ -59,7 +59,7 @@ def winner_words(place: PlaceResult | None) -> str:
         return "left out"
     if place.winner is None:
         return f"{FAILED} no load ends"
-    tied = f", {len(place.tied)} tie" if place.tied else ""
+    tied = f", {len(place.ties)} tie" if place.ties else ""
     return f"{place.winner}{tied}{'' if place.is_sure else ' ?'}"
 
 

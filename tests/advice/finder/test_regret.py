@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.advice.finder.regret import cost_ms, find
-from mixedsched.advice.finder.result import FinderResult
+from mixedsched.advice.finder.result import FinderResult, PlaceName
 from mixedsched.core.metrics.paint import PaintEstimate
 from tests.examples import examples
 
@@ -37,19 +37,19 @@ def still(**by_scheme: float | None) -> Times:
 def test_the_scheme_with_the_earliest_paint_wins_and_others_regret_by_the_ratio() -> None:
     place = found(still(rr=1500.0, eps=1000.0, fifo=1100.0)).places[0]
     assert place.winner == "eps"
-    assert [item.regret_pct for item in place.standings] == pytest.approx([50.0, 0.0, 10.0])
-    assert place.tied == ()
+    assert [item.regret_pct for item in place.schemes] == pytest.approx([50.0, 0.0, 10.0])
+    assert place.ties == ()
 
 
 def test_where_nothing_is_random_one_per_cent_ties_and_more_does_not() -> None:
     place = found(still(eps=1000.0, near=1009.0, off=1012.0)).places[0]
-    assert place.tied == ("near",)
+    assert place.ties == ("near",)
     assert place.tie_pct == pytest.approx(1.0, abs=0.01)
 
 
 def test_of_equals_the_first_one_named_wins_and_the_other_ties() -> None:
     place = found(still(b=1000.0, a=1000.0)).places[0]
-    assert (place.winner, place.tied) == ("b", ("a",))
+    assert (place.winner, place.ties) == ("b", ("a",))
 
 
 def test_what_all_schemes_share_in_a_seed_is_no_noise() -> None:
@@ -57,7 +57,7 @@ def test_what_all_schemes_share_in_a_seed_is_no_noise() -> None:
     shared = (1.0, 3.0, 1.4, 0.7)
     times = {("s", "lossy", name): [value * by for by in shared] for name, value in (("a", 1000.0), ("b", 1050.0))}
     place = found(times, ["lossy"]).places[0]
-    assert (place.winner, place.tied) == ("a", ())
+    assert (place.winner, place.ties) == ("a", ())
     assert place.of("b").regret_pct == pytest.approx(5.0)
 
 
@@ -69,7 +69,7 @@ def test_what_differs_less_than_its_noise_over_seeds_ties() -> None:
     }
     place = found(noisy, ["lossy"]).places[0]
     assert place.winner == "a"
-    assert place.tied == ("b",)
+    assert place.ties == ("b",)
 
 
 def test_ties_hold_the_true_best_in_most_of_many_noisy_places() -> None:
@@ -139,7 +139,7 @@ def test_only_seeds_that_every_scheme_was_played_with_count() -> None:
 def test_places_without_a_single_load_under_every_scheme_are_left_out_by_name() -> None:
     times = still(a=1000.0, b=1100.0) | {("late", "dsl", "a"): [900.0], ("late", "dsl", "b"): []}
     finding = found(times)
-    assert finding.left_out == (("late", "dsl"),)
+    assert finding.left_out == (PlaceName("late", "dsl"),)
     assert [place.site for place in finding.places] == ["shop"]
 
 
@@ -201,7 +201,7 @@ def test_regret_is_never_negative_someone_has_none_and_faster_networks_change_no
     }
     plain = found(times)
     for place in plain.places:
-        regrets = [item.regret_pct for item in place.standings]
+        regrets = [item.regret_pct for item in place.schemes]
         assert min(item for item in regrets if item is not None) == 0.0
         assert place.winner is not None
         assert place.of(place.winner).ties
