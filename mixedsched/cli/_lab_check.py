@@ -35,19 +35,19 @@ def register(lab: typer.Typer) -> None:
 
 
 def check(
-    backend: Annotated[BackendName, typer.Option(help="Which of them to check.")] = BackendName.RELAY,
+    backend: Annotated[BackendName, typer.Option(help="Which back end to check.")] = BackendName.RELAY,
     link: LinkOption = "4g",
     seed: Annotated[int, typer.Option(help="Seed of losses and jitter, where the back end takes one.")] = 1,
     losses_s: Annotated[
         float,
-        typer.Option(help="For how long losses are counted, in seconds; rare bursts need long.", min=1, max=3600),
+        typer.Option(help="How long to count losses, in seconds; rare bursts need a long time.", min=1, max=3600),
     ] = LOSSES_S,
     as_json: Json = False,
 ) -> None:
     """Send probes over a network and compare delay, rate, queue and losses with its profile; takes about a minute.
 
-    Off is what misses its nominal value by more than 0.5 ms (delay), 1 % (rate) or a packet (queue), and a share of packets
-    if its 99.9 % interval does not hold the nominal one. The exit code is 1 if anything is off.
+    A quantity is off if it misses its nominal value by more than 0.5 ms (delay), 1 % (rate) or a packet (queue); a share of
+    packets, if its 99.9 % interval does not contain the nominal value. The exit code is 1 if anything is off.
     """
     profile = catalog.load_profile(link)
     found = asyncio.run(_until_stopped(_checked(backend, profile, seed, losses_s)))
@@ -60,7 +60,7 @@ def check(
 
 
 async def _until_stopped(checking: Coroutine[Any, Any, LinkCheck]) -> LinkCheck:
-    """Its result. A signal to stop ends it in order, and the exit code then tells of the signal."""
+    """Its result. A signal to stop ends it in order, and the exit code is then that of the signal."""
     stop = StopRequest()
     try:
         with stop.cancelling():
@@ -96,7 +96,7 @@ def _print(found: LinkCheck) -> None:
             out.print(f"{finding.quantity} {finding.direction}: {escape(finding.note)}", style="dim", soft_wrap=True)
     for why, quantities in _left_out(found.findings):
         out.print(f"not applicable: {', '.join(quantities)} ({escape(why)})", style="dim", soft_wrap=True)
-    out.print("[bold]all as it should be[/]" if found.is_ok else "[bold red]some of it is off[/]")
+    out.print("[bold]everything is as it should be[/]" if found.is_ok else "[bold red]something is off[/]")
 
 
 def _table(findings: Sequence[LinkFinding]) -> Table:
@@ -137,7 +137,7 @@ def _number(value: float | None, factor: float, digits: int) -> str:
 
 
 def _left_out(findings: Iterable[LinkFinding]) -> list[tuple[str, list[str]]]:
-    """Why what does not apply, each reason once."""
+    """What does not apply, by reason."""
     told: dict[str, dict[str, Any]] = {}
     for finding in findings:
         if finding.verdict.value == "not applicable":

@@ -1,4 +1,4 @@
-"""`lab`: an emulated network for any program, not only for what this project measures."""
+"""`lab`: an emulated network for any program."""
 
 from __future__ import annotations
 
@@ -84,8 +84,8 @@ def run(
 
     The command also finds the server in MIXEDSCHED_SERVER, MIXEDSCHED_SERVER_HOST and MIXEDSCHED_SERVER_PORT, and with --site
     the digest of its certificate's key in MIXEDSCHED_SPKI_SHA256. The link's counters are printed at the end, on stderr;
-    with --json as the last line on stdout. If the link or the server stops before its time, the exit code is 1 unless the
-    command's own tells of a failure.
+    with --json as the last line on stdout. If the link or the server stops too early, the exit code is 1 unless the
+    command itself has failed.
     """
     request = CommandRequest(
         backend=backend.value,
@@ -119,13 +119,13 @@ def up(
     if backend is BackendName.RELAY:
         raise UsageError(
             "the relay has nothing to leave up",
-            why="it stands before one server while one command runs",
+            why="a relay serves one command, in front of one server",
             fix="use `lab run --backend relay`, or leave netns or vm up",
         )
     profile = catalog.load_profile(link)
     shape(profile)
     require_privilege()
-    refuse_second_lab()  # before it takes time; the keeper asks again when it has one to note
+    refuse_second_lab()  # before anything takes time; the keeper asks again when it records its own
     lab_up = start_keeper(backend.value, profile, seed).facts()
     if as_json:
         say_json(lab_up)
@@ -137,7 +137,7 @@ def up(
 
 
 def down(as_json: Json = False) -> None:
-    """Take down what `lab up` left up, and what any lab left that was killed."""
+    """Take down the network of `lab up`, and what killed labs left."""
     gone = take_down()
     if as_json:
         say_json({"removed": gone})
@@ -146,7 +146,7 @@ def down(as_json: Json = False) -> None:
 
 
 def status(as_json: Json = False) -> None:
-    """List the lab that is up, namespaces in use, and what killed labs left."""
+    """Show the lab that is up, namespaces in use, and what killed labs left."""
     facts = lab_status()
     if as_json:
         say_json(facts)

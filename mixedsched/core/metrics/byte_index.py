@@ -1,6 +1,6 @@
 """ByteIndex: how long the bytes of a page, or of a set of its resources, are missing on average.
 
-Not a metric of a browser's run, so no METRIC: it is computed of simulated loads.
+It is not a metric of a browser's run, but computed from simulated loads.
 Source: Bocchi et al. 2016, as Marx et al. 2019 use it (section 5.1): the integral above the curve of completed resources.
 """
 

@@ -46,10 +46,10 @@ StreamFrame = tuple[int, int, int]
 
 
 class HolCounter:
-    """Counts while packets come in, with memory for what is missing only.
+    """Counts while packets come in, with memory only for what is missing.
 
     stream_hol_bytes: blocked within their stream. connection_hol_bytes: the estimate for an ordered transport.
-    packets_seen: with a number that was told. packets_lost: numbers below the highest one that never were.
+    packets_seen: packets that were given. packets_lost: numbers below the highest one that were not.
     """
 
     def __init__(self) -> None:
@@ -78,7 +78,7 @@ class HolCounter:
         return [self._frame(stream_id, offset, length) for stream_id, offset, length in frames]
 
     def _frame(self, stream_id: int, offset: int, length: int) -> int:
-        """Take a frame; returns its blocked bytes."""
+        """Count a frame; returns its blocked bytes."""
         self._frames += 1
         stream = self._streams.get(stream_id)
         if stream is None:
@@ -102,7 +102,7 @@ class HolCounter:
         return blocked_bytes
 
     def _block(self, stream: _Stream, offset: int) -> None:
-        """The frame of this moment waits for a repair of its stream."""
+        """The present frame waits for a repair of its stream."""
         heappush(stream.blocked, (offset, self._frames))
         self._waiting.append(self._frames)
         self._waits_on[self._frames] = stream
@@ -144,7 +144,7 @@ class _Stream:
         self._highest_from = [0]
 
     def add(self, start: int, stop: int) -> int:
-        """Mark bytes as there; returns how many were not before."""
+        """Mark bytes as received; returns how many of them are new."""
         start = max(start, self.first_missing)
         if start >= stop:
             return 0
@@ -164,7 +164,7 @@ class _Stream:
         return new_bytes
 
     def note_highest(self, frame: int, *, keep: bool) -> None:
-        """Remember since when the stream has what it has. keep: what it had earlier may be asked for, too."""
+        """Remember since when the stream has its highest byte. keep: earlier ones may be asked for, too."""
         if not keep:
             self._changed_at, self._highest_from = [frame], [self._highest]
         elif self._highest > self._highest_from[-1]:
@@ -177,7 +177,7 @@ class _Stream:
 
 
 def count_hol(packets: Iterable[Sequence[StreamFrame] | None]) -> HolCounter:
-    """The same from a list by packet number, None for numbers that were never seen (and, at the end, do not count)."""
+    """The same for a list by packet number, with None for packets never seen (which do not count at the end)."""
     counter = HolCounter()
     for number, frames in enumerate(packets):
         if frames is not None:

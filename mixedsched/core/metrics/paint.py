@@ -1,9 +1,9 @@
 """An estimate of First and Largest Contentful Paint and Speed Index from the page model, for loads that no browser rendered.
 
-Not a metric of a browser's run, so no METRIC. Good for comparing orders of bytes on one page, not for comparing with what
-Lighthouse measures. A browser model tells how long the browser works on what has come; without one it takes no time. Left out
-are: layout; text that waits for its font; that a parser stops at a script in the body and what stands above it can be painted;
-what a script draws; and which element really is the largest (the page's flags say so).
+It is good for comparing orders of bytes on one page, not for comparing with Lighthouse's values. A browser model gives the time
+that the browser needs to process a resource; without one it needs none. Left out are: layout; text that waits for its font; that
+a parser stops at a script in the body and the content above it can be painted; what a script draws; and which element really
+is the largest (the page's flags say so).
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from mixedsched.model.browser_model import IDEAL, BrowserModel
 from mixedsched.model.page import Page, Resource
 from mixedsched.model.request import ChromiumPriority, Flag, Kind
 
-# What the first paint shows of a first screen with images, and how much more of it a hero takes than its bytes tell. The best
-# of 48 combinations on 112 loads of six sites at slow-4g: from measured FCP and image times, 15 % off Lighthouse's Speed Index
-# in the mean, 46 % on the worst site. Chosen on these loads, so expect more elsewhere.
+# The share of a first screen with images that is there at the first paint, and how much more of it a hero takes than its bytes
+# suggest. The best of 48 combinations on 112 loads of six sites at slow-4g: computed from measured FCP and image times, it is
+# 15 % off Lighthouse's Speed Index on average, 46 % on the worst site. Chosen on these loads, so expect more elsewhere.
 FIRST_PAINT_SHARE = 0.35
 HERO_FACTOR = 2.0
 
@@ -33,14 +33,14 @@ _WORD_BY_KIND = {
 
 
 def work_ms(item: Resource, model: BrowserModel) -> float:
-    """How long the browser works on a resource before it is of use."""
+    """How long the browser processes a resource before it can use it."""
     word = _WORD_BY_KIND.get(item.kind)
     return 0.0 if word is None else float(getattr(model, word)) * item.body_bytes / 1000
 
 
 @dataclass(frozen=True, slots=True)
 class PaintEstimate:
-    """When something, and when the main thing, could be seen at the earliest; and the Speed Index. In ms since navigation."""
+    """The earliest times at which the first and the main content can be seen, and the Speed Index, in ms since navigation."""
 
     fcp_ms: float
     lcp_ms: float
@@ -48,7 +48,7 @@ class PaintEstimate:
 
     @classmethod
     def median_of(cls, paints: Sequence[PaintEstimate]) -> Self:
-        """Of several loads, each paint by itself."""
+        """The median of several loads, for each paint separately."""
         return cls(
             statistics.median(item.fcp_ms for item in paints),
             statistics.median(item.lcp_ms for item in paints),
@@ -57,7 +57,7 @@ class PaintEstimate:
 
     @classmethod
     def earliest_of(cls, paints: Sequence[PaintEstimate]) -> Self:
-        """Of several loads, each paint by itself."""
+        """The earliest of several loads, for each paint separately."""
         return cls(
             min(item.fcp_ms for item in paints),
             min(item.lcp_ms for item in paints),
@@ -70,22 +70,22 @@ class PaintEstimate:
 
 @dataclass(frozen=True, slots=True)
 class PaintNeeds:
-    """What the paints of a page wait for, as resource ids in the page's order; made once for many loads.
-
-    main: the document of which a byte must be there. blocking: must be complete before anything is painted. largest: must
-    be complete for the largest paint; may be empty. resources: all of the page, by id, in its order. areas: shares of the first
-    screen that its images take, by id; their sum is 1, or there are none.
-    """
+    """The resources that the paints of a page wait for, as ids in the page's order; made once for many loads."""
 
     main: str
+    """The document, of which the first byte must be there."""
     blocking: tuple[str, ...]
+    """Must be complete before anything is painted."""
     largest: tuple[str, ...]
+    """Must be complete for the largest paint; may be empty."""
     resources: Mapping[str, Resource]
+    """All of the page, by id, in its order."""
     areas: Mapping[str, float]
+    """Shares of the first screen that its images take, by id; their sum is 1, or there are none."""
 
     @classmethod
     def of(cls, page: Page) -> Self:
-        """Read them off the page.
+        """The needs of a page.
 
         blocking: style sheets and scripts in the head or critical, neither async nor deferred, that the main document or
         one of its style sheets (or one that these import) makes known. What a script inserts blocks nothing, nor do style
@@ -100,7 +100,7 @@ class PaintNeeds:
         return cls(main.id, blocking, largest, page.by_id(), _areas(page))
 
     def awaited(self, hero_needs: Sequence[str] = ()) -> frozenset[str]:
-        """Ids of all whose times `estimate` asks for."""
+        """Ids of all resources whose times `estimate` needs."""
         return frozenset((self.main, *self.blocking, *self.largest, *self.areas, *hero_needs))
 
     def estimate(
@@ -140,7 +140,7 @@ class PaintNeeds:
         complete_ms: Mapping[str, float],
         model: BrowserModel,
     ) -> float:
-        """When the main thread is through with the main document and these, one after the other."""
+        """When the main thread has processed the main document and these, one after the other."""
         time_ms = first_byte_ms[self.main] + work_ms(self.resources[self.main], model)
         for name in names:
             time_ms = max(time_ms, complete_ms[name]) + work_ms(self.resources[name], model)
@@ -148,7 +148,7 @@ class PaintNeeds:
 
 
 def _areas(page: Page) -> dict[str, float]:
-    """What each image of the first screen takes of it, guessed from its bytes."""
+    """The share of the first screen that each of its images takes, guessed from its bytes."""
     areas = {
         item.id: math.sqrt(item.body_bytes) * (HERO_FACTOR if Flag.HERO in item.flags else 1.0)
         for item in page.resources

@@ -1,4 +1,4 @@
-"""What `lab run` is asked to do, and whether that makes sense, which is asked before anything is set up."""
+"""What `lab run` is to do, and a check that it makes sense, before anything is set up."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _check_ends(request: CommandRequest) -> None:
     if not has_server and request.backend == BackendName.RELAY:
         raise UsageError(
             "the relay needs to know its server",
-            why="it stands before one",
+            why="it runs in front of one",
             fix="give --site SITE or --server HOST:PORT",
         )
     if not has_server and any(mark in word for word in request.command for mark in _NEED_SERVER):
@@ -101,7 +101,7 @@ def _check_packet_log(folder: Path, backend: str) -> None:
 
 
 def _reachable(server: Address, backend: str) -> Address:
-    """Where the link can lead to, with the host as an IP address."""
+    """A server that the link can lead to, with the host as an IP address."""
     host, port = server
     if backend != BackendName.RELAY:
         if host != SERVER_HOST:

@@ -16,7 +16,7 @@ from mixedsched.world.emulator.backend import Address, LinkInUse, open_backend
 from mixedsched.world.system.udp import host_and_port
 from mixedsched.world.system.user_programs import StopRequest, run_command
 
-_NEWS_S = 0.02  # for the news to come in of what ended together with the command
+_NEWS_S = 0.02  # until we know of everything that ended together with the command
 
 _COUNTED = {
     "overflowed": "did not fit in the queue",
@@ -43,7 +43,7 @@ class CommandResult:
     """Of the link, per direction."""
     notes: tuple[str, ...]
     failures: tuple[str, ...]
-    """What went wrong beside the command, so that its findings do not count."""
+    """What failed beside the command, so that its results do not count."""
 
     def to_dict(self) -> dict[str, Any]:
         return {**asdict(self), "counters": dict(self.counters)}
@@ -52,8 +52,8 @@ class CommandResult:
 def carry_out(request: CommandRequest, say_note: Callable[[str], None]) -> CommandResult:
     """Run the command over the network; everything is down again when this returns or raises.
 
-    request: a `checked` one. A signal to end (Ctrl-C, SIGTERM, a closed terminal) ends the command, and the result tells of the
-    signal. say_note: called at once with each thing that the back end does differently from the profile.
+    request: a `checked` one. A signal to stop (Ctrl-C, SIGTERM, a closed terminal) ends the command, and gives the exit code.
+    say_note: called at once with each difference between the back end and the profile.
     """
     return asyncio.run(_carry_out(request, say_note))
 
@@ -103,7 +103,7 @@ async def _carry_out(request: CommandRequest, say_note: Callable[[str], None]) -
 
 
 def _environment(address: Address, server: OtherEnd) -> dict[str, str]:
-    """How the command finds the server; without one, just where it would be."""
+    """Variables by which the command finds the server; without one, only the host where it would be."""
     host, port = address
     found = {"MIXEDSCHED_SERVER_HOST": host}
     if server.address is not None:

@@ -74,7 +74,7 @@ class Backend(Protocol):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What this back end cannot do of what the profile asks, or does differently, in words for the report."""
+        """What differs from the profile, in words for a report."""
         ...
 
     def link(

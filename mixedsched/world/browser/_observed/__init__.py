@@ -1,4 +1,4 @@
-"""Puts together what the browser's DevTools, its NetLog and the page itself told of one load."""
+"""Puts together what the browser's DevTools, its NetLog and the page itself report about one load."""
 
 from mixedsched.world.browser._observed._assemble import observation_of
 

@@ -1,1 +1,1 @@
-"""What netns and vm share: namespaces that never outlive their owner, and profiles as words for tc."""
+"""The shared ground of netns and vm: namespaces that never outlive their owner, and profiles as arguments of tc."""

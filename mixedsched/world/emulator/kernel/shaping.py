@@ -249,5 +249,5 @@ def _counting_fifo() -> Words:
 
 
 def _percent(ratio: float) -> str:
-    """As tc reads it, finer than the kernel's resolution of 2^-32."""
+    """A percentage for tc, finer than the kernel's resolution of 2^-32."""
     return f"{100 * ratio:.9f}".rstrip("0").rstrip(".") + "%"

@@ -41,7 +41,7 @@ class LinkFinding:
     nominal: float | None = None
     measured: float | None = None
     low: float | None = None
-    """Of the 95 % interval of what was measured; None where there is none."""
+    """Lower end of the 95 % interval of `measured`; None if there is none."""
     high: float | None = None
     note: str = ""
     """Why it does not apply, or what must be known to read it."""
@@ -54,7 +54,7 @@ class LinkFinding:
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """What is measured of a direction, before it is known."""
+    """A quantity of a direction that is to be measured."""
 
     name: str
     direction: str

@@ -141,7 +141,7 @@ def _inflation(direction: Direction) -> float:
 
 
 def mean_length_interval(bursts: int, lost: int, level: float) -> Interval:
-    """Of the mean length of bursts: every lost packet is a trial of whether its burst ends with it."""
+    """An interval for the mean length of bursts: each lost packet is a trial whose success ends its burst."""
     ends = share_interval(bursts, lost, level)
     return Interval(1 / ends.high, 1 / ends.low, level)
 

@@ -78,7 +78,7 @@ class RouterTestbed:
         return shaping
 
     def counters(self) -> dict[str, dict[str, int]]:
-        """As Testbed.counters; dropped_at_port: packets for which the router was too slow, which the model knows nothing of."""
+        """As Testbed.counters; dropped_at_port: packets for which the router was too slow, which is not part of the model."""
         hops = self._shaping.hops
         counters = link_counters(parse_stats(hops, self._machine.run(stats_command(hops))))
         for side, dropped in self._dropped_at_ports().items():

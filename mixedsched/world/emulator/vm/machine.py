@@ -222,7 +222,7 @@ def _read(note: Path) -> str | None:
 
 
 def _host() -> str:
-    """What worked with another kernel, or on another machine, proves nothing here."""
+    """This machine and its kernel; what worked on another proves nothing here."""
     return f"{platform.node()} {platform.release()}"
 
 
