@@ -1,9 +1,9 @@
 """An estimate of First and Largest Contentful Paint and Speed Index from the page model, for loads that no browser rendered.
 
 It is good for comparing orders of bytes on one page, not for comparing with Lighthouse's values. A browser model gives the time
-that the browser needs to process a resource; without one it needs none. Left out are: layout; text that waits for its font; that
-a parser stops at a script in the body and the content above it can be painted; what a script draws; and which element really
-is the largest (the page's flags say so).
+that the browser needs to process a resource; without one it needs none. Left out are: layout; text that waits for its font;
+that a parser stops at a script in the body and the content above it can be painted; what a script draws; and which element
+really is the largest (the page's flags say so).
 """
 
 from __future__ import annotations
