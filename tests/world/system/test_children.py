@@ -60,6 +60,31 @@ def test_settings_go_in_and_lines_go_both_ways(echo: str) -> None:
     asyncio.run(talk())
 
 
+def test_lines_can_be_walked_until_the_child_has_ended(echo: str) -> None:
+    async def talk() -> list[object]:
+        async with child(echo, failure="it did not start", settings={}) as running:
+            for number in range(3):
+                running.tell(number)
+            running.end_input()
+            return [line async for line in running.lines()]
+
+    assert asyncio.run(talk()) == [{"echo": 0}, {"echo": 1}, {"echo": 2}, {"goodbye": True}]
+
+
+def test_a_child_inherits_the_files_it_is_given_and_no_others() -> None:
+    async def inherit(passed: bool) -> list[object]:
+        ours, theirs = os.pipe()
+        code = f"import os; print(os.write({theirs}, b'x'))"
+        started = await Child.start(sys.executable, "-c", code, pass_fds=(theirs,) if passed else ())
+        await started.stop()
+        os.close(theirs)
+        with os.fdopen(ours, "rb") as pipe:
+            return [pipe.read(), "Bad file descriptor" in await started.complaint()]
+
+    assert asyncio.run(inherit(passed=True)) == [b"x", False]
+    assert asyncio.run(inherit(passed=False)) == [b"", True]
+
+
 def test_it_leads_a_process_group_in_our_session(echo: str) -> None:
     async def talk() -> None:
         async with child(echo, failure="it did not start", settings={}) as running:
