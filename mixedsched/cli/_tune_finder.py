@@ -18,11 +18,11 @@ from mixedsched.advice.finder.result import FinderResult
 from mixedsched.cli._console import err, out, say_step, shown
 from mixedsched.cli._output import say_json
 from mixedsched.cli._progress import watch_loads
-from mixedsched.errors import ExitCode, MixedschedError, UsageError
+from mixedsched.errors import ExitCode, UsageError
 from mixedsched.lab.machine import ADVICE_CODE, machine_facts, own_versions
 from mixedsched.lab.play.stored import PlayedLoads
 from mixedsched.lab.play.task import PaintReader
-from mixedsched.lab.results import folder_of, owned
+from mixedsched.lab.results import folder_of, owned, writing_to
 from mixedsched.model.page import Page
 from mixedsched.report.finder import render_finding, write_finding
 from mixedsched.sites.pages import read_pages
@@ -89,11 +89,9 @@ def _tell(
         "machine": machine_facts(),
     }
     for_machines = {**result.to_dict(notes), **facts, "report": str(report)}
-    try:
+    with writing_to(folder):
         (folder / FACTS_NAME).write_text(json.dumps(for_machines, indent=1, allow_nan=False), encoding="utf-8")
         write_finding(result, notes, facts, report)
-    except OSError as error:
-        raise MixedschedError(f"cannot write to {folder}", why=error.strerror or "") from error
     if as_json:
         say_json(for_machines)
         return

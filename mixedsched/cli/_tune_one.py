@@ -6,10 +6,7 @@ import json
 import shlex
 import sys
 import time
-from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 from mixedsched.advice.tuner.job import BROWSER, TuneJob, TuneSurroundings, refuse_small_budget
 from mixedsched.advice.tuner.outputs import facts_of, refuse_foreign_folder
@@ -18,11 +15,11 @@ from mixedsched.advice.tuner.session import carry_out
 from mixedsched.cli._console import err, out, shown
 from mixedsched.cli._output import say_json
 from mixedsched.cli._progress import Progress, RunProgress, SearchProgress
-from mixedsched.errors import ExitCode, MixedschedError
+from mixedsched.errors import ExitCode
 from mixedsched.lab.machine import machine_facts
 from mixedsched.lab.play.pool import Pool
 from mixedsched.lab.play.task import PaintReader
-from mixedsched.lab.results import owned
+from mixedsched.lab.results import owned, writing_to
 from mixedsched.report.tune import render_tuning, write_tuning
 from mixedsched.units import format_duration
 
@@ -39,7 +36,9 @@ def tune_one(job: TuneJob, began_s: float, *, as_json: bool) -> ExitCode:
                 job = replace(job, subject=job.subject.loadable(job.folder, progress.tell))
         tuning = _carried_out(job, began_s)
         facts = {**facts_of(tuning, job.folder), "report": str(job.folder / REPORT_NAME)}
-        _write(tuning, facts, job.folder)
+        with writing_to(job.folder):
+            (job.folder / FACTS_NAME).write_text(json.dumps(facts, indent=1, allow_nan=False), encoding="utf-8")
+            write_tuning(tuning, job.folder / REPORT_NAME)
     if as_json:
         say_json(facts)
     else:
@@ -73,11 +72,3 @@ def _carried_out(job: TuneJob, began_s: float) -> Tuning:
             return carry_out(job, world, facts)
         finally:
             progress.end_rung()
-
-
-def _write(tuning: Tuning, facts: Mapping[str, Any], folder: Path) -> None:
-    try:
-        (folder / FACTS_NAME).write_text(json.dumps(facts, indent=1, allow_nan=False), encoding="utf-8")
-        write_tuning(tuning, folder / REPORT_NAME)
-    except OSError as error:
-        raise MixedschedError(f"cannot write to {folder}", why=error.strerror or "") from error

@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -27,12 +26,12 @@ from mixedsched.cli._options import BudgetOption, FormFactorOption, OriginsOptio
 from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._progress import RunProgress, watch_loads
 from mixedsched.cli._sites import open_site
-from mixedsched.errors import MixedschedError, UsageError
+from mixedsched.errors import UsageError
 from mixedsched.lab.machine import ADVICE_CODE, own_versions
 from mixedsched.lab.play.scenario import JUDGE_MODEL
 from mixedsched.lab.play.stored import PlayedLoads
 from mixedsched.lab.play.task import PaintReader
-from mixedsched.lab.results import folder_of, owned
+from mixedsched.lab.results import folder_of, owned, writing_to
 from mixedsched.report.audit import render_audit, write_audit
 from mixedsched.sites.site import site_digest
 from mixedsched.units import parse_duration_s
@@ -101,7 +100,9 @@ def audit(
             err.print(f"stopped; all finished loads are stored in {shown(str(folder))}, the same command goes on")
             raise
         facts = {**audit_facts(found), "report": str(folder / REPORT_NAME)}
-        _write(found, facts, folder)
+        with writing_to(folder):
+            (folder / FACTS_NAME).write_text(json.dumps(facts, indent=1, allow_nan=False), encoding="utf-8")
+            write_audit(found, folder / REPORT_NAME)
     if as_json:
         say_json(facts)
     else:
@@ -125,11 +126,3 @@ def _carry_out(job: AuditJob, began_s: float) -> Audit:
             simulator=simulator,
         )
         return asyncio.run(run_audit(job, world))
-
-
-def _write(found: Audit, facts: Mapping[str, Any], folder: Path) -> None:
-    try:
-        (folder / FACTS_NAME).write_text(json.dumps(facts, indent=1, allow_nan=False), encoding="utf-8")
-        write_audit(found, folder / REPORT_NAME)
-    except OSError as error:
-        raise MixedschedError(f"cannot write to {folder}", why=error.strerror or "") from error

@@ -22,13 +22,13 @@ from mixedsched.cli._options import FormFactorOption, LinkOption, ResultsOption,
 from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._progress import RunProgress, watch_loads
 from mixedsched.cli._sites import open_site
-from mixedsched.errors import ExitCode, InputError, MixedschedError, UsageError
+from mixedsched.errors import ExitCode, InputError, UsageError
 from mixedsched.lab.model import Arm
 from mixedsched.lab.plan import arms_of
 from mixedsched.lab.play.scenario import JUDGE_MODEL
 from mixedsched.lab.play.stored import PlayedLoads
 from mixedsched.lab.play.task import TimesReader
-from mixedsched.lab.results import owned
+from mixedsched.lab.results import owned, writing_to
 from mixedsched.model.browser_model_file import dump_browser_model
 from mixedsched.model.scheme import split_specs
 from mixedsched.report.calibration import calibration_picture, render_calibration
@@ -169,10 +169,8 @@ def _carry_out(job: CalibrationJob, folder: Path) -> Calibration:
 
 def _write(found: Calibration, folder: Path, store: Path | None) -> None:
     text = dump_browser_model(found.model, found.evidence)
-    try:
+    with writing_to(folder):
         (folder / FACTS_NAME).write_text(json.dumps(found.to_dict(), indent=1, allow_nan=False), encoding="utf-8")
         (folder / PICTURE_NAME).write_text(calibration_picture(found), encoding="utf-8")
         for file in (folder / f"{found.model.name}.toml", *([store] if store is not None else ())):
             file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise MixedschedError(f"cannot write the results to {folder}", why=error.strerror or "") from error

@@ -51,6 +51,15 @@ def owned(folder: Path) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def writing_to(folder: Path) -> Iterator[None]:
+    """Failures to write results there are errors with an explanation. Raises MixedschedError instead of OSError."""
+    try:
+        yield
+    except OSError as error:
+        raise MixedschedError(f"cannot write to {folder}", why=error.strerror or "") from error
+
+
 def open_store(folder: Path) -> Store:
     """The database of a folder, made if there is none. Raises MixedschedError if it cannot be used."""
     return Store(f"sqlite:///{folder / DATABASE_NAME}")
