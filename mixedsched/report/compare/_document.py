@@ -15,7 +15,7 @@ from mixedsched.lab.model import Run
 from mixedsched.report import charts
 from mixedsched.report.compare import _words
 from mixedsched.report.compare._health import failure_rows, health_rows, miss_lines
-from mixedsched.report.compare._loads import block_loads, block_waterfalls, lcp_elements
+from mixedsched.report.compare._loads import block_loads, lcp_elements
 from mixedsched.report.document import render, tables_of
 from mixedsched.report.effects import effect_views
 from mixedsched.report.facts import fact_rows, network_rows
@@ -71,7 +71,6 @@ def render_html(comparison: Comparison, runs: Sequence[Run], facts: Mapping[str,
         worst_film=worst_film,
         store=frame_store((film, worst_film)),
         after_load_s=AFTER_LOAD_MS / 1000,
-        waterfalls=block_waterfalls(median),
         loads=block_loads(median),
         lcp_elements=lcp_elements(comparison, runs),
         failures=failure_rows(comparison),

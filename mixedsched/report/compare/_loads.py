@@ -6,11 +6,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from markupsafe import Markup
-
 from mixedsched.lab.comparison import Comparison
 from mixedsched.lab.model import Run, RunStatus
-from mixedsched.lab.page_view import hero_of, losses_of, responses_of
+from mixedsched.lab.page_view import SeenResponse, hero_of, losses_of, responses_of
 from mixedsched.report.compare._arrivals import arrivals_chart, mean_in_progress
 from mixedsched.report.svg import shortened
 from mixedsched.report.waterfall import Waterfall, draw_waterfalls, marks_of, response_row, row_order
@@ -19,14 +17,9 @@ from mixedsched.units import format_bytes
 _ELEMENT_CHARACTERS = 160
 
 
-def block_waterfalls(runs: Mapping[str, Run]) -> list[tuple[str, Markup]]:
-    """(arm, picture) of each load. runs: by arm, all of one block."""
-    return draw_waterfalls([_waterfall(arm, run) for arm, run in runs.items()])
-
-
-def _waterfall(arm: str, run: Run) -> Waterfall:
-    rows, responses = [], responses_of(run)
+def _waterfall(arm: str, run: Run, responses: Sequence[SeenResponse]) -> Waterfall:
     hero = hero_of(run, responses)
+    rows = []
     for item in responses:
         note = item.signal or (f"({item.chromium_priority})" if item.chromium_priority else "–")
         first_ms = item.first_byte_ms if item.first_byte_ms is not None else item.request_ms
@@ -43,6 +36,7 @@ def block_loads(runs: Mapping[str, Run]) -> list[dict[str, Any]]:
     ends += [at_ms for by_name in marks.values() for at_ms in by_name.values()]
     ends += [arrival.to_ms for items in responses.values() for item in items for arrival in item.arrivals]
     end_ms = max([1.0, *ends]) * 1.02
+    waterfalls = dict(draw_waterfalls([_waterfall(arm, run, responses[arm]) for arm, run in runs.items()]))
     loads = []
     for arm, run in runs.items():
         items = responses[arm]
@@ -56,6 +50,7 @@ def block_loads(runs: Mapping[str, Run]) -> list[dict[str, Any]]:
             {
                 "arm": arm,
                 "responses": items,
+                "waterfall": waterfalls[arm],
                 "arrivals": picture,  # None without a network log
                 "summary": summary,  # how the bytes came, in words
                 "lcp_element": _lcp_element(run),

@@ -37,7 +37,7 @@ def schedule_strip(group: PageGroup) -> Panel:
     legend_shapes, legend_height = legend(group, bottom + 14)
     spoken = f"Schedules of {group.page.name}: {len(group.rows)} rows of up to {packets_most} packets"
     return Panel(
-        "Schedule: whose packets left when",
+        "Schedule: which packets left when",
         _reading(packets_per_cell),
         spoken,
         bottom + 14 + legend_height,
