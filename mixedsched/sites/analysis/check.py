@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
@@ -41,52 +41,51 @@ class SiteFinding:
         return asdict(self)
 
 
+_Remark = tuple[Severity, str, str]  # level, where, what
+
+
 def check_site(site: Site) -> list[SiteFinding]:
     """All that is wrong with a site, errors first, then by file.
 
-    A further check is one more function in CHECKS. What only a browser can tell, whether a load is as the manifest says, is
+    A further check is one more entry of CHECKS. What only a browser can tell, whether a load is as the manifest says, is
     no part of this: it needs a server and time.
     """
-    found = [finding for check in CHECKS for finding in check(site)]
+    found = [
+        SiteFinding(level, name, where, what) for name, check in CHECKS.items() for level, where, what in check(site)
+    ]
     return sorted(found, key=lambda finding: finding.level is not Severity.ERROR)
 
 
-def _licence(site: Site) -> Iterator[SiteFinding]:
+def _licence(site: Site) -> Iterator[_Remark]:
     if not site.licence.strip():
-        yield SiteFinding(
-            Severity.WARNING, "licence", "", "no licence is named: say under which one its contents may be used"
-        )
+        yield Severity.WARNING, "", "no licence is named: say under which one its contents may be used"
 
 
-def _hosts(site: Site) -> Iterator[SiteFinding]:
+def _hosts(site: Site) -> Iterator[_Remark]:
     used = {host for host, _ in site.files} | {item.host for item in site.variants}
     for index, host in enumerate(site.hosts):
         if index not in used:
-            yield SiteFinding(Severity.WARNING, "hosts", host, "nothing is on this host")
+            yield Severity.WARNING, host, "nothing is on this host"
 
 
-def _entry(site: Site) -> Iterator[SiteFinding]:
+def _entry(site: Site) -> Iterator[_Remark]:
     key = 0, site.entry
     if not site.mimes[key].startswith(_HTML):
-        yield SiteFinding(
-            Severity.WARNING, "entry", address(site, key), f"the page itself is {site.mimes[key]}, not HTML"
-        )
+        yield Severity.WARNING, address(site, key), f"the page itself is {site.mimes[key]}, not HTML"
     if (status := _status(site, key)) >= 400:
-        yield SiteFinding(Severity.ERROR, "entry", address(site, key), f"the page itself is answered with {status}")
+        yield Severity.ERROR, address(site, key), f"the page itself is answered with {status}"
 
 
-def _encodings(site: Site) -> Iterator[SiteFinding]:
+def _encodings(site: Site) -> Iterator[_Remark]:
     for key in site.encodings:
         try:
             document_bytes(site, key)
         except SiteError as error:
-            yield SiteFinding(Severity.ERROR, "encoding", address(site, key), f"its file cannot be decoded {error.why}")
+            yield Severity.ERROR, address(site, key), f"its file cannot be decoded {error.why}"
     for item in site.variants:
         if why := _undecodable(item):
             where = f"{item.method} {address(site, (item.host, item.path))}"
-            yield SiteFinding(
-                Severity.ERROR, "encoding", where, f"its file cannot be decoded as {item.encoding}: {why}"
-            )
+            yield Severity.ERROR, where, f"its file cannot be decoded as {item.encoding}: {why}"
 
 
 def _undecodable(item: SiteVariant) -> str:
@@ -100,7 +99,7 @@ def _undecodable(item: SiteVariant) -> str:
     return ""
 
 
-def _types(site: Site) -> Iterator[SiteFinding]:
+def _types(site: Site) -> Iterator[_Remark]:
     for key, mime in site.mimes.items():
         if _status(site, key) != 200:
             continue
@@ -110,9 +109,7 @@ def _types(site: Site) -> Iterator[SiteFinding]:
             continue  # another check tells
         if found is not None:
             level = Severity.ERROR if _is_used_as_told(mime) else Severity.WARNING
-            yield SiteFinding(
-                level, "type", address(site, key), f"it says {mime.partition(';')[0]}, its content is {found}"
-            )
+            yield level, address(site, key), f"it says {mime.partition(';')[0]}, its content is {found}"
 
 
 def _is_used_as_told(mime: str) -> bool:
@@ -120,7 +117,7 @@ def _is_used_as_told(mime: str) -> bool:
     return mime.startswith((_CSS, "text/javascript", "application/javascript"))
 
 
-def _references(site: Site) -> Iterator[SiteFinding]:
+def _references(site: Site) -> Iterator[_Remark]:
     """References of documents and style sheets to what the site does not have."""
     known = _Known(site)
     for key, mime in site.mimes.items():
@@ -129,9 +126,7 @@ def _references(site: Site) -> Iterator[SiteFinding]:
         try:
             references = _references_of(site, key)
         except SiteError as error:
-            yield SiteFinding(
-                Severity.WARNING, "references", address(site, key), f"it cannot be looked through: {error}"
-            )
+            yield Severity.WARNING, address(site, key), f"it cannot be looked through: {error}"
             continue
         told: set[str] = set()
         for reference in references:
@@ -142,7 +137,7 @@ def _references(site: Site) -> Iterator[SiteFinding]:
                 # What a recorded page refers to and no load asked for, such as other sizes, is not a fault of the recording.
                 is_fault = reference.role is ReferenceRole.LOAD and not site.replay
                 level = Severity.ERROR if is_fault else Severity.WARNING
-                yield SiteFinding(level, "references", address(site, key), f"it refers to {reference.url[:200]}: {why}")
+                yield level, address(site, key), f"it refers to {reference.url[:200]}: {why}"
 
 
 class _Known:
@@ -176,7 +171,7 @@ def _references_of(site: Site, key: Key) -> list[Reference]:
     return references
 
 
-def _unused_files(site: Site) -> Iterator[SiteFinding]:
+def _unused_files(site: Site) -> Iterator[_Remark]:
     """Files that no request gets: of built sites only, as all files of a plain folder are served.
 
     Texts whose compressed copies are served beside them are left out.
@@ -187,9 +182,7 @@ def _unused_files(site: Site) -> Iterator[SiteFinding]:
     for path in sorted(site.root.rglob("*")):
         is_source = any(path.with_name(f"{path.name}.{suffix}").resolve() in used for suffix in ("gz", "br", "zst"))
         if path.is_file() and path.resolve() not in used and not is_source:
-            yield SiteFinding(
-                Severity.WARNING, "unused", path.relative_to(site.root).as_posix(), "no entry names this file"
-            )
+            yield Severity.WARNING, path.relative_to(site.root).as_posix(), "no entry names this file"
 
 
 def address(site: Site, key: Key) -> str:
@@ -201,15 +194,15 @@ def _status(site: Site, key: Key) -> int:
     return site.settings[key].status if key in site.settings else 200
 
 
-CHECKS: tuple[Callable[[Site], Iterator[SiteFinding]], ...] = (
-    _entry,
-    _encodings,
-    _types,
-    _references,
-    _licence,
-    _hosts,
-    _unused_files,
-)
+CHECKS: Mapping[str, Callable[[Site], Iterator[_Remark]]] = {
+    "entry": _entry,
+    "encoding": _encodings,
+    "type": _types,
+    "references": _references,
+    "licence": _licence,
+    "hosts": _hosts,
+    "unused": _unused_files,
+}
 
 
 _SIGNATURES: tuple[tuple[re.Pattern[bytes], str], ...] = (

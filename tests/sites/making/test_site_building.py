@@ -11,7 +11,7 @@ import pytest
 
 from mixedsched.errors import MissingPartError, SiteError
 from mixedsched.model.request import Flag
-from mixedsched.sites.making import Recipe, build, fetch_packages, list_recipes
+from mixedsched.sites.making import Recipe, build, fetch_packages, find_recipe, list_recipes
 from mixedsched.sites.site import Site
 from tests.sites.folders import recipe_text, write_files
 
@@ -343,3 +343,14 @@ def test_contents_are_for_so_many_hosts(tmp_path: Path, hosts: str, kind: str) -
     write_files(tmp_path, {"recipes/shop/site.toml": text})
     with pytest.raises(SiteError, match=f"contents of kind '{kind}' are for"):
         Recipe.from_file(tmp_path / "recipes/shop/site.toml")
+
+
+def test_a_recipe_is_found_by_its_name_without_reading_the_others(tmp_path: Path) -> None:
+    files = {"shop/site.toml": recipe_text(), "bad/site.toml": "x =", "shop/within/site.toml": recipe_text("within")}
+    recipes = write_files(tmp_path / "recipes", {**files, "site.toml": recipe_text()})
+    found = find_recipe(recipes, "shop")
+    assert found is not None
+    assert found.name == "shop"
+    assert [find_recipe(recipes, name) for name in ("shop/within", "nosuch", "", ".", "../recipes/shop")] == [None] * 5
+    with pytest.raises(SiteError, match="not TOML"):
+        find_recipe(recipes, "bad")
