@@ -40,6 +40,11 @@ class Described:
         }
         return cls(page, named, facts)
 
+    def totals(self) -> dict[str, Any]:
+        """Its name, and how many resources and bytes it has."""
+        items = self.page.resources
+        return {"name": self.page.name, "resources": len(items), "body_bytes": sum(item.body_bytes for item in items)}
+
     def host_of(self, item: Resource) -> str:
         """The name of a resource's host; "host 2" where it has none."""
         return self.hosts[item.host] if item.host < len(self.hosts) else f"host {item.host}"
@@ -72,6 +77,8 @@ class ResourcePair:
 class Difference:
     """The resources that were added, removed and kept."""
 
+    before: Described
+    after: Described
     added: tuple[Resource, ...]
     removed: tuple[Resource, ...]
     pairs: tuple[ResourcePair, ...]
@@ -80,6 +87,38 @@ class Difference:
     @property
     def changed(self) -> tuple[ResourcePair, ...]:
         return tuple(pair for pair in self.pairs if pair.changes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON of `sites diff`; a is before, b after."""
+        return {
+            "a": self.before.totals(),
+            "b": self.after.totals(),
+            "matched": len(self.pairs),
+            "unchanged": len(self.pairs) - len(self.changed),
+            "order_correlation": self.order_correlation,
+            "added": [_item_facts(self.after, item) for item in self.added],
+            "removed": [_item_facts(self.before, item) for item in self.removed],
+            "changed": [self._pair_facts(pair) for pair in self.changed],
+        }
+
+    def _pair_facts(self, pair: ResourcePair) -> dict[str, Any]:
+        return {
+            "id": [pair.before.id, pair.after.id],
+            "host": [self.before.host_of(pair.before), self.after.host_of(pair.after)],
+            "path": [pair.before.path, pair.after.path],
+            "changes": {change.what: [change.before, change.after] for change in pair.changes},
+        }
+
+
+def _item_facts(side: Described, item: Resource) -> dict[str, Any]:
+    return {
+        "id": item.id,
+        "host": side.host_of(item),
+        "path": item.path,
+        "kind": item.kind.value,
+        "body_bytes": item.body_bytes,
+        "chromium_priority": item.chromium_priority.value,
+    }
 
 
 def difference(before: Described, after: Described) -> Difference:
@@ -103,6 +142,8 @@ def difference(before: Described, after: Described) -> Difference:
         pairs.append(ResourcePair(old, new, positions, moved, tuple(changes)))
     taken = set(matches.values())
     return Difference(
+        before,
+        after,
         tuple(item for place, item in enumerate(after.page.resources) if place not in taken),
         tuple(item for place, item in enumerate(before.page.resources) if place not in matches),
         tuple(pairs),
