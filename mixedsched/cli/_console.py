@@ -1,4 +1,4 @@
-"""What commands say to people: results on stdout, progress and errors on stderr, in colour where there is any.
+"""Text for people: results on stdout, progress and errors on stderr, in colour where there is any.
 
 Apart from `_output`, because a server that talks to machines has no use for what this loads.
 """
@@ -49,18 +49,15 @@ def say_error(error: MixedschedError) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ListEntry:
-    """Something there is. facts: for machines, with at least name, description and source. lines: more for people, by label.
+    """An entry of a list that a command prints."""
 
-    picture: shown under the description.
-    """
-
-    facts: Mapping[str, Any]
-    lines: Mapping[str, str]
-    picture: Text | None = None
+    facts: Mapping[str, Any]  # for machines, with at least name, description and source
+    lines: Mapping[str, str]  # more for people, by label
+    picture: Text | None = None  # shown under the description
 
 
 def say_list(entries: Sequence[ListEntry], as_json: bool) -> None:
-    """What there is: as a JSON list of the facts, else a paragraph for each."""
+    """Print a list: as JSON of the facts, or a paragraph for each entry."""
     if as_json:
         say_json([entry.facts for entry in entries], indent=2)
         return

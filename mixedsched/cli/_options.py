@@ -17,7 +17,7 @@ NETWORKS_MOST = 4
 
 
 class Screen(StrEnum):
-    """As which device a page is loaded: Lighthouse's form factors."""
+    """Devices as which a page can be loaded: Lighthouse's form factors."""
 
     MOBILE = "mobile"
     DESKTOP = "desktop"
@@ -38,7 +38,7 @@ ResultsOption = Annotated[
 
 
 def networks_named(names: str) -> tuple[Profile, ...]:
-    """One to four profiles, by names or files with commas between. Raises UsageError, or InputError for what is no profile."""
+    """One to four profiles, by names or files with commas between. Raises UsageError, or InputError for a bad profile."""
     listed = [name.strip() for name in names.split(",") if name.strip()]
     if not 1 <= len(listed) <= NETWORKS_MOST:
         raise UsageError(f"{len(listed)} networks were named", fix=f"name one to {NETWORKS_MOST}, such as 4g,slow-4g")

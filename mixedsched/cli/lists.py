@@ -1,4 +1,4 @@
-"""`schemes`, `mappings`: what there is to choose from."""
+"""`schemes`, `mappings`: list what there is to choose from."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def register(app: typer.Typer) -> None:
 def schemes(
     names: Annotated[
         list[str] | None,
-        typer.Argument(help="Only these, maybe with parameters, as in batched-rr:packets=2.", metavar="[NAME...]"),
+        typer.Argument(help="Only these, possibly with parameters, as in batched-rr:packets=2.", metavar="[NAME...]"),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Explain the delivery schemes: what each does and needs to know, where it comes from, what it makes of an example."""
+    """Explain the delivery schemes: what each does and needs to know, its source, and how it orders an example."""
     configured = [configure(name, SCHEMES, catalog.load_mapping) for name in names or SCHEMES]
     say_list([_scheme_entry(scheme) for scheme in configured], as_json)
     if not as_json:

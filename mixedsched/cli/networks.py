@@ -1,4 +1,4 @@
-"""`networks`: what pages can be loaded over, drawn."""
+"""`networks`: lists the network profiles and draws them."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def register(app: typer.Typer) -> None:
 
 def networks(
     names: Annotated[list[str] | None, typer.Argument(help="Only these, by name or file.", metavar="[NAME...]")] = None,
-    seed: Annotated[int, typer.Option(help="Whose losses are drawn.")] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of the losses that are drawn.")] = 1,
     packets: Annotated[int, typer.Option(help="How many packets are drawn.", min=1, max=100_000)] = PACKETS,
     plot: Annotated[Path | None, typer.Option(help="Draw them into a file, .svg or .html.", metavar="FILE")] = None,
     as_json: Json = False,
 ) -> None:
-    """List the network profiles that pages can be loaded over, and draw each: rate over time, losses of a seed.
+    """List the network profiles that pages can be loaded over, and draw the rate over time and the losses of a seed.
 
     One mark is one packet: · arrives, █ is lost.
     """
@@ -85,7 +85,7 @@ def _print(profile: Profile, seed: int, packets: int) -> None:
 
 
 def _side(side: str, direction: Direction, seed: int, packets: int, *, drawn: bool) -> Table:
-    """One direction: its words, then its pictures, each with a label. drawn: whether its rate is another one than above."""
+    """One direction: in words, then as pictures, each with a label. drawn: whether to draw its rate and queue."""
     table = Table.grid(padding=(0, 1, 0, 0))
     table.add_column(style="dim", no_wrap=True, min_width=_LABELS - 1)
     table.add_column(overflow="fold")
