@@ -162,4 +162,4 @@ def test_of_a_folder_with_torn_facts_report_says_how_to_mend_it(tmp_path: Path) 
     (tmp_path / "tune.json").write_text('{"comm')
     ended = run("report", str(tmp_path))
     assert ended.exit_code == 3
-    assert "give the tune command again" in " ".join(ended.stderr.split())
+    assert "run the tune command again" in " ".join(ended.stderr.split())
