@@ -86,6 +86,11 @@ class Planned:
     def priority(self) -> ChromiumPriority:
         return self.way.priority if self.way is not None else ChromiumPriority.VERY_HIGH
 
+    @property
+    def call(self) -> str:
+        """The function of the runtime that asks for it; "" if none can."""
+        return self.way.call if self.way is not None else ""
+
 
 @dataclass(slots=True)
 class Realm:

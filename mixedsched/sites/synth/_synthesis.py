@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import mimetypes
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from mixedsched.sites.analysis.connections import expected_connections
 from mixedsched.sites.site import MANIFEST_NAME, ROOT_NAME, load_built, site_name_of
 from mixedsched.sites.site.folders import make_folder
 from mixedsched.sites.synth._plan import plan_page
-from mixedsched.sites.synth._planned import Planned, SynthesisPlan
+from mixedsched.sites.synth._planned import Box, Planned, SynthesisPlan
 from mixedsched.sites.synth._prepare import SynthesisDeviation, prepare
 from mixedsched.sites.synth._writer import RealmWriter
 from mixedsched.sites.synth.assets import asset, format_name, smallest_bytes
@@ -26,6 +26,7 @@ _SUFFIXES = {"text/javascript": ".js", "application/javascript": ".js", "applica
 _NEAREST = "Chromium has no way to give this kind that priority"
 _GUESSED = "only so has a document this priority; browsers that are told not to guess, as the lab's are, leave it out"
 _ANONYMOUS_ELSEWHERE = frozenset("fFyeE")  # ways that are fetched by scripts, or preloaded as they would
+_APP_MANIFEST = "w"  # the way to ask for it
 _NO_ROOM = "neither its document nor a script has the bytes to ask for it"
 
 Progress = Callable[[int, int], None]
@@ -71,16 +72,16 @@ def synthesise(
     plan = plan_page(resources, page.main.id, address)
     bodies, left_out = _texts(plan, address, host_names, name)
     never_asked = {one.item.id for one in left_out}
-    deviations += _of_plan(plan, never_asked)
+    deviations += _deviations_of_plan(plan, never_asked)
     as_files = [item for item in resources if item.id not in bodies and item.id not in never_asked]
-    deviations += [told for item in as_files for told in _of_size(item)]
+    deviations += _deviations_of_size(as_files)
     total_bytes = sum(item.body_bytes for item in resources)
 
     def fill(folder: Path) -> None:
         www, made_bytes = folder / ROOT_NAME, 0
         www.mkdir()
         for seed, item in enumerate(resources):
-            body = bodies[item.id].encode() if item.id in bodies else _made(item, seed, plan.planned[item.id])
+            body = bodies[item.id].encode() if item.id in bodies else _made(item, seed, plan.planned[item.id].box)
             (www / _file_name(seed, item)).write_bytes(body)
             made_bytes += len(body)
             if progress is not None:
@@ -135,57 +136,37 @@ def _texts(
     return bodies, left_out
 
 
-def _made(item: Resource, seed: int, one: Planned) -> bytes:
-    if one.box is None:
+def _made(item: Resource, seed: int, box: Box | None) -> bytes:
+    if box is None:
         return asset(item.kind, item.mime, item.body_bytes, seed)
-    width_px, height_px = one.box.width_px, one.box.height_px
-    return asset(item.kind, item.mime, item.body_bytes, seed, width_px=width_px, height_px=height_px)
+    return asset(item.kind, item.mime, item.body_bytes, seed, width_px=box.width_px, height_px=box.height_px)
 
 
-def _of_plan(plan: SynthesisPlan, left_out: set[str]) -> list[SynthesisDeviation]:
-    found = []
+def _deviations_of_plan(plan: SynthesisPlan, left_out: set[str]) -> Iterator[SynthesisDeviation]:
     for name, one in plan.planned.items():
         item = one.item
-        wanted = item.chromium_priority
         if name in left_out:
-            found.append(SynthesisDeviation(name, "request", "asked for", "never asked for", _NO_ROOM))
+            yield SynthesisDeviation(name, "request", "asked for", "never asked for", _NO_ROOM)
         elif one.way is not None and one.way.is_guess:
-            found.append(SynthesisDeviation(name, "request", "asked for", "asked for ahead of a navigation", _GUESSED))
-        elif one.priority is not wanted:
-            found.append(SynthesisDeviation(name, "priority", wanted, one.priority, _NEAREST))
-        is_box = bool(item.flags & {Flag.HERO, Flag.ABOVE_FOLD}) and item.kind is Kind.IMAGE
-        if is_box and one.box is None:
-            found.append(SynthesisDeviation(name, "flags", "on the first screen", "not there", "it belongs to a frame"))
-        incremental = item.kind not in {Kind.STYLESHEET, Kind.SCRIPT, Kind.FONT} and not _is_app_manifest(one)
+            yield SynthesisDeviation(name, "request", "asked for", "asked for ahead of a navigation", _GUESSED)
+        elif one.priority is not item.chromium_priority:
+            yield SynthesisDeviation(name, "priority", item.chromium_priority, one.priority, _NEAREST)
+        if item.kind is Kind.IMAGE and item.flags & {Flag.HERO, Flag.ABOVE_FOLD} and one.box is None:
+            yield SynthesisDeviation(name, "flags", "on the first screen", "not there", "it belongs to a frame")
+        incremental = item.kind not in {Kind.STYLESHEET, Kind.SCRIPT, Kind.FONT} and one.call != _APP_MANIFEST
         if item.incremental is not incremental:
-            found.append(
-                SynthesisDeviation(
-                    name,
-                    "incremental",
-                    _yes(item.incremental),
-                    _yes(incremental),
-                    f"Chromium decides it for {item.kind}",
-                )
-            )
-    return found
+            wanted, made = ("yes", "no") if item.incremental else ("no", "yes")
+            yield SynthesisDeviation(name, "incremental", wanted, made, f"Chromium decides it for {item.kind}")
 
 
-def _of_size(item: Resource) -> list[SynthesisDeviation]:
-    """The deviation of a file with too few bytes for its format; an empty body is as the page has it."""
-    least_bytes = smallest_bytes(item.kind, item.mime)
-    if not 0 < item.body_bytes < least_bytes:
-        return []
-    name = format_name(item.kind, item.mime, item.body_bytes)
-    reason = f"a valid one needs {least_bytes} bytes, and this has {item.body_bytes}"
-    return [SynthesisDeviation(item.id, "body", f"a {name} file", "bytes that nothing can decode", reason)]
-
-
-def _is_app_manifest(one: Planned) -> bool:
-    return one.way is not None and one.way.call == "w"
-
-
-def _yes(value: bool) -> str:
-    return "yes" if value else "no"
+def _deviations_of_size(items: Iterable[Resource]) -> Iterator[SynthesisDeviation]:
+    """The deviations of files with too few bytes for their formats; an empty body is as the page has it."""
+    for item in items:
+        least_bytes = smallest_bytes(item.kind, item.mime)
+        if 0 < item.body_bytes < least_bytes:
+            name = format_name(item.kind, item.mime, item.body_bytes)
+            reason = f"a valid one needs {least_bytes} bytes, and this has {item.body_bytes}"
+            yield SynthesisDeviation(item.id, "body", f"a {name} file", "bytes that nothing can decode", reason)
 
 
 def _entry(one: Planned, file: str) -> dict[str, Any]:
@@ -199,12 +180,12 @@ def _entry(one: Planned, file: str) -> dict[str, Any]:
 
 def _credentials(one: Planned) -> bool | None:
     """Whether cookies go along, where neither kind nor documents tell."""
-    match one.way.call if one.way is not None else "":
+    match one.call:
         case "b":  # prefetched as a navigation would be
             return True
         case "e" | "E":
             return None if one.item.host == 0 else False
-        case "w":
+        case "w":  # the web app manifest
             return False
         case _:
             return None
@@ -235,7 +216,5 @@ def _connection_count(plan: SynthesisPlan, main_id: str) -> int:
 
 def _is_anonymous(one: Planned, frame_host: int) -> bool:
     item = one.item
-    if one.way is not None and one.way.call == "w":
-        return True
-    by_call = one.way is not None and one.way.call in _ANONYMOUS_ELSEWHERE
-    return item.host != frame_host and (item.kind is Kind.FONT or by_call)
+    is_anonymous = item.kind is Kind.FONT or one.call in _ANONYMOUS_ELSEWHERE
+    return one.call == _APP_MANIFEST or (item.host != frame_host and is_anonymous)

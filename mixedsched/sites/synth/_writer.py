@@ -96,13 +96,12 @@ class RealmWriter:
         return items_call((self._item(one, work_ms) for one in calls), work_ms) if calls else ""
 
     def _item(self, one: Planned, work_ms: float = 0.0) -> Item:
-        assert one.way is not None
         delay_ms = 0.0 if one.is_gated else max(0.0, one.item.delay_ms - work_ms)
         url = self._address(one.item, self._host)
-        return Item(one.ticket, delay_ms, one.way.call, url, one.wait_ms, one.box.style if one.box is not None else "")
+        return Item(one.ticket, delay_ms, one.call, url, one.wait_ms, one.box.style if one.box is not None else "")
 
     def _runtime(self, code: _Code) -> str:
-        ways = [one.way.call for one in self._realm.calls if one.way is not None]
+        ways = [one.call for one in self._realm.calls]
         return runtime(ways, has_table=bool(code.table), has_parsed=bool(code.parsed)) if ways else ""
 
     def _to_do(self, code: _Code) -> str:
