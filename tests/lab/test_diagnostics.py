@@ -1,4 +1,4 @@
-"""How long the programs of a measurement waited for a processor, and packets for the relay."""
+"""What held an arm's loads up on this machine, and what the site did not have: shown with the comparison, voids no run."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.lab import diagnostics
-from mixedsched.lab.diagnostics import HeldUp, Waits, held_ms, held_up_of, waited_ms
+from mixedsched.lab.diagnostics import HeldUp, Waits, held_ms, held_up_of, misses_of, waited_ms
 from mixedsched.lab.model import Run, RunStatus
 
 NOBODY = 2**22 + 1  # no process has so high a number on Linux
@@ -103,3 +104,37 @@ def test_of_each_arm_the_middle_and_the_worst_load_are_told() -> None:
 def test_of_runs_that_were_stored_before_it_was_kept_nothing_is_told() -> None:
     old = Run(1, 1, "a", 0, RunStatus.OK, page_load={"metrics": {"lcp_ms": 1.0}}, relay={"punctuality": {"late": 3}})
     assert held_up_of([old], ["a"]) == [HeldUp("a", None, None, None, None)]
+
+
+def load_of(arm: str, *missed: str, status: RunStatus = RunStatus.OK) -> Run:
+    lines: list[dict[str, Any]] = [
+        {"method": "GET", "authority": "shop.test", "path": "/", "status": 200, "missed": False},
+        {"method": "GET", "authority": "shop.test", "path": "/old", "status": 404},  # a log of an earlier version
+        *({"method": "POST", "authority": "shop.test", "path": path, "status": 404, "missed": True} for path in missed),
+    ]
+    return Run(1, 1, arm, 0, status, placements=tuple(lines))
+
+
+def test_a_run_names_what_was_missed() -> None:
+    assert load_of("mixed", "/a", "/a").misses == ("POST https://shop.test/a",) * 2
+    assert load_of("mixed").misses == ()
+
+
+def test_source_maps_are_lighthouses_own() -> None:
+    assert misses_of([load_of("mixed", "/vendor/app.js.map?v=1")], ["mixed"]) == []
+    (found,) = misses_of([load_of("mixed", "/app.js.map", "/a")], ["mixed"])
+    assert found.requests == (("POST https://shop.test/a", 1),)
+
+
+def test_arms_tell_in_how_many_runs_each_request_was_missed() -> None:
+    runs = [
+        load_of("mixed", "/b", "/a"),
+        load_of("mixed", "/a", "/a"),
+        load_of("mixed"),
+        load_of("mixed", "/x", status=RunStatus.FAILED),
+        load_of("fifo"),
+    ]
+    (found,) = misses_of(runs, ["fifo", "mixed"])
+    assert (found.arm, found.runs, found.missing_runs) == ("mixed", 3, 2)
+    assert found.requests == (("POST https://shop.test/a", 2), ("POST https://shop.test/b", 1))
+    assert found.to_dict()["requests"][0] == {"request": "POST https://shop.test/a", "runs": 2}
