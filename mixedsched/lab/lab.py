@@ -21,15 +21,9 @@ from mixedsched.model.request import Flag
 from mixedsched.sites.analysis import expected_connections
 from mixedsched.sites.serving import served_site
 from mixedsched.sites.site import Site
-from mixedsched.world.browser import (
-    LighthouseRunner,
-    NetLog,
-    PageLoad,
-    PageLoadFailed,
-    PageLoadJob,
-    arrival_order,
-    read_netlog,
-)
+from mixedsched.world.browser.netlog import NetLog, arrival_order, read_netlog
+from mixedsched.world.browser.pageload import PageLoad, PageLoadFailed, PageLoadJob
+from mixedsched.world.browser.runner import LighthouseRunner
 from mixedsched.world.emulator.awake import processors_to_keep_awake
 from mixedsched.world.emulator.backend import RELAY, Backend, LinkInUse, open_backend
 from mixedsched.world.server.running import RunningServer, ServerInput, running_server

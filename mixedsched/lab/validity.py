@@ -13,7 +13,8 @@ from urllib.parse import urlsplit
 
 from mixedsched.lab.diagnostics import held_ms
 from mixedsched.sites.site import Connections
-from mixedsched.world.browser import Closing, NetLog, PageLoad, QuicSession
+from mixedsched.world.browser.netlog import Closing, NetLog, QuicSession
+from mixedsched.world.browser.pageload import PageLoad
 
 TOO_SLOW = "loaded too slowly"  # in Lighthouse's warning about a page that did not get quiet
 _NEVER_MET_THE_LINK = ("missed", "dropped_at_port")  # counters of the relay and of the router VM

@@ -26,7 +26,8 @@ from typer.testing import CliRunner
 from mixedsched.cli import app
 from mixedsched.errors import ExitCode, SiteError, UsageError
 from mixedsched.sites.opening import load_site
-from mixedsched.world.browser import Observation, ObservationJob, Observer
+from mixedsched.world.browser.observation import Observation, ObservationJob
+from mixedsched.world.browser.observe import Observer
 from tests.world.server.client import serving
 
 

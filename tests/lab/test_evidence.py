@@ -6,7 +6,7 @@ import pytest
 
 from mixedsched.lab.lab import with_evidence
 from mixedsched.lab.model import Arrival, Connection, Run, RunStatus
-from mixedsched.world.browser import FrameArrival, NetLog, OpenReason, QuicSession, StreamRequest
+from mixedsched.world.browser.netlog import FrameArrival, NetLog, OpenReason, QuicSession, StreamRequest
 
 
 def log(*, truncated: bool = False) -> NetLog:

@@ -9,17 +9,8 @@ import pytest
 
 from mixedsched.lab.validity import LoadEvidence, ServerView, is_of_the_machine, why_invalid
 from mixedsched.sites.site import Connections
-from mixedsched.world.browser import (
-    Closing,
-    FrameArrival,
-    LoadedRequest,
-    NetLog,
-    OpenReason,
-    PageLoad,
-    QuicSession,
-    StreamRequest,
-    Versions,
-)
+from mixedsched.world.browser.netlog import Closing, FrameArrival, NetLog, OpenReason, QuicSession, StreamRequest
+from mixedsched.world.browser.pageload import LoadedRequest, PageLoad, Versions
 
 HOSTS = ("shop.test",)
 PUNCTUAL = {"punctuality": {"delivered": 1000, "late": 3, "worst_us": 1200}}

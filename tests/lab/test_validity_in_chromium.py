@@ -14,7 +14,9 @@ from mixedsched.lab.validity import LoadEvidence, ServerView, why_invalid
 from mixedsched.sites.analysis import expected_connections
 from mixedsched.sites.site import Connections
 from mixedsched.world import catalog
-from mixedsched.world.browser import LighthouseRunner, PageLoad, PageLoadJob, read_netlog
+from mixedsched.world.browser.netlog import read_netlog
+from mixedsched.world.browser.pageload import PageLoad, PageLoadJob
+from mixedsched.world.browser.runner import LighthouseRunner
 from mixedsched.world.emulator.backend import RELAY, open_backend
 from tests.world.server.client import RunningServer, serving
 from tests.world.server.quic import Client

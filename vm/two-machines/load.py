@@ -12,7 +12,8 @@ from dataclasses import asdict
 from typing import Any
 
 from mixedsched.errors import ExitCode, MixedschedError
-from mixedsched.world.browser import LighthouseRunner, PageLoadFailed, PageLoadJob
+from mixedsched.world.browser.pageload import PageLoadFailed, PageLoadJob
+from mixedsched.world.browser.runner import LighthouseRunner
 
 
 async def load(server: str, spki_sha256: str, url: str, hosts: str, loads: int) -> int:

@@ -9,7 +9,7 @@ from mixedsched.lab.doctor._browser import prove_page_load, prove_runner
 from mixedsched.lab.doctor._check import Check, checked
 from mixedsched.lab.doctor._parts import prove_certificate, prove_namespaces, prove_ports, prove_relay, prove_router
 from mixedsched.sites.site import Site
-from mixedsched.world.browser import find_chromium, find_node
+from mixedsched.world.browser.find import find_chromium, find_node
 
 __all__ = ["Check", "examine"]
 

@@ -20,7 +20,8 @@ from mixedsched.lab.model import Arm, Run, RunStatus
 from mixedsched.lab.validity import is_of_the_machine
 from mixedsched.sites.site import Site
 from mixedsched.world import catalog
-from mixedsched.world.browser import LighthouseRunner, PageLoadFailed
+from mixedsched.world.browser.pageload import PageLoadFailed
+from mixedsched.world.browser.runner import LighthouseRunner
 from mixedsched.world.system.precedence import Courtesy, Precedence, Promptness
 
 BUSY_FIX = "end what else is running on this machine, and try again; the host of a virtual machine may be busy, too"

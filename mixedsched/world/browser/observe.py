@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -25,30 +24,11 @@ _GRACE_S = 75.0
 _SCROLL_LIMIT_S = 30.0  # the worker's
 
 
-class Observer:
-    """Async context manager around a lighthouse-runner worker, like LighthouseRunner: calls are done one after the other, a
-    worker that dies or falls silent fails only the load in progress, and a load leaves nothing behind but its result.
+class Observer(WorkerOnDemand):
+    """Watches page loads; a load leaves nothing behind but its result."""
 
-    Arguments are those of WorkerOnDemand; logs go to temp_dir, too. Entering raises MissingPartError.
-    """
-
-    def __init__(
-        self, package_dir: Path | None = None, *, temp_dir: Path | None = None, prefix: Sequence[str] = ()
-    ) -> None:
-        self._temp_dir = temp_dir
-        self._worker = WorkerOnDemand(package_dir, temp_dir, prefix)
-        self._lock = asyncio.Lock()
-        self._is_asking = False
-        self._is_stopped = False  # before the worker was asked
-
-    async def __aenter__(self) -> Self:
-        self._worker.open()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self._worker.close()
+    _is_asking = False
+    _is_stopped = False  # before the worker was asked
 
     async def observe(self, job: ObservationJob) -> Observation:
         """Load a page once in a fresh browser and watch it.
@@ -63,7 +43,7 @@ class Observer:
             profile_dir, log_dir = make_profile_dir(self._temp_dir), make_profile_dir(self._temp_dir)
             try:
                 log = log_dir / "net.json"
-                report = _checked(await self._ask(job.to_message(profile_dir, log), _limit_s(job)))
+                report = _checked(await self._watched(job.to_message(profile_dir, log), _limit_s(job)))
                 return await asyncio.to_thread(_assemble, job, report, log)
             finally:
                 self._is_stopped = False
@@ -75,16 +55,16 @@ class Observer:
         "interrupted". If it has not begun, or nothing came, it raises PageLoadFailed navigation:INTERRUPTED.
         """
         self._is_stopped = True
-        if self._is_asking and self._worker.worker is not None:
-            self._worker.worker.tell({"op": "stop"})
+        if self._is_asking and self._worker is not None:
+            self._worker.tell({"op": "stop"})
 
-    async def _ask(self, message: dict[str, Any], limit_s: float) -> dict[str, Any]:
-        await self._worker.living()
+    async def _watched(self, message: Mapping[str, Any], limit_s: float) -> dict[str, Any]:
+        await self._living()
         if self._is_stopped:
             raise PageLoadFailed("navigation:INTERRUPTED", "it was interrupted before it began")
         self._is_asking = True
         try:
-            return await self._worker.ask(message, limit_s)
+            return await self._ask(message, limit_s)
         finally:
             self._is_asking = False
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import os
 from collections.abc import Mapping, Sequence
@@ -76,39 +77,43 @@ class Worker:
 
 
 class WorkerOnDemand:
-    """Between open() and close() there is at most one worker, started when it is needed and replaced after a failure.
+    """Async context manager around at most one worker, started when it is needed and replaced after a failure.
 
-    package_dir: the npm package (default: the one beside the Python package). temp_dir: where profiles go (default: the
-    system's). prefix: words before the worker's command, such as those that enter a network namespace. courtesy: how worker and
-    browser give way to other programs.
+    temp_dir: where profiles go (default: the system's). prefix: words before the worker's command, such as those that enter a
+    network namespace. courtesy: how worker and browser give way to other programs. Entering raises MissingPartError if
+    Chromium, Node or the lighthouse-runner is missing.
+
+    Calls of its subclasses may overlap; loads are done one after the other. A worker that dies or falls silent fails only the
+    load in progress.
     """
 
     def __init__(
-        self,
-        package_dir: Path | None,
-        temp_dir: Path | None,
-        prefix: Sequence[str],
-        courtesy: Courtesy = Courtesy.NONE,
+        self, *, temp_dir: Path | None = None, prefix: Sequence[str] = (), courtesy: Courtesy = Courtesy.NONE
     ) -> None:
-        self._package_dir = package_dir
         self._temp_dir = temp_dir
         self._prefix = tuple(prefix)
         self._courtesy = courtesy
+        self._lock = asyncio.Lock()
         self._parts: tuple[Path, Path, Path] | None = None
         self._worker: Worker | None = None
 
-    def open(self) -> None:
-        """Raises MissingPartError if Chromium, Node or the package is missing."""
-        self._parts = (find_node(), find_package(self._package_dir), find_chromium())
+    async def __aenter__(self) -> Self:
+        self._parts = (find_node(), find_package(), find_chromium())
         sweep_profile_dirs(self._temp_dir)
+        await self._living()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._discard()
+        self._parts = None
 
     @property
-    def worker(self) -> Worker | None:
-        """The present one; None while none lives."""
-        return self._worker if self._worker is not None and self._worker.is_alive else None
+    def worker_pid(self) -> int | None:
+        """Process ID of the present worker; None while none lives."""
+        return self._worker.pid if self._worker is not None and self._worker.is_alive else None
 
-    async def living(self) -> Worker:
-        """The present one, or a new one."""
+    async def _living(self) -> Worker:
+        """The present worker, or a new one."""
         assert self._parts is not None, "it is used outside its `async with` block"
         if self._worker is not None and not self._worker.is_alive:
             await self._discard()
@@ -116,24 +121,19 @@ class WorkerOnDemand:
             self._worker = await Worker.start(*self._parts, self._prefix, self._courtesy)
         return self._worker
 
-    async def ask(self, message: Mapping[str, Any], limit_s: float) -> dict[str, Any]:
+    async def _ask(self, message: Mapping[str, Any], limit_s: float) -> dict[str, Any]:
         """As Worker.ask. After a failure, or if it is cancelled, the next question goes to a new worker.
 
         Failures are rare and a new worker costs a second, so nothing of a failed load reaches the next one. A page that did not
-        become quiet, or to which there was no way, says nothing against the worker, though.
+        become quiet, or that could not be reached, says nothing against the worker, though.
         """
-        worker = await self.living()
+        worker = await self._living()
         try:
             return await worker.ask(message, limit_s)
         except BaseException as error:
             if not (isinstance(error, PageLoadFailed) and error.spares_worker):
                 await self._discard()
             raise
-
-    async def close(self) -> None:
-        """End the present one for good."""
-        await self._discard()
-        self._parts = None
 
     async def _discard(self) -> None:
         worker, self._worker = self._worker, None

@@ -47,35 +47,18 @@ class LinkInUse:
 class Backend(Protocol):
     """An emulated network that is up. Ends, and leaves nothing behind, with the `async with` that made it."""
 
-    @property
-    def name(self) -> str:
-        """relay, netns or vm."""
-        ...
-
-    @property
-    def server_host(self) -> str:
-        """The address that the server must listen at."""
-        ...
-
-    @property
-    def server_prefix(self) -> tuple[str, ...]:
-        """Words before a command that is to run where the server is; often none."""
-        ...
-
-    @property
-    def client_prefix(self) -> tuple[str, ...]:
-        """The same for the client."""
-        ...
-
-    @property
-    def promptness(self) -> Promptness:
-        """What lets the emulated network run ahead of the programs that use it."""
-        ...
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What differs from the profile, in words for a report."""
-        ...
+    name: str
+    """relay, netns or vm."""
+    server_host: str
+    """The address that the server must listen at."""
+    server_prefix: tuple[str, ...]
+    """Words before a command that is to run where the server is; often none."""
+    client_prefix: tuple[str, ...]
+    """The same for the client."""
+    promptness: Promptness
+    """What lets the emulated network run ahead of the programs that use it."""
+    notes: tuple[str, ...]
+    """What differs from the profile, in words for a report."""
 
     def link(
         self, server: Address, seed: int, packet_log: Path | None = None
@@ -84,7 +67,6 @@ class Backend(Protocol):
 
         server: where the server listens. packet_log: folder for a log of each packet's fate (relay only).
         """
-        ...
 
 
 def open_backend(name: str, profile: Profile) -> AbstractAsyncContextManager[Backend]:

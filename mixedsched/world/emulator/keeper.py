@@ -23,8 +23,14 @@ from typing import Any
 from mixedsched.errors import MixedschedError, UsageError
 from mixedsched.model.profile import Profile
 from mixedsched.world.emulator.backend import open_backend
-from mixedsched.world.emulator.kernel.namespaces import existing_namespaces, ownerships, sweep
-from mixedsched.world.emulator.kernel.registry import ProcessMark, own_mark, registry_folder, registry_lock
+from mixedsched.world.emulator.kernel.namespaces import existing_namespaces, sweep
+from mixedsched.world.emulator.kernel.registry import (
+    ProcessMark,
+    own_mark,
+    read_ownerships,
+    registry_folder,
+    registry_lock,
+)
 from mixedsched.world.system.json_lines import raise_error_in, say, say_error
 
 _STOP_LIMIT_S = 15.0
@@ -101,7 +107,7 @@ def take_down() -> list[str]:
 def lab_status() -> dict[str, Any]:
     """As JSON: the lab that is "up", namespaces "in_use" by living owners, and "leftovers" of others."""
     standing = standing_lab()
-    living = [ownership for ownership in ownerships() if ownership.owner.is_alive]
+    living = [ownership for ownership in read_ownerships() if ownership.owner.is_alive]
     owned = {name for item in living for name in item.namespaces}
     return {
         "up": None if standing is None else standing.facts(),

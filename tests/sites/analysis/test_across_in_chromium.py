@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from mixedsched.world import catalog
-from mixedsched.world.browser import FrameArrival, LighthouseRunner, NetLog, PageLoadJob, read_netlog
+from mixedsched.world.browser.netlog import FrameArrival, NetLog, read_netlog
+from mixedsched.world.browser.pageload import PageLoadJob
+from mixedsched.world.browser.runner import LighthouseRunner
 from mixedsched.world.emulator.backend import RELAY, open_backend
 from tests.world.server.client import serving
 

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from mixedsched.sites.analysis import expected_connections
-from mixedsched.world.browser import LighthouseRunner, NetLog, PageLoadFailed, PageLoadJob, read_netlog
+from mixedsched.world.browser.netlog import NetLog, read_netlog
+from mixedsched.world.browser.pageload import PageLoadFailed, PageLoadJob
+from mixedsched.world.browser.runner import LighthouseRunner
 from tests.sites.analysis.connection_cases import CASES, case_site
 from tests.world.server.client import serving
 

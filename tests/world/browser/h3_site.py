@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mixedsched.world.browser import PageLoadJob
+from mixedsched.world.browser.pageload import PageLoadJob
 
 INDEX = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>fixture</title>
 <meta name="viewport" content="width=device-width"><link rel="stylesheet" href="/style.css"><link rel="icon" href="data:,">

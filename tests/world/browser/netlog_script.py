@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from mixedsched.world.browser import NetLog, read_netlog
+from mixedsched.world.browser.netlog import NetLog, read_netlog
 
 HEADER = "QUIC_SESSION_UNAUTHENTICATED_PACKET_HEADER_RECEIVED"
 FRAME = "QUIC_SESSION_STREAM_FRAME_RECEIVED"

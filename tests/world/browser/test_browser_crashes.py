@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from mixedsched.world.browser import LighthouseRunner, PageLoad, PageLoadFailed
 from mixedsched.world.browser.find import find_chromium, find_node, find_package
+from mixedsched.world.browser.pageload import PageLoad, PageLoadFailed
+from mixedsched.world.browser.runner import LighthouseRunner
 from mixedsched.world.browser.worker import Worker
 from tests.world.browser.h3_site import NEVER_HANGS_S, BrowserProcesses, FixtureSite
 
@@ -145,7 +146,8 @@ def test_a_cancelled_load_leaves_nothing(site: FixtureSite, tmp_path: Path, brow
 PARENT = """
 import asyncio, sys
 from pathlib import Path
-from mixedsched.world.browser import LighthouseRunner, PageLoadJob
+from mixedsched.world.browser.pageload import PageLoadJob
+from mixedsched.world.browser.runner import LighthouseRunner
 
 async def main():
     async with LighthouseRunner(temp_dir=Path(sys.argv[1])) as runner:

@@ -12,16 +12,9 @@ from pathlib import Path
 import pytest
 
 from mixedsched.core.metrics import LIGHTHOUSE_METRICS
-from mixedsched.world.browser import (
-    LighthouseRunner,
-    NetLog,
-    OpenReason,
-    PageLoad,
-    PageLoadFailed,
-    Versions,
-    arrival_order,
-    read_netlog,
-)
+from mixedsched.world.browser.netlog import NetLog, OpenReason, arrival_order, read_netlog
+from mixedsched.world.browser.pageload import PageLoad, PageLoadFailed, Versions
+from mixedsched.world.browser.runner import LighthouseRunner
 from tests.world.browser.h3_site import FixtureSite
 
 pytestmark = pytest.mark.usefixtures("chromium")

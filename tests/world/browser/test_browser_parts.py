@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-import mixedsched.world.browser
 from mixedsched.errors import ExitCode, InputError, MissingPartError
-from mixedsched.world.browser import PageLoad, PageLoadFailed, PageLoadJob
 from mixedsched.world.browser.find import find_chromium, find_node, find_package
+from mixedsched.world.browser.pageload import PageLoad, PageLoadFailed, PageLoadJob
 from mixedsched.world.browser.profiles import make_profile_dir, remove_profile_dir, sweep_profile_dirs
 from mixedsched.world.browser.worker import Worker
 
@@ -124,15 +123,6 @@ def test_a_failure_says_its_reason_and_detail() -> None:
 def test_what_is_no_page_load_is_refused(data: dict[str, object]) -> None:
     with pytest.raises(InputError):
         PageLoad.from_dict(data)
-
-
-def test_public_names_are_those_of_all() -> None:
-    names = {
-        name
-        for name, value in vars(mixedsched.world.browser).items()
-        if not name.startswith("_") and getattr(value, "__module__", "").startswith("mixedsched.world.browser")
-    }
-    assert names == set(mixedsched.world.browser.__all__)
 
 
 def test_a_sandbox_that_cannot_be_built_is_a_missing_part_and_no_failed_load(tmp_path: Path) -> None:

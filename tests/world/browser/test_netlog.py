@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mixedsched.errors import ExitCode, InputError
-from mixedsched.world.browser import ArrivalRun, Closing, arrival_order, read_netlog
+from mixedsched.world.browser.netlog import ArrivalRun, Closing, arrival_order, read_netlog
 from tests.world.browser.netlog_script import Script, read
 
 

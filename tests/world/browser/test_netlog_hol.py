@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixedsched.world.browser import ArrivalRun, arrival_order
+from mixedsched.world.browser.netlog import ArrivalRun, arrival_order
 from tests.examples import examples
 from tests.world.browser.netlog_script import FRAME, HEADER, Script
 

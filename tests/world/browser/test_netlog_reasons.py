@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mixedsched.world.browser import OpenReason, QuicSession
+from mixedsched.world.browser.netlog import OpenReason, QuicSession
 from tests.world.browser.netlog_script import CROSS_SITE, MATCHING_IP, OTHER_IP, POOLED, Script
 
 THIRD = "enabled partitioned state allowed"

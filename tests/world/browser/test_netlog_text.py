@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.errors import InputError
-from mixedsched.world.browser import NetLog, read_netlog
+from mixedsched.world.browser.netlog import NetLog, read_netlog
 from mixedsched.world.browser.netlog._text import LogText, NotALogError
 from tests.world.browser.netlog_script import HEADER, NUMBERS, Script, read
 

@@ -11,7 +11,8 @@ import pytest
 from PIL import Image
 
 from mixedsched.model.request import ChromiumPriority, Flag, Kind
-from mixedsched.world.browser import Observation, ObservationJob, ObservedRequest, Observer
+from mixedsched.world.browser.observation import Observation, ObservationJob, ObservedRequest
+from mixedsched.world.browser.observe import Observer
 from tests.world.browser.h3_site import FixtureSite
 from tests.world.browser.observed_site import OTHER_HOST, ObservedSite, encoded, observed_site
 

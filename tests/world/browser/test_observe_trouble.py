@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from mixedsched.world.browser import Observation, ObservationJob, Observer, PageLoadFailed
+from mixedsched.world.browser.observation import Observation, ObservationJob
+from mixedsched.world.browser.observe import Observer
+from mixedsched.world.browser.pageload import PageLoadFailed
 from tests.world.browser.h3_site import BrowserProcesses
 from tests.world.browser.observed_site import ObservedSite, observed_site
 

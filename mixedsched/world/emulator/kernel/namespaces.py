@@ -134,11 +134,6 @@ def sweep() -> list[str]:
         return _sweep_locked()
 
 
-def ownerships() -> list[Ownership]:
-    """All owners and what they own; dead ones are listed until a sweep."""
-    return read_ownerships()
-
-
 def existing_namespaces() -> list[str]:
     """Our namespaces that exist, of all owners, in order."""
     held = (item for item in read_ownerships() if item.is_held)

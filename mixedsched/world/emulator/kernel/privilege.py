@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
@@ -35,14 +34,6 @@ class Privilege(StrEnum):
         return (*with_path(["unshare"]), "--user", "--map-current-user", "--keep-caps", "--net")
 
 
-@dataclass(frozen=True, slots=True)
-class _Obstacle:
-    """What keeps users from having user namespaces, and how an administrator can allow them."""
-
-    why: str
-    fix: str
-
-
 def require_privilege() -> Privilege:
     """Root's if we have it. Raises MissingPartError, with what would help, if network namespaces cannot be made here."""
     _require_tools("iproute2", "ip", "tc")
@@ -52,11 +43,11 @@ def require_privilege() -> Privilege:
     complaint = _trial()
     if complaint is None:
         return Privilege.USER_NAMESPACE
-    obstacle = _obstacle(complaint)
+    why, fix = _obstacle(complaint)
     raise MissingPartError(
         "network namespaces need root (CAP_NET_ADMIN and CAP_SYS_ADMIN) or a user namespace, and there is neither",
-        why=obstacle.why,
-        fix=f"{obstacle.fix}, or use --backend relay, which needs none",
+        why=why,
+        fix=f"{fix}, or use --backend relay, which needs none",
     )
 
 
@@ -100,10 +91,10 @@ def _trial() -> str | None:
     return None if done.returncode == 0 else done.stderr.strip() or f"exit code {done.returncode}"
 
 
-def _obstacle(complaint: str) -> _Obstacle:
-    """The reason for a complaint, according to this system's settings."""
+def _obstacle(complaint: str) -> tuple[str, str]:
+    """Why users may not have user namespaces, according to a complaint and this system's settings, and how to allow them."""
     if not Path("/proc/self/ns/user").exists():
-        return _Obstacle("this kernel has no user namespaces", "run as root")
+        return "this kernel has no user namespaces", "run as root"
     for name, forbidding, needed in (
         ("kernel.unprivileged_userns_clone", "0", "1"),  # Debian's kernels
         ("user.max_user_namespaces", "0", "10000"),
@@ -112,15 +103,15 @@ def _obstacle(complaint: str) -> _Obstacle:
     ):
         if _setting(name) == forbidding:
             why = f"this system forbids user namespaces to ordinary users: {name} is {forbidding}"
-            return _Obstacle(why, f"run: sudo sysctl {name}={needed}, or run as root")
+            return why, f"run: sudo sysctl {name}={needed}, or run as root"
     if os.geteuid() == 0 and "uid_map" in complaint:
-        return _Obstacle(
+        return (
             "root without CAP_SETFCAP may have no user namespace",
             "run as another user, or as root with all its capabilities",
         )
     if "unrecognized option" in complaint:
-        return _Obstacle("unshare is too old here", "install util-linux 2.36 or newer, or run as root")
-    return _Obstacle(
+        return "unshare is too old here", "install util-linux 2.36 or newer, or run as root"
+    return (
         complaint,
         "run as root; in a container, let it have user namespaces (docker run --security-opt seccomp=unconfined)",
     )

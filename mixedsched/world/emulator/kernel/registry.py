@@ -122,7 +122,7 @@ def write_ownership(ownership: Ownership) -> None:
 
 
 def read_ownerships() -> list[Ownership]:
-    """All that is recorded, of living and dead owners, by process ID."""
+    """All that is recorded, by process ID; dead owners are listed until a sweep."""
     found = (_read(folder) for folder in _owner_folders())
     return [ownership for ownership in found if ownership is not None]
 

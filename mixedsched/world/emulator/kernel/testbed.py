@@ -36,23 +36,18 @@ _ANSWER_LIMIT_S = 20.0
 class Testbed(Protocol):
     """A network that is up."""
 
+    facts: Mapping[str, Any]
+    """What else to say of it when it is ready."""
+
     @property
     def notes(self) -> tuple[str, ...]:
         """What differs from the profile, in words for a report."""
-        ...
-
-    @property
-    def facts(self) -> Mapping[str, Any]:
-        """What else to say of it when it is ready."""
-        ...
 
     def renew(self, seed: int) -> object:
         """Empty queues, counters at zero, and netem's randomness from the seed where it takes one."""
-        ...
 
     def counters(self) -> Mapping[str, Any]:
         """What the link has counted since the last renew(), by direction."""
-        ...
 
 
 def own_testbed(kind: str, roles: Sequence[str], set_up: Callable[[Profile, Claim, ExitStack], Testbed]) -> int:
@@ -111,17 +106,10 @@ class TestbedBackend:
         self.name = name
         self.privilege = privilege
         self._process = process
-        self._namespaces: dict[str, str] = ready["namespaces"]
         self.server_host: str = ready["server_host"]
+        self.server_prefix = enter(ready["namespaces"]["server"])
+        self.client_prefix = enter(ready["namespaces"]["client"])
         self.notes: tuple[str, ...] = tuple(ready["notes"])
-
-    @property
-    def server_prefix(self) -> tuple[str, ...]:
-        return enter(self._namespaces["server"])
-
-    @property
-    def client_prefix(self) -> tuple[str, ...]:
-        return enter(self._namespaces["client"])
 
     @asynccontextmanager
     async def link(self, server: Address, seed: int, packet_log: Path | None = None) -> AsyncIterator[LinkInUse]:

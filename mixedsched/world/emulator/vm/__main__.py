@@ -11,6 +11,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import asdict
 from typing import Any, Literal
@@ -59,7 +60,7 @@ class RouterTestbed:
         self._transit_notes = transit_notes(profile, transits)
         self._profile = corrected(profile, transits["down"], transits["up"])
         self._shaping = self.renew(FIRST_SEED)
-        self.facts: dict[str, Any] = {
+        self.facts: Mapping[str, Any] = {
             "accelerator": self._machine.accelerator,
             "kernel": image.version,
             "ready_s": round(time.monotonic() - began_s, 3),
