@@ -27,9 +27,14 @@ _LONGEST_ADDRESS = 140  # characters
 
 def check(
     site: Annotated[str, typer.Argument(help="A site.", metavar="SITE")],
-    everything: Annotated[bool, typer.Option("--all", help="Every finding, however many there are of a sort.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Show every finding, however many there are of a kind.")
+    ] = False,
     browser: Annotated[
-        bool, typer.Option("--browser", help="Load it in Chromium, too, and tell what it does otherwise than listed.")
+        bool,
+        typer.Option(
+            "--browser", help="Load it in Chromium too, and list where it behaves differently from the manifest."
+        ),
     ] = False,
     form_factor: Annotated[Screen, typer.Option(help="As which device --browser loads it.")] = Screen.MOBILE,
     as_json: Json = False,

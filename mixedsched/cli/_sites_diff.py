@@ -23,12 +23,12 @@ _LONGEST_ADDRESS = 140  # characters
 def diff(
     before: Annotated[str, typer.Argument(help="A site, or a page file.", metavar="A")],
     after: Annotated[str, typer.Argument(help="Another one.", metavar="B")],
-    everything: Annotated[bool, typer.Option("--all", help="Every difference, however many there are.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Show every difference, however many there are.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Tell what differs between two recordings, sites or pages: resources added, removed, changed, and their order.
+    """Show what differs between two recordings, sites or pages: resources added, removed, changed, and their order.
 
-    Resources are the same if host and path are; of several those whose queries have most in common.
+    Resources with the same host and path are taken for the same; of several, those whose queries have most in common.
     """
     found = difference(open_described(before), open_described(after))
     if as_json:

@@ -38,8 +38,10 @@ _KEY = "▲ above the fold, ★ its hero (the LCP element); found: when its pare
 
 def show(
     site: Annotated[str, typer.Argument(help="A site, or a page file.", metavar="SITE|PAGE.json")],
-    everything: Annotated[bool, typer.Option("--all", help="Every resource, however many one document has.")] = False,
-    html: Annotated[Path | None, typer.Option(help="Draw it into a file, too, .html.", metavar="FILE")] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Show every resource, however many one document has.")
+    ] = False,
+    html: Annotated[Path | None, typer.Option(help="Also draw it into an HTML file.", metavar="FILE")] = None,
     as_json: Json = False,
 ) -> None:
     """Show what a page is made of: who discovers what, sizes, kinds, priorities, what is above the fold."""

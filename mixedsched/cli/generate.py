@@ -27,7 +27,7 @@ def register(app: typer.Typer) -> None:
 def generate(
     size_class: Annotated[str, typer.Option(help=f"How large: {SIZE_CLASSES}.", metavar="CLASS")] = "medium",
     seed: Annotated[int, typer.Option(help="Another number gives another page.")] = 1,
-    pages: Annotated[int, typer.Option(help="So many pages, with this seed and the next ones.", min=1)] = 1,
+    pages: Annotated[int, typer.Option(help="How many pages, with this seed and the next ones.", min=1)] = 1,
     output: Annotated[
         Path, typer.Option("--out", help="A file; with --pages a folder. - is standard output.", metavar="FILE")
     ] = STANDARD_OUTPUT,

@@ -38,7 +38,7 @@ def import_har(
     """Make a site of a HAR, that every rung can play: files, who finds what and when, priorities.
 
     Reads HARs of Chrome, Firefox, sitespeed.io, WebPageTest and mitmproxy. Bodies that are not in the HAR are synthesised at
-    their sizes; priorities and initiators that it does not tell are inferred. What could not be kept is said, and why.
+    their sizes; priorities and initiators that it lacks are inferred. What could not be kept is listed, with the reason.
     """
     if name is not None:  # refused before a large file is read
         check_target(recording_folder(name, out), replace=replace)

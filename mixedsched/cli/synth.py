@@ -36,7 +36,7 @@ def synth(
     name: Name = None,
     out_folder: Out = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Load the site in Chromium, and tell each deviation from the description.")
+        bool, typer.Option("--check", help="Load the site in Chromium, and list each deviation from the description.")
     ] = False,
     form_factor: Annotated[Screen, typer.Option(help="As which device the check loads it.")] = Screen.MOBILE,
     replace: Replace = False,
