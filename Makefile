@@ -40,7 +40,7 @@ check: lint
 
 # The runner's tests wait most of the time, for browsers that hang: so they run beside the others.
 quick: lint
-	@$(MAKE) --no-print-directory --output-sync=recurse -j2 runner short
+	@$(MAKE) --no-print-directory --output-sync=line -j2 runner short
 
 short:
 	$(BIN)/python -m pytest -q -n auto --dist loadgroup --hypothesis-profile=brief \
