@@ -148,7 +148,7 @@ class Lab:
                 status = RunStatus.FAILED
                 reason = NEEDS_OWN_WAITS if error.needs_own_waits else f"{error.reason}: {error.detail}"
         if load is None and not link.counters:
-            reason = f"link: the emulated link has stopped before its time, and the load came to {reason}"
+            reason = f"link: the emulated link has stopped before its time, and the load ended with {reason}"
         seen = self._seen(run.arm, server)
         finished = {item["connection"] for item in seen.requests if item["complete"]}
         placements = tuple(item for item in seen.requests if item["connection"] in finished)
