@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import replace
+from html import unescape
 
 import pytest
 from rich.console import Console
@@ -16,7 +18,7 @@ from mixedsched.advice.changes.change import Action, Change
 from mixedsched.advice.changes.html_change import Document
 from mixedsched.report.audit import render_audit
 from mixedsched.report.audit._document import render_html
-from mixedsched.report.audit._words import headline
+from mixedsched.report.audit._words import finding_sentence, headline, reason_sentence
 from tests.advice.audit.made_up import made_up_audit
 from tests.advice.changes.shop import DOCUMENT, HERO, PAGE
 from tests.report.outline import Outline
@@ -69,6 +71,17 @@ def test_too_few_blocks_ask_for_more_time_and_promise_nothing() -> None:
     )
     assert "What was measured" in text
     assert "What to change" not in text
+
+
+@pytest.mark.parametrize("rendered", [terminal, render_html])
+def test_what_arrives_late_and_why_a_change_helps_are_there(rendered: Callable[[Audit], str]) -> None:
+    audit = made_up_audit()
+    text = " ".join(unescape(rendered(audit)).split())
+    late = [finding_sentence(item, network) for network in audit.networks for item in network.findings]
+    reasons = [reason_sentence(change) for change in audit.chosen.changes] if audit.chosen else []
+    assert late
+    assert reasons
+    assert all(sentence in text for sentence in [*late, *reasons])
 
 
 @pytest.mark.parametrize("rendered", [terminal, render_html])

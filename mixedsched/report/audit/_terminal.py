@@ -1,4 +1,4 @@
-"""An audit on the terminal: the verdict, what to change, and what it is worth on each network."""
+"""An audit on the terminal: the verdict, what to change and why, what it is worth, and what arrives late on each network."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from mixedsched.advice.audit.result import Audit, AuditVerdict
+from mixedsched.advice.audit.result import Audit, AuditVerdict, NetworkResult
 from mixedsched.advice.changes.change import Change
 from mixedsched.advice.changes.html_change import edits_of
 from mixedsched.report.audit import _words
 from mixedsched.report.effects import EXPLORATORY_NOTE, effects_table
 from mixedsched.report.terminal import STYLES, line, lines
+from mixedsched.units import format_ms
 
 _INDENT = (0, 0, 0, 4)
-_EDITS_MOST = 3
+_EDITS_MOST, _FINDINGS_MOST = 3, 5
 
 
 def render_audit(audit: Audit) -> RenderableType:
@@ -29,8 +30,22 @@ def render_audit(audit: Audit) -> RenderableType:
     for network in audit.networks:
         views = _words.effects_on(network, audit)
         parts += [effects_table(f"Against today, over {network.name}", views)] if views else []
+        parts += _late(network)
     note = EXPLORATORY_NOTE if audit.contenders else ""
     return Group(*parts, *lines([note, _words.time_line(audit)], "dim"))
+
+
+def _late(network: NetworkResult) -> list[RenderableType]:
+    look = network.look
+    heading = (
+        f"Today over {network.name}: FCP {format_ms(look.fcp_ms)}, LCP {format_ms(look.lcp_ms)}. What arrives late:"
+    )
+    findings = [f"• {_words.finding_sentence(item, network)}" for item in network.findings[:_FINDINGS_MOST]]
+    return [
+        line(heading, "bold"),
+        *(Padding(line(text), (0, 0, 0, 2)) for text in findings or ["nothing that matters"]),
+        Text(),
+    ]
 
 
 def _changes(audit: Audit) -> list[RenderableType]:
@@ -40,7 +55,7 @@ def _changes(audit: Audit) -> list[RenderableType]:
     heading = "What to change" if audit.outcome is AuditVerdict.IMPROVABLE else "What was measured"
     parts: list[RenderableType] = [line(heading, "bold")]
     for number, change in enumerate(chosen.changes, start=1):
-        parts.append(line(f"{number}. {change.title}"))
+        parts += [line(f"{number}. {change.title}"), Padding(line(_words.reason_sentence(change)), _INDENT)]
         parts += [Padding(line(text, "cyan"), _INDENT) for text in _lines_to_paste(change, audit)]
         parts += [Padding(line(f"caution: {change.risk}.", "dim"), _INDENT)] if change.risk else []
     return [*parts, Text()]
