@@ -15,7 +15,7 @@ from mixedsched.advice.tuner.trials import Options, Trials
 from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.errors import PageLoadError
 from mixedsched.lab.play.pool import Pool
-from mixedsched.lab.play.scenario import JUDGE_MODEL
+from mixedsched.lab.play.scenario import JUDGE_MODEL, seeds_for
 from mixedsched.lab.play.task import PaintReader
 from mixedsched.model.profile import Direction, Profile, RandomLoss
 from mixedsched.world import catalog
@@ -36,6 +36,13 @@ def test_audit_and_tune_give_one_page_one_answer(network: str) -> None:
     trials = Trials(space, scenes, objective, pool, options, lambda: 0.0, lambda _: None, BASELINES)
     (((*tuned,),),) = trials.play([Candidate("eps")], "stack", options.search_seeds)
     assert audited[network] == PaintEstimate.median_of([item for item in tuned if item is not None])
+
+
+def test_where_the_browser_has_the_last_word_each_seed_is_a_slightly_different_network() -> None:
+    network = catalog.load_profile("slow-4g")
+    scenario = scenario_of(MODEL, network, CHROMIUM)
+    assert len({scenario.network_of(seed).down.rate_bps for seed in scenario.few_seeds_of(seeds_for(1))}) == 2
+    assert (scenario.model, scenario.hero_needs) == (CHROMIUM, MODEL.hero_needs)
 
 
 def test_a_load_that_never_ends_ends_the_screening() -> None:
