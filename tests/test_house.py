@@ -25,11 +25,10 @@ LONG_FUNCTIONS = {
     "mixedsched/core/sim/stack.py: play_stack",
     "mixedsched/lab/experiment.py: compare",
 }
-FOREIGN_PRIVATE_IMPORTS = {"mixedsched/world/browser/observe.py: mixedsched.world.browser._observed._report"}
+FOREIGN_PRIVATE_IMPORTS: set[str] = set()
 # One name with several meanings: each should be renamed to something specific, but for those whose meaning differs by nothing
 # but their room.
 SHARED_CLASS_NAMES = {
-    "Arrivals",
     "Cell",
     "Child",
     "Column",
@@ -38,7 +37,6 @@ SHARED_CLASS_NAMES = {
     "Frame",
     "Listed",
     "Outcome",
-    "PageLoad",
     "Place",
     "Progress",
     "Row",

@@ -21,7 +21,7 @@ from mixedsched.sites.analysis import expected_connections
 from mixedsched.sites.serving import served_site
 from mixedsched.sites.site import Site
 from mixedsched.world.browser.netlog import NetLog, arrival_order, read_netlog
-from mixedsched.world.browser.pageload import PageLoad, PageLoadFailed, PageLoadJob
+from mixedsched.world.browser.pageload import BrowserLoad, PageLoadFailed, PageLoadJob
 from mixedsched.world.browser.runner import LighthouseRunner
 from mixedsched.world.emulator.awake import processors_to_keep_awake
 from mixedsched.world.emulator.backend import RELAY, Backend, LinkInUse, open_backend
@@ -57,7 +57,7 @@ class _Loaded:
 
     run: Run
     seen: ServerView
-    load: PageLoad | None  # None if there is no result
+    load: BrowserLoad | None  # None if there is no result
 
 
 class Lab:
@@ -202,7 +202,7 @@ class Lab:
             own_waits=own_waits,
         )
 
-    def _judged(self, run: Run, load: PageLoad, seen: ServerView) -> Run:
+    def _judged(self, run: Run, load: BrowserLoad, seen: ServerView) -> Run:
         """The run with what the NetLog shows, and marked invalid if it must not be trusted."""
         try:
             log = read_netlog(self._netlog)

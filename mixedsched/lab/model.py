@@ -123,7 +123,7 @@ class Run:
     reason: str = ""  # why it does not count
     started_at: str = ""  # ISO 8601, UTC
     cost_s: float = 0.0  # all of its time, from fresh link and browser to the end of Lighthouse
-    page_load: Mapping[str, Any] = field(default_factory=dict)  # browser.PageLoad.to_dict(); {} when failed
+    page_load: Mapping[str, Any] = field(default_factory=dict)  # browser.BrowserLoad.to_dict(); {} when failed
     arrivals: tuple[Arrival, ...] = ()
     connections: int = 0  # that carried the page
     lost_packets: int | None = None  # on their way to the browser; None if the log cannot tell

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from mixedsched.lab.diagnostics import held_ms
 from mixedsched.sites.site import Connections
 from mixedsched.world.browser.netlog import Closing, NetLog, QuicSession
-from mixedsched.world.browser.pageload import PageLoad
+from mixedsched.world.browser.pageload import BrowserLoad
 
 TOO_SLOW = "loaded too slowly"  # in Lighthouse's warning about a page that did not get quiet
 _NEVER_MET_THE_LINK = ("missed", "dropped_at_port")  # counters of the relay and of the router VM
@@ -42,7 +42,7 @@ class ServerView:
 class LoadEvidence:
     """All that is known of a load."""
 
-    load: PageLoad
+    load: BrowserLoad
     hosts: Sequence[str]  # of the site
     expected: Connections  # that a load takes
     log: NetLog  # the browser's own

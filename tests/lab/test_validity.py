@@ -10,13 +10,13 @@ import pytest
 from mixedsched.lab.validity import LoadEvidence, ServerView, is_of_the_machine, why_invalid
 from mixedsched.sites.site import Connections
 from mixedsched.world.browser.netlog import Closing, FrameArrival, NetLog, OpenReason, QuicSession, StreamRequest
-from mixedsched.world.browser.pageload import LoadedRequest, PageLoad, Versions
+from mixedsched.world.browser.pageload import BrowserLoad, LoadedRequest, Versions
 
 HOSTS = ("shop.test",)
 PUNCTUAL = {"punctuality": {"delivered": 1000, "late": 3, "worst_us": 1200}}
 
 
-def load(*requests: tuple[str, str], finished: bool = True, warnings: tuple[str, ...] = ()) -> PageLoad:
+def load(*requests: tuple[str, str], finished: bool = True, warnings: tuple[str, ...] = ()) -> BrowserLoad:
     made = tuple(
         LoadedRequest(
             url=url,
@@ -33,7 +33,7 @@ def load(*requests: tuple[str, str], finished: bool = True, warnings: tuple[str,
         )
         for url, protocol in requests
     )
-    return PageLoad(
+    return BrowserLoad(
         metrics={"lcp_ms": 300},
         requests=made,
         frames=(),
@@ -74,7 +74,7 @@ def late_by(*held_ms: float, at_ms: float = 0.0) -> dict[str, Any]:
         (load(MAIN), {"down": {"packets": 9}, "up": {"packets": 9, "dropped_at_port": 1}}, "0 packets down and 1 up"),
     ],
 )
-def test_a_load_counts_only_if_it_is_what_it_seems(page_load: PageLoad, relay: dict[str, Any], says: str) -> None:
+def test_a_load_counts_only_if_it_is_what_it_seems(page_load: BrowserLoad, relay: dict[str, Any], says: str) -> None:
     reason = why_invalid(evidence(netlog(), load=page_load, link=relay))
     assert says in reason
     assert bool(reason) == bool(says)

@@ -15,7 +15,7 @@ from mixedsched.sites.analysis import expected_connections
 from mixedsched.sites.site import Connections
 from mixedsched.world import catalog
 from mixedsched.world.browser.netlog import read_netlog
-from mixedsched.world.browser.pageload import PageLoad, PageLoadJob
+from mixedsched.world.browser.pageload import BrowserLoad, PageLoadJob
 from mixedsched.world.browser.runner import LighthouseRunner
 from mixedsched.world.emulator.backend import RELAY, open_backend
 from tests.world.server.client import RunningServer, serving
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("chromium")
 def test_a_load_of_three_hosts_counts_and_strangers_void_it(tmp_path: Path) -> None:
     site = open_site("three-hosts")
 
-    async def load(server: RunningServer) -> tuple[PageLoad, dict[str, object]]:
+    async def load(server: RunningServer) -> tuple[BrowserLoad, dict[str, object]]:
         async with (
             open_backend(RELAY, catalog.load_profile("cable")) as network,
             LighthouseRunner(temp_dir=tmp_path) as runner,

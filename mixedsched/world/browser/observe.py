@@ -11,8 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from mixedsched.errors import InputError
-from mixedsched.world.browser._observed import observation_of
-from mixedsched.world.browser._observed._report import LoadReport
+from mixedsched.world.browser._observed import LoadReport, observation_of
 from mixedsched.world.browser.netlog import read_traffic
 from mixedsched.world.browser.observation import Observation, ObservationJob
 from mixedsched.world.browser.pageload import PageLoadFailed

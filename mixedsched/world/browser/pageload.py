@@ -112,7 +112,7 @@ class Versions:
 
 
 @dataclass(frozen=True, slots=True)
-class PageLoad:
+class BrowserLoad:
     """The result of a load."""
 
     metrics: Mapping[str, float]

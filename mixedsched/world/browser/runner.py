@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from mixedsched.errors import InputError
-from mixedsched.world.browser.pageload import PageLoad, PageLoadFailed, PageLoadJob, Versions
+from mixedsched.world.browser.pageload import BrowserLoad, PageLoadFailed, PageLoadJob, Versions
 from mixedsched.world.browser.profiles import make_profile_dir, remove_profile_dir
 from mixedsched.world.browser.worker import WorkerOnDemand
 
@@ -23,7 +23,7 @@ class LighthouseRunner(WorkerOnDemand):
             answer = await self._ask({"op": "versions"}, _VERSIONS_LIMIT_S)
         return Versions(**answer["versions"])
 
-    async def run(self, job: PageLoadJob) -> PageLoad:
+    async def run(self, job: PageLoadJob) -> BrowserLoad:
         """Load a page once in a fresh browser. Raises PageLoadFailed; the runner is then ready for the next job.
 
         A failure that `needs_own_waits` is worth the same job with `own_waits`, over a network as fresh as the browser.
@@ -37,6 +37,6 @@ class LighthouseRunner(WorkerOnDemand):
             finally:
                 await asyncio.to_thread(remove_profile_dir, profile_dir)
         try:
-            return PageLoad.from_dict(answer)
+            return BrowserLoad.from_dict(answer)
         except InputError as error:
             raise PageLoadFailed("bad_answer", str(error)) from error

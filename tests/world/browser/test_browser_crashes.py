@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from mixedsched.world.browser.find import find_chromium, find_node, find_package
-from mixedsched.world.browser.pageload import PageLoad, PageLoadFailed
+from mixedsched.world.browser.pageload import BrowserLoad, PageLoadFailed
 from mixedsched.world.browser.runner import LighthouseRunner
 from mixedsched.world.browser.worker import Worker
 from tests.world.browser.h3_site import NEVER_HANGS_S, BrowserProcesses, FixtureSite
@@ -50,7 +50,7 @@ def ends_within(pid: int, limit_s: float) -> bool:
 def test_a_page_that_never_answers_is_a_timeout_and_the_next_load_works(
     site: FixtureSite, tmp_path: Path, browsers: BrowserProcesses
 ) -> None:
-    async def run() -> tuple[PageLoadFailed, list[int], PageLoad]:
+    async def run() -> tuple[PageLoadFailed, list[int], BrowserLoad]:
         async with LighthouseRunner(temp_dir=tmp_path) as runner:
             with pytest.raises(PageLoadFailed) as caught:
                 await runner.run(site.job("/never/document", limit_s=5.0))

@@ -13,7 +13,7 @@ import pytest
 
 from mixedsched.core.metrics import LIGHTHOUSE_METRICS
 from mixedsched.world.browser.netlog import NetLog, OpenReason, arrival_order, read_netlog
-from mixedsched.world.browser.pageload import PageLoad, PageLoadFailed, Versions
+from mixedsched.world.browser.pageload import BrowserLoad, PageLoadFailed, Versions
 from mixedsched.world.browser.runner import LighthouseRunner
 from tests.world.browser.h3_site import FixtureSite
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("chromium")
 
 @dataclass(frozen=True)
 class Loaded:
-    load: PageLoad
+    load: BrowserLoad
     versions: Versions
     log: NetLog
     log_file: Path
@@ -34,7 +34,7 @@ def loaded(site: FixtureSite, tmp_path_factory: pytest.TempPathFactory) -> Loade
     temp_dir = tmp_path_factory.mktemp("loads")
     log_file = temp_dir / "logs" / "net.json"
 
-    async def run() -> tuple[PageLoad, Versions]:
+    async def run() -> tuple[BrowserLoad, Versions]:
         async with LighthouseRunner(temp_dir=temp_dir) as runner:
             return await runner.run(site.job("/", netlog=log_file)), await runner.versions()
 
@@ -123,7 +123,7 @@ def test_the_profile_is_removed(loaded: Loaded) -> None:
 
 
 def test_a_stored_load_reads_back_the_same(loaded: Loaded) -> None:
-    assert PageLoad.from_dict(json.loads(json.dumps(loaded.load.to_dict()))) == loaded.load
+    assert BrowserLoad.from_dict(json.loads(json.dumps(loaded.load.to_dict()))) == loaded.load
 
 
 def test_the_netlog_is_whole_and_has_one_connection(loaded: Loaded) -> None:
@@ -183,7 +183,7 @@ def test_arrival_order_starts_with_the_document_and_accounts_for_every_body_byte
 def test_a_page_with_late_long_tasks_needs_own_waits_and_is_asked_for_again_by_the_caller(
     site: FixtureSite, tmp_path: Path
 ) -> None:
-    async def run() -> tuple[PageLoadFailed, bool, PageLoad]:
+    async def run() -> tuple[PageLoadFailed, bool, BrowserLoad]:
         async with LighthouseRunner(temp_dir=tmp_path) as runner:
             before = runner.worker_pid
             with pytest.raises(PageLoadFailed) as caught:

@@ -11,7 +11,7 @@ import pytest
 
 from mixedsched.errors import ExitCode, InputError, MissingPartError
 from mixedsched.world.browser.find import find_chromium, find_node, find_package
-from mixedsched.world.browser.pageload import PageLoad, PageLoadFailed, PageLoadJob
+from mixedsched.world.browser.pageload import BrowserLoad, PageLoadFailed, PageLoadJob
 from mixedsched.world.browser.profiles import make_profile_dir, remove_profile_dir, sweep_profile_dirs
 from mixedsched.world.browser.worker import Worker
 
@@ -122,7 +122,7 @@ def test_a_failure_says_its_reason_and_detail() -> None:
 @pytest.mark.parametrize("data", [{}, {"schema": 99}, {"schema": 1, "metrics": {"fcp_ms": 1}}, {"metrics": None}])
 def test_what_is_no_page_load_is_refused(data: dict[str, object]) -> None:
     with pytest.raises(InputError):
-        PageLoad.from_dict(data)
+        BrowserLoad.from_dict(data)
 
 
 def test_a_sandbox_that_cannot_be_built_is_a_missing_part_and_no_failed_load(tmp_path: Path) -> None:

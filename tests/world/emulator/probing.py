@@ -7,7 +7,7 @@ import numpy as np
 from mixedsched.core.link import Link, direction_rng
 from mixedsched.model.profile import Direction, GilbertElliott
 from mixedsched.world.emulator.probe.end import Sending
-from mixedsched.world.emulator.probe.findings import Arrivals
+from mixedsched.world.emulator.probe.findings import ProbeArrivals
 
 MBIT = 1_000_000
 STUDY = Direction(
@@ -20,7 +20,7 @@ STUDY = Direction(
 )
 
 
-def played(direction: Direction, sending: Sending | None, seed: int = 1) -> Arrivals:
+def played(direction: Direction, sending: Sending | None, seed: int = 1) -> ProbeArrivals:
     """What arrives of a sending over the link model; the clock starts somewhere, as a machine's does."""
     assert sending is not None
     start_us = 4_000_000_000
@@ -37,4 +37,4 @@ def played(direction: Direction, sending: Sending | None, seed: int = 1) -> Arri
         link.push((number, now_us), sending.size_bytes + direction.overhead_bytes, now_us)
     take(1 << 62)
     numbers, sent_us, received_us = np.array(arrived, dtype=np.int64).reshape(-1, 3).T
-    return Arrivals(sending, numbers, sent_us * 1000, received_us * 1000)
+    return ProbeArrivals(sending, numbers, sent_us * 1000, received_us * 1000)

@@ -15,7 +15,7 @@ from mixedsched.world.emulator.probe import losses as probe_losses
 from mixedsched.world.emulator.probe import plan as probe_plan
 from mixedsched.world.emulator.probe import timing as probe_timing
 from mixedsched.world.emulator.probe.end import Sending
-from mixedsched.world.emulator.probe.findings import Arrivals, LinkVerdict
+from mixedsched.world.emulator.probe.findings import LinkVerdict, ProbeArrivals
 from tests.world.emulator.probing import MBIT, STUDY, played
 
 PLAIN = Direction(rate_bps=9 * MBIT, delay_us=85_000, queue_bytes=191_250)
@@ -124,7 +124,7 @@ def test_lengths_that_are_not_geometric_are_found_out_though_their_mean_is_right
     missing = [number for start in range(0, 100_000, 500) for number in range(start, start + 5)]
     sending = Sending(probe_plan.NUMBERS, 20, 100_000, 1)
     came = np.setdiff1d(np.arange(100_000), missing)
-    found = probe_losses.burst_finding(Arrivals(sending, came, came, came), STUDY, "down", overflowed=0)
+    found = probe_losses.burst_finding(ProbeArrivals(sending, came, came, came), STUDY, "down", overflowed=0)
     assert (found.measured, found.verdict) == (5.0, LinkVerdict.OFF)
 
 
@@ -138,7 +138,7 @@ def test_a_loss_of_three_in_a_hundred_is_no_loss_of_two() -> None:
 def test_a_single_packet_must_not_be_lost_where_none_is() -> None:
     sending = probe_plan.numbers(PLAIN)
     came = np.delete(np.arange(sending.total_packets), 7)
-    found = probe_losses.loss_finding(Arrivals(sending, came, came, came), PLAIN, "down", overflowed=0)
+    found = probe_losses.loss_finding(ProbeArrivals(sending, came, came, came), PLAIN, "down", overflowed=0)
     assert found.verdict is LinkVerdict.OFF
 
 
@@ -167,7 +167,7 @@ def test_another_seed_is_told_from_the_same_one() -> None:
 def test_a_link_that_lets_nothing_pass_is_off_and_no_error() -> None:
     nothing = np.array([], dtype=np.int64)
     sending = probe_plan.sparse(STUDY)
-    silent = Arrivals(sending, nothing, nothing, nothing)
+    silent = ProbeArrivals(sending, nothing, nothing, nothing)
     for judge in (probe_timing.delay_finding, probe_timing.queue_finding, probe_timing.trains_rate_finding):
         assert judge(silent, STUDY, "down").verdict is LinkVerdict.OFF
     assert probe_timing.saturated_rate_finding(silent, PLAIN, "down").verdict is LinkVerdict.OFF

@@ -73,9 +73,9 @@ class EventReader:
             "QUIC_SESSION_CLOSED": self._closed,
             "QUIC_SESSION_POOL_MATCHING_IP_SESSION_FOUND": self._can_take_over,
             "QUIC_SESSION_POOL_CAN_POOL_BUT_DIFFERENT_IP": self._has_other_address,
-            "QUIC_SESSION_PACKET_RECEIVED": self._packet_received,
-            "QUIC_SESSION_PACKET_SENT": self._packet_sent,
-            "QUIC_SESSION_PACKET_LOST": self._packet_lost,
+            "QUIC_SESSION_PACKET_RECEIVED": self._counted("received"),
+            "QUIC_SESSION_PACKET_SENT": self._counted("sent"),
+            "QUIC_SESSION_PACKET_LOST": self._counted("declared_lost"),
             _HEADER: self._header,
             _FRAME: self._frame,
             "HTTP3_PRIORITY_UPDATE_SENT": self._update,
@@ -137,17 +137,14 @@ class EventReader:
     def _has_other_address(self, _source: int, _phase: int, params: _Params, _time_ms: float) -> None:
         self._other_address.add(_host(params))
 
-    def _packet_received(self, source: int, _phase: int, _params: _Params, _time_ms: float) -> None:
-        if session := self._session(source):
-            session.received += 1
+    def _counted(self, counter: str) -> Callable[[int, int, _Params, float], None]:
+        """A handler that counts a session's events."""
 
-    def _packet_sent(self, source: int, _phase: int, _params: _Params, _time_ms: float) -> None:
-        if session := self._session(source):
-            session.sent += 1
+        def count_one(source: int, _phase: int, _params: _Params, _time_ms: float) -> None:
+            if session := self._session(source):
+                setattr(session, counter, getattr(session, counter) + 1)
 
-    def _packet_lost(self, source: int, _phase: int, _params: _Params, _time_ms: float) -> None:
-        if session := self._session(source):
-            session.declared_lost += 1
+        return count_one
 
     def _header(self, source: int, _phase: int, params: _Params, time_ms: float) -> None:
         if session := self._session(source):

@@ -78,27 +78,20 @@ def _lacking(notes: tuple[str, ...]) -> dict[str, str]:
     }
 
 
+@dataclass(frozen=True, slots=True)
 class _Check:
     """The measurements of one network."""
 
-    def __init__(
-        self,
-        network: ProbedNetwork,
-        directions: Mapping[str, Direction],
-        rtt_s: float,
-        seed: int,
-        progress: Progress,
-        without: Mapping[str, str],
-    ) -> None:
-        self._network = network
-        self._directions = directions
-        self._rtt_s = rtt_s
-        self._seed = seed
-        self._progress = progress
-        self._without = without
+    network: ProbedNetwork
+    directions: Mapping[str, Direction]
+    rtt_s: float
+    seed: int
+    progress: Progress
+    lacks: Mapping[str, str]
+    """Why parts of the kernel are missing."""
 
     async def delay(self) -> list[LinkFinding]:
-        if why := self._without.get("netem"):
+        if why := self.lacks.get("netem"):
             return [
                 Quantity(quantity, side, "ms").not_applicable(why)
                 for quantity in ("one-way delay", "jitter")
@@ -108,12 +101,12 @@ class _Check:
         return [
             judge(exchange.arrivals[side], direction, side)
             for judge in (timing.delay_finding, timing.jitter_finding)
-            for side, direction in self._directions.items()
+            for side, direction in self.directions.items()
         ]
 
     async def rate_and_queue(self) -> list[LinkFinding]:
         """Rates come from the saturated link if no packet is lost, and from trains if some are."""
-        if why := self._without.get("tbf"):
+        if why := self.lacks.get("tbf"):
             return [
                 Quantity(quantity, side, "").not_applicable(why) for quantity in ("rate", "queue") for side in SIDES
             ]
@@ -123,18 +116,18 @@ class _Check:
             lambda direction: plan.trains(direction) if not self._counts_when_full(direction) else None,
         )
         findings = []
-        for side, direction in self._directions.items():
+        for side, direction in self.directions.items():
             findings.append(self._rate(side, direction, full, trains))
             findings.append(self._queue(side, direction, full))
         return findings
 
     async def losses(self, duration_s: float, *, repeats: bool) -> list[LinkFinding]:
         quantities = ("loss", "burst length", "overtaking", "duplicates")
-        if why := self._without.get("netem"):
+        if why := self.lacks.get("netem"):
             return [Quantity(quantity, side, "").not_applicable(why) for quantity in quantities for side in SIDES]
         exchange = await self._exchange("losses", lambda direction: plan.numbers(direction, duration_s))
         findings = []
-        for side, direction in self._directions.items():
+        for side, direction in self.directions.items():
             arrivals, overflowed = exchange.arrivals[side], exchange.overflowed(side)
             findings.append(losses.loss_finding(arrivals, direction, side, overflowed))
             findings.append(losses.burst_finding(arrivals, direction, side, overflowed))
@@ -185,10 +178,10 @@ class _Check:
     async def _exchange(self, step: str, planned: Callable[[Direction], Sending | None]) -> ProbeExchange:
         """Send what is planned for each direction; nothing is started if that is nothing."""
         sendings = {
-            side: sending for side, direction in self._directions.items() if (sending := planned(direction)) is not None
+            side: sending for side, direction in self.directions.items() if (sending := planned(direction)) is not None
         }
         if not sendings:
             return ProbeExchange({}, {})
-        settled_s = max(plan.settled_s(self._directions[side]) for side in sendings)
-        self._progress(step, settled_s + max(sending.duration_ns for sending in sendings.values()) / 1e9)
-        return await self._network.exchange(self._seed, sendings, settled_s, self._rtt_s)
+        settled_s = max(plan.settled_s(self.directions[side]) for side in sendings)
+        self.progress(step, settled_s + max(sending.duration_ns for sending in sendings.values()) / 1e9)
+        return await self.network.exchange(self.seed, sendings, settled_s, self.rtt_s)

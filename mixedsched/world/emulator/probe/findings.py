@@ -95,7 +95,7 @@ class Quantity:
 
 
 @dataclass(frozen=True, slots=True)
-class Arrivals:
+class ProbeArrivals:
     """The packets of one sending that arrived, in order of arrival."""
 
     sending: Sending

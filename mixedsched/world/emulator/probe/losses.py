@@ -10,12 +10,19 @@ import numpy as np
 
 from mixedsched.core.stats import Interval, share_interval
 from mixedsched.model.profile import Direction, GilbertElliott
-from mixedsched.world.emulator.probe.findings import CERTAIN, Arrivals, Integers, LinkFinding, LinkVerdict, Quantity
+from mixedsched.world.emulator.probe.findings import (
+    CERTAIN,
+    Integers,
+    LinkFinding,
+    LinkVerdict,
+    ProbeArrivals,
+    Quantity,
+)
 
 _LEAST_EXPECTED = 5.0  # per cell of a chi-square test
 
 
-def loss_finding(arrivals: Arrivals, direction: Direction, side: str, overflowed: int) -> LinkFinding:
+def loss_finding(arrivals: ProbeArrivals, direction: Direction, side: str, overflowed: int) -> LinkFinding:
     """The share of packets that never came. Losses in bursts hang together and count as fewer trials."""
     quantity = Quantity("loss", side, "ratio")
     if overflowed:
@@ -29,7 +36,7 @@ def loss_finding(arrivals: Arrivals, direction: Direction, side: str, overflowed
     return quantity.judged(nominal, found, note, by_chance=True, sent=sent, lost=lost, inflation=round(inflation, 3))
 
 
-def burst_finding(arrivals: Arrivals, direction: Direction, side: str, overflowed: int) -> LinkFinding:
+def burst_finding(arrivals: ProbeArrivals, direction: Direction, side: str, overflowed: int) -> LinkFinding:
     """How many packets are lost in a row, on average, and whether the lengths are geometric as the model says."""
     from scipy.stats import chi2  # takes a while to load, and few links need it
 
@@ -59,7 +66,7 @@ def burst_finding(arrivals: Arrivals, direction: Direction, side: str, overflowe
     return found if chance >= 1 - CERTAIN else replace(found, verdict=LinkVerdict.OFF)
 
 
-def overtaking_finding(arrivals: Arrivals, direction: Direction, side: str) -> LinkFinding:
+def overtaking_finding(arrivals: ProbeArrivals, direction: Direction, side: str) -> LinkFinding:
     """The share of arrivals that were not delayed, and so overtook others; without such a setting, the share out of order."""
     quantity = Quantity("overtaking", side, "ratio")
     if direction.jitter_us and not direction.keeps_order:
@@ -71,14 +78,14 @@ def overtaking_finding(arrivals: Arrivals, direction: Direction, side: str) -> L
     return _share_judged(quantity, direction.reorder_ratio, early, len(arrivals.numbers))
 
 
-def duplicates_finding(arrivals: Arrivals, direction: Direction, side: str) -> LinkFinding:
+def duplicates_finding(arrivals: ProbeArrivals, direction: Direction, side: str) -> LinkFinding:
     """The share of packets that came twice. One that is lost and doubled comes once."""
     twice = len(arrivals.numbers) - len(np.unique(arrivals.numbers))
     nominal = direction.duplicate_ratio * (1 - direction.loss.mean_ratio)
     return _share_judged(Quantity("duplicates", side, "ratio"), nominal, twice, arrivals.sending.total_packets)
 
 
-def repeat_finding(first: Arrivals, again: Arrivals, side: str, overflowed: int) -> LinkFinding:
+def repeat_finding(first: ProbeArrivals, again: ProbeArrivals, side: str, overflowed: int) -> LinkFinding:
     """How many packets met another fate when the same seed was used again: none should."""
     quantity = Quantity("same seed", side, "other fates")
     if overflowed:

@@ -14,7 +14,7 @@ import numpy as np
 from mixedsched.errors import MixedschedError
 from mixedsched.world.emulator.backend import Address, Backend
 from mixedsched.world.emulator.probe.end import ROW, Sending
-from mixedsched.world.emulator.probe.findings import Arrivals
+from mixedsched.world.emulator.probe.findings import ProbeArrivals
 from mixedsched.world.system.children import Child, child
 
 _ANSWER_S = 30.0
@@ -26,7 +26,7 @@ _HELLO_WAIT_S = 1.5  # beyond the round trip; a machine must be slow to miss tha
 class ProbeExchange:
     """The arrivals over one link, by direction ("down", "up"), and the counters of the back end."""
 
-    arrivals: Mapping[str, Arrivals]
+    arrivals: Mapping[str, ProbeArrivals]
     counters: Mapping[str, Any]
 
     def overflowed(self, direction: str) -> int:
@@ -94,7 +94,7 @@ async def probed(backend: Backend) -> AsyncIterator[ProbedNetwork]:
         yield ProbedNetwork(backend, server, client)
 
 
-async def _arrivals(receiver: Child, sending: Sending) -> Arrivals:
+async def _arrivals(receiver: Child, sending: Sending) -> ProbeArrivals:
     receiver.tell({"op": "arrivals"})
     data = b""
     while "arrived" not in (line := await _answer(receiver, ("rows", "arrived"), _ANSWER_S)):
@@ -102,7 +102,7 @@ async def _arrivals(receiver: Child, sending: Sending) -> Arrivals:
     rows = np.frombuffer(data, dtype=np.int64).reshape(-1, len(ROW))
     rows = rows[rows[:, ROW.index("stream")] == sending.stream]
     _, numbers, sent_ns, received_ns = rows.T
-    return Arrivals(sending, numbers, sent_ns, received_ns)
+    return ProbeArrivals(sending, numbers, sent_ns, received_ns)
 
 
 async def _answer(end: Child, keys: Collection[str], limit_s: float) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mixedsched.core.stats import Interval, mean_interval, median_interval
 from mixedsched.model.profile import Direction
-from mixedsched.world.emulator.probe.findings import CERTAIN, Arrivals, Integers, LinkFinding, Quantity
+from mixedsched.world.emulator.probe.findings import CERTAIN, Integers, LinkFinding, ProbeArrivals, Quantity
 from mixedsched.world.emulator.probe.plan import nominal_delay_us, packets_in_queue, size_on_link, transmit_us
 
 DELAY_TOLERANCE_MS = 0.5
@@ -20,7 +20,7 @@ _SEGMENTS = 10
 _TRACE_WHY = "under a trace each packet waits for a chance to leave"
 
 
-def delay_finding(arrivals: Arrivals, direction: Direction, side: str) -> LinkFinding:
+def delay_finding(arrivals: ProbeArrivals, direction: Direction, side: str) -> LinkFinding:
     """The one-way delay of packets on an idle link, in ms: median and its interval."""
     quantity = Quantity("one-way delay", side, "ms")
     if direction.trace is not None:
@@ -42,7 +42,7 @@ def delay_finding(arrivals: Arrivals, direction: Direction, side: str) -> LinkFi
     )
 
 
-def jitter_finding(arrivals: Arrivals, direction: Direction, side: str) -> LinkFinding:
+def jitter_finding(arrivals: ProbeArrivals, direction: Direction, side: str) -> LinkFinding:
     """Half the width of an even spread of delays, in ms, from the 5th and the 95th percentile, which hold nine tenths of it."""
     quantity = Quantity("jitter", side, "ms")
     if not direction.jitter_us:
@@ -79,7 +79,7 @@ def _middle(values: Sequence[float], level: float) -> Interval:
     return Interval(float(low), float(high), level)
 
 
-def saturated_rate_finding(arrivals: Arrivals, direction: Direction, side: str) -> LinkFinding:
+def saturated_rate_finding(arrivals: ProbeArrivals, direction: Direction, side: str) -> LinkFinding:
     """The rate of a link without loss, in bit/s on the link, from the slopes of ten intervals."""
     times_ns = np.sort(arrivals.received_ns)
     times_ns = times_ns[len(times_ns) // 10 :]  # the queue has filled by then
@@ -95,7 +95,7 @@ def saturated_rate_finding(arrivals: Arrivals, direction: Direction, side: str) 
     return _rate_judged(direction, side, size_bytes, found_ns, note)
 
 
-def trains_rate_finding(arrivals: Arrivals, direction: Direction, side: str) -> LinkFinding:
+def trains_rate_finding(arrivals: ProbeArrivals, direction: Direction, side: str) -> LinkFinding:
     """The same if packets are lost: the slope of arrival times over packet numbers within each train.
 
     It is the median of the trains, because a moment in which this machine does something else spoils a whole train. Packets
@@ -123,7 +123,7 @@ def trains_rate_finding(arrivals: Arrivals, direction: Direction, side: str) -> 
     return _rate_judged(direction, side, size_bytes, found_ns, f"{len(slopes_ns)} trains of {per_train} packets")
 
 
-def queue_finding(arrivals: Arrivals, direction: Direction, side: str) -> LinkFinding:
+def queue_finding(arrivals: ProbeArrivals, direction: Direction, side: str) -> LinkFinding:
     """How many packets a full queue holds, from the longest waits on a saturated link."""
     size_bytes = size_on_link(direction, arrivals.sending)
     fits, each_ms = packets_in_queue(direction, size_bytes), transmit_us(direction, size_bytes) / 1000
@@ -157,7 +157,7 @@ def _slope_ns(numbers: Integers, times_ns: Integers) -> float:
     return float(np.polyfit((numbers - numbers[0]).astype(float), (times_ns - times_ns[0]).astype(float), 1)[0])
 
 
-def _starved_text(arrivals: Arrivals, direction: Direction) -> str:
+def _starved_text(arrivals: ProbeArrivals, direction: Direction) -> str:
     """A warning if this machine was too busy to keep the queue full; else ""."""
     late_ns = np.ptp(arrivals.sent_ns - arrivals.numbers * arrivals.sending.gap_ns)
     drained_ns = 1000 * transmit_us(direction, direction.queue_bytes or 0)

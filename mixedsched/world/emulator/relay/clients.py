@@ -6,6 +6,7 @@ import contextlib
 import ipaddress
 import socket
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from mixedsched.world.emulator.timestamps import ask_for_timestamps
@@ -20,19 +21,17 @@ IDLE_US = (
 _MAX_REFUSED_KNOWN = 65_536
 
 
+@dataclass(slots=True, eq=False)
 class Client:
-    """One client. upstream: its socket towards the server. seen_us: when it or the server last sent something.
+    """One client of the relay."""
 
-    missed: datagrams from the server that found no room in its socket.
-    """
-
-    __slots__ = ("address", "missed", "seen_us", "upstream")
-
-    def __init__(self, address: Address, upstream: socket.socket, seen_us: int) -> None:
-        self.address = address
-        self.upstream = upstream
-        self.missed = 0
-        self.seen_us = seen_us
+    address: Address
+    upstream: socket.socket
+    """Its socket towards the server."""
+    seen_us: int
+    """When it or the server last sent something."""
+    missed: int = 0
+    """Datagrams from the server that found no room in its socket."""
 
 
 class Clients:
