@@ -66,10 +66,10 @@ def _fingerprint(recipe: Recipe, packages_dir: Path) -> str:
 
 
 def _synthesis_digest() -> str:
-    """A hash of the programs that make synthetic sites: whenever they change, so may the files."""
+    """A hash of the programs and tables that make synthetic sites: whenever they change, so may the files."""
     digest = hashlib.sha256()
     rooms = Path(__file__).parents[1]
-    for file in sorted(file for folder in ("generate", "synth") for file in (rooms / folder).iterdir()):
-        if file.suffix in {".py", ".toml"}:
+    for file in sorted(file for folder in ("generate", "synth") for file in (rooms / folder).rglob("*.*")):
+        if file.suffix != ".pyc":
             digest.update(file.name.encode() + file.read_bytes())
     return digest.hexdigest()

@@ -1,6 +1,6 @@
 """Sounds, videos and WebAssembly modules of an exact size in bytes, filled up with what their readers skip.
 
-No encoder is needed: `media/` holds 20 ms of silence (Opus in Ogg) and videos of one frame (VP8 in WebM, AV1 in MP4, the
+No encoder is needed: `samples/` holds 20 ms of silence (Opus in Ogg) and videos of one frame (VP8 in WebM, AV1 in MP4, the
 frame taken from a WebP and an AVIF); players take what follows for padding.
 """
 
@@ -43,7 +43,7 @@ def least_bytes(format_name: str) -> int:
 
 @lru_cache
 def _stored(name: str) -> bytes:
-    return files(__package__).joinpath("media", name).read_bytes()
+    return files(__package__).joinpath("samples", name).read_bytes()
 
 
 def wav(size_bytes: int, seed: int) -> bytes:
