@@ -14,7 +14,7 @@ from rich.markup import escape
 from mixedsched.cli._console import err, out
 from mixedsched.cli._progress import Progress
 from mixedsched.cli._simulation_table import AllPages, caption, page_tables, resource_tables
-from mixedsched.core.sim.load import PageLoad
+from mixedsched.core.sim.load import PlayedLoad
 from mixedsched.errors import MixedschedError
 from mixedsched.lab.play.simulation import RecordedLoad, Simulation
 
@@ -23,7 +23,7 @@ def show(
     simulation: Simulation, played: Generator[RecordedLoad], *, as_json: bool, resources: bool, plot: Path | None
 ) -> bool:
     """Print the outcomes of all loads; whether none failed. resources: a table of them, too. plot: file of a picture."""
-    loads: list[PageLoad] = []
+    loads: list[PlayedLoad] = []
     failures: list[RecordedLoad] = []
     quiet = as_json and (sys.stdout.isatty() or not err.is_terminal)  # lines of results and a bar share no terminal
     with (
@@ -78,7 +78,7 @@ def _say_tables(
     out.print(caption(simulation), style="dim", markup=False)
 
 
-def _draw(loads: Sequence[PageLoad], path: Path) -> None:
+def _draw(loads: Sequence[PlayedLoad], path: Path) -> None:
     from mixedsched.report.simulation import write_plot  # here, because most runs draw nothing
 
     try:

@@ -113,15 +113,8 @@ def compare(
     keys = dict.fromkeys(metric_named(name.strip()).key for name in primary)
     opened = open_site(site, origins, say) if isinstance(site, str) else site  # last, because it may have to be built
     digest = site_digest(opened)
-    design = Design(
-        tuple(ServedArm(arm, opened, digest) for arm in arms),
-        tuple(keys),
-        form_factor,
-        seed,
-        baseline,
-        backend,
-        across_connections,
-    )
+    served = tuple(ServedArm(arm, opened, digest) for arm in arms)
+    design = Design(served, tuple(keys), form_factor, seed, baseline, backend, across_connections)
     plan = design.plan(network, blocks, warm_up=True)
     if packet_log and backend != RELAY:
         raise UsageError("only the relay logs the fate of packets", fix="leave --packet-log or --backend out")

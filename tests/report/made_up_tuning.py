@@ -22,7 +22,7 @@ from mixedsched.advice.tuner.result import (
 from mixedsched.advice.tuner.ship.lines import HeaderRule, HtmlLine
 from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.core.schedulers import SCHEMES
-from mixedsched.core.sim.load import PageLoad
+from mixedsched.core.sim.load import PlayedLoad
 from mixedsched.core.sim.pipe import play_pipe
 from mixedsched.core.sim.playback import Discoveries
 from mixedsched.lab.analysis import analyse
@@ -99,7 +99,7 @@ def _with_hero(run: Run) -> Run:
     return replace(run, page_load={**run.page_load, "observed": observed})
 
 
-def simulated_loads() -> tuple[PageLoad, ...]:
+def simulated_loads() -> tuple[PlayedLoad, ...]:
     page = Discoveries.of(Page.from_dict(PAGE, "made up"))
     return tuple(play_pipe(page, configure(name, SCHEMES, catalog.load_mapping)) for name in ("stock", "sequential"))
 

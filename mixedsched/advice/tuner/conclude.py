@@ -27,7 +27,7 @@ from mixedsched.advice.tuner.ship.headers import HeaderPlan
 from mixedsched.advice.tuner.ship.lines import HtmlLine
 from mixedsched.advice.tuner.ship.screening import Shipping
 from mixedsched.core.metrics.paint import PaintEstimate
-from mixedsched.core.sim.load import PageLoad
+from mixedsched.core.sim.load import PlayedLoad
 from mixedsched.errors import PageLoadError
 from mixedsched.lab.analysis import analyse
 from mixedsched.lab.comparison import Comparison, Verdict
@@ -158,7 +158,7 @@ def _network(
     )
 
 
-def _simulated(known: Known, name: str) -> tuple[PageLoad, ...]:
+def _simulated(known: Known, name: str) -> tuple[PlayedLoad, ...]:
     """A load under the best baseline and one under the winner; empty without a winner, or where one of them never ends."""
     if known.view is None or known.search is None or known.winner is None:
         return ()

@@ -11,7 +11,7 @@ from mixedsched.advice.changes.change import Change
 from mixedsched.advice.tuner.candidate import Candidate, Deviation
 from mixedsched.advice.tuner.ship.lines import HeaderRule, HtmlLine
 from mixedsched.core.metrics.paint import PaintEstimate
-from mixedsched.core.sim.load import PageLoad
+from mixedsched.core.sim.load import PlayedLoad
 from mixedsched.lab.comparison import Comparison, Effect
 from mixedsched.lab.model import Run
 from mixedsched.model.profile import Profile
@@ -142,7 +142,7 @@ class NetworkProof:
     effects: tuple[Effect, ...] = ()
     """Of the winner and of what is shipped against the best baseline, in the decision's metric (the objective's own, or all
     its metrics weighted); p adjusted over the whole declared family."""
-    simulated: tuple[PageLoad, ...] = ()
+    simulated: tuple[PlayedLoad, ...] = ()
     """Shown where no browser was asked: a load of rung stack under the best baseline, and one under the winner, same seed."""
     sequential: Comparison | None = None
     """The proof against the arm `sequential`, where that is not the best baseline."""

@@ -42,7 +42,7 @@ def _jitter(direction: Direction, rng: random.Random) -> Callable[[], int]:
     return lambda: least_us + int(draw() * choices)
 
 
-class Arrivals(Protocol[T]):
+class PacketQueue(Protocol[T]):
     """Packets under way. Those that arrive at the same moment come in the order in which they were added."""
 
     def add(self, arrives_us: int, packet: T) -> None: ...
@@ -52,12 +52,12 @@ class Arrivals(Protocol[T]):
     def pop_due(self, now_us: int) -> list[T]: ...
 
 
-def arrivals_of(direction: Direction) -> Arrivals[T]:
+def arrivals_of(direction: Direction) -> PacketQueue[T]:
     """The buffer for packets of this direction."""
-    return ArrivalsInAnyOrder() if direction.may_reorder else ArrivalsInOrder()
+    return QueueInAnyOrder() if direction.may_reorder else QueueInOrder()
 
 
-class ArrivalsInOrder(Generic[T]):
+class QueueInOrder(Generic[T]):
     """For links on which no packet overtakes another one."""
 
     def __init__(self) -> None:
@@ -76,7 +76,7 @@ class ArrivalsInOrder(Generic[T]):
         return due
 
 
-class ArrivalsInAnyOrder(Generic[T]):
+class QueueInAnyOrder(Generic[T]):
     """For links on which packets overtake each other."""
 
     def __init__(self) -> None:

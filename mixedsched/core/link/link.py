@@ -6,7 +6,7 @@ import random
 from typing import Generic, NamedTuple, TypeVar
 
 from mixedsched.core.link.codel import CoDelQueue
-from mixedsched.core.link.delay import Arrivals, arrivals_of, delay_process
+from mixedsched.core.link.delay import PacketQueue, arrivals_of, delay_process
 from mixedsched.core.link.droptail import DropTailQueue
 from mixedsched.core.link.fate import Fate, LinkCounters, Observer, PacketRecord, RecordsInOrder
 from mixedsched.core.link.loss import copies_process
@@ -50,7 +50,7 @@ class Link(Generic[T]):
         self._codel: CoDelQueue[_Waiting[T]] | None = None
         if direction.codel is not None:
             self._codel = CoDelQueue(direction.codel, direction.queue_bytes, pace, self.counters)
-        self._under_way: Arrivals[T] = arrivals_of(direction)
+        self._under_way: PacketQueue[T] = arrivals_of(direction)
         self._keeps_order = bool(direction.jitter_us) and direction.keeps_order
         self._latest_us = 0  # arrival so far
         self._records = RecordsInOrder(observe) if observe is not None else None

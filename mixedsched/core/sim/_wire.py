@@ -15,7 +15,7 @@ SERVER = ("192.0.2.2", 443)
 MICROSECONDS_PER_SECOND = 1_000_000
 
 
-class Endpoint(Protocol):
+class SansIoEndpoint(Protocol):
     """One end of a connection, without socket and clock, as `h3.session.Session` is one. Times are seconds."""
 
     def receive(self, datagram: bytes, address: Any, now_s: float) -> None: ...
@@ -36,7 +36,7 @@ def _never(_now_s: float) -> bool:
 class _End:
     """An endpoint with what leads to it and away."""
 
-    endpoint: Endpoint
+    endpoint: SansIoEndpoint
     incoming: Link[bytes]
     outgoing: Link[bytes]
     overhead_bytes: int
@@ -50,7 +50,7 @@ class _End:
     """When it wants to be woken."""
 
 
-class Wire:
+class VirtualNetwork:
     """Carries datagrams and wakes whom it must; asks an endpoint for nothing unless something has happened to it.
 
     The client speaks first; a server has neither timers nor anything to say before it was spoken to. client_may_wait: told
@@ -59,8 +59,8 @@ class Wire:
 
     def __init__(
         self,
-        client: Endpoint,
-        server: Endpoint,
+        client: SansIoEndpoint,
+        server: SansIoEndpoint,
         profile: Profile,
         seed: int,
         client_may_wait: Callable[[float], bool] = _never,

@@ -32,7 +32,7 @@ class Delivery:
 
 
 @dataclass(frozen=True, slots=True)
-class PageLoad:
+class PlayedLoad:
     """One page under one scheme, played."""
 
     page: Page

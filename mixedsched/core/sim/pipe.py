@@ -11,7 +11,7 @@ from collections import deque
 from dataclasses import dataclass
 
 from mixedsched.core.sim.jitter import Jitter, JitteryPath, Packet
-from mixedsched.core.sim.load import MICROSECONDS_PER_MILLISECOND, Delivery, PageLoad, ResourceTimes
+from mixedsched.core.sim.load import MICROSECONDS_PER_MILLISECOND, Delivery, PlayedLoad, ResourceTimes
 from mixedsched.core.sim.playback import Discoveries
 from mixedsched.core.sim.requests import request_for
 from mixedsched.core.sim.withheld import playback_of
@@ -37,7 +37,7 @@ class PipeOptions:
     """None = packets arrive as they leave."""
 
 
-def play_pipe(discoveries: Discoveries, scheme: ConfiguredScheme, options: PipeOptions | None = None) -> PageLoad:
+def play_pipe(discoveries: Discoveries, scheme: ConfiguredScheme, options: PipeOptions | None = None) -> PlayedLoad:
     """Play a page under a scheme. Deterministic: the same arguments give the same load."""
     return _PipeLoad(discoveries, scheme, options or PipeOptions()).run()
 
@@ -95,7 +95,7 @@ class _PipeLoad:
         self._places: dict[int, int] = {}  # packets handed to the jittery path, by stream
         self._arrived_bytes: dict[int, int] = {}  # behind it
 
-    def run(self) -> PageLoad:
+    def run(self) -> PlayedLoad:
         while True:
             self._take_what_arrives()
             self._admit()
@@ -286,10 +286,10 @@ class _PipeLoad:
             "held_bytes": self._path.held_bytes,
         }
 
-    def _load(self) -> PageLoad:
+    def _load(self) -> PlayedLoad:
         names = {stream_id: self._page.resources[item.index].id for stream_id, item in self._responses.items()}
         streams, counts = self._order
-        return PageLoad(
+        return PlayedLoad(
             page=self._page,
             scheme=self._scheme.label,
             rung="pipe",

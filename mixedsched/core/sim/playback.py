@@ -20,7 +20,7 @@ from mixedsched.model.request import Kind
 
 
 @dataclass(frozen=True, slots=True)
-class Child:
+class FoundResource:
     """A resource that another one finds."""
 
     index: int
@@ -35,13 +35,13 @@ class Discoveries:
     """A page's discovery graph by the parents' indexes, made once for many loads."""
 
     page: Page
-    roots: tuple[Child, ...]
+    roots: tuple[FoundResource, ...]
     """Resources found by navigation. Lists of children are in the order in which they are found: by offset, then place in the
     page.
     """
-    when_requested: tuple[tuple[Child, ...], ...]
-    at_bytes: tuple[tuple[Child, ...], ...]
-    when_complete: tuple[tuple[Child, ...], ...]
+    when_requested: tuple[tuple[FoundResource, ...], ...]
+    at_bytes: tuple[tuple[FoundResource, ...], ...]
+    when_complete: tuple[tuple[FoundResource, ...], ...]
     model: BrowserModel = IDEAL
     """The browser that plays the page; its work on a parent is part of the children's delays."""
     holding: Holding | None = None
@@ -54,14 +54,14 @@ class Discoveries:
         """The discoveries of this browser. until: ids of what is of interest; loads end when that is complete, with what
         else is complete by then. None for whole loads."""
         places = {item.id: index for index, item in enumerate(page.resources)}
-        roots: list[Child] = []
-        found: dict[str, list[list[Child]]] = {
+        roots: list[FoundResource] = []
+        found: dict[str, list[list[FoundResource]]] = {
             when: [[] for _ in page.resources] for when in ("requested", "bytes", "complete")
         }
         for index, item in enumerate(page.resources):
             parent = None if item.found_by is None else page.resources[places[item.found_by]]
             delay_ms = item.delay_ms + _before_request_ms(item, parent, model)
-            child = Child(index, item.found_at_bytes, round(delay_ms * MICROSECONDS_PER_MILLISECOND))
+            child = FoundResource(index, item.found_at_bytes, round(delay_ms * MICROSECONDS_PER_MILLISECOND))
             if item.found_by is None:
                 roots.append(child)
             else:
@@ -158,6 +158,6 @@ class Playback:
             self._unfinished -= 1
         self._find(self._discoveries.when_complete[index], now_us)
 
-    def _find(self, children: tuple[Child, ...], now_us: int) -> None:
+    def _find(self, children: tuple[FoundResource, ...], now_us: int) -> None:
         for child in children:
             heapq.heappush(self._due, (now_us + child.delay_us, child.index))

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from mixedsched.core.metrics.byte_index import byte_index_ms
 from mixedsched.core.metrics.paint import PaintNeeds
-from mixedsched.core.sim.load import PageLoad
+from mixedsched.core.sim.load import PlayedLoad
 from mixedsched.model.browser_model import IDEAL, BrowserModel
 from mixedsched.model.page import Page, Resource
 
@@ -44,17 +44,17 @@ class Recorder:
         self._paint_needs = PaintNeeds.of(page)
         self._model = model
 
-    def byte_indexes(self, load: PageLoad) -> ByteIndexes:
+    def byte_indexes(self, load: PlayedLoad) -> ByteIndexes:
         """A set without any bytes falls back on counts. Raises ValueError for a sample interval below a nanosecond."""
         everything = [(self._weights[item.id], item.complete_ms) for item in load.resources]
         above = [(self._weights[item.id], item.complete_ms) for item in load.resources if item.id in self._above_fold]
         return ByteIndexes(byte_index_ms(everything, self._sample_ms), byte_index_ms(above, self._sample_ms))
 
-    def record(self, load: PageLoad) -> dict[str, Any]:
+    def record(self, load: PlayedLoad) -> dict[str, Any]:
         """The JSON object of `simulate --json`. Times are in ms, to the microsecond; `order` is run-length coded.
 
         `estimate_ms` are the estimated paints, `browser_model` is left out where it is the ideal one. The rung's own facts
-        (PageLoad.facts) stand under their own keys.
+        (PlayedLoad.facts) stand under their own keys.
         """
         indexes = self.byte_indexes(load)
         paints = self._paint_needs.estimate(
@@ -91,12 +91,12 @@ class Recorder:
         }
 
 
-def to_record(load: PageLoad, weighting: Weighting = "bytes", sample_ms: float | None = None) -> dict[str, Any]:
+def to_record(load: PlayedLoad, weighting: Weighting = "bytes", sample_ms: float | None = None) -> dict[str, Any]:
     """The record of a single load, as a Recorder makes it."""
     return Recorder(load.page, weighting, sample_ms).record(load)
 
 
-def byte_indexes(load: PageLoad, weighting: Weighting = "bytes", sample_ms: float | None = None) -> ByteIndexes:
+def byte_indexes(load: PlayedLoad, weighting: Weighting = "bytes", sample_ms: float | None = None) -> ByteIndexes:
     """The ByteIndexes of a single load, as a Recorder computes them."""
     return Recorder(load.page, weighting, sample_ms).byte_indexes(load)
 

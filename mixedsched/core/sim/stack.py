@@ -9,7 +9,7 @@ arguments give the same load, to the microsecond.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from functools import cache
 from typing import Any
@@ -27,10 +27,11 @@ from mixedsched.core.sim._addresses import CERTIFICATE_HOSTS, addresses_of
 from mixedsched.core.sim._client import CIPHER_SUITES, Exchange, PageClient
 from mixedsched.core.sim._order import PacketOrder
 from mixedsched.core.sim._responder import PageResponder
-from mixedsched.core.sim._wire import MICROSECONDS_PER_SECOND, Wire
-from mixedsched.core.sim.load import MICROSECONDS_PER_MILLISECOND, PageLoad, ResourceTimes
+from mixedsched.core.sim._wire import MICROSECONDS_PER_SECOND, VirtualNetwork
+from mixedsched.core.sim.load import MICROSECONDS_PER_MILLISECOND, PlayedLoad, ResourceTimes
 from mixedsched.core.sim.playback import Discoveries
 from mixedsched.errors import PageLoadError, UsageError
+from mixedsched.model.page import Page
 from mixedsched.model.profile import Profile
 from mixedsched.model.scheme import ConfiguredScheme
 
@@ -48,7 +49,7 @@ def play_stack(
     congestion_control: str = "cubic",
     served: Callable[[ServedRequest], None] = lambda _: None,
     qlog: Callable[[bytes], None] | None = None,
-) -> PageLoad:
+) -> PlayedLoad:
     """Play a page under a scheme over a network. seed: decides which packets the link loses. congestion_control: the server's.
 
     served: told what the server made of each request, as the log of `serve` would be. qlog: takes the records of a trace of the
@@ -63,13 +64,8 @@ def play_stack(
     if congestion_control not in CONGESTION_CONTROLS:
         raise UsageError(f"there is no congestion control '{congestion_control}'", fix="choose cubic or reno")
     addresses = addresses_of(discoveries.page)
-    client = PageClient(
-        discoveries,
-        addresses,
-        congestion_control,
-        _idle_timeout_s(discoveries),
-        reordered=network.down.may_reorder,
-    )
+    may_reorder = network.down.may_reorder
+    client = PageClient(discoveries, addresses, congestion_control, _idle_timeout_s(discoveries), reordered=may_reorder)
     configuration = _configuration(discoveries, congestion_control)
     events = SessionEvents(lambda _: None, lambda _: None, served)
     trace: QlogTrace | None = None
@@ -91,41 +87,44 @@ def play_stack(
         original_destination_connection_id=client.quic.original_destination_connection_id,
     )
     order = PacketOrder(session.quic)
-    wire = Wire(client, session, network, seed, client.quic.may_wait)
+    wire = VirtualNetwork(client, session, network, seed, client.quic.may_wait)
     try:
         _run(client, wire, network, len(discoveries.page.resources))
     finally:
         if trace is not None:
             trace.flush()
     client.finish()
-    resources = discoveries.page.resources
-    return PageLoad(
-        page=discoveries.page,
-        scheme=scheme.label,
+    facts = {"link": network.name, "seed": seed, "congestion_control": congestion_control}
+    return _played(discoveries.page, scheme.label, client, order, {**facts, **_seen(client, wire, order)})
+
+
+def _played(page: Page, scheme: str, client: PageClient, order: PacketOrder, facts: Mapping[str, Any]) -> PlayedLoad:
+    exchanges, resources = client.exchanges, page.resources
+    return PlayedLoad(
+        page=page,
+        scheme=scheme,
         rung="stack",
         send_buffer_bytes=0,
-        resources=tuple(
-            _times(resources[item.index].id, item) for item in client.exchanges if item.complete_us is not None
-        ),
-        order=tuple(
-            (resources[client.exchanges[stream_id // 4].index].id, packets) for stream_id, packets in order.runs()
-        ),
+        resources=tuple(_times(resources[item.index].id, item) for item in exchanges if item.complete_us is not None),
+        order=tuple((resources[exchanges[stream_id // 4].index].id, packets) for stream_id, packets in order.runs()),
         hol_bytes=client.hol.stream_hol_bytes,
-        facts={
-            "link": network.name,
-            "seed": seed,
-            "congestion_control": congestion_control,
-            "http_version": "h3",
-            "connections": 1,
-            "connected_ms": _ms(client.connected_us),
-            "packets_seen": client.hol.packets_seen,
-            "packets_lost": client.hol.packets_lost,
-            "retransmitted_bytes": order.sent_bytes - client.stream_bytes,
-            "connection_hol_bytes": client.hol.connection_hol_bytes,
-            "link_down": _counts(wire.down),
-            "link_up": _counts(wire.up),
-        },
+        facts=facts,
     )
+
+
+def _seen(client: PageClient, wire: VirtualNetwork, order: PacketOrder) -> dict[str, Any]:
+    """Facts of the connection and of the link, see play_stack."""
+    return {
+        "http_version": "h3",
+        "connections": 1,
+        "connected_ms": _ms(client.connected_us),
+        "packets_seen": client.hol.packets_seen,
+        "packets_lost": client.hol.packets_lost,
+        "retransmitted_bytes": order.sent_bytes - client.stream_bytes,
+        "connection_hol_bytes": client.hol.connection_hol_bytes,
+        "link_down": _counts(wire.down),
+        "link_up": _counts(wire.up),
+    }
 
 
 def _configuration(discoveries: Discoveries, congestion_control: str) -> QuicConfiguration:
@@ -150,7 +149,7 @@ def _idle_timeout_s(discoveries: Discoveries) -> float:
     )
 
 
-def _run(client: PageClient, wire: Wire, network: Profile, resources: int) -> None:
+def _run(client: PageClient, wire: VirtualNetwork, network: Profile, resources: int) -> None:
     """Let time pass until the page is complete."""
     wire.flush()
     while not client.is_finished:
@@ -166,7 +165,7 @@ def _run(client: PageClient, wire: Wire, network: Profile, resources: int) -> No
         wire.flush()
 
 
-def _given_up(client: PageClient, wire: Wire, network: Profile, resources: int) -> PageLoadError:
+def _given_up(client: PageClient, wire: VirtualNetwork, network: Profile, resources: int) -> PageLoadError:
     complete = sum(item.complete_us is not None for item in client.exchanges)
     reason = client.terminated.reason_phrase.lower() if client.terminated else "it goes on and on"
     return PageLoadError(

@@ -14,7 +14,7 @@ import itertools
 from mixedsched.core.sim._holding import NEVER, Holding
 from mixedsched.core.sim._milestones import Milestones
 from mixedsched.core.sim.load import MICROSECONDS_PER_MILLISECOND
-from mixedsched.core.sim.playback import Child, Discoveries, Playback
+from mixedsched.core.sim.playback import Discoveries, FoundResource, Playback
 from mixedsched.model.page import Resource
 from mixedsched.model.request import ChromiumPriority
 
@@ -86,7 +86,7 @@ class WithholdingPlayback(Playback):
         self._milestones.completed(index, now_us)
         self._note_released(now_us)
 
-    def _find(self, children: tuple[Child, ...], now_us: int) -> None:
+    def _find(self, children: tuple[FoundResource, ...], now_us: int) -> None:
         for child in children:
             known_us = now_us + child.delay_us
             if self._holding.at_layout[child.index] and not self._is_laid_out:

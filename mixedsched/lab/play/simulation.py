@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mixedsched.core.sim.load import PageLoad, ResourceTimes, Rung
+from mixedsched.core.sim.load import PlayedLoad, ResourceTimes, Rung
 from mixedsched.core.sim.pipe import PipeOptions
 from mixedsched.core.sim.record import Recorder, Weighting
 from mixedsched.errors import PageLoadError
@@ -26,7 +26,7 @@ from mixedsched.world.server.qlog_files import SUFFIX
 class SimulatedLoad:
     """One page under one scheme, played in virtual time."""
 
-    load: PageLoad
+    load: PlayedLoad
     model: BrowserModel
     # Of the browser that played the page, for its estimated paints.
 
@@ -157,7 +157,7 @@ class RecordedLoad:
     """Its JSON object, without the order on the wire, and without its resources unless they are kept. One that
     failed has its `error` instead of times."""
     line: str  # the whole object as JSON, if lines are kept
-    load: PageLoad | None  # if loads are kept; None for one that failed
+    load: PlayedLoad | None  # if loads are kept; None for one that failed
 
     @property
     def error(self) -> str:
@@ -185,13 +185,13 @@ class RecordReader:
         self._keep_resources = keep_resources
         self._keep_loads = keep_loads
 
-    def read(self, task: Task, load: PageLoad | PageLoadError) -> RecordedLoad:
+    def read(self, task: Task, load: PlayedLoad | PageLoadError) -> RecordedLoad:
         record = _failure(task, load) if isinstance(load, PageLoadError) else self._recorder.record(load)
         line = json.dumps(record, allow_nan=False) if self._keep_lines else ""
         record.pop("order", None)
         if not self._keep_resources:
             record.pop("resources", None)
-        return RecordedLoad(record, line, load if self._keep_loads and isinstance(load, PageLoad) else None)
+        return RecordedLoad(record, line, load if self._keep_loads and isinstance(load, PlayedLoad) else None)
 
 
 def _failure(task: Task, error: PageLoadError) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from mixedsched.core.metrics.paint import PaintEstimate, PaintNeeds
 from mixedsched.core.schedulers import SCHEMES
-from mixedsched.core.sim.load import PageLoad
+from mixedsched.core.sim.load import PlayedLoad
 from mixedsched.core.sim.pipe import PipeOptions, play_pipe
 from mixedsched.core.sim.playback import Discoveries
 from mixedsched.errors import PageLoadError
@@ -85,7 +85,7 @@ class Reader(Protocol[R_co]):
     def until(self) -> Collection[str] | None:
         """Ids of the resources with which loads may end; None for whole loads."""
 
-    def read(self, task: Task, load: PageLoad | PageLoadError) -> R_co:
+    def read(self, task: Task, load: PlayedLoad | PageLoadError) -> R_co:
         """The result. load: an error where the network does not let it come to its end."""
 
 
@@ -117,7 +117,7 @@ class PaintReader:
         self._needs = PaintNeeds.of(scenario.page)
         self.until = self._needs.awaited(scenario.hero_needs)
 
-    def read(self, _: Task, load: PageLoad | PageLoadError) -> PaintEstimate | None:
+    def read(self, _: Task, load: PlayedLoad | PageLoadError) -> PaintEstimate | None:
         if isinstance(load, PageLoadError):
             return None
         times, scenario = LoadTimes.of(load), self._scenario
@@ -132,7 +132,7 @@ class LoadTimes:
     complete_ms: Mapping[str, float]
 
     @classmethod
-    def of(cls, load: PageLoad) -> LoadTimes:
+    def of(cls, load: PlayedLoad) -> LoadTimes:
         return cls(
             {item.id: item.first_byte_ms for item in load.resources},
             {item.id: item.complete_ms for item in load.resources},
@@ -148,7 +148,7 @@ class TimesReader:
     def __init__(self, _: Scenario) -> None:
         pass
 
-    def read(self, _: Task, load: PageLoad | PageLoadError) -> LoadTimes | None:
+    def read(self, _: Task, load: PlayedLoad | PageLoadError) -> LoadTimes | None:
         return None if isinstance(load, PageLoadError) else LoadTimes.of(load)
 
 
@@ -165,7 +165,7 @@ class Player(Generic[Result]):
         scheme = self._configured(task.scheme)
         _, reader, discoveries = self._ready.get(id(task.scenario)) or self._prepared(task.scenario)
         try:
-            load: PageLoad | PageLoadError = _play(task, discoveries, scheme)
+            load: PlayedLoad | PageLoadError = _play(task, discoveries, scheme)
         except PageLoadError as error:
             load = error
         return reader.read(task, load)
@@ -179,13 +179,13 @@ class Player(Generic[Result]):
         return ready
 
 
-def play_whole(task: Task) -> PageLoad:
+def play_whole(task: Task) -> PlayedLoad:
     """One load to its last byte, on the network itself even if seeds vary it. Raises PageLoadError where it never ends."""
     task = replace(task, scenario=replace(task.scenario, is_varied=False))
     return _play(task, Discoveries.of(task.scenario.page, task.scenario.model), scheme_loader()(task.scheme))
 
 
-def _play(task: Task, discoveries: Discoveries, scheme: ConfiguredScheme) -> PageLoad:
+def _play(task: Task, discoveries: Discoveries, scheme: ConfiguredScheme) -> PlayedLoad:
     scenario = task.scenario
     if isinstance(scenario.link, PipeOptions):
         return play_pipe(discoveries, scheme, scenario.link)

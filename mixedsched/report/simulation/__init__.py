@@ -11,7 +11,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from mixedsched.core.sim.load import PageLoad
+from mixedsched.core.sim.load import PlayedLoad
 from mixedsched.errors import UsageError
 from mixedsched.report.simulation._loads import PageGroup
 from mixedsched.report.simulation._order import strip_text
@@ -29,7 +29,7 @@ _CHARACTERS = 178  # that fit on a line of the explanations
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
-def write_plot(loads: Sequence[PageLoad], path: Path) -> None:
+def write_plot(loads: Sequence[PlayedLoad], path: Path) -> None:
     """Draw loads into a file: `.svg` is one picture that stands alone, `.html` a page with the same pictures and figures.
 
     loads: of one or many pages under one or many schemes, at least one; the order of pages and of rows is theirs. The same
@@ -40,7 +40,7 @@ def write_plot(loads: Sequence[PageLoad], path: Path) -> None:
     path.write_text(render_plot(loads, path.suffix.lower()), encoding="utf-8")
 
 
-def render_plot(loads: Sequence[PageLoad], suffix: str) -> str:
+def render_plot(loads: Sequence[PlayedLoad], suffix: str) -> str:
     """The text of the file that write_plot writes. Raises UsageError if there are no loads."""
     if not loads:
         raise UsageError("there are no loads to draw")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from mixedsched.core.sim.load import PageLoad, ResourceTimes
+from mixedsched.core.sim.load import PlayedLoad, ResourceTimes
 from mixedsched.core.sim.record import above_fold_ids, byte_indexes, weight_of
 from mixedsched.model.page import Page, Resource
 from mixedsched.model.request import Kind
@@ -26,7 +26,7 @@ _DISTINGUISHING_FACTS = ("link", "congestion_control", "jitter", "hol_blocking",
 class LoadRow:
     """One load as a row of a picture."""
 
-    load: PageLoad
+    load: PlayedLoad
     arm: str  # scheme and whatever else distinguishes it, except the send buffer
 
     @property
@@ -100,7 +100,7 @@ class PageGroup:
         return other / own if own > 0 and other > 0 else None
 
 
-def completions(load: PageLoad, chosen: Chosen) -> list[tuple[int, float]]:
+def completions(load: PlayedLoad, chosen: Chosen) -> list[tuple[int, float]]:
     """(weight, complete_ms) of every resource in the set, in order of completion. Weights as ByteIndex has them."""
     by_id, above_fold = load.page.by_id(), above_fold_ids(load.page)
     listed = [item for item in load.resources if chosen == "all" or item.id in above_fold]
@@ -110,10 +110,10 @@ def completions(load: PageLoad, chosen: Chosen) -> list[tuple[int, float]]:
     return sorted(zip(weights, (item.complete_ms for item in listed), strict=True), key=lambda pair: pair[1])
 
 
-def group_by_page(loads: Sequence[PageLoad]) -> list[PageGroup]:
+def group_by_page(loads: Sequence[PlayedLoad]) -> list[PageGroup]:
     """Pages in order of appearance, each with its loads in the order given. Equal names of unlike pages stay apart."""
-    pages: list[tuple[Page, list[PageLoad]]] = []
-    by_name: dict[str, list[tuple[Page, list[PageLoad]]]] = {}
+    pages: list[tuple[Page, list[PlayedLoad]]] = []
+    by_name: dict[str, list[tuple[Page, list[PlayedLoad]]]] = {}
     for load in loads:
         namesakes = by_name.setdefault(load.page.name, [])
         found = next((entry for entry in namesakes if entry[0] is load.page or entry[0] == load.page), None)
@@ -125,7 +125,7 @@ def group_by_page(loads: Sequence[PageLoad]) -> list[PageGroup]:
     return [PageGroup(f"p{index}", page, _rows(own)) for index, (page, own) in enumerate(pages)]
 
 
-def _rows(loads: Sequence[PageLoad]) -> tuple[LoadRow, ...]:
+def _rows(loads: Sequence[PlayedLoad]) -> tuple[LoadRow, ...]:
     """Rows with labels as short as they can be while differing all loads apart."""
     differing = [key for key in _DISTINGUISHING_FACTS if len({repr(load.facts.get(key)) for load in loads}) > 1]
     rungs = len({load.rung for load in loads}) > 1
@@ -141,7 +141,7 @@ def _rows(loads: Sequence[PageLoad]) -> tuple[LoadRow, ...]:
     return tuple(rows)
 
 
-def _conditions(load: PageLoad) -> tuple[object, ...]:
+def _conditions(load: PlayedLoad) -> tuple[object, ...]:
     """All that two loads must share for a fair comparison of their schemes."""
     return load.rung, load.send_buffer_bytes, *(repr(load.facts.get(key)) for key in _DISTINGUISHING_FACTS)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from mixedsched.core.sim.load import PageLoad
+from mixedsched.core.sim.load import PlayedLoad
 from mixedsched.model.request import Kind
 from mixedsched.report.simulation._jitter import jitter_view
 from mixedsched.report.simulation._loads import PageGroup, group_by_page
@@ -55,7 +55,7 @@ class Sections:
         return f"{len(rows)} {'load' if len(rows) == 1 else 'loads'} on rung {rungs}{over}: {named}"
 
 
-def sections_of(loads: Sequence[PageLoad]) -> Sections:
+def sections_of(loads: Sequence[PlayedLoad]) -> Sections:
     groups = group_by_page(loads)
     overview = [panel for panel in (speed_up_scatter(groups, "atf"), speed_up_scatter(groups, "all")) if panel]
     pages = [PageSection(group, why, _panels(group)) for group, why in _in_detail(groups)]

@@ -10,7 +10,7 @@ from typing import Any
 from markupsafe import Markup
 
 from mixedsched.advice.tuner.result import NetworkProof, Role, Tuning
-from mixedsched.core.sim.load import PageLoad
+from mixedsched.core.sim.load import PlayedLoad
 from mixedsched.lab.model import Run, RunStatus
 from mixedsched.lab.page_view import hero_of, responses_of
 from mixedsched.lab.plan import WARM_UP_INDEX
@@ -131,7 +131,7 @@ def _simulated_falls(evidence: Evidence) -> list[Waterfall]:
     return falls
 
 
-def _simulated_rows(load: PageLoad) -> list[WaterfallRow]:
+def _simulated_rows(load: PlayedLoad) -> list[WaterfallRow]:
     by_id = load.page.by_id()
     rows = []
     for times in load.resources:

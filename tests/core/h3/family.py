@@ -14,7 +14,7 @@ from mixedsched.core.h3.events import SessionEvents
 from mixedsched.core.h3.session import Session
 from mixedsched.core.h3.shared import Share, SharedScheduler
 from mixedsched.core.schedulers import SCHEMES
-from mixedsched.core.sim._wire import SERVER, Wire
+from mixedsched.core.sim._wire import SERVER, VirtualNetwork
 from mixedsched.model.profile import Direction, Profile, RandomLoss
 from mixedsched.model.scheme import configure
 from mixedsched.world import catalog
@@ -82,7 +82,7 @@ class Family:
         self._watch_turns()
         direction = Direction(rate_bps, delay_us, queue_bytes, RandomLoss(loss_ratio))
         profile = Profile("family", "", "", direction, direction)
-        self.wire = Wire(_Clients(self), _Server(self), profile, seed)
+        self.wire = VirtualNetwork(_Clients(self), _Server(self), profile, seed)
         self.run(1.0 + 8 * delay_us / 1_000_000)
         self.frames.clear()
         self.flushes.clear()

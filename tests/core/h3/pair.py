@@ -19,7 +19,7 @@ from mixedsched.core.h3.qlog import MAX_TRACE_BYTES, QlogTrace, traced
 from mixedsched.core.h3.response import BytesBody, Headers, RequestHead, Response
 from mixedsched.core.h3.session import Session
 from mixedsched.core.schedulers import SCHEMES
-from mixedsched.core.sim._wire import SERVER, Wire
+from mixedsched.core.sim._wire import SERVER, VirtualNetwork
 from mixedsched.model.profile import Direction, Profile, RandomLoss
 from mixedsched.model.scheme import configure
 from mixedsched.world import catalog
@@ -133,7 +133,7 @@ class Pair:
             original_destination_connection_id=self.client.original_destination_connection_id,
         )
         self._spy_on_writes()
-        self._wire = Wire(_Client(self), self.session, Profile("pair", "", "", direction, direction), seed)
+        self._wire = VirtualNetwork(_Client(self), self.session, Profile("pair", "", "", direction, direction), seed)
 
     def _spy_on_writes(self) -> None:
         told = self.session.quic.sent

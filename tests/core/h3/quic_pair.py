@@ -17,7 +17,7 @@ from aioquic.quic.events import ConnectionTerminated, StreamDataReceived
 from mixedsched.core.h3.response import Body, BytesBody
 from mixedsched.core.h3.seam import ScheduledConnection
 from mixedsched.core.schedulers import SCHEMES
-from mixedsched.core.sim._wire import SERVER, Wire
+from mixedsched.core.sim._wire import SERVER, VirtualNetwork
 from mixedsched.model.priority import Priority
 from mixedsched.model.profile import Direction, Profile, RandomLoss
 from mixedsched.model.request import Kind, Request, chromium_priority_of
@@ -100,7 +100,7 @@ class QuicPair:
         self.client.connect(SERVER, now=0.0)
         direction = Direction(rate_bps, delay_us, queue_bytes, RandomLoss(loss_ratio))
         profile = Profile("pair", "", "", direction, direction)
-        self.wire = Wire(_End(self.client, self._take_answer), _End(self.server, self._answer), profile, seed)
+        self.wire = VirtualNetwork(_End(self.client, self._take_answer), _End(self.server, self._answer), profile, seed)
         self.run(2.0)
         self._watch()
 

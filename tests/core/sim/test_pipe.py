@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.core.sim.jitter import Jitter
-from mixedsched.core.sim.load import PageLoad
+from mixedsched.core.sim.load import PlayedLoad
 from mixedsched.core.sim.pipe import PipeOptions, play_pipe
 from mixedsched.core.sim.playback import Discoveries
 from mixedsched.model.page import Page
@@ -19,11 +19,11 @@ from tests.core.sim.pages import page, pages, resource, scheme
 from tests.examples import examples
 
 
-def play(made: Page, spec: str = "fifo", options: PipeOptions | None = None) -> PageLoad:
+def play(made: Page, spec: str = "fifo", options: PipeOptions | None = None) -> PlayedLoad:
     return play_pipe(Discoveries.of(made), scheme(spec), options)
 
 
-def times(load: PageLoad) -> dict[str, tuple[float, float, float]]:
+def times(load: PlayedLoad) -> dict[str, tuple[float, float, float]]:
     return {item.id: (item.requested_ms, item.first_byte_ms, item.complete_ms) for item in load.resources}
 
 

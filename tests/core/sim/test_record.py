@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mixedsched.core.sim.load import PageLoad, ResourceTimes
+from mixedsched.core.sim.load import PlayedLoad, ResourceTimes
 from mixedsched.core.sim.record import Recorder, above_fold_ids, byte_indexes, to_record
 from mixedsched.model.page import Page
 
@@ -32,9 +32,9 @@ PAGE = Page.from_dict(
 )
 
 
-def load(**changes: Any) -> PageLoad:
+def load(**changes: Any) -> PlayedLoad:
     """A load of PAGE with floats as they come of arithmetic."""
-    made = PageLoad(
+    made = PlayedLoad(
         page=PAGE,
         scheme="mixed:alpha=0.5",
         rung="pipe",

@@ -21,7 +21,7 @@ from mixedsched.core.sim import _client, stack
 from mixedsched.core.sim._addresses import addresses_of
 from mixedsched.core.sim._responder import ZeroBody
 from mixedsched.core.sim._wire import at_or_after_us
-from mixedsched.core.sim.load import PageLoad, ResourceTimes
+from mixedsched.core.sim.load import PlayedLoad, ResourceTimes
 from mixedsched.core.sim.pipe import PipeOptions, play_pipe
 from mixedsched.core.sim.playback import Discoveries
 from mixedsched.core.sim.record import to_record
@@ -51,11 +51,11 @@ def network(loss_ratio: float = 0.0, rate_bps: int | None = None, queue_bytes: i
 
 def play(
     made: Page, spec: str = "sequential", over: Profile | None = None, *, seed: int = 1, control: str = "cubic"
-) -> PageLoad:
+) -> PlayedLoad:
     return play_stack(Discoveries.of(made), scheme(spec), over or network(), seed=seed, congestion_control=control)
 
 
-def body_order(load: PageLoad) -> list[str]:
+def body_order(load: PlayedLoad) -> list[str]:
     return [name for name, _ in load.order]
 
 
@@ -212,7 +212,7 @@ def test_pipe_and_stack_finish_responses_in_the_same_order(spec: str) -> None:
     assert by_completion(stacked) == by_completion(piped)
 
 
-def by_completion(load: PageLoad) -> list[str]:
+def by_completion(load: PlayedLoad) -> list[str]:
     return [item.id for item in sorted(load.resources, key=lambda item: item.complete_ms)]
 
 

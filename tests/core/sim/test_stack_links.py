@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.core.sim._in_order import PacketsByNumber
-from mixedsched.core.sim.load import PageLoad
+from mixedsched.core.sim.load import PlayedLoad
 from mixedsched.core.sim.playback import Discoveries
 from mixedsched.core.sim.record import to_record
 from mixedsched.core.sim.stack import play_stack
@@ -24,7 +24,7 @@ PAGE = page(
 BODY_BYTES = 260_000
 
 
-def play(over: Profile, seed: int = 1) -> PageLoad:
+def play(over: Profile, seed: int = 1) -> PlayedLoad:
     return play_stack(Discoveries.of(PAGE), scheme("eps"), over, seed=seed)
 
 

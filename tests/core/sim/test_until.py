@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mixedsched.core.metrics.paint import PaintNeeds
 from mixedsched.core.schedulers import SCHEMES
-from mixedsched.core.sim.load import PageLoad
+from mixedsched.core.sim.load import PlayedLoad
 from mixedsched.core.sim.pipe import play_pipe
 from mixedsched.core.sim.playback import Discoveries
 from mixedsched.core.sim.stack import play_stack
@@ -34,7 +34,7 @@ def page(hidden_images: int, hidden_bytes: int) -> Page:
     return Page.from_dict({"format": "mixedsched.page/1", "name": "hidden", "resources": [document, *found]})
 
 
-def paints(subject: Page, load: PageLoad) -> object:
+def paints(subject: Page, load: PlayedLoad) -> object:
     first_byte_ms = {item.id: item.first_byte_ms for item in load.resources}
     return PaintNeeds.of(subject).estimate(first_byte_ms, {item.id: item.complete_ms for item in load.resources})
 
