@@ -66,6 +66,7 @@ def test_what_is_not_there_or_not_possible_is_said_so(server: RunningServer) -> 
     assert [missing.status, post.status, outside.status] == [404, 405, 404]
 
 
+@pytest.mark.slow
 def test_a_reader_that_stops_reading_does_not_stop_the_server(site: Path) -> None:
     with serving(site) as running:
         for _ in range(30):
