@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from benchmarks._pixels import pixel_difference
 from benchmarks._plain_https import plain_https
 from mixedsched.cli._sites import open_site
 from mixedsched.errors import MixedschedError
-from mixedsched.lab.fidelity import pixel_difference
 from mixedsched.lab.fidelity.load import observed
 from mixedsched.sites.opening import load_site, recipes
 from mixedsched.sites.site import Site
@@ -86,7 +86,7 @@ def _tried(site: Site, form_factor: FormFactor, loads: int) -> Likeness:
         original, again = asyncio.run(_originals(site, address, form_factor))
         copy_dir = Path(folder) / "copy"
         _record(site, address, form_factor, loads, copy_dir)
-        copy, _ = asyncio.run(observed(load_site(copy_dir), copy_dir, form_factor))
+        copy, _ = asyncio.run(observed(load_site(copy_dir), form_factor))
     return Likeness(
         len(_addresses(original)),
         tuple(sorted(_addresses(original) - _addresses(copy))),

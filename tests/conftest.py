@@ -17,20 +17,10 @@ import signal
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 
-settings.register_profile(
-    "quick",
-    max_examples=40,
-    stateful_step_count=25,
-    deadline=None,  # noisy machines: no test is judged by the clock
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow],
-)
-settings.register_profile("brief", settings.get_profile("quick"), max_examples=8, stateful_step_count=15)
-settings.register_profile(
-    "thorough", settings.get_profile("quick"), max_examples=2000, stateful_step_count=80, derandomize=False
-)
+from tests import examples  # noqa: F401 - registers the profiles
+
 settings.load_profile("quick")
 
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:

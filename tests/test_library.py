@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import doctest
 import json
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 import mixedsched as ms
 from mixedsched.lab.engine import run_record
+from mixedsched.lab.experiment import complete
 from mixedsched.world.store import Store
 from tests.report.made_up_runs import MadeUp, made_up_plan
 
@@ -89,3 +92,18 @@ def test_a_comparison_is_refused_before_any_site_is_opened() -> None:
         ms.compare("nowhere", ["sequential", "mixt"])
     with pytest.raises(ms.MixedschedError, match="there is no metric"):
         ms.compare("nowhere", primary=["speed"])
+
+
+def test_a_comparison_can_be_made_from_a_notebook_whose_loop_is_running() -> None:
+    ran_in = []
+
+    async def work() -> None:
+        child = await asyncio.create_subprocess_exec("true")
+        ran_in.append((await child.wait(), threading.current_thread() is threading.main_thread()))
+
+    async def cell() -> None:
+        complete(work())
+
+    asyncio.run(cell())
+    complete(work())
+    assert ran_in == [(0, False), (0, True)]

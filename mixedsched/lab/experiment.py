@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -151,8 +152,19 @@ def run_experiment(
                 await bench.carry_out(kept, network)
 
     with owned(folder):
-        asyncio.run(measure())
+        complete(measure())
         return read_experiment(folder)
+
+
+def complete(work: Coroutine[Any, Any, None]) -> None:
+    """Run to the end; where a loop is running already, as in a notebook, in a thread of its own."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        asyncio.run(work)
+        return
+    with ThreadPoolExecutor(max_workers=1) as executor:
+        executor.submit(asyncio.run, work).result()
 
 
 def _default_folder(plan: Plan) -> Path:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from study import BASELINE, SCHEMES
 
 from mixedsched.core import schedulers
-from mixedsched.core.sim.load import PageLoad
+from mixedsched.core.sim.load import PlayedLoad
 from mixedsched.core.sim.pipe import PipeOptions, play_pipe
 from mixedsched.core.sim.playback import Discoveries
 from mixedsched.core.sim.record import Recorder, Weighting
@@ -49,7 +49,7 @@ def page_bytes(page: Page) -> int:
     return sum(item.header_bytes + item.body_bytes for item in page.resources)
 
 
-def play(page: Page, spec: str, options: PipeOptions | None = None) -> PageLoad:
+def play(page: Page, spec: str, options: PipeOptions | None = None) -> PlayedLoad:
     return play_pipe(Discoveries.of(page), scheme_named(spec), options)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mixedsched.lab.fidelity.compare import Fidelity, compare
 from mixedsched.sites.serving import served_site
 from mixedsched.sites.site import Site
-from mixedsched.world.browser.observation import ObservationJob
+from mixedsched.world.browser.observation import Observation, ObservationJob
 from mixedsched.world.browser.observe import Observer
 from mixedsched.world.browser.pageload import FormFactor
 from mixedsched.world.browser.profiles import make_profile_dir, remove_profile_dir
@@ -21,6 +21,13 @@ async def check_site(site: Site, form_factor: FormFactor = "mobile", *, limit_s:
 
     Raises MixedschedError if the site cannot be served, and PageLoadFailed if there is no load to judge.
     """
+    return compare(site, *await observed(site, form_factor, limit_s=limit_s))
+
+
+async def observed(
+    site: Site, form_factor: FormFactor = "mobile", *, limit_s: float = _LIMIT_S
+) -> tuple[Observation, int]:
+    """The load itself, and the number of connections that carried its requests. Raises as check_site."""
     bodies_dir = make_profile_dir()
     try:
         async with (
@@ -39,7 +46,7 @@ async def check_site(site: Site, form_factor: FormFactor = "mobile", *, limit_s:
             )
             seen = await observer.observe(job)
             requests, _ = server.take_log()
-            return compare(site, seen, len({request["connection"] for request in requests}))
+            return seen, len({request["connection"] for request in requests})
     finally:
         remove_profile_dir(bodies_dir)
 
