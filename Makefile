@@ -1,6 +1,8 @@
 # Two commands for a fresh machine: `make demo` and `make test`. `make quick` answers while you work; a change must pass `make check`.
 
 BIN := .venv/bin
+# One more worker than processors: a test that waits for a browser or a server leaves its processor to another.
+PARALLEL := -n $(shell expr $$(nproc) + 1) --dist loadgroup
 
 .PHONY: help setup wheel lab demo test lint quick short runner check bench sites networks tuned interop fuzz clean
 
@@ -26,7 +28,7 @@ demo: setup
 	$(BIN)/mixedsched compare agency --schemes sequential,mixed --link 4g --blocks 8
 
 test: setup runner
-	$(BIN)/python -m pytest -q -n auto --dist loadgroup --durations=20 -m "not alone"
+	$(BIN)/python -m pytest -q $(PARALLEL) --durations=20 -m "not alone"
 	$(BIN)/python -m pytest -q --durations=20 -m alone
 
 lint: setup
@@ -43,7 +45,7 @@ quick: lint
 	@$(MAKE) --no-print-directory --output-sync=line -j2 runner short
 
 short:
-	$(BIN)/python -m pytest -q -n auto --dist loadgroup --hypothesis-profile=brief \
+	$(BIN)/python -m pytest -q $(PARALLEL) --hypothesis-profile=brief \
 		-m "not (alone or browser or namespaces or slow)"
 
 runner:

@@ -22,7 +22,7 @@ from tests.core.h3.pair import runs
 from tests.patience import is_late, run_patiently
 from tests.world.emulator.privileged import needs_namespaces, ownerless_namespaces
 
-pytestmark = pytest.mark.usefixtures("chromium", "real_time")
+pytestmark = pytest.mark.usefixtures("chromium")
 
 METRICS = ["fcp_ms", "lcp_ms", "tbt_ms", "si_ms", "cls", "tti_ms", "hol_bytes"]
 
@@ -121,6 +121,7 @@ def compared(site: str, folder: Path, *options: str) -> dict[str, Any]:
     return result
 
 
+@pytest.mark.usefixtures("real_time")
 def test_compare_measures_all_metrics_and_shows_scheduling_on_the_wire(tmp_path: Path) -> None:
     folder = tmp_path / "out"
     result = compared("davies-meenan", folder)

@@ -373,6 +373,7 @@ def test_after_goaway_requests_are_rejected_and_those_begun_are_read() -> None:
     raw = Raw().feed(0, head(), True).feed(8, head()[:4])
     raw.layer.send_goaway()
     assert raw.layer._goaway_id == 12
+    assert not raw.layer.awaits_request(12)
     assert raw.quic.sent[3].endswith(frame(GOAWAY, encode_uint_var(12)))
     raw.feed(12, head(), True).feed(4, head(), True).feed(8, head()[4:], True)
     assert raw.requests == [0, 4, 8]
