@@ -20,8 +20,8 @@ import time
 from typing import Any
 
 from mixedsched.model.profile import IP_UDP_HEADER_BYTES
-from mixedsched.world.emulator.relay.promptness import ask_for_exact_timers
-from mixedsched.world.emulator.timestamps import ANCILLARY_BYTES, arrived_ns, ask_for_timestamps
+from mixedsched.world.emulator._timestamps import ANCILLARY_BYTES, arrived_ns, ask_for_timestamps
+from mixedsched.world.emulator.relay._promptness import ask_for_exact_timers
 from mixedsched.world.system.udp import open_udp_socket
 
 DATAGRAM_BYTES = 1250

@@ -24,7 +24,7 @@ from benchmarks._pixels import pixel_difference
 from benchmarks._plain_https import plain_https
 from mixedsched.cli._sites import open_site
 from mixedsched.errors import MixedschedError
-from mixedsched.lab.fidelity.load import observed
+from mixedsched.lab.fidelity._load import observed
 from mixedsched.sites.opening import load_site, recipes
 from mixedsched.sites.site import Site
 from mixedsched.world.browser.observation import Observation, ObservationJob

@@ -30,7 +30,7 @@ import psutil
 
 from mixedsched.cli._sites import open_site
 from mixedsched.core import stats
-from mixedsched.lab.lab import Lab, LabSetup
+from mixedsched.lab._lab import Lab, LabSetup
 from mixedsched.lab.model import Arm, Run
 from mixedsched.world import catalog
 

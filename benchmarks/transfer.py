@@ -39,10 +39,7 @@ def connections(scheduled: bool) -> tuple[QuicConnection, QuicConnection]:
         received=lambda *_: None,
     )
     configuration = QuicConfiguration(
-        is_client=False,
-        alpn_protocols=["h3"],
-        certificate=certificate.certificate,
-        private_key=certificate.private_key,
+        is_client=False, alpn_protocols=["h3"], certificate=certificate.certificate, private_key=certificate.private_key
     )
     destination = client.original_destination_connection_id
     if not scheduled:

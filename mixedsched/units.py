@@ -8,16 +8,7 @@ from mixedsched.errors import UsageError
 
 MICROSECONDS_PER_SECOND = 1_000_000
 
-_RATE_UNITS = {
-    "bps": 1,
-    "bit/s": 1,
-    "kbps": 1e3,
-    "kbit/s": 1e3,
-    "mbps": 1e6,
-    "mbit/s": 1e6,
-    "gbps": 1e9,
-    "gbit/s": 1e9,
-}
+_RATE_UNITS = {"bps": 1, "bit/s": 1, "kbps": 1e3, "kbit/s": 1e3, "mbps": 1e6, "mbit/s": 1e6, "gbps": 1e9, "gbit/s": 1e9}
 _TIME_UNITS_S = {"ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 _NUMBER_AND_UNIT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z/]*)\s*$")
 

@@ -39,8 +39,7 @@ def check(
     link: LinkOption = "4g",
     seed: Annotated[int, typer.Option(help="Seed of losses and jitter, where the back end takes one.")] = 1,
     losses_s: Annotated[
-        float,
-        typer.Option(help="How long to count losses, in seconds; rare bursts need a long time.", min=1, max=3600),
+        float, typer.Option(help="How long to count losses, in seconds; rare bursts need a long time.", min=1, max=3600)
     ] = LOSSES_S,
     as_json: Json = False,
 ) -> None:

@@ -26,10 +26,7 @@ def show(
     loads: list[PlayedLoad] = []
     failures: list[RecordedLoad] = []
     quiet = as_json and (sys.stdout.isatty() or not err.is_terminal)  # lines of results and a bar share no terminal
-    with (
-        closing(played),
-        Progress("playing pages", simulation.total, unit="loads", quiet=quiet) as progress,
-    ):
+    with closing(played), Progress("playing pages", simulation.total, unit="loads", quiet=quiet) as progress:
         for outcome in _say_lines(played) if as_json else _say_tables(simulation, played, progress, resources):
             progress.advance()
             if outcome.load is not None:

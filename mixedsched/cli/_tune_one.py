@@ -61,12 +61,7 @@ def _carried_out(job: TuneJob, began_s: float) -> Tuning:
             err.print(f"{shown(text)}  ({format_duration(max(0.0, left_s))} left)", style="dim", soft_wrap=True)
 
         world = TuneSurroundings(
-            clock_s=time.monotonic,
-            began_s=began_s,
-            say=say,
-            observe=RunProgress,
-            watch=progress.watch,
-            workers=workers,
+            clock_s=time.monotonic, began_s=began_s, say=say, observe=RunProgress, watch=progress.watch, workers=workers
         )
         try:
             return carry_out(job, world, facts)

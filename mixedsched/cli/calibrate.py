@@ -60,8 +60,7 @@ def calibrate(
         bool, typer.Option("--warm-up", help="With --from: count the loads of warm-up blocks too.")
     ] = False,
     grid: Annotated[
-        bool,
-        typer.Option("--grid/--no-grid", help="Whether to try other limits than those of Chromium's source."),
+        bool, typer.Option("--grid/--no-grid", help="Whether to try other limits than those of Chromium's source.")
     ] = True,
     form_factor: FormFactorOption = Screen.MOBILE,
     seed: Annotated[int, typer.Option(help="Seed of orders, of link losses and of intervals.")] = 1,

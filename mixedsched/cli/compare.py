@@ -35,7 +35,7 @@ def compare(
         BackendName,
         typer.Option(
             help="Who emulates the network: relay needs no privilege and repeats exactly; netns and vm use the kernel's tbf "
-            "and netem, in namespaces or inside a router VM.",
+            "and netem, in namespaces or inside a router VM."
         ),
     ] = BackendName.RELAY,
     blocks: Annotated[

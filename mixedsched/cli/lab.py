@@ -110,10 +110,7 @@ def run(
 
 
 def up(
-    backend: _BackendOption = BackendName.NETNS,
-    link: LinkOption = "4g",
-    seed: _SeedOption = 1,
-    as_json: Json = False,
+    backend: _BackendOption = BackendName.NETNS, link: LinkOption = "4g", seed: _SeedOption = 1, as_json: Json = False
 ) -> None:
     """Set a network up and leave it up, until `mixedsched lab down`."""
     if backend is BackendName.RELAY:

@@ -64,12 +64,7 @@ def _facts(profile: Profile, seed: int, packets: int) -> dict[str, Any]:
         "source": profile.source,
         "rtt_ms": profile.rtt_ms,
         **profile.facts(),
-        "losses": {
-            "seed": seed,
-            "packets": packets,
-            "down": lost(profile.down, "down"),
-            "up": lost(profile.up, "up"),
-        },
+        "losses": {"seed": seed, "packets": packets, "down": lost(profile.down, "down"), "up": lost(profile.up, "up")},
     }
 
 

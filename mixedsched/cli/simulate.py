@@ -54,8 +54,7 @@ def simulate(
         ),
     ],
     schemes: Annotated[
-        str,
-        typer.Option("--scheme", "--schemes", help="Delivery schemes, with parameters, or all.", metavar="A,B"),
+        str, typer.Option("--scheme", "--schemes", help="Delivery schemes, with parameters, or all.", metavar="A,B")
     ],
     mapping: Annotated[
         str | None, typer.Option(help="Mapping table for all schemes that use one.", metavar="M")
@@ -79,26 +78,13 @@ def simulate(
             max=1024,
         ),
     ] = None,
-    weight: Annotated[
-        Weighting,
-        _result(help="What a resource counts in the ByteIndex: bytes or count."),
-    ] = "bytes",
-    sample_ms: Annotated[
-        float | None,
-        _result(help="Sample the ByteIndex so often; 100 in the original."),
-    ] = None,
-    plot: Annotated[
-        Path | None,
-        _result(help="Draw the loads, as .svg or .html.", metavar="FILE"),
-    ] = None,
-    resources: Annotated[
-        bool,
-        _result("--resources", help="Also a table of completion times, of one page."),
-    ] = False,
+    weight: Annotated[Weighting, _result(help="What a resource counts in the ByteIndex: bytes or count.")] = "bytes",
+    sample_ms: Annotated[float | None, _result(help="Sample the ByteIndex so often; 100 in the original.")] = None,
+    plot: Annotated[Path | None, _result(help="Draw the loads, as .svg or .html.", metavar="FILE")] = None,
+    resources: Annotated[bool, _result("--resources", help="Also a table of completion times, of one page.")] = False,
     as_json: Annotated[bool, _result("--json", help="One JSON object a load, a line each.")] = False,
     packet_bytes: Annotated[
-        int | None,
-        _pipe(help="Payload of a full packet; 1400 by default.", min=1, max=MAX_PACKET_BYTES),
+        int | None, _pipe(help="Payload of a full packet; 1400 by default.", min=1, max=MAX_PACKET_BYTES)
     ] = None,
     pace_ms: Annotated[float | None, _pipe(help="One packet in so much time; 10 by default.")] = None,
     send_buffer_bytes: Annotated[
@@ -106,8 +92,7 @@ def simulate(
         _pipe(help="Buffer between scheduler and wire, 0 by default; with commas, each is played.", metavar="N,N"),
     ] = None,
     request_slot_ms: Annotated[
-        float | None,
-        _pipe(help="At most one request is admitted in so much time; 0 by default, 10 in the original."),
+        float | None, _pipe(help="At most one request is admitted in so much time; 0 by default, 10 in the original.")
     ] = None,
     jitter: Annotated[
         JitterName | None,
@@ -117,25 +102,18 @@ def simulate(
         ),
     ] = None,
     jitter_packets: Annotated[
-        str | None,
-        _pipe(help="By how many packets a late one is overtaken; 1-3 by default.", metavar="LOW-HIGH"),
+        str | None, _pipe(help="By how many packets a late one is overtaken; 1-3 by default.", metavar="LOW-HIGH")
     ] = None,
     hol_blocking: Annotated[
-        bool,
-        _pipe("--hol-blocking", help="The receiver waits for a late packet, as over TCP."),
+        bool, _pipe("--hol-blocking", help="The receiver waits for a late packet, as over TCP.")
     ] = False,
     link: Annotated[
-        str | None,
-        _stack(help=f"Network profile, by name or file; {DEFAULT_LINK} by default.", metavar="L"),
+        str | None, _stack(help=f"Network profile, by name or file; {DEFAULT_LINK} by default.", metavar="L")
     ] = None,
     congestion_control: Annotated[
-        Literal["cubic", "reno"] | None,
-        _stack(help="cubic (default) or reno.", metavar="NAME"),
+        Literal["cubic", "reno"] | None, _stack(help="cubic (default) or reno.", metavar="NAME")
     ] = None,
-    qlog: Annotated[
-        Path | None,
-        _stack(help="Write a qlog trace of each load into a folder.", metavar="DIR"),
-    ] = None,
+    qlog: Annotated[Path | None, _stack(help="Write a qlog trace of each load into a folder.", metavar="DIR")] = None,
 ) -> None:
     """Play pages under delivery schemes in virtual time: thousands of loads a minute, the same again whenever asked.
 

@@ -40,8 +40,7 @@ def register(app: typer.Typer) -> None:
 
 def list_sites(
     names: Annotated[
-        list[str] | None,
-        typer.Argument(help="Only these; folders with an index.html, too.", metavar="[SITE...]"),
+        list[str] | None, typer.Argument(help="Only these; folders with an index.html, too.", metavar="[SITE...]")
     ] = None,
     as_json: Json = False,
 ) -> None:

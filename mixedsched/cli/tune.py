@@ -41,8 +41,7 @@ def tune(
         ),
     ],
     link: Annotated[
-        str,
-        typer.Option(help="Network profiles to tune for, by name or file; one to four.", metavar="L,L"),
+        str, typer.Option(help="Network profiles to tune for, by name or file; one to four.", metavar="L,L")
     ] = "slow-4g",
     budget: BudgetOption = "10m",
     objective: Annotated[
@@ -71,9 +70,7 @@ def tune(
     penalty: Annotated[
         float,
         typer.Option(
-            help="Minimum gain, in per cent, that each departure from the browser's signals must bring.",
-            min=0,
-            max=100,
+            help="Minimum gain, in per cent, that each departure from the browser's signals must bring.", min=0, max=100
         ),
     ] = 0.2,
     browser_model: Annotated[

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
+from mixedsched.lab._lab import Lab, LabSetup
 from mixedsched.lab.costs import median_overhead_s
 from mixedsched.lab.engine import (
     Impatient,
@@ -20,7 +21,6 @@ from mixedsched.lab.engine import (
     runs_left,
     stored_runs,
 )
-from mixedsched.lab.lab import Lab, LabSetup
 from mixedsched.lab.model import Arm, Block, Plan, Run, RunStatus
 from mixedsched.lab.plan import make_plan
 from mixedsched.lab.results import ExperimentFacts, refuse_other_versions

@@ -9,9 +9,9 @@ from typing import Any, Protocol
 from pydantic import TypeAdapter
 
 from mixedsched.errors import BusyMachineError, InputError, MixedschedError
+from mixedsched.lab._validity import is_of_the_machine
 from mixedsched.lab.model import Block, Plan, Run, RunStatus
 from mixedsched.lab.plan import WARM_UP_INDEX, attempt_seed
-from mixedsched.lab.validity import is_of_the_machine
 from mixedsched.world.store import Store
 
 RUN_SCHEMA = 4

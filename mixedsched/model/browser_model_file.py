@@ -14,9 +14,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from mixedsched.errors import BrowserModelError
+from mixedsched.model._toml_text import toml_table, toml_value
 from mixedsched.model.browser_model import BrowserModel
 from mixedsched.model.toml_file import parse_toml, wrong_keys
-from mixedsched.model.toml_text import toml_table, toml_value
 
 BROWSER_MODEL_FORMAT = "mixedsched.browser-model/1"
 

@@ -35,12 +35,12 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from mixedsched.errors import MappingError, nearest_hint
+from mixedsched.model._toml_text import toml_table, toml_value
 from mixedsched.model.mapping import Cell, Override, PriorityMapping, Switch
 from mixedsched.model.page import derive_incremental
 from mixedsched.model.priority import URGENCY_MAX, Priority
 from mixedsched.model.request import ChromiumPriority, Kind
 from mixedsched.model.toml_file import parse_toml, wrong_keys
-from mixedsched.model.toml_text import toml_table, toml_value
 
 MAPPING_FORMAT = "mixedsched.mapping/1"
 AS_SENT = "as sent"
@@ -204,8 +204,7 @@ def _kinds_by_column(file: _MappingFile, origin: str) -> dict[str, list[Kind]]:
     covered = sorted(kind for kinds in columns.values() for kind in kinds)
     if covered != sorted(Kind):
         raise MappingError(
-            f"the columns of {origin} must cover every kind exactly once",
-            why=f"they cover {', '.join(covered)}",
+            f"the columns of {origin} must cover every kind exactly once", why=f"they cover {', '.join(covered)}"
         )
     return columns
 

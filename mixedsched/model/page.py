@@ -126,8 +126,7 @@ class Page(BaseModel):
             raise PageError(f"{origin} is not a page description", why="its top level is not an object")
         if data.get("format") != PAGE_FORMAT:
             raise PageError(
-                f"{origin} has format {data.get('format')!r}",
-                fix=f"this version reads format {PAGE_FORMAT!r}",
+                f"{origin} has format {data.get('format')!r}", fix=f"this version reads format {PAGE_FORMAT!r}"
             )
         raw = data.get("resources")
         if not isinstance(raw, list | tuple) or not raw:
@@ -201,8 +200,7 @@ def _check_graph(page: Page, origin: str) -> None:
         parent = resources.get(item.found_by)
         if parent is None:
             raise PageError(
-                f"{origin}: resource '{item.id}' is refused",
-                why=f"its parent '{item.found_by}' is not listed",
+                f"{origin}: resource '{item.id}' is refused", why=f"its parent '{item.found_by}' is not listed"
             )
         if item.found_at_bytes > parent.body_bytes:
             raise PageError(

@@ -7,13 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
-from mixedsched.errors import (
-    BrowserModelError,
-    InputError,
-    MappingError,
-    ProfileError,
-    nearest_hint,
-)
+from mixedsched.errors import BrowserModelError, InputError, MappingError, ProfileError, nearest_hint
 from mixedsched.model.browser_model import IDEAL, BrowserModel
 from mixedsched.model.browser_model_file import parse_browser_model
 from mixedsched.model.mapping import PriorityMapping

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from mixedsched.errors import UsageError
-from mixedsched.lab.command.server import filled_in, has_udp_port
+from mixedsched.lab.command._server import filled_in, has_udp_port
 from mixedsched.world.emulator.keeper import standing_lab
 from mixedsched.world.emulator.kernel.privilege import Privilege
 from mixedsched.world.emulator.kernel.registry import read_ownerships

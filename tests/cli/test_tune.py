@@ -173,11 +173,7 @@ def test_a_hero_behind_other_images_is_hurried_and_what_to_ship_says_so(tmp_path
 
 @pytest.mark.parametrize(
     "resources",
-    [
-        [HTML],
-        [HTML, *OTHERS],
-        [{**item, "chromium_priority": "High", "incremental": True} for item in SHOP],
-    ],
+    [[HTML], [HTML, *OTHERS], [{**item, "chromium_priority": "High", "incremental": True} for item in SHOP]],
     ids=["one resource", "no hero", "one priority"],
 )
 def test_odd_pages_get_honest_answers(resources: list[dict[str, Any]], tmp_path: Path) -> None:

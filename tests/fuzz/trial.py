@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from random import Random
 
+from mixedsched.core.h3._http import HttpLayer
+from mixedsched.core.h3._signals import PriorityUpdate
 from mixedsched.core.h3.codes import Http3Error
 from mixedsched.core.h3.events import HttpEvent, RequestFailed, RequestReceived, RequestTooLarge
-from mixedsched.core.h3.http import HttpLayer
-from mixedsched.core.h3.signals import PriorityUpdate
 from mixedsched.model.priority import parse_parameters
 from tests.core.h3.raw import CONTROL, DECODER, ENCODER, RecordingQuic
 from tests.fuzz import mutation, reference

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mixedsched.lab.lab import with_evidence
+from mixedsched.lab._lab import with_evidence
 from mixedsched.lab.model import Arrival, Connection, Run, RunStatus
 from mixedsched.world.browser.netlog import FrameArrival, NetLog, OpenReason, QuicSession, StreamRequest
 

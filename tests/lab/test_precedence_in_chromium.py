@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from mixedsched.cli._sites import open_site
-from mixedsched.lab.lab import Lab, LabSetup
+from mixedsched.lab._lab import Lab, LabSetup
 from mixedsched.lab.model import Arm
 from mixedsched.world import catalog
 from mixedsched.world.system.precedence import NICENESS, Courtesy

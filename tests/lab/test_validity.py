@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mixedsched.lab.validity import LoadEvidence, ServerView, is_of_the_machine, why_invalid
+from mixedsched.lab._validity import LoadEvidence, ServerView, is_of_the_machine, why_invalid
 from mixedsched.sites.site import Connections
 from mixedsched.world.browser.netlog import Closing, FrameArrival, NetLog, OpenReason, QuicSession, StreamRequest
 from mixedsched.world.browser.pageload import BrowserLoad, LoadedRequest, Versions

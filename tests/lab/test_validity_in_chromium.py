@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mixedsched.cli._sites import open_site
-from mixedsched.lab.validity import LoadEvidence, ServerView, why_invalid
+from mixedsched.lab._validity import LoadEvidence, ServerView, why_invalid
 from mixedsched.sites.analysis import expected_connections
 from mixedsched.sites.site import Connections
 from mixedsched.world import catalog

@@ -170,10 +170,7 @@ def test_a_queue_without_limit_has_no_longest_wait_and_a_link_without_rate_none_
     assert longest_time(Direction(delay_us=5000, jitter_us=1000)) == LongestTime(6, 0, None)
 
 
-@given(
-    gaps_ms=st.lists(st.integers(0, 12), min_size=1, max_size=8).filter(any),
-    queue_packets=st.integers(1, 20),
-)
+@given(gaps_ms=st.lists(st.integers(0, 12), min_size=1, max_size=8).filter(any), queue_packets=st.integers(1, 20))
 def test_over_any_trace_the_longest_time_is_that_of_a_flood(gaps_ms: list[int], queue_packets: int) -> None:
     """Packets as large as a chance, handed over right behind each one, so that one waits as long as can be."""
     trace = Trace("any", tuple(accumulate(gaps_ms)))

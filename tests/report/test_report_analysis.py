@@ -18,8 +18,8 @@ from mixedsched.errors import UsageError
 from mixedsched.lab.analysis import analyse
 from mixedsched.lab.comparison import Comparison, Effect, MetricFamily, Verdict
 from mixedsched.lab.model import Arm, Plan, Run, RunStatus
+from mixedsched.report._words import change_text
 from mixedsched.report.compare._words import headline
-from mixedsched.report.words import change_text
 from tests.examples import examples
 from tests.report.made_up_runs import BASE_METRICS, MadeUp, made_up_plan
 
@@ -303,10 +303,7 @@ def test_json_has_the_keys_of_the_contract() -> None:
     told = json_of(analyse(plan, MadeUp(plan, factors={"mixed": 0.9}).runs()))
     assert (told["site"], told["link"], told["report"]) == ("made-up shop", "sander-loss2", "out/report.html")
     assert {"scheme", "runs", "failed", "median"} <= set(told["arms"][0])
-    assert set(told["arms"][0]["median"]) == {
-        *("fcp_ms", "lcp_ms", "tbt_ms", "si_ms", "cls", "tti_ms"),
-        "hol_bytes",
-    }
+    assert set(told["arms"][0]["median"]) == {*("fcp_ms", "lcp_ms", "tbt_ms", "si_ms", "cls", "tti_ms"), "hol_bytes"}
     contract = {"scheme", "baseline", "metric", "change_pct", "ci_low_pct", "ci_high_pct", "p", "verdict"}
     assert all(contract <= set(effect) for effect in told["effects"])
     assert [(arm["scheme"], arm["runs"], arm["failed"]) for arm in told["arms"]] == [

@@ -99,13 +99,7 @@ def hostile_experiment() -> tuple[Plan, list[Run], dict[str, Any]]:
         {"at_ms": 5, "jpeg_base64": HOSTILE},
         {"at_ms": 6, "jpeg_base64": base64.b64encode(HOSTILE.encode()).decode()},
     ]
-    spoiled = {
-        **last.page_load,
-        "requests": requests,
-        "frames": frames,
-        "warnings": [HOSTILE],
-        "lcp_element": HOSTILE,
-    }
+    spoiled = {**last.page_load, "requests": requests, "frames": frames, "warnings": [HOSTILE], "lcp_element": HOSTILE}
     placements = tuple({**item, "signal": HOSTILE, "placement": HOSTILE, "kind": HOSTILE} for item in last.placements)
     runs = [replace(run, page_load=spoiled, placements=placements) for run in runs]
     failed = replace(last, attempt=0, status=RunStatus.FAILED, reason=HOSTILE, page_load={})

@@ -77,10 +77,7 @@ def in_turns(page: Page, packets: int = 4) -> list[tuple[str, int]]:
 
 
 def both(page: Page, packets: int = 4) -> list[PlayedLoad]:
-    return [
-        made_load(page, "rr", in_turns(page, packets)),
-        made_load(page, "fifo", one_by_one(page, packets)),
-    ]
+    return [made_load(page, "rr", in_turns(page, packets)), made_load(page, "fifo", one_by_one(page, packets))]
 
 
 def group_of(loads: Sequence[PlayedLoad]) -> PageGroup:

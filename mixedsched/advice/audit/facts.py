@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from mixedsched.advice.audit._screening import ByNetwork, Tried
 from mixedsched.advice.audit.result import Alternative, Audit, NetworkResult
-from mixedsched.advice.audit.screening import ByNetwork, Tried
 from mixedsched.advice.changes.change import Change
 from mixedsched.advice.changes.findings import LateResource
 from mixedsched.advice.changes.html_change import Document, edits_of

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from mixedsched.advice.audit.screening import ByNetwork, Screening
+from mixedsched.advice.audit._screening import ByNetwork, Screening
 from mixedsched.advice.changes.change import Change
 from mixedsched.advice.changes.findings import LateResource
 from mixedsched.advice.changes.html_change import Document

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from mixedsched.advice.audit._play import EditionPlayer
+from mixedsched.advice.audit._screening import Screening, screen
 from mixedsched.advice.audit.budget import Measuring, more_blocks, plan_measuring
-from mixedsched.advice.audit.play import EditionPlayer
 from mixedsched.advice.audit.result import (
     PRIMARY,
     TODAY,
@@ -20,7 +21,6 @@ from mixedsched.advice.audit.result import (
     family_effects,
     outcome_of,
 )
-from mixedsched.advice.audit.screening import Screening, screen
 from mixedsched.advice.changes.candidates import candidates_of
 from mixedsched.advice.changes.change import Change
 from mixedsched.advice.changes.edition import document_of, make_edition

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from mixedsched.advice.calibration._fit import Case, fitted, left_out, loss, paints_of
 from mixedsched.advice.calibration.agreement import (
     TIE_RATIO,
     Noise,
@@ -15,7 +16,6 @@ from mixedsched.advice.calibration.agreement import (
     rank_agreement,
     ranking_of,
 )
-from mixedsched.advice.calibration.fit import Case, fitted, left_out, loss, paints_of
 from mixedsched.advice.calibration.loads import SiteLoads
 from mixedsched.advice.calibration.result import (
     METRIC_NAMES,

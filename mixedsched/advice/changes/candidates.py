@@ -126,10 +126,7 @@ def _late_scripts(look: Look) -> list[Change]:
     if not scripts:
         return []
     why = "the first screen does not need them, and browsers fetch them before images"
-    return [
-        Change(Action.DEFER, _keys(scripts), why),
-        Change(Action.HEADER, _keys(scripts), why, LATE_SCRIPT_PRIORITY),
-    ]
+    return [Change(Action.DEFER, _keys(scripts), why), Change(Action.HEADER, _keys(scripts), why, LATE_SCRIPT_PRIORITY)]
 
 
 def _keys(seen: Iterable[SeenResource]) -> tuple[Key, ...]:

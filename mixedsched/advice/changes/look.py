@@ -128,11 +128,7 @@ def _observed(item: Resource, response: SeenResponse, is_hero: bool, fcp_ms: flo
     elif _may_be_visible(response, fcp_ms):
         flags |= {Flag.ABOVE_FOLD}
     return item.model_copy(
-        update={
-            "flags": flags,
-            "chromium_priority": chromium_priority_of(signal),
-            "incremental": signal.incremental,
-        }
+        update={"flags": flags, "chromium_priority": chromium_priority_of(signal), "incremental": signal.incremental}
     )
 
 

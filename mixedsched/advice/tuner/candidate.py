@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from mixedsched.advice.tuner.targets import cell_of
+from mixedsched.advice.tuner._targets import cell_of
 from mixedsched.core.metrics.paint import PaintNeeds
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.model.mapping import Cell, Override, PriorityMapping

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
-from mixedsched.advice.tuner.budget import least_budget_s
+from mixedsched.advice.tuner._budget import least_budget_s
 from mixedsched.advice.tuner.objective import Objective
 from mixedsched.advice.tuner.trials import Watch
 from mixedsched.core.metrics.paint import PaintEstimate

@@ -10,8 +10,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
+from mixedsched.advice.tuner._targets import Target, cell_of, targets_of
 from mixedsched.advice.tuner.candidate import AS_SENT, PLAIN, SIGNALLED, Candidate
-from mixedsched.advice.tuner.targets import Target, cell_of, targets_of
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.errors import UsageError
 from mixedsched.lab.play import task

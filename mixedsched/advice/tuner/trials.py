@@ -7,11 +7,11 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from mixedsched.advice.tuner._memory import Memory
+from mixedsched.advice.tuner._scoring import Paints, Scorer, is_better
 from mixedsched.advice.tuner.candidate import PENALTY, Candidate
-from mixedsched.advice.tuner.memory import Memory
 from mixedsched.advice.tuner.objective import Objective
 from mixedsched.advice.tuner.result import RungResult, Scored
-from mixedsched.advice.tuner.scoring import Paints, Scorer, is_better
 from mixedsched.advice.tuner.space import Genome, Space
 from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.core.sim.load import Rung

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from mixedsched.core.h3._control import Settings
+from mixedsched.core.h3._signals import PriorityUpdate, Trigger
 from mixedsched.core.h3.codes import ErrorCode
-from mixedsched.core.h3.control import Settings
 from mixedsched.core.h3.exchange import ServedRequest
 from mixedsched.core.h3.response import Headers, RequestHead
-from mixedsched.core.h3.signals import PriorityUpdate, Trigger
 from mixedsched.model.priority import Priority
 from mixedsched.model.request import Request
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from mixedsched.core.h3._signals import Signal
 from mixedsched.core.h3.response import Body, RequestHead, Response
-from mixedsched.core.h3.signals import Signal
 from mixedsched.model.request import Request, chromium_priority_of, kind_of_destination, kind_of_mime
 from mixedsched.model.scheme import ConfiguredScheme
 

@@ -20,10 +20,10 @@ from typing import Any
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.logger import QuicLogger, QuicLoggerTrace
 
+from mixedsched.core.h3._control import Settings
+from mixedsched.core.h3._signals import PriorityUpdate, Trigger
 from mixedsched.core.h3.codes import FrameType, Setting, StreamType
-from mixedsched.core.h3.control import Settings
 from mixedsched.core.h3.events import FrameContent, SessionEvents
-from mixedsched.core.h3.signals import PriorityUpdate, Trigger
 from mixedsched.model.priority import Priority, PriorityParameters
 from mixedsched.model.request import Request
 
@@ -210,12 +210,7 @@ def traced(
     """Configuration and events for a session, so that all of it is in the trace."""
     return (
         replace(configuration, quic_logger=_TraceLogger(trace)),
-        replace(
-            events,
-            priority_updated=trace.priority_updated,
-            frames=trace,
-            decisions=(*events.decisions, trace),
-        ),
+        replace(events, priority_updated=trace.priority_updated, frames=trace, decisions=(*events.decisions, trace)),
     )
 
 

@@ -19,13 +19,13 @@ from aioquic.quic.events import (
     StreamReset,
 )
 
+from mixedsched.core.h3._http import HttpLayer
+from mixedsched.core.h3._signals import PriorityUpdate, Signals, Trigger
 from mixedsched.core.h3.codes import ErrorCode, Http3Error
 from mixedsched.core.h3.events import HttpEvent, RequestFailed, RequestReceived, RequestTooLarge, SessionEvents
 from mixedsched.core.h3.exchange import ServedRequest, ServerExchange
-from mixedsched.core.h3.http import HttpLayer
 from mixedsched.core.h3.response import RequestHead, Responder, Response, close_body
 from mixedsched.core.h3.seam import ScheduledConnection
-from mixedsched.core.h3.signals import PriorityUpdate, Signals, Trigger
 from mixedsched.model.priority import Priority
 from mixedsched.model.scheme import ConfiguredScheme, Scheduler
 

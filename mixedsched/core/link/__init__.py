@@ -4,10 +4,10 @@ Packets meet, in this order: the queue (droptail, codel), the pace at which they
 (delay). What becomes of each is counted, and told on demand (fate); preview shows it without packets.
 """
 
-from mixedsched.core.link.fate import Fate, LinkCounters, Observer, PacketRecord
-from mixedsched.core.link.link import Link
-from mixedsched.core.link.preview import loss_pattern, rate_over_time
-from mixedsched.core.link.randomness import direction_rng
+from mixedsched.core.link._fate import Fate, LinkCounters, Observer, PacketRecord
+from mixedsched.core.link._link import Link
+from mixedsched.core.link._preview import loss_pattern, rate_over_time
+from mixedsched.core.link._randomness import direction_rng
 from mixedsched.model.profile import IP_UDP_HEADER_BYTES
 
 __all__ = [

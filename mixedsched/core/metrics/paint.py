@@ -59,9 +59,7 @@ class PaintEstimate:
     def earliest_of(cls, paints: Sequence[PaintEstimate]) -> Self:
         """The earliest of several loads, for each paint separately."""
         return cls(
-            min(item.fcp_ms for item in paints),
-            min(item.lcp_ms for item in paints),
-            min(item.si_ms for item in paints),
+            min(item.fcp_ms for item in paints), min(item.lcp_ms for item in paints), min(item.si_ms for item in paints)
         )
 
     def to_dict(self) -> dict[str, float]:

@@ -52,11 +52,7 @@ WEIGHTS = Parameter(
 
 def _group_of_script(request: Request, variant: str) -> str:
     in_head = Flag.IN_HEAD in request.hints
-    leads = {
-        "case": not is_delayed(request),
-        "code": in_head or not is_delayed(request),
-        "survey": in_head,
-    }
+    leads = {"case": not is_delayed(request), "code": in_head or not is_delayed(request), "survey": in_head}
     return LEADERS if leads[variant] else UNBLOCKED
 
 

@@ -21,9 +21,9 @@ from mixedsched.core.metrics.hol import HolCounter
 from mixedsched.core.sim._addresses import PAGE_HOST, Address
 from mixedsched.core.sim._in_order import PacketsByNumber
 from mixedsched.core.sim._wire import SERVER
+from mixedsched.core.sim._withheld import playback_of
 from mixedsched.core.sim.playback import Discoveries
 from mixedsched.core.sim.requests import signal_of
-from mixedsched.core.sim.withheld import playback_of
 from mixedsched.model.page import Resource
 from mixedsched.model.request import Kind
 

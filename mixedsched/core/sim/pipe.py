@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
+from mixedsched.core.sim._withheld import playback_of
 from mixedsched.core.sim.jitter import Jitter, JitteryPath, Packet
 from mixedsched.core.sim.load import MICROSECONDS_PER_MILLISECOND, Delivery, PlayedLoad, ResourceTimes
 from mixedsched.core.sim.playback import Discoveries
 from mixedsched.core.sim.requests import request_for
-from mixedsched.core.sim.withheld import playback_of
 from mixedsched.model.scheme import ConfiguredScheme
 
 

@@ -32,11 +32,7 @@ class Recorder:
     """
 
     def __init__(
-        self,
-        page: Page,
-        weighting: Weighting = "bytes",
-        sample_ms: float | None = None,
-        model: BrowserModel = IDEAL,
+        self, page: Page, weighting: Weighting = "bytes", sample_ms: float | None = None, model: BrowserModel = IDEAL
     ) -> None:
         self._sample_ms = sample_ms
         self._weights = {item.id: weight_of(item, weighting) for item in page.resources}

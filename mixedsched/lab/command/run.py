@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from mixedsched.errors import ExitCode, MixedschedError
+from mixedsched.lab.command._server import OtherEnd, filled_in, serving
 from mixedsched.lab.command.request import CommandRequest
-from mixedsched.lab.command.server import OtherEnd, filled_in, serving
 from mixedsched.units import format_bytes
 from mixedsched.world.emulator.backend import Address, LinkInUse, open_backend
 from mixedsched.world.system.udp import host_and_port

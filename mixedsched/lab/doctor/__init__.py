@@ -25,10 +25,7 @@ def examine(open_site: Callable[[], Site], site_names: Sequence[str]) -> Iterato
     yield checked("relay timers", lambda: asyncio.run(prove_relay()))
     yield checked("kernel's links", lambda: asyncio.run(prove_namespaces()), is_optional=True)
     yield checked("router VM", prove_router, is_optional=True)
-    parts = [
-        checked("Node", lambda: str(find_node())),
-        checked("Chromium", lambda: str(find_chromium())),
-    ]
+    parts = [checked("Node", lambda: str(find_node())), checked("Chromium", lambda: str(find_chromium()))]
     yield from parts
     if not all(part.ok for part in parts):
         return

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from mixedsched.errors import MissingPartError, MixedschedError
+from mixedsched.lab._lab import Lab, LabSetup
+from mixedsched.lab._validity import is_of_the_machine
 from mixedsched.lab.diagnostics import held_ms
 from mixedsched.lab.doctor._check import Check
 from mixedsched.lab.engine import MAX_ATTEMPTS
-from mixedsched.lab.lab import Lab, LabSetup
 from mixedsched.lab.machine import processors
 from mixedsched.lab.model import Arm, Run, RunStatus
-from mixedsched.lab.validity import is_of_the_machine
 from mixedsched.sites.site import Site
 from mixedsched.world import catalog
 from mixedsched.world.browser.pageload import PageLoadFailed

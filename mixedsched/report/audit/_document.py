@@ -13,12 +13,12 @@ from mixedsched.advice.changes.html_change import TagEdit, edits_of
 from mixedsched.advice.changes.look import Look, PaintRole, look_at
 from mixedsched.advice.changes.page_change import PageModel
 from mixedsched.lab.model import Arrival, Run
+from mixedsched.report._document import render, tables_of
+from mixedsched.report._facts import network_rows
+from mixedsched.report._filmstrip import filmstrip, frame_store
+from mixedsched.report._waterfall import Spans, Waterfall, draw_waterfalls, response_row
+from mixedsched.report._words import expected_text
 from mixedsched.report.audit import _words
-from mixedsched.report.document import render, tables_of
-from mixedsched.report.facts import network_rows
-from mixedsched.report.filmstrip import filmstrip, frame_store
-from mixedsched.report.waterfall import Spans, Waterfall, draw_waterfalls, response_row
-from mixedsched.report.words import expected_text
 from mixedsched.units import format_bytes
 
 EDITS_SHOWN = 3

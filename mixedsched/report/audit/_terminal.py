@@ -9,9 +9,9 @@ from rich.text import Text
 from mixedsched.advice.audit.result import Audit, AuditVerdict, NetworkResult
 from mixedsched.advice.changes.change import Change
 from mixedsched.advice.changes.html_change import edits_of
+from mixedsched.report._effects import EXPLORATORY_NOTE, effects_table
+from mixedsched.report._terminal import STYLES, line, lines
 from mixedsched.report.audit import _words
-from mixedsched.report.effects import EXPLORATORY_NOTE, effects_table
-from mixedsched.report.terminal import STYLES, line, lines
 from mixedsched.units import format_ms
 
 _INDENT = (0, 0, 0, 4)

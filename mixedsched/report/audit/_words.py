@@ -13,8 +13,8 @@ from mixedsched.advice.changes.look import PaintRole
 from mixedsched.core.metrics import METRICS
 from mixedsched.lab.comparison import Effect, Verdict
 from mixedsched.lab.costs import BLOCKS_MOST
-from mixedsched.report.effects import EffectView, effect_views
-from mixedsched.report.words import change_text, confidence_text, counted, interval_text
+from mixedsched.report._effects import EffectView, effect_views
+from mixedsched.report._words import change_text, confidence_text, counted, interval_text
 from mixedsched.units import format_bytes, format_duration, format_ms
 
 SCHEMES = {

@@ -9,7 +9,7 @@ from rich.text import Text
 from mixedsched.advice.calibration.agreement import RANKING_ALPHA, TIE_RATIO
 from mixedsched.advice.calibration.result import METRIC_NAMES, STAGES, Calibration, SiteResult, Summary
 from mixedsched.model.browser_model import BrowserModel
-from mixedsched.report.terminal import lines, plain_table
+from mixedsched.report._terminal import lines, plain_table
 from mixedsched.units import printable
 
 STAGE_WORDS = {"manifest": "listed", "observed": "seen", "fitted": "fitted", "left_out": "others"}

@@ -9,8 +9,8 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from mixedsched.lab.page_view import SeenResponse
+from mixedsched.report._waterfall import LABELS, WIDTH, hint_of, kind_label, moment_lines, time_axis
 from mixedsched.report.svg import Scale, drawing, element, line, rectangle, shortened, text, tooltip
-from mixedsched.report.waterfall import LABELS, WIDTH, hint_of, kind_label, moment_lines, time_axis
 from mixedsched.units import format_bytes, format_ms
 
 _ROW = 17.0

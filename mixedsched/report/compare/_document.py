@@ -12,15 +12,15 @@ from mixedsched.core import stats
 from mixedsched.core.metrics import Metric, metric_named
 from mixedsched.lab.comparison import ArmSummary, BlockChoice, Comparison, Effect
 from mixedsched.lab.model import Run
-from mixedsched.report import charts
+from mixedsched.report import _charts as charts
+from mixedsched.report._document import render, tables_of
+from mixedsched.report._effects import effect_views
+from mixedsched.report._facts import fact_rows, network_rows
+from mixedsched.report._filmstrip import AFTER_LOAD_MS, Filmstrip, filmstrip, frame_store
+from mixedsched.report._words import listed
 from mixedsched.report.compare import _words
 from mixedsched.report.compare._health import failure_rows, health_rows, miss_lines
 from mixedsched.report.compare._loads import block_loads, lcp_elements
-from mixedsched.report.document import render, tables_of
-from mixedsched.report.effects import effect_views
-from mixedsched.report.facts import fact_rows, network_rows
-from mixedsched.report.filmstrip import AFTER_LOAD_MS, Filmstrip, filmstrip, frame_store
-from mixedsched.report.words import listed
 
 # Frames are nearly all of a report's size. What the median pair leaves of this is there for the worst pair.
 FRAMES_BYTES_MOST = 2_000_000

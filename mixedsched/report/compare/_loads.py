@@ -9,9 +9,9 @@ from typing import Any
 from mixedsched.lab.comparison import Comparison
 from mixedsched.lab.model import Run, RunStatus
 from mixedsched.lab.page_view import SeenResponse, hero_of, losses_of, responses_of
+from mixedsched.report._waterfall import Waterfall, draw_waterfalls, marks_of, response_row, row_order
 from mixedsched.report.compare._arrivals import arrivals_chart, mean_in_progress
 from mixedsched.report.svg import shortened
-from mixedsched.report.waterfall import Waterfall, draw_waterfalls, marks_of, response_row, row_order
 from mixedsched.units import format_bytes
 
 _ELEMENT_CHARACTERS = 160

@@ -6,9 +6,9 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from mixedsched.lab.comparison import Comparison, MetricFamily
+from mixedsched.report._effects import EXPLORATORY_NOTE, effect_views, effects_table
+from mixedsched.report._terminal import STYLES, line
 from mixedsched.report.compare._words import headline
-from mixedsched.report.effects import EXPLORATORY_NOTE, effect_views, effects_table
-from mixedsched.report.terminal import STYLES, line
 
 
 def render_comparison(comparison: Comparison) -> RenderableType:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from mixedsched.lab.comparison import Effect, Verdict
 from mixedsched.lab.model import Plan
-from mixedsched.report.facts import has_random_losses
-from mixedsched.report.words import confidence_text, counted, direction_text
+from mixedsched.report._facts import has_random_losses
+from mixedsched.report._words import confidence_text, counted, direction_text
 
 
 def headline(effect: Effect) -> str:

@@ -8,9 +8,9 @@ from typing import Any
 
 from mixedsched.advice.finder.result import FinderResult, PlaceResult, Standing
 from mixedsched.core.schedulers import SCHEMES
-from mixedsched.report.document import render, tables_of
+from mixedsched.report._document import render, tables_of
+from mixedsched.report._words import objective_text
 from mixedsched.report.finder import _words
-from mixedsched.report.words import objective_text
 from mixedsched.units import format_ms
 
 # Upper ends of the shades of the heat map, in per cent of regret; what is beyond has the last one.

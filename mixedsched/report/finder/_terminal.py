@@ -8,9 +8,9 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from mixedsched.advice.finder.result import FinderResult
+from mixedsched.report._terminal import line, lines, plain_table
+from mixedsched.report._words import objective_text
 from mixedsched.report.finder import _words
-from mixedsched.report.terminal import line, lines, plain_table
-from mixedsched.report.words import objective_text
 
 
 def render_finding(finding: FinderResult, notes: Sequence[str] = ()) -> RenderableType:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mixedsched.advice.finder.result import Choice, FinderResult, PlaceResult, Regret
-from mixedsched.report.words import counted
+from mixedsched.report._words import counted
 
 WINNER, TIE, FAILED = "★", "=", "✗"
 

@@ -35,7 +35,7 @@ def render_networks(profiles: Sequence[Profile], suffix: str, seed: int) -> str:
         case ".svg":
             return _svg(profiles, seed)
         case ".html":
-            from mixedsched.report.document import render  # here, because templates take time to load
+            from mixedsched.report._document import render  # here, because templates take time to load
 
             pictures = [(profile, _inline(profile, seed)) for profile in profiles]
             return render("networks.html.j2", pictures=pictures, seed=seed, title=_title(profiles))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mixedsched.report.document import render
+from mixedsched.report._document import render
 from mixedsched.report.simulation._loads import CHOSEN_NAMES, Chosen, PageGroup, factor_text, mean
 from mixedsched.report.simulation._sections import Sections, colour_rules, kind_class
 

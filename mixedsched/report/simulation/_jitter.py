@@ -101,10 +101,7 @@ def _axis(first: int, slot_ms: float, bottom: float) -> list[Markup]:
 
 
 def _row(group: PageGroup, row: LoadRow, slots: Slots, first: int, bottom: float) -> list[Markup]:
-    shapes = [
-        row_label(row, bottom - 2),
-        line(LABELS, bottom + 0.5, _x(SLOTS), bottom + 0.5, "axis"),
-    ]
+    shapes = [row_label(row, bottom - 2), line(LABELS, bottom + 0.5, _x(SLOTS), bottom + 0.5, "axis")]
     cells: dict[str, list[str]] = {}
     for slot in range(first, first + SLOTS):
         for level, name in enumerate(slots.get(slot, ())):

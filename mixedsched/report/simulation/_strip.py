@@ -119,10 +119,7 @@ def _cells(group: PageGroup, row: LoadRow, runs: Sequence[tuple[str, int]]) -> l
     sent = sent_by_resource(row.load.order)
     return [
         element(
-            "path",
-            tooltip(_hint(row, name, sent[name])),
-            d="".join(drawn),
-            class_=group.classes.get(name, "unknown"),
+            "path", tooltip(_hint(row, name, sent[name])), d="".join(drawn), class_=group.classes.get(name, "unknown")
         )
         for name, drawn in dashes.items()
     ]

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mixedsched.report.sites._structure import (
-    Node,
-    Structure,
-    Sum,
-    is_above_fold,
-    largest,
-    priority_sums,
-    sums,
-)
+from mixedsched.report.sites._structure import Node, Structure, Sum, is_above_fold, largest, priority_sums, sums
 from mixedsched.report.sites._terminal import structure_table, sums_table
 from mixedsched.sites.analysis import Described
 

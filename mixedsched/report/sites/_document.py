@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mixedsched.model.request import ChromiumPriority, Flag
-from mixedsched.report.document import render
+from mixedsched.report._document import render
 from mixedsched.report.sites._picture import DEEPEST, icicle, left_out
 from mixedsched.report.sites._structure import (
     Structure,

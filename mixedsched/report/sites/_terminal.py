@@ -9,9 +9,9 @@ from rich.text import Text
 
 from mixedsched.model.page import Resource
 from mixedsched.model.request import ChromiumPriority, Flag, Kind
+from mixedsched.report._terminal import plain_table
 from mixedsched.report.sites._structure import Folded, Node, Sum, TreeRow, found_text, sign_of, sums
 from mixedsched.report.svg import shortened
-from mixedsched.report.terminal import plain_table
 from mixedsched.sites.analysis import Described
 from mixedsched.units import format_bytes, printable
 

@@ -15,15 +15,15 @@ from mixedsched.lab.model import Run, RunStatus
 from mixedsched.lab.page_view import hero_of, responses_of
 from mixedsched.lab.plan import WARM_UP_INDEX
 from mixedsched.model.request import Flag
-from mixedsched.report import charts
-from mixedsched.report.document import render, tables_of
-from mixedsched.report.facts import network_rows
-from mixedsched.report.filmstrip import filmstrip, frame_store
+from mixedsched.report import _charts as charts
+from mixedsched.report._document import render, tables_of
+from mixedsched.report._facts import network_rows
+from mixedsched.report._filmstrip import filmstrip, frame_store
+from mixedsched.report._waterfall import Waterfall, WaterfallRow, draw_waterfalls, marks_of, response_row
+from mixedsched.report._words import objective_text
 from mixedsched.report.tune import _words
 from mixedsched.report.tune._evidence import Evidence, primary_metric, simulated_values, tuned_label, value_of
 from mixedsched.report.tune._pictures import bound_bars, curve_domain, race_lanes, search_curve
-from mixedsched.report.waterfall import Waterfall, WaterfallRow, draw_waterfalls, marks_of, response_row
-from mixedsched.report.words import objective_text
 from mixedsched.units import format_bytes, format_ms
 
 SIMULATED_TUNED = "tuned"  # its label among the simulated values

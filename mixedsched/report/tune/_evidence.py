@@ -11,7 +11,7 @@ from mixedsched.core.metrics import METRICS, Metric, metric_named
 from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.lab.analysis import analyse
 from mixedsched.lab.comparison import Comparison, Effect
-from mixedsched.report.effects import EffectView, effect_views
+from mixedsched.report._effects import EffectView, effect_views
 
 SEQUENTIAL = "sequential"
 SIMULATED_METRICS = ("fcp_ms", "lcp_ms", "si_ms")

@@ -9,9 +9,9 @@ from markupsafe import Markup
 
 from mixedsched.advice.tuner.result import Dropped, RungResult
 from mixedsched.core.metrics import Metric
+from mixedsched.report._words import with_minus
 from mixedsched.report.svg import Scale, drawing, element, line, rectangle, shortened, span_of, text, x_grid, y_grid
 from mixedsched.report.tune._words import dropped_line
-from mixedsched.report.words import with_minus
 from mixedsched.units import format_ms
 
 _LABELS = 190.0

@@ -8,11 +8,11 @@ from rich.text import Text
 
 from mixedsched.advice.tuner.result import Tuning
 from mixedsched.core.metrics import metric_named
-from mixedsched.report.effects import EXPLORATORY_NOTE, effects_table
-from mixedsched.report.terminal import STYLES, line, lines, plain_table
+from mixedsched.report._effects import EXPLORATORY_NOTE, effects_table
+from mixedsched.report._terminal import STYLES, line, lines, plain_table
+from mixedsched.report._words import objective_text
 from mixedsched.report.tune import _words
 from mixedsched.report.tune._evidence import SIMULATED_METRICS, Evidence, simulated_values
-from mixedsched.report.words import objective_text
 
 _INDENT = (0, 0, 0, 2)
 _LINES_MOST = 6

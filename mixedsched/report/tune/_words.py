@@ -8,14 +8,7 @@ from collections.abc import Mapping, Sequence
 from mixedsched.advice.tuner.candidate import Candidate
 from mixedsched.advice.tuner.result import Contender, Dropped, Outcome, Role, Tuning
 from mixedsched.lab.comparison import Effect
-from mixedsched.report.tune._evidence import (
-    Evidence,
-    primary_metric,
-    simulated_change_pct,
-    tuned_label,
-    value_of,
-)
-from mixedsched.report.words import (
+from mixedsched.report._words import (
     confidence_text,
     counted,
     direction_text,
@@ -24,6 +17,7 @@ from mixedsched.report.words import (
     p_text,
     with_minus,
 )
+from mixedsched.report.tune._evidence import Evidence, primary_metric, simulated_change_pct, tuned_label, value_of
 from mixedsched.units import format_duration, format_ms
 
 # By outcome: the style of the answer, and the words in front of it.

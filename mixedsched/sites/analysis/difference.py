@@ -22,12 +22,7 @@ class Described:
 
     @classmethod
     def of_site(cls, site: Site) -> Described:
-        told = {
-            "title": site.title,
-            "description": site.description,
-            "source": site.source,
-            "licence": site.licence,
-        }
+        told = {"title": site.title, "description": site.description, "source": site.source, "licence": site.licence}
         return cls(site.page, site.hosts, {key: text for key, text in told.items() if text}, site)
 
     @classmethod

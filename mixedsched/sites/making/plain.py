@@ -7,7 +7,7 @@ from typing import Any
 
 from mixedsched.errors import SiteError
 from mixedsched.model.page import PAGE_FORMAT
-from mixedsched.sites.making.discover import Hints, SentFile, discover, serving_entry
+from mixedsched.sites.making._discover import Hints, SentFile, discover, serving_entry
 from mixedsched.sites.site import Site, site_name_of, site_of
 from mixedsched.sites.site.folders import keep_files
 from mixedsched.sites.site.paths import Local, confined, is_confined, shown, url_of_file

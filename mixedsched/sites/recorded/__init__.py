@@ -1,9 +1,9 @@
 """Recorded exchanges become a site: names, graph, headers, manifest."""
 
+from mixedsched.sites.recorded._write import check_target, write_recording
 from mixedsched.sites.recorded.coding import decode_body, encode_body
 from mixedsched.sites.recorded.names import site_name_of_url
 from mixedsched.sites.recorded.records import KindSum, LeftOut, RecordedExchange, RecordingFacts, RecordingSummary
-from mixedsched.sites.recorded.write import check_target, write_recording
 
 __all__ = [
     "RecordedExchange",

@@ -3,9 +3,7 @@
 Nothing here reads HTML or CSS, or makes files: a server of a built site needs no more than this.
 """
 
-from mixedsched.sites.site.load import built_problems, load_built, site_digest, site_of
-from mixedsched.sites.site.responses import ResponseSettings
-from mixedsched.sites.site.site import (
+from mixedsched.sites.site._site import (
     MANIFEST_NAME,
     ROOT_NAME,
     Connections,
@@ -15,6 +13,8 @@ from mixedsched.sites.site.site import (
     SiteVariant,
     site_name_of,
 )
+from mixedsched.sites.site.load import built_problems, load_built, site_digest, site_of
+from mixedsched.sites.site.responses import ResponseSettings
 
 __all__ = [
     "MANIFEST_NAME",

@@ -14,10 +14,10 @@ from pydantic import ValidationError
 from mixedsched.errors import PageError, SiteError
 from mixedsched.model.page import Page
 from mixedsched.model.toml_file import wrong_keys
-from mixedsched.sites.site.manifest import Manifest, ManifestEntry
+from mixedsched.sites.site._manifest import Manifest, ManifestEntry
+from mixedsched.sites.site._site import MANIFEST_NAME, ROOT_NAME, Key, Site, SiteVariant, site_name_of
 from mixedsched.sites.site.paths import confined, shown
 from mixedsched.sites.site.responses import SETTINGS_NAME, ResponseSettings, read_rules, settings_of
-from mixedsched.sites.site.site import MANIFEST_NAME, ROOT_NAME, Key, Site, SiteVariant, site_name_of
 
 
 def load_built(directory: Path) -> Site:

@@ -58,11 +58,7 @@ def _is_prefetched(item: Resource) -> bool:
 
 
 def _carrier(
-    item: Resource,
-    by_id: Mapping[str, Resource],
-    realms: Mapping[str, Realm],
-    main_id: str,
-    boxes: Mapping[str, Box],
+    item: Resource, by_id: Mapping[str, Resource], realms: Mapping[str, Realm], main_id: str, boxes: Mapping[str, Box]
 ) -> Carrier:
     if item.id == main_id:
         return "navigation"

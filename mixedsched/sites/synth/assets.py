@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from mixedsched.model.request import Kind
 from mixedsched.sites.synth import fonts, media, pictures, texts
-from mixedsched.sites.synth.pixels import Canvas
+from mixedsched.sites.synth._pixels import Canvas
 
 __all__ = ["asset", "smallest_bytes", "format_name"]
 

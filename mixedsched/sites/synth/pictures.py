@@ -19,17 +19,8 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw, ImageFilter
 
+from mixedsched.sites.synth._pixels import Canvas, Encode, fullest, grainy, natural_canvas, noise, palette, speckled
 from mixedsched.sites.synth.media import free_box
-from mixedsched.sites.synth.pixels import (
-    Canvas,
-    Encode,
-    fullest,
-    grainy,
-    natural_canvas,
-    noise,
-    palette,
-    speckled,
-)
 
 _JPEG_COMMENT_OVERHEAD_BYTES = 4  # marker and length
 _JPEG_COMMENT_MAX_BYTES = _JPEG_COMMENT_OVERHEAD_BYTES + 65533

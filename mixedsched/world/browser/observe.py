@@ -12,11 +12,11 @@ from pydantic import ValidationError
 
 from mixedsched.errors import InputError
 from mixedsched.world.browser._observed import LoadReport, observation_of
+from mixedsched.world.browser._worker import WorkerOnDemand
 from mixedsched.world.browser.netlog import read_traffic
 from mixedsched.world.browser.observation import Observation, ObservationJob
 from mixedsched.world.browser.pageload import PageLoadFailed
 from mixedsched.world.browser.profiles import make_profile_dir, remove_profile_dir
-from mixedsched.world.browser.worker import WorkerOnDemand
 
 # Beyond the page's own time: starting the browser, asking the page, ending the browser, sending the answer.
 _GRACE_S = 75.0

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 
 from mixedsched.errors import InputError
+from mixedsched.world.browser._worker import WorkerOnDemand
 from mixedsched.world.browser.pageload import BrowserLoad, PageLoadFailed, PageLoadJob, Versions
 from mixedsched.world.browser.profiles import make_profile_dir, remove_profile_dir
-from mixedsched.world.browser.worker import WorkerOnDemand
 
 # Beyond the job's own limit: ending the browser, and sending the answer.
 _GRACE_S = 15.0

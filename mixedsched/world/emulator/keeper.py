@@ -175,10 +175,7 @@ async def keep(settings: dict[str, Any]) -> None:
     ended = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ended.set)
     profile, seed = Profile.from_facts(settings["name"], settings["profile"]), int(settings["seed"])
-    async with (
-        open_backend(settings["backend"], profile) as backend,
-        backend.link((backend.server_host, 0), seed),
-    ):
+    async with open_backend(settings["backend"], profile) as backend, backend.link((backend.server_host, 0), seed):
         lab = StandingLab(
             keeper=own_mark(),
             backend=backend.name,

@@ -21,9 +21,9 @@ from mixedsched.core.schedulers import SCHEMES
 from mixedsched.errors import MixedschedError
 from mixedsched.model.scheme import configure
 from mixedsched.world import catalog
-from mixedsched.world.server.endpoint import Endpoint
+from mixedsched.world.server._endpoint import Endpoint
+from mixedsched.world.server._files import SiteFiles
 from mixedsched.world.server.facts import ConnectionRecord, ServerFacts
-from mixedsched.world.server.files import SiteFiles
 from mixedsched.world.server.handover import Handover
 from mixedsched.world.server.log import ServerLog
 from mixedsched.world.server.running import INPUT, ServerInput, WorkerInput

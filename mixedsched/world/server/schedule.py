@@ -135,12 +135,7 @@ class ScheduleRecorder:
     def _progress(self, stream_id: int) -> StreamProgress:
         response = self._responses[stream_id]
         return StreamProgress(
-            stream_id,
-            response.path,
-            response.placement,
-            response.priority,
-            response.sent_bytes,
-            response.body_bytes,
+            stream_id, response.path, response.placement, response.priority, response.sent_bytes, response.body_bytes
         )
 
     def _since_start_ms(self, at_s: float) -> float:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from mixedsched.advice.audit._screening import Changes, screen
 from mixedsched.advice.audit.result import (
     TODAY,
     Alternative,
@@ -15,7 +16,6 @@ from mixedsched.advice.audit.result import (
     family_effects,
     outcome_of,
 )
-from mixedsched.advice.audit.screening import Changes, screen
 from mixedsched.advice.changes.candidates import candidates_of
 from mixedsched.advice.changes.change import Action
 from mixedsched.advice.changes.findings import findings_of

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mixedsched.advice.audit._screening import Changes, screen
 from mixedsched.advice.audit.budget import blocks_wanted, more_blocks, plan_measuring
 from mixedsched.advice.audit.result import AuditVerdict, best_contender, family_effects, outcome_of
-from mixedsched.advice.audit.screening import Changes, screen
 from mixedsched.advice.changes.change import Action, Change
 from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.lab.analysis import analyse

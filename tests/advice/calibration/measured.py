@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from mixedsched.advice.calibration.fit import Case, paints_of
+from mixedsched.advice.calibration._fit import Case, paints_of
 from mixedsched.advice.calibration.loads import SiteLoads
 from mixedsched.advice.calibration.session import START
 from mixedsched.advice.changes.observed import as_listed

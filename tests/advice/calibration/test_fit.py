@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from mixedsched.advice.calibration.fit import Case, fitted, left_out, log_errors, loss, paints_of
+from mixedsched.advice.calibration._fit import Case, fitted, left_out, log_errors, loss, paints_of
 from mixedsched.advice.calibration.session import START
 from tests.advice.calibration.measured import PAGE, SCHEMES, TRUTH, case_of, smaller
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from mixedsched.advice.calibration.fit import Case, paints_of
+from mixedsched.advice.calibration._fit import Case, paints_of
 from mixedsched.advice.calibration.loads import SiteLoads
 from mixedsched.advice.calibration.result import STAGES, Calibration
 from mixedsched.advice.calibration.session import OTHERS, START, CalibrationJob, asking, calibrate, seeds_of

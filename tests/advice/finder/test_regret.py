@@ -187,10 +187,7 @@ def test_own_weights_make_a_geometric_mean_of_paints() -> None:
 
 
 @examples(25)
-@given(
-    st.lists(st.lists(st.floats(10.0, 1e6), min_size=3, max_size=3), min_size=1, max_size=5),
-    st.floats(0.1, 10.0),
-)
+@given(st.lists(st.lists(st.floats(10.0, 1e6), min_size=3, max_size=3), min_size=1, max_size=5), st.floats(0.1, 10.0))
 def test_regret_is_never_negative_someone_has_none_and_faster_networks_change_nothing(
     rows: list[list[float]], factor: float
 ) -> None:

@@ -6,13 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixedsched.advice.tuner.budget import (
-    SEARCH_LEAST_S,
-    deciding_blocks,
-    least_budget_s,
-    proof_arms,
-    share_out,
-)
+from mixedsched.advice.tuner._budget import SEARCH_LEAST_S, deciding_blocks, least_budget_s, proof_arms, share_out
 from mixedsched.lab.costs import START_S, fitting_blocks
 
 ONE_LOOK_S = START_S + 15
@@ -66,11 +60,7 @@ def test_two_networks_need_a_block_more() -> None:
     assert deciding_blocks(2) == 7
 
 
-@given(
-    left_s=st.floats(10, 20_000),
-    costs=st.lists(st.floats(1, 60), min_size=1, max_size=4),
-    arms=st.integers(2, 8),
-)
+@given(left_s=st.floats(10, 20_000), costs=st.lists(st.floats(1, 60), min_size=1, max_size=4), arms=st.integers(2, 8))
 def test_shares_are_never_more_than_there_is_unless_next_to_nothing_is_left(
     left_s: float, costs: list[float], arms: int
 ) -> None:

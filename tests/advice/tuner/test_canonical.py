@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mixedsched.advice.tuner._canonical import canonical, enumerated, from_units
 from mixedsched.advice.tuner.candidate import departures
-from mixedsched.advice.tuner.canonical import canonical, enumerated, from_units
 from mixedsched.advice.tuner.space import CODES, OFF, Genome, Space
 from mixedsched.lab.play.scenario import Scenario
 from mixedsched.lab.play.task import Task, play_whole

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from mixedsched.advice.changes.change import Action, Change
-from mixedsched.advice.tuner.candidate import Candidate
-from mixedsched.advice.tuner.contest import (
+from mixedsched.advice.tuner._contest import (
     Raced,
     all_contenders,
     bench_of,
@@ -25,11 +24,12 @@ from mixedsched.advice.tuner.contest import (
     run_proof,
     run_race,
 )
+from mixedsched.advice.tuner._scoring import BASELINES
+from mixedsched.advice.tuner._search import SearchResult
+from mixedsched.advice.tuner.candidate import Candidate
 from mixedsched.advice.tuner.job import Subject, TuneJob, TuneSurroundings
 from mixedsched.advice.tuner.objective import parse_objective
 from mixedsched.advice.tuner.result import Contender, Role, Scored
-from mixedsched.advice.tuner.scoring import BASELINES
-from mixedsched.advice.tuner.search import SearchResult
 from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.lab.bench import Bench
 from mixedsched.lab.engine import Laboratory

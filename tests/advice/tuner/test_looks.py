@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mixedsched.advice.changes.look import look_at
-from mixedsched.advice.tuner.looks import page_model
+from mixedsched.advice.tuner._looks import page_model
 from mixedsched.core.metrics.paint import PaintNeeds
 from mixedsched.model.browser_model import IDEAL, BrowserModel
 from tests.advice.changes.shop import HOSTS, PAGE, RTT_MS, made_up_run

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from mixedsched.advice.changes.change import Action, Change
-from mixedsched.advice.tuner.proof import (
+from mixedsched.advice.tuner._proof import (
     WEIGHTED,
     Remains,
     decision_metric,

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from mixedsched.advice.tuner.race import Lap, best_of, outrun, planned_looks
+from mixedsched.advice.tuner._race import Lap, best_of, outrun, planned_looks
 
 LAPS = 5
 
@@ -66,11 +66,7 @@ def test_one_lap_drops_nobody() -> None:
 
 
 def test_the_leader_stays_and_losers_are_told_slowest_first() -> None:
-    laps = [
-        {"a": 0.00, "b": 0.51, "c": 1.02},
-        {"a": 0.01, "b": 0.50, "c": 1.0},
-        {"a": 0.0, "b": 0.5, "c": 1.0},
-    ]
+    laps = [{"a": 0.00, "b": 0.51, "c": 1.02}, {"a": 0.01, "b": 0.50, "c": 1.0}, {"a": 0.0, "b": 0.5, "c": 1.0}]
     dropped = outrun(laps, 3, 2)
     assert [(item.label, item.after, item.leader) for item in dropped] == [("c", 3, "a"), ("b", 3, "a")]
     assert dropped[1].change_pct == pytest.approx(math.expm1(0.5) * 100, rel=0.01)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from mixedsched.advice.tuner._proof import judge
+from mixedsched.advice.tuner._reasons import Room, confirmed_reason, nothing_reason, unconfirmed_reason
+from mixedsched.advice.tuner._search import SearchResult
 from mixedsched.advice.tuner.candidate import Candidate
 from mixedsched.advice.tuner.objective import parse_objective
-from mixedsched.advice.tuner.proof import judge
-from mixedsched.advice.tuner.reasons import Room, confirmed_reason, nothing_reason, unconfirmed_reason
 from mixedsched.advice.tuner.result import Scored
-from mixedsched.advice.tuner.search import SearchResult
 from mixedsched.core.metrics.paint import PaintEstimate
 from tests.advice.tuner.proofs import TUNED, compared, contenders
 

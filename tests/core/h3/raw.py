@@ -8,9 +8,9 @@ from itertools import pairwise
 import pylsqpack
 from aioquic.buffer import encode_uint_var
 
+from mixedsched.core.h3._http import HttpLayer
 from mixedsched.core.h3.codes import Http3Error
 from mixedsched.core.h3.events import HttpEvent, RequestReceived
-from mixedsched.core.h3.http import HttpLayer
 from mixedsched.core.h3.response import Headers
 
 DATA, HEADERS, CANCEL_PUSH, SETTINGS, PUSH_PROMISE, GOAWAY, MAX_PUSH_ID = 0x00, 0x01, 0x03, 0x04, 0x05, 0x07, 0x0D

@@ -11,26 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mixedsched.core.h3._control import ControlStream
+from mixedsched.core.h3._http import HttpLayer
+from mixedsched.core.h3._requests import RequestStream
 from mixedsched.core.h3.codes import Http3Error
-from mixedsched.core.h3.control import ControlStream
-from mixedsched.core.h3.http import HttpLayer
-from mixedsched.core.h3.requests import RequestStream
 from tests.core.h3.pair import Pair
 from tests.core.h3.raw import CONTROL, Raw
 from tests.examples import examples
 from tests.fuzz import reference
-from tests.fuzz.seeds import (
-    CONTROL_STREAMS,
-    CONVERSATION,
-    FRAME_TYPES,
-    NUMBERS,
-    REQUEST_STREAMS,
-    Frame,
-    update,
-)
-from tests.fuzz.seeds import (
-    settings as settings_frame,
-)
+from tests.fuzz.seeds import CONTROL_STREAMS, CONVERSATION, FRAME_TYPES, NUMBERS, REQUEST_STREAMS, Frame, update
+from tests.fuzz.seeds import settings as settings_frame
 from tests.fuzz.session import try_session
 from tests.fuzz.trial import RuleBrokenError, Trial
 
@@ -123,7 +113,7 @@ def test_the_judge_notices_a_layer_that_is_wrong(monkeypatch: pytest.MonkeyPatch
         patch.setattr(HttpLayer, "forget", lambda self, stream_id: None)
         assert broken(), "requests stay"
     with monkeypatch.context() as patch:
-        patch.setattr("mixedsched.core.h3.requests._NOT_HERE", frozenset())
+        patch.setattr("mixedsched.core.h3._requests._NOT_HERE", frozenset())
         assert broken(), "frames are let pass"
     with monkeypatch.context() as patch:
         patch.setattr(RequestStream, "require_complete", lambda self: None)

@@ -8,10 +8,10 @@ from aioquic.buffer import encode_uint_var
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mixedsched.core.h3._http import MAX_FIELD_LINES, MAX_HELD_BYTES, MAX_SECTION_BYTES
+from mixedsched.core.h3._qpack import count_lines
 from mixedsched.core.h3.codes import ErrorCode
 from mixedsched.core.h3.events import RequestFailed, RequestReceived, RequestTooLarge
-from mixedsched.core.h3.http import MAX_FIELD_LINES, MAX_HELD_BYTES, MAX_SECTION_BYTES
-from mixedsched.core.h3.qpack import count_lines
 from tests.core.h3.raw import (
     CANCEL_PUSH,
     CONTROL,

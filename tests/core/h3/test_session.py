@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from mixedsched.core.h3._http import MAX_SECTION_BYTES
 from mixedsched.core.h3.codes import ErrorCode
-from mixedsched.core.h3.http import MAX_SECTION_BYTES
 from mixedsched.model.request import Request
 from tests.core.h3.pair import Pair, pattern, pause, server_frames
 from tests.core.h3.raw import GET, GOAWAY

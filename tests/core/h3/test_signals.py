@@ -9,9 +9,9 @@ from aioquic.buffer import Buffer, encode_uint_var
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mixedsched.core.h3._signals import PriorityUpdate, Signals
 from mixedsched.core.h3.events import RequestReceived
 from mixedsched.core.h3.response import RequestHead
-from mixedsched.core.h3.signals import PriorityUpdate, Signals
 from mixedsched.model.priority import Priority, PriorityParameters
 from tests.core.h3.pair import Pair, pause, runs, server_frames
 from tests.core.h3.raw import (

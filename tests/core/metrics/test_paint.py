@@ -111,13 +111,7 @@ def test_a_long_chain_of_imports_listed_backwards_is_followed() -> None:
 # With a browser's work
 
 WORKING = BrowserModel(
-    "working",
-    "",
-    document_ms_per_kb=1.0,
-    style_ms_per_kb=2.0,
-    script_ms_per_kb=3.0,
-    decode_ms_per_kb=0.5,
-    paint_ms=7.0,
+    "working", "", document_ms_per_kb=1.0, style_ms_per_kb=2.0, script_ms_per_kb=3.0, decode_ms_per_kb=0.5, paint_ms=7.0
 )
 CSS = {"id": "css", "kind": "stylesheet", "flags": ["in_head"], "body_bytes": 10_000}
 SCRIPT = {"id": "js", "kind": "script", "flags": ["in_head"], "body_bytes": 10_000}

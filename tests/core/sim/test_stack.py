@@ -61,10 +61,7 @@ def body_order(load: PlayedLoad) -> list[str]:
 
 HTML = resource("html", 20_000, kind="document")
 FOUR = page(
-    HTML,
-    resource("a", 60_000, "html@100"),
-    resource("b", 60_000, "html@100"),
-    resource("c", 60_000, "html@100"),
+    HTML, resource("a", 60_000, "html@100"), resource("b", 60_000, "html@100"), resource("c", 60_000, "html@100")
 )
 SLOW = network(rate_bps=4_000_000)
 LOSSY = network(0.02, rate_bps=4_000_000)
@@ -185,13 +182,7 @@ def test_schemes_meet_the_same_losses_and_seeds_different_ones() -> None:
 def test_facts_name_the_conditions() -> None:
     facts = play_stack(Discoveries.of(FOUR), scheme("eps"), catalog.load_profile("4g"), seed=7).facts
     named = {key: facts[key] for key in ("link", "seed", "congestion_control", "http_version", "connections")}
-    assert named == {
-        "link": "4g",
-        "seed": 7,
-        "congestion_control": "cubic",
-        "http_version": "h3",
-        "connections": 1,
-    }
+    assert named == {"link": "4g", "seed": 7, "congestion_control": "cubic", "http_version": "h3", "connections": 1}
 
 
 @pytest.mark.parametrize("spec", SCHEMES)

@@ -18,8 +18,7 @@ from mixedsched.world import catalog
 from tests.core.sim.pages import page, resource, scheme
 
 PAGE = page(
-    resource("html", 20_000, kind="document"),
-    *(resource(f"r{index}", 40_000, "html@100") for index in range(6)),
+    resource("html", 20_000, kind="document"), *(resource(f"r{index}", 40_000, "html@100") for index in range(6))
 )
 BODY_BYTES = 260_000
 

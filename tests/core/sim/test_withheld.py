@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.core.schedulers import SCHEMES
+from mixedsched.core.sim._withheld import playback_of
 from mixedsched.core.sim.pipe import PipeOptions, play_pipe
 from mixedsched.core.sim.playback import Discoveries, Playback
-from mixedsched.core.sim.withheld import playback_of
 from mixedsched.model.browser_model import BrowserModel
 from mixedsched.model.page import Page
 from mixedsched.model.request import ChromiumPriority, Kind

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mixedsched.lab.fidelity import Fidelity, compare
-from mixedsched.lab.fidelity.compare import order_correlation
+from mixedsched.lab.fidelity._compare import order_correlation
 from mixedsched.model.page import Resource
 from mixedsched.model.request import Flag, Kind
 from mixedsched.sites.opening import load_site

@@ -32,11 +32,7 @@ def loaded(folder: Path, *options: str) -> NetLog:
             network.link(("127.0.0.1", port), 1) as link,
         ):
             job = PageLoadJob(
-                url,
-                dict.fromkeys(hosts, link.address[1]),
-                (spki_sha256,),
-                netlog=folder / "netlog.json",
-                frames=False,
+                url, dict.fromkeys(hosts, link.address[1]), (spki_sha256,), netlog=folder / "netlog.json", frames=False
             )
             await runner.run(job)
 

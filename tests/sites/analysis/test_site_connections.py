@@ -56,8 +56,7 @@ def test_a_site_may_say_how_many_there_are(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("frame", "connections"),
-    [("img.shop.co.uk", 1), ("shop.co.uk", 1), ("other.co.uk", 2), ("shop.com", 2)],
+    ("frame", "connections"), [("img.shop.co.uk", 1), ("shop.co.uk", 1), ("other.co.uk", 2), ("shop.com", 2)]
 )
 def test_a_country_with_registries_below_it_is_no_site(tmp_path: Path, frame: str, connections: int) -> None:
     hosts = ["www.shop.co.uk", frame]

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from mixedsched.sites.har import page_called, pages_of, read_har
-from mixedsched.sites.har.importing import ImportedPage, imported
-from mixedsched.sites.har.write import Synthesiser
+from mixedsched.sites.har._importing import ImportedPage, imported
+from mixedsched.sites.har._write import Synthesiser
 from mixedsched.sites.recorded import RecordedExchange
 
 START = datetime(2026, 11, 22, 2, 58, 41, tzinfo=UTC)

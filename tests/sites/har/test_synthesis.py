@@ -9,8 +9,8 @@ from PIL import Image
 
 from mixedsched.errors import SiteError
 from mixedsched.model.request import Kind
-from mixedsched.sites.har import write
-from mixedsched.sites.har.write import Synthesiser
+from mixedsched.sites.har import _write as write
+from mixedsched.sites.har._write import Synthesiser
 
 
 @pytest.mark.parametrize("mime", ["image/jpeg", "image/webp", "image/avif", "image/png", "image/gif"])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mixedsched.model.request import ChromiumPriority, Flag, Kind
 from mixedsched.sites.live import fuse
-from mixedsched.sites.live.exchanges import offset_of
+from mixedsched.sites.live._exchanges import offset_of
 from mixedsched.sites.recorded import RecordedExchange
 from mixedsched.world.browser.observation import Initiator, Observation
 from tests.sites.live.made import SHOP, body, document, load, request
@@ -182,7 +182,7 @@ def test_what_only_scrolling_led_to_is_served_and_changes_nothing_of_the_page(tm
 
 
 def test_the_page_has_room_first_and_what_is_below_it_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mixedsched.sites.live.exchanges.MAX_TOTAL_BYTES", 10)
+    monkeypatch.setattr("mixedsched.sites.live._exchanges.MAX_TOTAL_BYTES", 10)
     found = fuse(
         [
             load(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from mixedsched.sites.making.debian import DebianFile
+from mixedsched.sites.making._debian import DebianFile
 from tests.sites.folders import Files, write_files
 
 needs_dpkg = pytest.mark.skipif(shutil.which("dpkg-deb") is None, reason="dpkg-deb, to make packages with, is not here")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mixedsched.errors import ExitCode, MissingPartError, SiteError
-from mixedsched.sites.making.debian import debian_files, fetch_debian, other_versions
+from mixedsched.sites.making._debian import debian_files, fetch_debian, other_versions
 from tests.sites.making.debs import Archive, make_deb, needs_dpkg, write_lock
 
 pytestmark = needs_dpkg

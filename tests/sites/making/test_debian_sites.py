@@ -9,7 +9,7 @@ import pytest
 from mixedsched.errors import MissingPartError, SiteError
 from mixedsched.model.request import Kind
 from mixedsched.sites.making import Recipe, build, list_recipes
-from mixedsched.sites.making.debian import debian_folder
+from mixedsched.sites.making._debian import debian_folder
 from mixedsched.sites.site import Site
 from tests.sites.folders import page, recipe_text, write_files
 from tests.sites.making.debs import make_deb, needs_dpkg, write_lock

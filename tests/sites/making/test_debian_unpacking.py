@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.errors import MissingPartError, SiteError
-from mixedsched.sites.making.debian import DebianFile, link_inside, unpack
+from mixedsched.sites.making._debian import DebianFile, link_inside, unpack
 from mixedsched.sites.site.paths import confined
 from tests.sites.making.debs import make_deb, needs_dpkg
 

@@ -12,7 +12,7 @@ from mixedsched.errors import SiteError
 from mixedsched.model.request import Kind
 from mixedsched.sites.analysis import expected_connections
 from mixedsched.sites.making import Recipe, build, list_recipes
-from mixedsched.sites.making.recipe import StatisticsContents
+from mixedsched.sites.making._recipe import StatisticsContents
 from mixedsched.sites.site import Site
 from tests.sites.folders import RECIPES, recipe_text, write_files
 

@@ -23,8 +23,8 @@ from mixedsched.errors import MissingPartError, SiteError
 from mixedsched.model.request import ChromiumPriority, Flag, Kind
 from mixedsched.sites.analysis import expected_connections
 from mixedsched.sites.making import Recipe, build, fetch_contents, list_recipes, merged
-from mixedsched.sites.making.debian import debian_files
-from mixedsched.sites.making.recipe import DebianContents
+from mixedsched.sites.making._debian import debian_files
+from mixedsched.sites.making._recipe import DebianContents
 from mixedsched.sites.site import Site
 from mixedsched.sites.synth.pictures import pad_jpeg, pad_png
 from mixedsched.sites.synth.texts import pad_text

@@ -175,9 +175,7 @@ def test_paths_that_are_taken_are_left_alone(tmp_path: Path) -> None:
 def test_the_text_may_be_in_any_encoding_and_is_told_to_be_utf8(tmp_path: Path) -> None:
     html = page(body='<p>caf\xe9<img src="//cdn.test/a.png">').encode("cp1252")
     site = site_of(
-        tmp_path,
-        {(0, "/"): html, (1, "/a.png"): b"1"},
-        entries={(0, "/"): {"mime": "text/html; charset=windows-1252"}},
+        tmp_path, {(0, "/"): html, (1, "/a.png"): b"1"}, entries={(0, "/"): {"mime": "text/html; charset=windows-1252"}}
     )
     whole = merged(site, tmp_path / "build")
     assert "caf\xe9" in text(whole, "/")

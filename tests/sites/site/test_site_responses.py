@@ -15,7 +15,7 @@ from mixedsched.sites.making import Recipe, build
 from mixedsched.sites.opening import load_site
 from mixedsched.sites.serving import served_site
 from mixedsched.sites.site import ResponseSettings, Site, site_digest
-from mixedsched.world.server.files import SiteFiles
+from mixedsched.world.server._files import SiteFiles
 from tests.sites.folders import built, manifest, resource, write_files
 
 FILES = {"index.html": "<img src=img/a.jpg><img src=img/b.jpg?2>", "img/a.jpg": "a", "img/b.jpg": "b", "c.css": "c"}

@@ -84,11 +84,7 @@ def test_streams_come_in_the_order_of_their_first_byte_with_what_they_received(t
     streams = script.read(tmp_path).streams
     assert [
         (item.stream_id, item.first_byte_ms, item.last_byte_ms, item.received_bytes, item.frames) for item in streams
-    ] == [
-        (4, 20, 30, 800, 2),
-        (0, 25, 25, 90, 1),
-        (8, None, None, 0, 0),
-    ]
+    ] == [(4, 20, 30, 800, 2), (0, 25, 25, 90, 1), (8, None, None, 0, 0)]
 
 
 def test_a_request_keeps_all_headers_as_sent(tmp_path: Path) -> None:

@@ -105,10 +105,7 @@ def test_what_another_browser_version_does_not_tell_is_named_and_null(tmp_path: 
     [
         (Script().event("HTTP2_SESSION", 5, host="site.test:443").text(), "over HTTP/2, from site.test:443"),
         (Script().event("URL_REQUEST_START_JOB", 5).text(), "there is no QUIC session in it"),
-        (
-            Script().session(finished=False).close(details="timed out").text(),
-            r"one attempt failed, to .*timed out",
-        ),
+        (Script().session(finished=False).close(details="timed out").text(), r"one attempt failed, to .*timed out"),
         (
             Script().session(1, finished=False).session(2, finished=False).close(2, details="timed out").text(),
             r"2 attempts failed, the last one to .*timed out",

@@ -27,8 +27,7 @@ def vector(script: str) -> Script:
 
 
 @pytest.mark.parametrize(
-    ("script", "hol_bytes"),
-    [("A:0 x A:200 A:300 A:400 A:100", 300), ("A:0 B:0 x B:100 A:200 B:200 A:100 B:300", 100)],
+    ("script", "hol_bytes"), [("A:0 x A:200 A:300 A:400 A:100", 300), ("A:0 B:0 x B:100 A:200 B:200 A:100 B:300", 100)]
 )
 def test_the_published_vectors(tmp_path: Path, script: str, hol_bytes: int) -> None:
     log = vector(script).read(tmp_path)

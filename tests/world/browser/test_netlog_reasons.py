@@ -22,10 +22,7 @@ def test_the_first_one_needs_no_reason(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("privacy_mode", "reason", "word"),
-    [
-        ("enabled", OpenReason.CREDENTIALS, "without credentials"),
-        (THIRD, OpenReason.THIRD_PARTY, "other sites"),
-    ],
+    [("enabled", OpenReason.CREDENTIALS, "without credentials"), (THIRD, OpenReason.THIRD_PARTY, "other sites")],
 )
 def test_requests_of_another_privacy_mode_are_kept_apart(
     tmp_path: Path, privacy_mode: str, reason: OpenReason, word: str

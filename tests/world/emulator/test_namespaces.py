@@ -15,8 +15,8 @@ import pytest
 
 from mixedsched.errors import MixedschedError
 from mixedsched.world.emulator.kernel import registry
+from mixedsched.world.emulator.kernel._network import run
 from mixedsched.world.emulator.kernel.namespaces import claimed_namespaces, enter, existing_namespaces, sweep
-from mixedsched.world.emulator.kernel.network import run
 from mixedsched.world.emulator.kernel.registry import (
     Ownership,
     ProcessMark,
@@ -194,8 +194,7 @@ def test_what_is_not_ours_in_the_registry_stays(own_registry: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "owner",
-    [{"pid": "x", "started_ticks": 1}, {"pid": 1, "started_ticks": 1}, {"pid": 2147483004}, "x"],
+    "owner", [{"pid": "x", "started_ticks": 1}, {"pid": 1, "started_ticks": 1}, {"pid": 2147483004}, "x"]
 )
 def test_a_note_that_makes_no_sense_goes_with_its_folder(own_registry: Path, owner: object) -> None:
     folder = own_registry / "2147483004"

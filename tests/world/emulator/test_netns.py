@@ -17,8 +17,8 @@ import pytest
 from mixedsched.errors import UsageError
 from mixedsched.model.profile import Direction, Profile, Trace
 from mixedsched.world.emulator.backend import open_backend
+from mixedsched.world.emulator.kernel._network import run
 from mixedsched.world.emulator.kernel.namespaces import enter
-from mixedsched.world.emulator.kernel.network import run
 from mixedsched.world.emulator.kernel.privilege import Privilege
 from mixedsched.world.emulator.netns.backend import netns_backend
 from mixedsched.world.system.programs import with_path

@@ -11,9 +11,9 @@ import pytest
 
 from benchmarks import _backends_page, _networks_page
 from benchmarks._networks_pooled import stored_networks
-from mixedsched.world.emulator.probe import losses as probe_losses
-from mixedsched.world.emulator.probe import plan as probe_plan
-from mixedsched.world.emulator.probe import timing as probe_timing
+from mixedsched.world.emulator.probe import _losses as probe_losses
+from mixedsched.world.emulator.probe import _plan as probe_plan
+from mixedsched.world.emulator.probe import _timing as probe_timing
 from mixedsched.world.emulator.probe.checking import LinkCheck
 from tests.world.emulator.probing import STUDY, played
 

@@ -12,10 +12,10 @@ import pytest
 
 from mixedsched.errors import MixedschedError
 from mixedsched.model.profile import Direction, Profile, RandomLoss
+from mixedsched.world.emulator.probe._session import ProbeExchange, probed
 from mixedsched.world.emulator.probe.checking import check_link
 from mixedsched.world.emulator.probe.end import Sending
 from mixedsched.world.emulator.probe.findings import LinkVerdict
-from mixedsched.world.emulator.probe.session import ProbeExchange, probed
 from mixedsched.world.emulator.relay.backend import RelayBackend
 
 pytestmark = pytest.mark.usefixtures("real_time")
@@ -57,7 +57,7 @@ def test_the_same_seed_loses_the_same_numbers_and_another_one_others() -> None:
 
 
 def test_a_network_that_lets_nothing_pass_is_an_error_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mixedsched.world.emulator.probe.session._HELLO_WAIT_S", 0.1)
+    monkeypatch.setattr("mixedsched.world.emulator.probe._session._HELLO_WAIT_S", 0.1)
     deaf = replace(LOSSY, up=Direction(loss=RandomLoss(1.0)))
     with pytest.raises(MixedschedError, match="nothing passes the link"):
         exchanged(deaf, 1, QUICK)

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from mixedsched.model.profile import CoDel, Direction, GilbertElliott, RandomLoss
 from mixedsched.world import catalog
-from mixedsched.world.emulator.probe import losses as probe_losses
-from mixedsched.world.emulator.probe import plan as probe_plan
-from mixedsched.world.emulator.probe import timing as probe_timing
+from mixedsched.world.emulator.probe import _losses as probe_losses
+from mixedsched.world.emulator.probe import _plan as probe_plan
+from mixedsched.world.emulator.probe import _timing as probe_timing
 from mixedsched.world.emulator.probe.end import Sending
 from mixedsched.world.emulator.probe.findings import LinkVerdict, ProbeArrivals
 from tests.world.emulator.probing import MBIT, STUDY, played

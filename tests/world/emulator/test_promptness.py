@@ -15,21 +15,21 @@ from typing import Any
 
 import pytest
 
-from mixedsched.world.emulator.relay import promptness
-from mixedsched.world.emulator.relay.promptness import RealTime
+from mixedsched.world.emulator.relay import _promptness as promptness
+from mixedsched.world.emulator.relay._promptness import RealTime
 from tests.world.emulator.relaying import profile
 
 # Tells how it got on, and what the kernel says of that.
 ASKER = """
 import json, os, resource
-from mixedsched.world.emulator.relay.promptness import ask_for_real_time
+from mixedsched.world.emulator.relay._promptness import ask_for_real_time
 how, limits = ask_for_real_time(), resource.getrlimit(resource.RLIMIT_RTTIME)
 print(json.dumps({"how": how, "pid": os.getpid(), "policy": os.sched_getscheduler(0), "rttime": limits}))
 """
 # Never sleeps until it has its priority no more. The kernel kills it at the hard limit if it keeps that.
 RUNAWAY = """
 import os
-from mixedsched.world.emulator.relay.promptness import ask_for_real_time
+from mixedsched.world.emulator.relay._promptness import ask_for_real_time
 print(ask_for_real_time())
 while os.sched_getscheduler(0) & ~os.SCHED_RESET_ON_FORK == os.SCHED_RR:
     pass

@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from mixedsched.model.profile import RandomLoss, Trace
-from mixedsched.world.emulator.relay.clients import MAX_CLIENTS
+from mixedsched.world.emulator.relay._clients import MAX_CLIENTS
 from tests.world.emulator.relaying import LOOPBACK, counters, introduced, profile, relaying, started, udp
 
 

@@ -16,11 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.model.profile import Direction, Profile
-from mixedsched.world.emulator.relay.clients import Client, Clients, source_towards
-from mixedsched.world.emulator.relay.core import Relay
-from mixedsched.world.emulator.relay.punctuality import LATE_US, Lateness, Stalls, punctuality
-from mixedsched.world.emulator.relay.timing import PreciseSelector, RelayClock
-from mixedsched.world.emulator.timestamps import ANCILLARY_BYTES, arrived_ns, ask_for_timestamps, missed_before
+from mixedsched.world.emulator._timestamps import ANCILLARY_BYTES, arrived_ns, ask_for_timestamps, missed_before
+from mixedsched.world.emulator.relay._clients import Client, Clients, source_towards
+from mixedsched.world.emulator.relay._core import Relay
+from mixedsched.world.emulator.relay._punctuality import LATE_US, Lateness, Stalls, punctuality
+from mixedsched.world.emulator.relay._timing import PreciseSelector, RelayClock
 from tests.world.emulator.relaying import LOOPBACK, udp
 
 LATENESS = st.lists(st.integers(0, 20_000), min_size=1)
@@ -152,7 +152,7 @@ class TestTimestamps:
                 time.sleep(next(pauses))
                 return read_wall()
 
-            monkeypatch.setattr("mixedsched.world.emulator.timestamps.time.time_ns", held_up)
+            monkeypatch.setattr("mixedsched.world.emulator._timestamps.time.time_ns", held_up)
             assert arrived_ns(notes) >= sent_ns - 20_000_000
 
     def test_time_begins_anew_where_it_is_told_to(self) -> None:

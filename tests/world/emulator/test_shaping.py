@@ -40,12 +40,7 @@ def test_the_studys_parameters_become_its_commands() -> None:
 
 def test_a_packet_meets_the_rate_first_and_the_loss_then_in_both_directions() -> None:
     names = [(hop.name, hop.toward) for hop in shaped(**STUDY).hops]  # from the server to the client
-    assert names == [
-        ("tbf-down", "client"),
-        ("netem-down", "client"),
-        ("netem-up", "server"),
-        ("tbf-up", "server"),
-    ]
+    assert names == [("tbf-down", "client"), ("netem-down", "client"), ("netem-up", "server"), ("tbf-up", "server")]
 
 
 def test_burst_loss_is_netems_gemodel_with_all_four_ratios() -> None:

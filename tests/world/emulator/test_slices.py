@@ -9,11 +9,11 @@ import sys
 
 import pytest
 
-from mixedsched.world.emulator.relay import promptness
-from mixedsched.world.emulator.relay.promptness import ask_for_short_slices
+from mixedsched.world.emulator.relay import _promptness as promptness
+from mixedsched.world.emulator.relay._promptness import ask_for_short_slices
 from mixedsched.world.system.precedence import kernel_release
 
-_ASK = "from mixedsched.world.emulator.relay.promptness import ask_for_short_slices; print(ask_for_short_slices())"
+_ASK = "from mixedsched.world.emulator.relay._promptness import ask_for_short_slices; print(ask_for_short_slices())"
 
 KNOWS_SLICES = platform.machine() in {"x86_64", "aarch64"} and (kernel_release() or (0, 0)) >= (6, 12)
 

@@ -20,8 +20,8 @@ import pytest
 from mixedsched.errors import MissingPartError, MixedschedError, UsageError
 from mixedsched.model.profile import Direction, GilbertElliott, Profile, RandomLoss
 from mixedsched.world.emulator.backend import open_backend
+from mixedsched.world.emulator.kernel._network import run
 from mixedsched.world.emulator.kernel.namespaces import claimed_namespaces, enter, network_of, sweep
-from mixedsched.world.emulator.kernel.network import run
 from mixedsched.world.emulator.kernel.privilege import Privilege
 from mixedsched.world.emulator.kernel.registry import mark_of, read_ownerships
 from mixedsched.world.emulator.vm.image import init_script, ready_image

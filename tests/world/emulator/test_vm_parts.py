@@ -17,12 +17,9 @@ from hypothesis import strategies as st
 from mixedsched.errors import ExitCode, MissingPartError, MixedschedError, UsageError
 from mixedsched.model.profile import CoDel, Direction, GilbertElliott, Profile, Trace
 from mixedsched.world.emulator.kernel.shaping import shape
-from mixedsched.world.emulator.vm.backend import vm_backend
-from mixedsched.world.emulator.vm.image import Image, kernel_packages, kernel_versions
-from mixedsched.world.emulator.vm.initramfs import ModuleTree, depends, initramfs
-from mixedsched.world.emulator.vm.machine import KVM_DEVICE, accelerators, qemu_words, remember, require_qemu
-from mixedsched.world.emulator.vm.router import device_of, join_commands, parse_stats, shape_command, stats_command
-from mixedsched.world.emulator.vm.transit import (
+from mixedsched.world.emulator.vm._initramfs import ModuleTree, depends, initramfs
+from mixedsched.world.emulator.vm._router import device_of, join_commands, parse_stats, shape_command, stats_command
+from mixedsched.world.emulator.vm._transit import (
     MAX_CORRECTION_US,
     Transit,
     corrected,
@@ -30,6 +27,9 @@ from mixedsched.world.emulator.vm.transit import (
     require_true_clock,
     transit_notes,
 )
+from mixedsched.world.emulator.vm.backend import vm_backend
+from mixedsched.world.emulator.vm.image import Image, kernel_packages, kernel_versions
+from mixedsched.world.emulator.vm.machine import KVM_DEVICE, accelerators, qemu_words, remember, require_qemu
 
 SLOW = Direction(rate_bps=2_000_000, delay_us=25_000, queue_bytes=26_215, loss=GilbertElliott(0.004, 0.2))
 NETWORK = Profile("test", "", "", down=SLOW, up=Direction(delay_us=25_000))

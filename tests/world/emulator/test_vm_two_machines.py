@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from mixedsched.world.emulator.kernel._network import run
 from mixedsched.world.emulator.kernel.namespaces import claimed_namespaces, enter
-from mixedsched.world.emulator.kernel.network import run
 from mixedsched.world.emulator.kernel.qdiscs import qdisc_kinds
 from tests.world.emulator.privileged import needs_namespaces
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mixedsched.core.h3.response import RequestHead, Response
-from mixedsched.world.server.files import SiteFiles
+from mixedsched.world.server._files import SiteFiles
 from mixedsched.world.server.site import SiteEntry
 
 NOW_S = 1_700_000_000.0  # Tue, 14 Nov 2023 22:13:20 GMT

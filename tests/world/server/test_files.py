@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from mixedsched.core.h3.response import RequestHead, Response
 from mixedsched.model.request import Flag, Kind
-from mixedsched.world.server.contents import CACHE_FILE_BYTES
-from mixedsched.world.server.files import SiteFiles
+from mixedsched.world.server._contents import CACHE_FILE_BYTES
+from mixedsched.world.server._files import SiteFiles
 from mixedsched.world.server.site import SiteEntry
 
 

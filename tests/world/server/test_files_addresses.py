@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.core.h3.response import RequestHead
-from mixedsched.world.server.files import SiteFiles
-from mixedsched.world.server.finding import Addresses, Redirect
+from mixedsched.world.server._files import SiteFiles
+from mixedsched.world.server._finding import Addresses, Redirect
 from mixedsched.world.server.site import SiteEntry
 from tests.world.server.asking import ask, body_of, site_files, written
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.model.codings import UndecodableError, decode
-from mixedsched.world.server import contents
-from mixedsched.world.server.conditions import format_http_date, parse_http_date
-from mixedsched.world.server.files import SiteFiles
+from mixedsched.world.server import _contents as contents
+from mixedsched.world.server._conditions import format_http_date, parse_http_date
+from mixedsched.world.server._files import SiteFiles
 from mixedsched.world.server.site import SiteEntry
 from tests.world.server.asking import NOW_S, TEXT, ask, site_files, written, zipped
 

@@ -12,10 +12,10 @@ import pytest
 
 from mixedsched.core.h3.response import BodyLostError, RequestHead
 from mixedsched.model.codings import decode
-from mixedsched.world.server import contents
-from mixedsched.world.server.contents import ContentCache
-from mixedsched.world.server.files import SiteFiles
-from mixedsched.world.server.openfile import CHUNK_BYTES, FileBody, open_regular
+from mixedsched.world.server import _contents as contents
+from mixedsched.world.server._contents import ContentCache
+from mixedsched.world.server._files import SiteFiles
+from mixedsched.world.server._openfile import CHUNK_BYTES, FileBody, open_regular
 from mixedsched.world.server.site import SiteEntry
 from tests.world.server.asking import ask, body_of, site_files, written, zipped
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixedsched.world.server.files import SiteFiles
-from mixedsched.world.server.ranges import MAX_RANGES, ByteRange, parse_ranges
+from mixedsched.world.server._files import SiteFiles
+from mixedsched.world.server._ranges import MAX_RANGES, ByteRange, parse_ranges
 from mixedsched.world.server.site import SiteEntry
 from tests.world.server.asking import TEXT, ask, site_files, written, zipped
 

@@ -8,7 +8,7 @@ import pytest
 from aioquic.buffer import Buffer  # type: ignore[attr-defined]
 from aioquic.quic.packet import QuicHeader, QuicPacketType, pull_quic_header
 
-from mixedsched.world.server.first_packets import AddressProof
+from mixedsched.world.server._first_packets import AddressProof
 
 FIRST_ID, OUR_ID, CLIENT_ID = b"F" * 8, b"O" * 8, b"C" * 8
 ADDRESS = ("192.0.2.1", 4433)

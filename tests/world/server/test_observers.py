@@ -16,8 +16,8 @@ from mixedsched.core.h3.events import SessionEvents
 from mixedsched.errors import UsageError
 from mixedsched.model.priority import Priority
 from mixedsched.model.request import ChromiumPriority, Kind, Request
+from mixedsched.world.server._observers import MAX_INTERVALS_PER_TICK, ConnectionObservers
 from mixedsched.world.server.log import LineWriter
-from mixedsched.world.server.observers import MAX_INTERVALS_PER_TICK, ConnectionObservers
 from mixedsched.world.server.qlog_files import QlogFile, prepare_folder
 from mixedsched.world.server.schedule import MAX_RUNS, ScheduleInterval, ScheduleRecorder, StreamProgress
 from mixedsched.world.server.settings import LogSettings

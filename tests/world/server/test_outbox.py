@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixedsched.world.server.outbox import (
+from mixedsched.world.server._outbox import (
     MAX_FLIGHT_BYTES,
     MAX_FLIGHT_DATAGRAMS,
     MAX_WAITING_BYTES,

@@ -11,10 +11,10 @@ from typing import Any
 
 from mixedsched.advice.changes.html_change import Document
 from mixedsched.advice.tuner.candidate import Candidate
+from mixedsched.advice.tuner.ship._servers import RENDERERS, comment, header_list, in_words, plain
 from mixedsched.advice.tuner.ship.headers import HeaderPlan
 from mixedsched.advice.tuner.ship.html import tags_of
 from mixedsched.advice.tuner.ship.lines import HtmlLine
-from mixedsched.advice.tuner.ship.servers import RENDERERS, comment, header_list, in_words, plain
 from mixedsched.model.mapping_file import dump_mapping
 from mixedsched.model.page import Page
 from mixedsched.sites.site.folders import make_folder

@@ -18,8 +18,8 @@ from pathlib import Path
 import psutil
 
 from mixedsched.errors import MixedschedError
-from mixedsched.world.emulator.kernel.holding import entering_words, held_namespaces, processes_held
-from mixedsched.world.emulator.kernel.network import inside, run
+from mixedsched.world.emulator.kernel._holding import entering_words, held_namespaces, processes_held
+from mixedsched.world.emulator.kernel._network import inside, run
 from mixedsched.world.emulator.kernel.privilege import NAMES_FOLDER, Privilege, may_name_namespaces
 from mixedsched.world.emulator.kernel.registry import (
     Ownership,

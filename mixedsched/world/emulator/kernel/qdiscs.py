@@ -15,11 +15,7 @@ from mixedsched.world.system.programs import with_path
 QdiscStats = Sequence[Mapping[str, Any]]
 
 _SEEDED = "netem loss random 1% seed 7"
-_TRIALS = {
-    "tbf": "tbf rate 1mbit burst 2000 limit 3000",
-    "netem": "netem delay 1ms",
-    "codel": "codel limit 10",
-}
+_TRIALS = {"tbf": "tbf rate 1mbit burst 2000 limit 3000", "netem": "netem delay 1ms", "codel": "codel limit 10"}
 
 
 def qdisc_kinds(namespace: str) -> tuple[str, ...]:

@@ -143,10 +143,7 @@ async def owned_testbed(
     settings = {"profile": profile.facts(), "name": profile.name, "privilege": privilege}
     try:
         async with child(
-            f"mixedsched.world.emulator.{name}",
-            failure=failure,
-            settings=settings,
-            prefix=privilege.owner_prefix,
+            f"mixedsched.world.emulator.{name}", failure=failure, settings=settings, prefix=privilege.owner_prefix
         ) as process:
             yield TestbedBackend(name, privilege, process, process.first["ready"])
     finally:

@@ -12,10 +12,12 @@ from typing import Any
 
 from mixedsched.model.profile import Direction, Profile
 from mixedsched.world.emulator.backend import Backend
-from mixedsched.world.emulator.probe import losses, plan, timing
+from mixedsched.world.emulator.probe import _losses as losses
+from mixedsched.world.emulator.probe import _plan as plan
+from mixedsched.world.emulator.probe import _timing as timing
+from mixedsched.world.emulator.probe._session import ProbedNetwork, ProbeExchange, probed
 from mixedsched.world.emulator.probe.end import Sending
 from mixedsched.world.emulator.probe.findings import LinkFinding, LinkVerdict, Quantity
-from mixedsched.world.emulator.probe.session import ProbedNetwork, ProbeExchange, probed
 
 SIDES = ("down", "up")
 

@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from mixedsched.world.emulator.timestamps import ANCILLARY_BYTES, arrived_ns, ask_for_timestamps
+from mixedsched.world.emulator._timestamps import ANCILLARY_BYTES, arrived_ns, ask_for_timestamps
 from mixedsched.world.system.json_lines import Orders, say
 from mixedsched.world.system.udp import open_udp_socket
 

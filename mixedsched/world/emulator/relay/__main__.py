@@ -19,10 +19,10 @@ from typing import Any
 
 from mixedsched.errors import ExitCode, MixedschedError, UsageError
 from mixedsched.model.profile import Profile
-from mixedsched.world.emulator.relay.clients import MAX_CLIENTS
-from mixedsched.world.emulator.relay.core import Relay
+from mixedsched.world.emulator.relay._clients import MAX_CLIENTS
+from mixedsched.world.emulator.relay._core import Relay
+from mixedsched.world.emulator.relay._promptness import ask_for_promptness
 from mixedsched.world.emulator.relay.log import PacketLog
-from mixedsched.world.emulator.relay.promptness import ask_for_promptness
 from mixedsched.world.system.json_lines import Orders, say, say_error
 
 _OTHER_FILES = 64  # open beside a socket for each client

@@ -23,10 +23,8 @@ from mixedsched.world.emulator.kernel.qdiscs import link_counters
 from mixedsched.world.emulator.kernel.shaping import Shaping, shape
 from mixedsched.world.emulator.kernel.testbed import CLIENT_HOST, FIRST_SEED, SERVER_HOST, own_testbed
 from mixedsched.world.emulator.netns.topology import set_up_end
-from mixedsched.world.emulator.vm.image import Image, image_folder, ready_image
-from mixedsched.world.emulator.vm.machine import Machine, accelerators, open_tap, remember, start_fastest
-from mixedsched.world.emulator.vm.router import join_commands, parse_stats, seed_command, shape_command, stats_command
-from mixedsched.world.emulator.vm.transit import (
+from mixedsched.world.emulator.vm._router import join_commands, parse_stats, seed_command, shape_command, stats_command
+from mixedsched.world.emulator.vm._transit import (
     Transit,
     corrected,
     measure,
@@ -35,6 +33,8 @@ from mixedsched.world.emulator.vm.transit import (
     transit_notes,
     udp_socket,
 )
+from mixedsched.world.emulator.vm.image import Image, image_folder, ready_image
+from mixedsched.world.emulator.vm.machine import Machine, accelerators, open_tap, remember, start_fastest
 
 _ROLES: tuple[Literal["server", "client"], ...] = ("server", "client")
 _DEVICE = "toward-router"
@@ -94,10 +94,7 @@ class RouterTestbed:
             }
             ends["server"].connect(ends["client"].getsockname())
             ends["client"].connect(ends["server"].getsockname())
-            return {
-                "down": measure(ends["server"], ends["client"]),
-                "up": measure(ends["client"], ends["server"]),
-            }
+            return {"down": measure(ends["server"], ends["client"]), "up": measure(ends["client"], ends["server"])}
 
     def _dropped_at_ports(self) -> dict[str, int]:
         """Packets that found no room in the tap devices' queues: "down" at the server's, "up" at the client's."""

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from mixedsched.errors import MissingPartError, MixedschedError
 from mixedsched.world import places
-from mixedsched.world.emulator.vm.initramfs import ModuleTree, initramfs
+from mixedsched.world.emulator.vm._initramfs import ModuleTree, initramfs
 from mixedsched.world.system.folder_lock import locked
 from mixedsched.world.system.programs import find_program, with_path
 

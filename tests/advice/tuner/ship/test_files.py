@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from mixedsched.advice.changes.change import Action, Change
 from mixedsched.advice.tuner.candidate import Candidate
+from mixedsched.advice.tuner.ship._patterns import canonical
+from mixedsched.advice.tuner.ship._servers import RENDERERS
 from mixedsched.advice.tuner.ship.files import Shipment, ship_files, write_ship
 from mixedsched.advice.tuner.ship.headers import Elsewhere, HeaderPlan
 from mixedsched.advice.tuner.ship.lines import HeaderRule, HtmlLine
-from mixedsched.advice.tuner.ship.patterns import canonical
-from mixedsched.advice.tuner.ship.servers import RENDERERS
 from mixedsched.model.mapping_file import parse_mapping
 from mixedsched.world import catalog
 from tests.advice.tuner.ship import servers

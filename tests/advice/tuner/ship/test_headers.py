@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from mixedsched.advice.changes.change import Action
 from mixedsched.advice.tuner.candidate import Candidate
+from mixedsched.advice.tuner.ship._translation import Place, signals_of, translations_of, urgencies_of
 from mixedsched.advice.tuner.ship.headers import as_candidate, as_changes, effective, header_plans, says_all
-from mixedsched.advice.tuner.ship.translation import Place, signals_of, translations_of, urgencies_of
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.core.sim.requests import request_for
 from mixedsched.model.mapping import Override
@@ -134,7 +134,7 @@ def test_heavy_groups_of_a_tree_come_first_whatever_their_weights() -> None:
 
 
 def test_a_scheme_without_a_rule_cannot_be_expressed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mixedsched.advice.tuner.ship.translation._RULES", {})
+    monkeypatch.setattr("mixedsched.advice.tuner.ship._translation._RULES", {})
     plan = plan_of(Candidate("zeroweight"))
     assert plan.rules == ()
     assert plan.lost == ("the order of scheme 'zeroweight' cannot be expressed as headers",)

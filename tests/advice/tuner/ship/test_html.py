@@ -16,10 +16,7 @@ def codes(changes: tuple) -> list[str]:  # type: ignore[type-arg]
 
 
 def test_the_manifest_alone_suggests_the_hero_fonts_and_hurried_images() -> None:
-    assert codes(changes_from_page(SHOP)) == [
-        "fetch_first(0/img/hero.jpg)",
-        "preload(0/fonts/a.woff2,0/fonts/b.woff2)",
-    ]
+    assert codes(changes_from_page(SHOP)) == ["fetch_first(0/img/hero.jpg)", "preload(0/fonts/a.woff2,0/fonts/b.woff2)"]
     hurried = page_of(
         resource("/hero.jpg", "image", "hero", chromium_priority="High"),
         resource("/low.jpg", "image", chromium_priority="Medium"),

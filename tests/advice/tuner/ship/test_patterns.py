@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixedsched.advice.tuner.ship.patterns import (
+from mixedsched.advice.tuner.ship._patterns import (
     Pattern,
     Wish,
     canonical,
@@ -20,7 +20,7 @@ from mixedsched.advice.tuner.ship.patterns import (
     rules_for,
     value_of,
 )
-from mixedsched.advice.tuner.ship.servers import of_decoded, of_target
+from mixedsched.advice.tuner.ship._servers import of_decoded, of_target
 
 PATHS = st.text(st.characters(codec="utf-8"), max_size=12).map(lambda text: f"/{text}")
 SPELLINGS = ("/!$&'()+,;=:@", "/", "/!$&'()*+,;=:@[]|^")
