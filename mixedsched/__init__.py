@@ -9,8 +9,6 @@ first used, so that `import mixedsched` takes no time.
     4393.878
 """
 
-from __future__ import annotations
-
 import importlib
 from typing import TYPE_CHECKING, Any
 

@@ -9,8 +9,6 @@ MixedschedError (1)
   BusyMachineError (5)     no load counts, because this machine holds them up
 """
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable
 from enum import IntEnum

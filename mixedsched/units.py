@@ -1,7 +1,5 @@
 """Parsing and printing of rates, sizes and times, the only place that does either; and text that is fit for a terminal."""
 
-from __future__ import annotations
-
 import re
 
 from mixedsched.errors import UsageError

@@ -1,7 +1,5 @@
 """The command line: one file per command, imported when it is asked for, so that `serve` need not wait for statistics."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 from typing import Annotated, Any, NamedTuple

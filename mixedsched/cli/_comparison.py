@@ -1,7 +1,5 @@
 """How `compare` and `report` show an experiment: as text or JSON, and as an HTML report."""
 
-from __future__ import annotations
-
 import shlex
 import statistics
 

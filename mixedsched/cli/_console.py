@@ -3,8 +3,6 @@
 Apart from `_output`, because a server that talks to machines has no use for what this loads.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """How a load in Chromium agrees with a site's manifest, in words and tables."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterable
 

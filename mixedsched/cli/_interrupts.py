@@ -1,7 +1,5 @@
 """Ctrl-C and SIGTERM end long commands at once, with clean-up."""
 
-from __future__ import annotations
-
 import signal
 
 

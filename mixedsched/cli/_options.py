@@ -1,7 +1,5 @@
 """Options that several commands which load pages share, so that they mean and say the same everywhere."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """JSON for machines, which all commands can print. `_console` talks to people."""
 
-from __future__ import annotations
-
 import json
 import sys
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """What `record` and `import` share: the words of their command lines, and the summary of a recording on the screen."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """The log of `serve` for people: how to visit the site, a line for each request, and `--explain`."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from rich.markup import escape

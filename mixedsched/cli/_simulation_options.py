@@ -1,7 +1,5 @@
 """Reads and checks the options of `simulate`. Whatever is wrong is refused before anything is played."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections import Counter

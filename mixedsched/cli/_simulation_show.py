@@ -1,7 +1,5 @@
 """Prints simulated loads as they are played: lines of JSON, or tables; then a picture, and what failed."""
 
-from __future__ import annotations
-
 import itertools
 import sys
 from collections.abc import Generator, Iterable, Iterator, Sequence

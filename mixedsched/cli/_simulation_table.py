@@ -1,7 +1,5 @@
 """Simulated loads as tables for the terminal; what is too wide for it is continued in a further table."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """`sites check`: whether a site is fit to be measured."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """`sites diff`: how two recordings, sites or pages differ."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated, Any
 

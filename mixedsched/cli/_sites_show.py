@@ -1,7 +1,5 @@
 """`sites show`: a page's structure as a picture."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any

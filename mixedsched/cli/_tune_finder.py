@@ -3,8 +3,6 @@
 Loads are simulated on all cores, and stored as soon as they are done; the same command goes on where an earlier one ended.
 """
 
-from __future__ import annotations
-
 import json
 import shlex
 import sys

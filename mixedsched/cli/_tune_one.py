@@ -1,7 +1,5 @@
 """`tune` for one page: the job is carried out with progress on standard error, then written and shown."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import sys

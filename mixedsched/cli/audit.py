@@ -1,7 +1,5 @@
 """`audit`: for the owner of a small site. Is its delivery good, which resources come too late, and what would surely help?"""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import time

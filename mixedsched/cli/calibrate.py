@@ -1,7 +1,5 @@
 """`calibrate`: how well does simulation rank schemes? Against real Chromium, and with a browser model fitted to it."""
 
-from __future__ import annotations
-
 import datetime as dt
 import hashlib
 import json

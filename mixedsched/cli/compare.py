@@ -1,7 +1,5 @@
 """`compare`: the main job. Loads a page under several schemes in real Chromium, and says which is better and how surely."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -1,7 +1,5 @@
 """`doctor`: proves that the whole chain can run here, and says how to mend what cannot."""
 
-from __future__ import annotations
-
 import typer
 from rich.markup import escape
 

@@ -1,7 +1,5 @@
 """`generate`: random pages that are made like real ones."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Annotated

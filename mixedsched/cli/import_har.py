@@ -1,7 +1,5 @@
 """`import`: an HTTP Archive that a browser or a tool has saved becomes a site."""
 
-from __future__ import annotations
-
 from dataclasses import replace as changed
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """`lab`: an emulated network for any program."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any
 

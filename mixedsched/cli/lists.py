@@ -1,7 +1,5 @@
 """`schemes`, `mappings`: list what there is to choose from."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated, Any

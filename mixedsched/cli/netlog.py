@@ -1,7 +1,5 @@
 """`netlog`: a page load over HTTP/3 according to the browser's own log."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`networks`: lists the network profiles and draws them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any
 

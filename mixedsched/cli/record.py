@@ -1,7 +1,5 @@
 """`record`: a live page becomes a site."""
 
-from __future__ import annotations
-
 import asyncio
 import datetime as dt
 import re

@@ -1,7 +1,5 @@
 """`report`: writes the HTML report of stored runs again, or says where another command put its own."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """`serve`: an HTTP/3 server for one site under one scheme."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from enum import StrEnum
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`setup`: brings what page loads need besides Python."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Self
 
 import typer

@@ -1,7 +1,5 @@
 """`simulate`: plays pages under delivery schemes in virtual time, without a browser."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal

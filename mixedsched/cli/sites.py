@@ -1,7 +1,5 @@
 """`sites`: what pages there are, what is in them, whether they are sound, how two differ."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

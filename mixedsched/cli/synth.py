@@ -1,7 +1,5 @@
 """`synth`: a page description becomes a site, and Chromium is asked whether it does what the description says."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """`tune`: from a page to what to ship. Searches a better order of bytes, races it in real Chromium, and proves it."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The browser rung: one page load through server, emulated link and Chromium, as a Run."""
 
-from __future__ import annotations
-
 import datetime as dt
 import re
 import time

@@ -4,8 +4,6 @@ After Sander et al. 2022: every request over HTTP/3, as many connections as the 
 that points to trouble.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """From runs to verdicts: which blocks count, paired effects, Holm's families, and the blocks worth looking at. Pure."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Mapping, Sequence

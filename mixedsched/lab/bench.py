@@ -1,7 +1,5 @@
 """Paired page loads within a budget of time, made once and stored: how comparisons, audits and tunings measure."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack, contextmanager

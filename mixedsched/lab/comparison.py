@@ -1,7 +1,5 @@
 """The results of an analysis: per arm, per effect, and which blocks to look at. Plain values with a JSON form."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The cost of measuring, for budgets of time: from loads that were measured or, before that, from defaults."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Iterable, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Possible explanations of an arm's numbers: loads that this machine held up, requests that the site could not answer."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """Carries out a plan: runs what is missing, stores every run at once, can go on after any interruption, and may give up."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol

@@ -1,7 +1,5 @@
 """The main job as a function: load a page under several schemes in real Chromium, and see which is better."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """The machine that measures, and the versions of our own programs that make results."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import platform

@@ -1,7 +1,5 @@
 """One page load as charts need it: requests joined with what the server logged and when their bytes arrived."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Decides an experiment before its first run: the same arguments give the same plan."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Folders of results: where they are, who may write to them, and the experiments in them."""
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import json

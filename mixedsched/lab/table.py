@@ -1,7 +1,5 @@
 """Stored runs as a table: one row a run, with plain values, ready for pandas or a CSV file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from mixedsched.core.metrics import METRICS

@@ -1,7 +1,5 @@
 """The scheduler seam: what a server or a simulator asks, and what every policy answers."""
 
-from __future__ import annotations
-
 from typing import Protocol, TypeVar
 
 P_contra = TypeVar("P_contra", contravariant=True)

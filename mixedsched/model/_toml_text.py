@@ -1,7 +1,5 @@
 """TOML for people: values and tables as text that `toml_file.parse_toml` reads back."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

@@ -3,8 +3,6 @@
 Free constants, fitted to measured loads by `mixedsched calibrate`; `browser_model_file` reads them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 

@@ -5,8 +5,6 @@ perhaps a table `[evidence]` about the loads that it was fitted to, which is not
 none: no work, no limit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Annotated, Any, Literal

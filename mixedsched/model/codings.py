@@ -1,7 +1,5 @@
 """Content codings (RFC 9110 section 8.4.1): undone within bounds, and done the same way each time."""
 
-from __future__ import annotations
-
 import gzip
 import zlib
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Mapping tables: (Chromium priority, kind) -> (urgency, incremental). `mapping_file` reads them."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -26,8 +26,6 @@ taken) or a table:
 Overrides go with `signals = "as sent"` too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """Page model: what a page is made of, and who discovers what (format `mixedsched.page/1`)."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import Counter

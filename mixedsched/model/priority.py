@@ -1,7 +1,5 @@
 """Extensible priorities on the wire: the Priority field and the PRIORITY_UPDATE payload (RFC 9218)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass

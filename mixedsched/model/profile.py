@@ -1,7 +1,5 @@
 """Network profiles: what a link does to packets, each direction its own. `profile_file` reads them from TOML."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Self

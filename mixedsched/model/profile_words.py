@@ -1,7 +1,5 @@
 """A link in words for people: "9 Mbit/s, 85 ms, queue 191 kB, loss 0.05 %"."""
 
-from __future__ import annotations
-
 from mixedsched.model.profile import IP_UDP_HEADER_BYTES, Direction, GilbertElliott, Loss
 from mixedsched.units import format_bytes, format_rate
 

@@ -1,7 +1,5 @@
 """A request as the server knows it before it places the response: kind, Chromium priority, signal, hints."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum

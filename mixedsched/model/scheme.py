@@ -4,8 +4,6 @@ The scheduler says whose bytes go next; the classifier turns a request into the 
 understands. Both are pure. Named schemes live beside their schedulers, one file each; `schedulers.SCHEMES` lists them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """TOML from other people: read without surprises, and what its schema finds wrong in it told in words."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Charts of measured numbers: all values as a strip, a change with its interval, differences block by block."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Sequence
 

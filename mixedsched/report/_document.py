@@ -1,7 +1,5 @@
 """HTML documents: what their templates may use. Each is one file that needs no network, no script and no other file."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

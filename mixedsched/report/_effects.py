@@ -1,7 +1,5 @@
 """Effects as rows of tables, in HTML and on the terminal: medians, the change with its interval, the verdict, a drawing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 

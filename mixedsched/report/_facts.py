@@ -1,7 +1,5 @@
 """Facts as rows for people: nested settings made flat, numbers with the unit that their name carries."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 from mixedsched.model.profile import Direction

@@ -1,7 +1,5 @@
 """Filmstrips: what the screen showed at even steps of time, arm below arm."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import hashlib

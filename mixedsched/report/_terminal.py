@@ -1,7 +1,5 @@
 """Lines and tables for the terminal. They read as well without colour, and control characters in them do nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from rich import box

@@ -1,7 +1,5 @@
 """Request waterfalls: when each response was asked for, waited and received, on one time axis for loads that are compared."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Words that reports share: verdicts, changes with their intervals, lists, objectives."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Sequence

@@ -4,8 +4,6 @@ Written by hand: strips, forests, waterfalls and schedules are rectangles, lines
 they are needed here, and what those write needs megabytes of scripts, or has no tooltips.
 """
 
-from __future__ import annotations
-
 import math
 import textwrap
 from collections.abc import Callable, Iterable

@@ -1,7 +1,5 @@
 """Finds the site that a name means: a bundled one, built when it is first used, a recorded one, or a folder."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

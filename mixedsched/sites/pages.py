@@ -1,7 +1,5 @@
 """Finds the pages that names mean for simulation: files, folders of them, sites, or standard input."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A site as the server needs it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from mixedsched.model.page import Resource

@@ -1,7 +1,5 @@
 """Finds mappings, network profiles and browser models by name, or by the path of a file. Adding one means adding a file."""
 
-from __future__ import annotations
-
 import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path

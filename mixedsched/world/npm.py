@@ -3,8 +3,6 @@
 Lock files contain no download addresses: npm asks the registry that it is configured for.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -4,8 +4,6 @@ In a checkout, the top-level folders are read, and things are kept in build/. If
 inside it, and things are kept in the user's cache folder, or, if that cannot be written, in a temporary folder of this user's.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 import tempfile

@@ -4,8 +4,6 @@ any other database that SQLAlchemy supports.
 Records are JSON objects of the caller's; what the store searches by has columns of its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self

@@ -4,8 +4,6 @@ In a checkout, packages go into the folder itself; otherwise into a kept copy th
 version of this program has its own.
 """
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Plays editions of a page, which differ from today's in some changes, on all networks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 from mixedsched.advice.audit._screening import ByNetwork, Changes

@@ -5,8 +5,6 @@ and those that turn out to be idle in company leave again. A cost per member kee
 change.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """How much can be measured in the time there is: pure arithmetic on costs of runs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

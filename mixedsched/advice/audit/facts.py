@@ -1,7 +1,5 @@
 """An audit as JSON, for machines: the same facts that the report tells people."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from mixedsched.advice.audit._screening import ByNetwork, Tried

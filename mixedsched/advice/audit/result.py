@@ -1,7 +1,5 @@
 """The results of an audit as plain values, and its verdict: Holm over all networks together, then one word for the page."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

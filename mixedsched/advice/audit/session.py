@@ -1,7 +1,5 @@
 """An audit from its first load to its result: look, find, screen, measure. Every run is stored at once."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Fits the work constants of a browser model to measured paints, also without the site that is looked at. Pure."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Mapping, Sequence

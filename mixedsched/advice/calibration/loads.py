@@ -1,7 +1,5 @@
 """The measured side: browser loads of sites under schemes, made now or earlier, and which of them count."""
 
-from __future__ import annotations
-
 import shutil
 import statistics
 import tempfile

@@ -1,7 +1,5 @@
 """The results of a calibration: plain values, under the names that they have in calibration.json."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The whole of a calibration, from measured loads to constants: what to play, what to fit, what came of it."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Changes worth a try, each by a rule that says why: from what is found on the networks to a list for the screening. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from mixedsched.advice.changes.change import Action, Change, Key, name_of

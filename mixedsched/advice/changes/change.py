@@ -1,7 +1,5 @@
 """What the owner of a site can change about the order of its bytes: the vocabulary of advice."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """Editions of a site: what is served is equal byte for byte, but for what was changed."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ Late bytes of a resource are bytes of less important ones that arrived while it 
 request does not count: what arrives then was on its way before the server could know.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum

@@ -4,8 +4,6 @@ Unlike `changes.look`, nothing is tied to the moment at which the browser let a 
 The manifest's flags stay, because the server that was measured knew those and no others.
 """
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

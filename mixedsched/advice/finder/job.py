@@ -1,7 +1,5 @@
 """A scheme finder's loads: every page on every network under every scheme, and what its reader must know of them."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import random

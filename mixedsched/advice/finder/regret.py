@@ -3,8 +3,6 @@
 Marx et al. 2019 asked for an "optimal scheme finder", and found that no scheme wins everywhere.
 """
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Collection, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The results of the scheme finder, with their JSON form. Plain values only."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any

@@ -5,8 +5,6 @@ nothing to send does not learn how fast the link is, so that other bytes in paus
 estimate, to be compared with simulated paints only.
 """
 
-from __future__ import annotations
-
 import glob
 import math
 from collections.abc import Callable, Iterable, Sequence

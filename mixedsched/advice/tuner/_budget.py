@@ -4,8 +4,6 @@ The proof comes first: without enough blocks nothing can be said. Then a small s
 that makes all three larger. Where there is no time for a race, simulation alone chooses what is proved.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

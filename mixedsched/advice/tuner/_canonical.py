@@ -12,8 +12,6 @@ What is exact, by the schedulers' own rules (`tests/advice/tuner/test_canonical.
 A scheme that is not named here is taken as it comes.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """From all that is known to a Tuning: its outcome, the reason, and the evidence. Pure but for two simulated loads."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any

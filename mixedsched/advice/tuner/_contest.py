@@ -1,7 +1,5 @@
 """Race and proof in the browser: who takes part, and their loads, block by block on all networks while there is time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any

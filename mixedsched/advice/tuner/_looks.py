@@ -1,7 +1,5 @@
 """The start of a search: the page as one load under plain `eps` shows it on each network, or as its manifest has it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

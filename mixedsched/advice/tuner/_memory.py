@@ -4,8 +4,6 @@ Trials are stored when they are finished, not while they are proposed: a proposa
 it leads to. optuna's own tools can read the study.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Candidates that are the same in effect are played once. Generations have a fixed
 the result depends on the seed and the number of candidates alone, not on how many processes play them.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

@@ -7,8 +7,6 @@ it are answered (a fixed sequence), and p is multiplied by the number of network
 as rare as in one test. A deterioration counts without any of this: a warning needs less proof than a promise. Pure.
 """
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """New candidates: from known ones, and those that somebody who knows the page would try first. All in canonical form."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 

@@ -8,8 +8,6 @@ multiplied by all comparisons that the race may make: every other arm, at every 
 arm is dropped in fewer than 5 % of races, whatever the leader is at the time: to lose it, one of these tests must err.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 

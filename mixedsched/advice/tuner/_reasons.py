@@ -1,7 +1,5 @@
 """Why a tuning ends as it does: a sentence or two for its outcome, each with the number that shows it. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """From simulated paints to scores, against the best baseline."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Mapping, Sequence

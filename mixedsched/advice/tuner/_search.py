@@ -4,8 +4,6 @@ Every batch of rung stack is stored, so that the same search continues where it 
 Without limits of time, results depend on the arguments alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType

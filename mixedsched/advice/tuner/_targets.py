@@ -1,7 +1,5 @@
 """Which single resources a search may place apart from their cell: the few that matter, by rules with reasons."""
 
-from __future__ import annotations
-
 import glob
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass

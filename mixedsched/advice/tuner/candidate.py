@@ -3,8 +3,6 @@
 Departures from plain EPS with the browser's signals are counted, as their cost in a search, and told in words.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType

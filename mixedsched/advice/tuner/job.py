@@ -1,7 +1,5 @@
 """The job of a tuning: its page, its options, its least budget, and the decisions that its session has made."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Mapping

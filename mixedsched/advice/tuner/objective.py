@@ -1,7 +1,5 @@
 """The goal of a search: earlier paints, by weights that people name, or a score like Lighthouse's."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The files of a tuning's folder for people and machines: `ship/`, and the facts of `tune.json`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path

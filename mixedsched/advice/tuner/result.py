@@ -1,7 +1,5 @@
 """The result of a tuning: plain values for the report, the terminal and machines."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """A tuning from its first load to its result: look, bound, search, race, ship, prove. Every load is stored at once."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any

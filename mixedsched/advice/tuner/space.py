@@ -3,8 +3,6 @@
 A candidate in the space is a Genome, a few small numbers; `canonical` says which of them are the same in effect.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What the rungs of a search share: limits and seeds, how candidates are played and scored, and the state of the search."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Reads the client's control stream: SETTINGS, PRIORITY_UPDATE (RFC 9218 section 7), and what else RFC 9114 allows there."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 

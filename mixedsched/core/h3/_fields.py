@@ -1,7 +1,5 @@
 """Field sections of requests, and what makes them malformed (RFC 9114 sections 4.2 and 4.3)."""
 
-from __future__ import annotations
-
 import re
 
 from mixedsched.core.h3.codes import ErrorCode, StreamError

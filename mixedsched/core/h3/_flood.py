@@ -1,7 +1,5 @@
 """Limits how fast a client may send what costs work and is of no use."""
 
-from __future__ import annotations
-
 from mixedsched.core.h3.codes import ErrorCode, Http3Error
 
 BURST = 1000

@@ -1,7 +1,5 @@
 """Cuts a stream into HTTP/3 frames, in pieces of any size."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from aioquic.buffer import encode_uint_var

@@ -5,8 +5,6 @@ closes the connection for what is a request's own fault; and holds header sectio
 its place.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol

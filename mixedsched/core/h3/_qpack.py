@@ -1,7 +1,5 @@
 """Header compression (RFC 9204): pylsqpack's coder with the protocol's errors, and a count of lines before they are decoded."""
 
-from __future__ import annotations
-
 import pylsqpack
 
 from mixedsched.core.h3.codes import ErrorCode, Http3Error

@@ -1,7 +1,5 @@
 """Reads one request stream: field sections whole, the body counted and dropped."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterator
 

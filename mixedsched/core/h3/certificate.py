@@ -1,7 +1,5 @@
 """Self-made certificates: one leaf for all hosts of a site, trusted by browsers through its public key's hash."""
 
-from __future__ import annotations
-
 import base64
 import datetime as dt
 import hashlib

@@ -3,8 +3,6 @@
 Sources: RFC 9114 sections 7.2, 8.1 and 11.2; RFC 9204 sections 5 and 6; RFC 9218 section 7.
 """
 
-from __future__ import annotations
-
 from enum import IntEnum
 
 

@@ -1,7 +1,5 @@
 """Events of a session and its HTTP/3 layer: requests and mistakes for the session, frames and decisions for logs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol

@@ -1,7 +1,5 @@
 """A request under way with its response, and the log record of it when it is over."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass, field
 from typing import Any
 

@@ -10,8 +10,6 @@ event as it happens, so that nothing is kept in memory and a trace that breaks o
     loglevel:warning          draft-ietf-quic-qlog-main-schema: the trace ends early
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Responses as a session sends them: headers at once, bodies pulled when the scheduler has chosen them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Protocol
 

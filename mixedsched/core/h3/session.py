@@ -1,7 +1,5 @@
 """One client's HTTP/3 connection, without sockets and clocks: the same class behind real UDP and in virtual time."""
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Callable
 from functools import partial

@@ -1,7 +1,5 @@
 """CoDel, the active queue management of RFC 8289: a packet that waited too long may be dropped as it is about to leave."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterator
 from math import isqrt

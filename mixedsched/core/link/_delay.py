@@ -1,7 +1,5 @@
 """Delay after the queue: how long each packet is under way, and the buffer that holds it until it arrives."""
 
-from __future__ import annotations
-
 import random
 from collections import deque
 from collections.abc import Callable

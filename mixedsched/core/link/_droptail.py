@@ -1,7 +1,5 @@
 """The plain queue: first in, first out, and what finds it full is dropped."""
 
-from __future__ import annotations
-
 from collections import deque
 
 from mixedsched.core.link._fate import LinkCounters

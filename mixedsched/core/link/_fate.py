@@ -1,7 +1,5 @@
 """The fates of packets, and their counts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """One direction of a link at work: queue, pace, loss, delay, one after the other."""
 
-from __future__ import annotations
-
 import random
 from typing import Generic, NamedTuple, TypeVar
 

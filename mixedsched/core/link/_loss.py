@@ -3,8 +3,6 @@
 The n-th answer depends on the seed and n alone.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 

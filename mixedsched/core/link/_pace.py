@@ -3,8 +3,6 @@
 Transmission times are rounded up, so no link beats its rate.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from typing import Protocol
 

@@ -1,7 +1,5 @@
 """Rate and losses of a direction over time, without sending a packet: for pictures and tables."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """The randomness of a link: a stream for each kind of decision, so that adding jitter does not change the losses."""
 
-from __future__ import annotations
-
 import random
 
 

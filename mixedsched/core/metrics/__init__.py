@@ -2,8 +2,6 @@
 recorded packets show instead.
 """
 
-from __future__ import annotations
-
 from mixedsched.core.metrics import hol
 from mixedsched.core.metrics._metric import Metric, Rating, Scale, Thresholds
 from mixedsched.core.metrics.lighthouse import LIGHTHOUSE_METRICS

@@ -1,7 +1,5 @@
 """What a browser metric is: its key in results, how to compare it, how to say it to people."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum

@@ -4,8 +4,6 @@ It is not a metric of a browser's run, but computed from simulated loads.
 Source: Bocchi et al. 2016, as Marx et al. 2019 use it (section 5.1): the integral above the curve of completed resources.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 

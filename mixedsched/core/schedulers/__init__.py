@@ -1,7 +1,5 @@
 """Schedulers and the schemes made of them, one policy a file. Every module here that defines SCHEMES is found by itself."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """The book-keeping that all schedulers share: which streams are open, with which placement, and which of them are ready."""
 
-from __future__ import annotations
-
 from typing import Generic, TypeVar
 
 P = TypeVar("P")

@@ -1,7 +1,5 @@
 """Non-incremental delivery: one response after another, each in one piece."""
 
-from __future__ import annotations
-
 from itertools import count
 
 from mixedsched.core.schedulers._heap import KeyedHeap

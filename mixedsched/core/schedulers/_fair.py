@@ -1,7 +1,5 @@
 """Byte-fair sharing: start-time fair queueing among equal members."""
 
-from __future__ import annotations
-
 import heapq
 
 _SLACK = 32  # stale entries tolerated beyond the live ones before the heap is rebuilt

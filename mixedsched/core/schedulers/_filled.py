@@ -1,7 +1,5 @@
 """Which of a few levels have something to send, and which of those comes first: a set of small numbers in one integer."""
 
-from __future__ import annotations
-
 
 class FilledLevels:
     """Levels by number, the lowest first. Asking is cheaper than looking at every level, and is done for every packet."""

@@ -1,7 +1,5 @@
 """A priority queue of streams with removal, O(log n) amortized: a heap with lazy deletion."""
 
-from __future__ import annotations
-
 import heapq
 from typing import Any, Generic, Protocol, TypeVar
 

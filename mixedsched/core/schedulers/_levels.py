@@ -1,7 +1,5 @@
 """Strict levels: nothing of a level is sent while a better one has something."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """How the classifiers of Marx et al. 2019 see a request: their rules, in terms of kinds and flags."""
 
-from __future__ import annotations
-
 from enum import IntEnum
 
 from mixedsched.model.request import Flag, Kind, Request

@@ -1,7 +1,5 @@
 """How the schemes of Gupta & Bartos and EPS place a request: by a mapping table."""
 
-from __future__ import annotations
-
 from mixedsched.model.mapping import PriorityMapping
 from mixedsched.model.priority import Priority
 from mixedsched.model.request import Request

@@ -1,7 +1,5 @@
 """The interface of disciplines: the order among the ready members of one level, group or tree node."""
 
-from __future__ import annotations
-
 from typing import Protocol
 
 from mixedsched.core.schedulers._heap import KeyedHeap

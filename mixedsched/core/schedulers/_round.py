@@ -1,7 +1,5 @@
 """Round robin by packets: everybody in turn, in order of number, for one packet or a batch of them."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right, insort
 
 

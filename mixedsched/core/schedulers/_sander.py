@@ -1,7 +1,5 @@
 """Parts that the schemes of Sander et al. 2022 share."""
 
-from __future__ import annotations
-
 from mixedsched.model.request import ChromiumPriority, Flag, Kind, Request
 
 SOURCE = "Sander et al. 2022, Analyzing the Influence of Resource Prioritization on HTTP/3 HOL Blocking and Performance (TMA)"

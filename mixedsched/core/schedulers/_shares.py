@@ -1,7 +1,5 @@
 """Weighted incremental delivery: capacity shared among responses by urgency (Gupta & Bartos)."""
 
-from __future__ import annotations
-
 from mixedsched.core.schedulers._fair import ByteFair
 from mixedsched.model.priority import URGENCY_MAX
 

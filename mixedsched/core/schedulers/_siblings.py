@@ -1,7 +1,5 @@
 """All responses side by side under one discipline, each with a weight."""
 
-from __future__ import annotations
-
 from mixedsched.core.schedulers._base import StreamTable
 from mixedsched.core.schedulers._queue import Queue
 

@@ -1,7 +1,5 @@
 """The dependency tree of HTTP/2 with placeholders, as HTTP/3 had it up to draft 20."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 

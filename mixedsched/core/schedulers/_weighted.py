@@ -1,7 +1,5 @@
 """Weighted fair queueing, as a node of the dependency tree of Marx et al. does it."""
 
-from __future__ import annotations
-
 import heapq
 from math import gcd
 

@@ -1,7 +1,5 @@
 """`batched-rr`: turns of several packets, so that a burst of losses hits fewer responses."""
 
-from __future__ import annotations
-
 from mixedsched.core.schedulers import _sander
 from mixedsched.core.schedulers._round import RoundRobin
 from mixedsched.core.schedulers._siblings import Siblings

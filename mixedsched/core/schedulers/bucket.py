@@ -1,7 +1,5 @@
 """`bucket` and `bucket-html`: priority buckets with three levels of concurrency (Meenan's proposal of January 2019)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum

@@ -1,7 +1,5 @@
 """`eps`: extensible priorities as RFC 9218 section 10 advises."""
 
-from __future__ import annotations
-
 from mixedsched.core.schedulers._base import StreamTable
 from mixedsched.core.schedulers._fair import ByteFair
 from mixedsched.core.schedulers._filled import FilledLevels

@@ -1,7 +1,5 @@
 """`fifo` and `dfifo`: one response after another, in order of request, or by Chrome's levels first."""
 
-from __future__ import annotations
-
 from mixedsched.core.schedulers import _marx
 from mixedsched.core.schedulers._levels import Level, StrictLevels
 from mixedsched.core.schedulers._queue import Fifo

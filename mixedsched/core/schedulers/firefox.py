@@ -1,7 +1,5 @@
 """`firefox`: the dependency tree of Firefox as Marx et al. drew it in 2019."""
 
-from __future__ import annotations
-
 from mixedsched.core.schedulers import _marx
 from mixedsched.core.schedulers._marx import is_delayed, kind_of
 from mixedsched.core.schedulers._tree import DependencyTree, Group, TreePlace, group_weights, weighted_groups

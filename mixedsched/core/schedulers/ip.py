@@ -1,7 +1,5 @@
 """`ip`: incremental EPS, all responses at once with shares by urgency."""
 
-from __future__ import annotations
-
 from mixedsched.core.schedulers._base import StreamTable
 from mixedsched.core.schedulers._placing import ALPHA, HIGH_MEDIA, by_mapping
 from mixedsched.core.schedulers._shares import UrgencyShares

@@ -1,7 +1,5 @@
 """`mixed`: a queue of whole responses before an urgency-weighted interleaver."""
 
-from __future__ import annotations
-
 from mixedsched.core.schedulers._base import StreamTable
 from mixedsched.core.schedulers._blocks import BlockQueue
 from mixedsched.core.schedulers._placing import ALPHA, HIGH_MEDIA, by_mapping

@@ -1,7 +1,5 @@
 """`nip`: non-incremental EPS, whole responses by urgency."""
 
-from __future__ import annotations
-
 from mixedsched.core.schedulers._base import StreamTable
 from mixedsched.core.schedulers._blocks import BlockQueue
 from mixedsched.core.schedulers._placing import HIGH_MEDIA, by_mapping

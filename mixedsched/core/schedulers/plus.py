@@ -1,7 +1,5 @@
 """`p+` and `s+`: parallel and serial delivery with a head start for what matters (Wijnants et al. 2018)."""
 
-from __future__ import annotations
-
 from mixedsched.core.schedulers import _marx
 from mixedsched.core.schedulers._marx import Rank, is_delayed, kind_of, rank_of
 from mixedsched.core.schedulers._queue import Fifo, Queue

@@ -1,7 +1,5 @@
 """`rr` and `wrr`: all responses at once, with equal shares or shares by kind."""
 
-from __future__ import annotations
-
 from types import MappingProxyType
 
 from mixedsched.core.schedulers import _marx

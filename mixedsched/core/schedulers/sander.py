@@ -1,7 +1,5 @@
 """`chrome7`, `safari-wrr`, `firefox-tree`, `firefox-eps`: today's browsers as Sander et al. had one server imitate them."""
 
-from __future__ import annotations
-
 from types import MappingProxyType
 
 from mixedsched.core.schedulers import _sander

@@ -1,7 +1,5 @@
 """`sequential`: responses one after another in the order their streams were created."""
 
-from __future__ import annotations
-
 from mixedsched.core.schedulers._base import StreamTable
 from mixedsched.core.schedulers._heap import KeyedHeap
 from mixedsched.model.scheme import Scheme

@@ -1,7 +1,5 @@
 """`spdyrr`: strict levels, with turns inside a level."""
 
-from __future__ import annotations
-
 from mixedsched.core.schedulers import _marx
 from mixedsched.core.schedulers._levels import Level, StrictLevels
 from mixedsched.core.schedulers._round import RoundRobin

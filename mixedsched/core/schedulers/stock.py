@@ -1,7 +1,5 @@
 """`stock`: round robin as aioquic has it since 1.0, but with a stable order."""
 
-from __future__ import annotations
-
 from itertools import count
 
 from mixedsched.core.schedulers._base import StreamTable

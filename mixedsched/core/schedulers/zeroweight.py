@@ -1,7 +1,5 @@
 """`zeroweight`: a dependency tree in which weights 0 and 255 mean one after another, last and first."""
 
-from __future__ import annotations
-
 from mixedsched.core.schedulers import _marx
 from mixedsched.core.schedulers._marx import is_visible
 from mixedsched.core.schedulers._queue import Fifo, Queue

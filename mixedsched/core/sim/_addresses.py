@@ -1,7 +1,5 @@
 """Under which authority and path each resource of a page is asked for when the page is played over HTTP/3."""
 
-from __future__ import annotations
-
 from urllib.parse import quote
 
 from mixedsched.model.page import Page

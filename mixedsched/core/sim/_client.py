@@ -1,7 +1,5 @@
 """An HTTP/3 client that plays a page: asks for what is found, with Chromium's signals, and notes when what arrives."""
 
-from __future__ import annotations
-
 import ssl
 from collections import deque
 from collections.abc import Sequence

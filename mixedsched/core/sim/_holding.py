@@ -1,7 +1,5 @@
 """Which requests of a page a browser model withholds, and for what."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self

@@ -1,7 +1,5 @@
 """Received packets in order of their numbers, for those who count by number while the network reorders."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from heapq import heappop, heappush
 

@@ -1,7 +1,5 @@
 """When a load gets as far as the body, and to its first layout."""
 
-from __future__ import annotations
-
 from mixedsched.core.sim._holding import Holding
 
 

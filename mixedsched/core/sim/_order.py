@@ -1,7 +1,5 @@
 """In which order a server's response packets left."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from mixedsched.core.h3.seam import ScheduledConnection

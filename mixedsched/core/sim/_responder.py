@@ -1,7 +1,5 @@
 """Answers requests for a page that exists as a description only: bodies of the right size, made as they are read."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from urllib.parse import quote
 

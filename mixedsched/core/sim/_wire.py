@@ -1,7 +1,5 @@
 """Two connections joined by an emulated link, in virtual time: integer microseconds, no clock, no socket."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol

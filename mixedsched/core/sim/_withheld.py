@@ -6,8 +6,6 @@ below leave when five others are under way to their host. The latter holds for h
 priorities, which is so in a fresh profile that is made to use HTTP/3.
 """
 
-from __future__ import annotations
-
 import heapq
 import itertools
 

@@ -1,7 +1,5 @@
 """A page of ten responses on which schemes differ: what `schemes` shows each of them with."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 

@@ -1,7 +1,5 @@
 """Jitter: some packets are overtaken by those behind them, and what the receiver makes of it."""
 
-from __future__ import annotations
-
 import heapq
 import random
 from collections import defaultdict

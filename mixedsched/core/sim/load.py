@@ -1,7 +1,5 @@
 """The result of a simulated page load, the same for both rungs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal

@@ -5,8 +5,6 @@ shorter and is not filled up. No loss, no round-trip time, no congestion control
 an interval carries is decided at its beginning, or, with a send buffer, as soon as the buffer has room for it.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from dataclasses import dataclass
 

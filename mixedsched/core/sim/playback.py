@@ -4,8 +4,6 @@ Source: the discovery rules of format `mixedsched.page/1`, a superset of those o
 found when `requested`, their `childrenEnd` when `complete`).
 """
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Collection
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A simulated load as a JSON object, with the same keys for both rungs."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """The requests of a simulated page, as a server sees them."""
 
-from __future__ import annotations
-
 from mixedsched.model.page import Page, Resource
 from mixedsched.model.priority import Priority
 from mixedsched.model.request import Flag, Request

@@ -7,8 +7,6 @@ the page share the one connection. Keys and connection IDs are random, but none 
 arguments give the same load, to the microsecond.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from functools import cache

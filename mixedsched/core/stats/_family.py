@@ -1,7 +1,5 @@
 """Many questions at once, and how often a pair points the same way."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

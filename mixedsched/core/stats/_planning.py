@@ -1,7 +1,5 @@
 """How many blocks it takes. Estimates for people: they use the normal approximation on purpose and say "about"."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """How large a paired change is: the Hodges-Lehmann estimate and its interval, both from the same Walsh averages."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

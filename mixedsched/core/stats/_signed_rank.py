@@ -1,7 +1,5 @@
 """Wilcoxon's signed-rank statistic: its null distribution and its p value. Exact up to a few hundred pairs."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Intervals of one sample, for measurements of the lab itself: a share of packets, a median delay, a mean rate."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """What is at the other end of the network while a command runs: a site of ours, or a server of the user's."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import sys

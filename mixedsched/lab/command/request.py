@@ -1,7 +1,5 @@
 """What `lab run` is to do, and a check that it makes sense, before anything is set up."""
 
-from __future__ import annotations
-
 import shlex
 import socket
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What `lab run` does: network up, server up, command run, everything down in order."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack

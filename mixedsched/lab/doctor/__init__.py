@@ -1,7 +1,5 @@
 """Proves, part by part, that pages can be measured here."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 

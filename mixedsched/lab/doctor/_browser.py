@@ -1,7 +1,5 @@
 """Lighthouse, one real page load, and what it shows: is this machine punctual while a browser works, and what would help?"""
 
-from __future__ import annotations
-
 import asyncio
 import getpass
 import os

@@ -1,7 +1,5 @@
 """The result of a proof."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Certificates, sockets, and the emulated networks."""
 
-from __future__ import annotations
-
 import asyncio
 import datetime as dt
 import socket

@@ -1,7 +1,5 @@
 """One observed load compared with the manifest. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal

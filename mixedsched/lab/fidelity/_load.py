@@ -1,7 +1,5 @@
 """A load to check a site by: our server on loopback, no network in between, a fresh Chromium."""
 
-from __future__ import annotations
-
 from mixedsched.lab.fidelity._compare import Fidelity, compare
 from mixedsched.sites.serving import served_site
 from mixedsched.sites.site import Site

@@ -1,7 +1,5 @@
 """Pages under schemes, played in virtual time: one load as a value, or every combination with a record of each load."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Simulated loads that are played once: what was played is kept in a database, so that what was interrupted goes on."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import time

@@ -29,8 +29,6 @@ p = 0.004
 r = 0.2
 """
 
-from __future__ import annotations
-
 from pydantic import ValidationError
 
 from mixedsched.errors import ProfileError

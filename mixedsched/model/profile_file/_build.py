@@ -1,7 +1,5 @@
 """From what a profile file says to a Profile, with the checks that need more than one key."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from mixedsched.errors import ProfileError

@@ -1,7 +1,5 @@
 """Packet-delivery traces in Mahimahi's format: a time in ms a line, rising."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

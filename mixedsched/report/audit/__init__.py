@@ -1,7 +1,5 @@
 """The report of an audit, for the owner of a site: what it says on the terminal, and as one HTML file that needs no other."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from mixedsched.advice.audit.result import Audit

@@ -1,7 +1,5 @@
 """An audit as one HTML file."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

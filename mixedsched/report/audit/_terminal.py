@@ -1,7 +1,5 @@
 """An audit on the terminal: the verdict, what to change and why, what it is worth, and what arrives late on each network."""
 
-from __future__ import annotations
-
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text

@@ -1,7 +1,5 @@
 """The sentences of an audit, the same on the terminal and in the report: the verdict, each finding, each change."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

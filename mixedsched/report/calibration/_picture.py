@@ -1,7 +1,5 @@
 """Simulated against measured largest paint, a small scatter for each site: one SVG that stands alone, light and dark."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from markupsafe import Markup

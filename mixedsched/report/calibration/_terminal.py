@@ -1,7 +1,5 @@
 """A calibration on the terminal: agreement site by site, over all sites, then the constants."""
 
-from __future__ import annotations
-
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text

@@ -1,7 +1,5 @@
 """The order in which bytes of each response arrived: what a scheduler does, made visible."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Failures, and signs of trouble that need not fail a run: connections, losses, the processor's speed, what the site lacks."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Sequence
 

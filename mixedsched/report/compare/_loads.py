@@ -1,7 +1,5 @@
 """The page loads of one block: waterfalls and byte arrivals of all arms on one time axis, and what their largest paint was."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any

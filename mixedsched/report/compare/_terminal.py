@@ -1,7 +1,5 @@
 """A comparison on the terminal: the verdict, a table of effects for each arm, and what else one must know."""
 
-from __future__ import annotations
-
 from rich.console import Group, RenderableType
 from rich.text import Text
 

@@ -1,7 +1,5 @@
 """The sentences of a comparison: the verdict, and notes on the plan."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from mixedsched.lab.comparison import Effect, Verdict

@@ -1,7 +1,5 @@
 """The report of the scheme finder: who wins where, and what one scheme everywhere costs. For the terminal, and as HTML."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The scheme finder's answer as one HTML file that needs no network, no script and no other file."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

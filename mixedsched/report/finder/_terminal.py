@@ -1,7 +1,5 @@
 """The scheme finder's result on the terminal: the answer, the matrix of winners, the regret of each scheme."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from rich.console import Group, RenderableType

@@ -1,7 +1,5 @@
 """The sentences of the scheme finder, the same on the terminal and in the report."""
 
-from __future__ import annotations
-
 from mixedsched.advice.finder.result import Choice, FinderResult, PlaceResult, Regret
 from mixedsched.report._words import counted
 

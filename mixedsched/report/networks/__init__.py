@@ -1,7 +1,5 @@
 """Pictures of networks: rate over time, time under way, delays and losses of a seed; in a terminal, as SVG, as HTML."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """One network as a picture: a column for each direction with rate, times under way, delays and losses."""
 
-from __future__ import annotations
-
 import re
 import textwrap
 from bisect import bisect_left

@@ -1,7 +1,5 @@
 """Networks as lines of text: bars for rates, a mark for every packet. Colour alone says nothing."""
 
-from __future__ import annotations
-
 from rich.text import Text
 
 from mixedsched.model.profile import Direction

@@ -1,7 +1,5 @@
 """A network in numbers, for its pictures: rate over time, times under way, delays drawn, packets lost."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

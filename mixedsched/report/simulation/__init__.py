@@ -3,8 +3,6 @@
 Imports neither statistics nor storage, so that `simulate` starts at once.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path

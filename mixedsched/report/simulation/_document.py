@@ -1,7 +1,5 @@
 """All pictures as one HTML page, with the figures behind them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The jitter view (figure 13 of Marx et al. 2019): packets that are handed to HTTP/3 together when some overtake others."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise

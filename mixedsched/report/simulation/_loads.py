@@ -1,7 +1,5 @@
 """Simulated loads, sorted for pictures: pages, their rows, the baseline of each row, and ByteIndex."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Orders in few cells: how runs of packets are thinned out honestly, and as coloured letters for terminals."""
 
-from __future__ import annotations
-
 import string
 from collections.abc import Iterable, Iterator, Sequence
 

@@ -4,8 +4,6 @@ Colours are made in OKLCH (B. Ottosson 2020, as in CSS Color 4), where equal ste
 which every reader of SVG knows. Kinds differ in lightness as well as in hue, for eyes that see fewer hues.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A picture with its heading: what every section of the plots is made of, in SVG and HTML alike."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from markupsafe import Markup

@@ -1,7 +1,5 @@
 """Progress curves (figure 11 of Marx et al. 2019): completed bytes over time; the area above a curve is its ByteIndex."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from markupsafe import Markup

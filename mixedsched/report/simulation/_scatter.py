@@ -1,7 +1,5 @@
 """Speed-up over many pages (figure 12 of Marx et al. 2019): a column per scheme, a point per page, the mean marked."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

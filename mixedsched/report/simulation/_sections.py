@@ -1,7 +1,5 @@
 """Which pictures a set of loads has, in the order in which they are read."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

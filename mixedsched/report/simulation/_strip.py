@@ -1,7 +1,5 @@
 """Schedule strips (figure 8 of Marx et al. 2019): a row per scheme, a coloured cell per packet, in the order of the wire."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate

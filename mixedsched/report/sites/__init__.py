@@ -1,7 +1,5 @@
 """A page's structure: the tree of discovery with sizes and priorities; on the terminal, and as an HTML page."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from mixedsched.report.sites._structure import Node, Structure, Sum, is_above_fold, largest, priority_sums, sums

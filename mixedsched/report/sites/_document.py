@@ -1,7 +1,5 @@
 """A page's structure as an HTML file."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from mixedsched.model.request import ChromiumPriority, Flag

@@ -3,8 +3,6 @@
 It has no time axis: what stands right of a box was discovered by it. Boxes of one column are equally wide, so areas compare.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

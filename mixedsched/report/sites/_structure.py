@@ -1,7 +1,5 @@
 """A page as a tree of discovery: what led to what, how deep, in which order; and what it adds up to. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """A page's structure as lines of text: guides from parent to child, bars for sizes. Colour alone says nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from rich.table import Table

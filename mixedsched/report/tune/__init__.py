@@ -1,7 +1,5 @@
 """The report of a search for a better order of bytes: for the terminal, and as one HTML file that needs no other."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from mixedsched.advice.tuner.result import Tuning

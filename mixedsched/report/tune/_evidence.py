@@ -1,7 +1,5 @@
 """The numbers behind a tuning's sentences: which arm is which, and its effects against any baseline."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property

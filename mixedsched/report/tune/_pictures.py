@@ -1,7 +1,5 @@
 """Pictures of a search: how near to the bound each order comes, how the best score fell, who stayed in the race."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 

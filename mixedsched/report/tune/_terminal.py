@@ -1,7 +1,5 @@
 """A tuning on the terminal: the verdict, what changes, what it is worth on each network, and what to ship."""
 
-from __future__ import annotations
-
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text

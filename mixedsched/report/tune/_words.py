@@ -1,7 +1,5 @@
 """The sentences of a tuning, the same on the terminal and in the report."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """Checks a site for what would spoil a measurement with it. Loading it has checked that files are there and sizes right."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass

@@ -7,8 +7,6 @@ Source: net/quic/quic_session_key.h; each rule was tried with Chromium 156, in
 tests/sites/analysis/test_connections_in_chromium.py.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections import deque
 from collections.abc import Iterator

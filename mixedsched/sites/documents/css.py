@@ -1,7 +1,5 @@
 """References in style sheets: @import, @font-face and url(), found by tokens and replaced in place."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Small questions to a parsed HTML document, and the candidates of srcset attributes."""
 
-from __future__ import annotations
-
 import re
 import string
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """References in HTML: every attribute and style that makes a browser fetch something, seen and rewritten in order."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """One reference of a document to something else, and how a visitor may change it."""
 
-from __future__ import annotations
-
 import codecs
 from collections.abc import Callable
 from dataclasses import dataclass

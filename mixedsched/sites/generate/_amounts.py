@@ -1,7 +1,5 @@
 """The parts of a page: for each resource kind, content type, size and priority; not yet who finds it."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections import Counter

@@ -1,7 +1,5 @@
 """The measured distributions (`distributions.toml`, checked), and drawing from them."""
 
-from __future__ import annotations
-
 import math
 import random
 import tomllib

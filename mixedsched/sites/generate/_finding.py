@@ -1,7 +1,5 @@
 """What discovers each part of a page, when, and how it sits there."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace

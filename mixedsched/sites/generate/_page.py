@@ -1,7 +1,5 @@
 """A whole page from a size class and a seed, and its page file."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Sequence

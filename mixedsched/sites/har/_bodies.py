@@ -6,8 +6,6 @@ is not base64 although it should be, is synthesised at its size: valid contents 
 there were on the wire.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import codecs

@@ -5,8 +5,6 @@ WebPageTest (HttpArchiveGenerator, agent), mitmproxy (savehar). Every field may 
 missing, and only entries without request, response or address are unusable.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ A HAR lists its pages and each entry names its own; those that name none count f
 Proxies such as mitmproxy list no pages: there every navigation of a window begins one.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field

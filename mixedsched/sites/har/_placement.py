@@ -4,8 +4,6 @@ What no document spells out, scripts have inserted, or the body is missing: then
 which Chromium gave. An image that Chromium raised to High in the end was on the first screen when the page was laid out.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """From a file to the log in it: bounded in size and depth, and plain about what is wrong with a file that holds none."""
 
-from __future__ import annotations
-
 import json
 import re
 import zlib

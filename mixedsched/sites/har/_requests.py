@@ -12,8 +12,6 @@ Only Chromium counts. Firefox sends urgencies of its own scale, which say nothin
 not either. Initiators are as DevTools, chrome-har and WebPageTest write them; Firefox and mitmproxy tell none.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ of documents nothing refers to anything, so a browser would load nothing of such
 synthesised from what is known of it, and is loaded as it was.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace as changed

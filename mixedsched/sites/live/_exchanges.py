@@ -1,7 +1,5 @@
 """Watched requests as exchanges, also those that only scrolling led to, and where in a document they were asked for."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 

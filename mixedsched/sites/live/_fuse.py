@@ -5,8 +5,6 @@ What only the other form factor asked for is there to be served, but is not part
 that has them.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

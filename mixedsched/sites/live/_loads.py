@@ -1,7 +1,5 @@
 """The loads of a recording, one after the other, and what became of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

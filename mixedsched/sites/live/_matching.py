@@ -1,7 +1,5 @@
 """Which requests of several loads of a page are the same one, although queries differ, and what they agree on."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field

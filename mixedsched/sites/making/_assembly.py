@@ -1,7 +1,5 @@
 """Fills the folder of a site from its recipe: copy or generate files, compress, analyse, write the manifest."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

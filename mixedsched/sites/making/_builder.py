@@ -1,7 +1,5 @@
 """Builds sites from recipes, each into a folder of its own, unless an up-to-date build is there; all or nothing."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable

@@ -5,8 +5,6 @@ recorded (sites/debian-lock.json), not demanded: one that was recorded must have
 as it is and named. apt-get checks either against the archive's signature.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

@@ -3,8 +3,6 @@
 Found are the references that HTML and CSS spell out. What scripts fetch is not; a recipe can include such files.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field

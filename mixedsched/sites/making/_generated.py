@@ -6,8 +6,6 @@ credentials, as browsers do on other hosts, so that it takes two connections unl
 the eye then competes with what is not on another connection.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path

@@ -4,8 +4,6 @@ The files of host NAME move to /_host/NAME/PATH of the first host. References in
 build cannot be followed, and is reported.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Contents that come out of packages, npm's and Debian's: fetched when they are not there, copied with references rewritten."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable, Sequence

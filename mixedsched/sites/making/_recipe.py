@@ -1,7 +1,5 @@
 """Recipes: how a shipped site is made (format `mixedsched.site/1`, files sites/<name>/site.toml, <name> maybe in a group)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath

@@ -1,7 +1,5 @@
 """A plain folder as a site: analysed on the spot, its texts compressed into a build folder."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Copies of exchanges, as the site will serve them."""
 
-from __future__ import annotations
-
 import codecs
 from collections import Counter
 from collections.abc import Sequence

@@ -15,8 +15,6 @@ The rules, in this order:
    the browser's, not the page's, and goes; so does what all that its header names has in common.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property

@@ -9,8 +9,6 @@ Of a text only the names of hosts change, not another byte. Texts are rewritten 
 encodings of the web but UTF-16 leave as it is.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """From exchanges to a site's folder: the files, and the manifest that server, page model and people read."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace

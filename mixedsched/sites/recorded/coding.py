@@ -1,7 +1,5 @@
 """Bodies as they were sent, the text in them, and text back into a body of about the size that was recorded."""
 
-from __future__ import annotations
-
 import gzip
 import zlib
 from collections.abc import Callable, Mapping

@@ -10,8 +10,6 @@ differs from every other name by more than case, so that it also holds on file s
 file can lie outside the site's folder.
 """
 
-from __future__ import annotations
-
 import hashlib
 import ipaddress
 import re

@@ -1,7 +1,5 @@
 """Recorded exchanges, of a watched browser or a HAR, the facts that go with them, and the summary of the site made of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Finds the places in a document that spell out an address, in whatever form."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Iterator

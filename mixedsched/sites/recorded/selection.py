@@ -1,7 +1,5 @@
 """Which exchanges a site is made of: those of the page, those that it has besides, and those that it must do without."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

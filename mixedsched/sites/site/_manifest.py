@@ -1,7 +1,5 @@
 """The keys of page.json beyond the page itself: what is answered for each address."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator

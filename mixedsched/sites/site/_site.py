@@ -1,7 +1,5 @@
 """The site as a value, and the words that go with it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """Folders that appear whole: written aside, renamed to their name at the end."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 import tempfile

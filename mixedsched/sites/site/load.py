@@ -1,7 +1,5 @@
 """From the folder of a built site, or from a manifest, to a site: every file is checked. And its fingerprint."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Addresses of a site: what a reference in a document points to, and which file that is. Nothing leaves the root."""
 
-from __future__ import annotations
-
 import errno
 import unicodedata
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """The content type of a file, and whether its text travels compressed."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import PurePosixPath
 

@@ -1,7 +1,5 @@
 """Pieces of HTML and CSS, and how they are laid out so that each stands where the manifest says it is found."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

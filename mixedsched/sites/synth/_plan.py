@@ -6,8 +6,6 @@ resources ─> documents that run (realms) ─> a carrier for each: tag, call or
           ─> tickets: the turns of calls among those of their document
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from mixedsched.model.page import Resource

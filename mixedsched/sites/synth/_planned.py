@@ -1,7 +1,5 @@
 """The plan of a page's files: how each resource is asked for, and what each document holds."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

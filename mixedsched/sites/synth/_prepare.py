@@ -1,7 +1,5 @@
 """A page as its files can have it: every address is there once and may stand in a link, every content type does its work."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from urllib.parse import quote

@@ -1,7 +1,5 @@
 """From a page description to a site folder: `page.json` and the files under `www/`."""
 
-from __future__ import annotations
-
 import json
 import mimetypes
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

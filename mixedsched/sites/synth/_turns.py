@@ -1,7 +1,5 @@
 """In which turn requests are made: which tags the parser may find by itself, and tickets for all other requests."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence, Set
 from graphlib import TopologicalSorter
 

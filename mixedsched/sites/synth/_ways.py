@@ -5,8 +5,6 @@ tried with Chromium 156: the first signal of the request, and what DevTools call
 Where Chromium has no way to the wanted priority, the nearest one of the same kind is taken, and the plan says so.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ Three arrangements are tried, from the most natural one on: all in the document;
 it should do in a script; all in a script. What fits nowhere is left out, and reported.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType

@@ -3,8 +3,6 @@
 A format has a least size (`smallest_bytes`); below it a resource of that size gets bytes that nothing can decode.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from dataclasses import dataclass

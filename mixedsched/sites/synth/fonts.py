@@ -3,8 +3,6 @@
 A font is used when it is complete, so it does not matter how much of it is padding.
 """
 
-from __future__ import annotations
-
 import io
 import random
 import struct

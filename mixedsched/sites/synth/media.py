@@ -4,8 +4,6 @@ No encoder is needed: `samples/` holds 20 ms of silence (Opus in Ogg) and videos
 frame taken from a WebP and an AVIF); players take what follows for padding.
 """
 
-from __future__ import annotations
-
 import io
 import random
 import struct

@@ -5,8 +5,6 @@ after the picture's end where so few are missing that no comment has room. Pillo
 an icon: its PNGs, whose rows it filters as it thinks best, cannot be steered to a size as well.
 """
 
-from __future__ import annotations
-
 import bisect
 import io
 import random

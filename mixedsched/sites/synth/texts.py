@@ -1,7 +1,5 @@
 """Texts of an exact size in bytes: readable content as long as there is room for it, then comments or spaces."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from typing import Final

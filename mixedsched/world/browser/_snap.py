@@ -1,7 +1,5 @@
 """Browsers that are snaps: confined so that they see neither /tmp nor hidden folders of the home, where our profiles are."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

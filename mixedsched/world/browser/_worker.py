@@ -1,7 +1,5 @@
 """The lighthouse-runner: a Node process that answers one question at a time, and is replaced when it fails."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import os

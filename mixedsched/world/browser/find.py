@@ -1,7 +1,5 @@
 """Where Chromium, Node and the lighthouse-runner are, or how to get them."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -3,8 +3,6 @@
 Times are ms from navigation start.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal

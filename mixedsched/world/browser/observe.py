@@ -1,7 +1,5 @@
 """Watches page loads in real Chromium: its requests, their order and reasons, the responses, and how they form the page."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace

@@ -3,8 +3,6 @@
 Beside it is a record, written when the browser is complete. Without it, the browser does not count as installed.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A page load: what is asked of the browser, and what it gives. Times are ms from navigation start."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field

@@ -1,7 +1,5 @@
 """Browser profiles: one temporary directory a run, named after the process that owns it."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

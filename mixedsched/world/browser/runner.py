@@ -1,7 +1,5 @@
 """Page loads by Lighthouse in real Chromium, one at a time."""
 
-from __future__ import annotations
-
 import asyncio
 
 from mixedsched.errors import InputError

@@ -2,8 +2,6 @@
 in src/sandbox.mjs of the lighthouse-runner.)
 """
 
-from __future__ import annotations
-
 import os
 
 from mixedsched.errors import MissingPartError

@@ -1,7 +1,5 @@
 """What the kernel says beside each datagram: when it came in, and how many found no room in the socket before it."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import struct

@@ -14,8 +14,6 @@ Run as a program, this file is what runs on one processor. It ends with its stan
 is not a child of the common kind, children.py: it says nothing, and must start in a tenth of the time.)
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import select

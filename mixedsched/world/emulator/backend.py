@@ -4,8 +4,6 @@ There are three: `relay` (userspace, no privilege, repeats exactly), `netns` (th
 `vm` (the same inside a router in a virtual machine, for kernels without netem).
 """
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager

@@ -5,8 +5,6 @@ is to standing.json in the registry, answers with it, and waits for SIGTERM, or 
 children it outlives the program that started it, in a session of its own.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

@@ -1,7 +1,5 @@
 """A server as a child process: reads a ServerInput from standard input, and prints what JsonLog says."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Which new clients get a connection."""
 
-from __future__ import annotations
-
 import ipaddress
 import time
 from collections import Counter

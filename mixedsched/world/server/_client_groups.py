@@ -1,7 +1,5 @@
 """The connections of each client share one scheduler, where the server schedules across connections."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Connections that were closed a moment ago, whose clients may have missed it (RFC 9000 section 10.2.1)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

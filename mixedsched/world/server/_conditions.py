@@ -1,7 +1,5 @@
 """Conditional requests (RFC 9110 section 13), and the HTTP dates in them (section 5.6.7)."""
 
-from __future__ import annotations
-
 import calendar
 import re
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The connections of an endpoint, by number and by connection ID, with their timers."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Contents of files as the server sends them: small ones cached, large ones read as they leave, decoded for who needs that."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import os

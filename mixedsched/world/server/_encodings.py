@@ -1,7 +1,5 @@
 """Content codings a client accepts (RFC 9110 section 12.5.3)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

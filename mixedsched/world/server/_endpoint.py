@@ -1,7 +1,5 @@
 """The UDP side: one socket for many sessions, which are looked up by connection ID."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import logging

@@ -1,7 +1,5 @@
 """Serves a site's files, and nothing else."""
 
-from __future__ import annotations
-
 import errno
 import time
 from collections.abc import Callable, Mapping, Sequence

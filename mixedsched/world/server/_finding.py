@@ -1,7 +1,5 @@
 """Finds the entry of a site that answers a request: in its list of files or its recording, never in the file system."""
 
-from __future__ import annotations
-
 import ipaddress
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Nothing is kept of those that do not get a connection.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

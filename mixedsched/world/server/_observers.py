@@ -1,7 +1,5 @@
 """Observes the connections of an endpoint: qlog traces, and which responses get the packets."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Callable

@@ -4,8 +4,6 @@ Files may change, shrink or vanish at any time. Nothing is mapped into memory, s
 process. A response whose file changes is aborted, because its length and tag were already sent.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

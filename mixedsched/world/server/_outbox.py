@@ -2,8 +2,6 @@
 offload, Linux), and later those that the kernel has no room for.
 """
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import socket

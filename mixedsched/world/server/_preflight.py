@@ -1,7 +1,5 @@
 """Answers to CORS preflights that were not recorded: HARs hold none, and without them a page could not send some requests."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from mixedsched.core.h3.response import Headers, RequestHead

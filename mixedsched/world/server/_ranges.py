@@ -1,7 +1,5 @@
 """Byte ranges of a request, and responses of several parts (RFC 9110 section 14)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

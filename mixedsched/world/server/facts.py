@@ -1,7 +1,5 @@
 """Facts about a server and its connections, as its log has them."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 

@@ -4,8 +4,6 @@ The kernel gives each client address to one of the workers. When a client's addr
 another one, which reads the owner's number in the connection ID and passes them on over a Unix socket.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """The log of a server, and JSON lines as its form for machines."""
 
-from __future__ import annotations
-
 import contextlib
 import datetime as dt
 import json

@@ -1,7 +1,5 @@
 """Files of qlog records, written as events happen, so that a server that is killed leaves complete records."""
 
-from __future__ import annotations
-
 import logging
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A server in a process of its own: `python -m mixedsched.world.server`, and what it reads from standard input."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field

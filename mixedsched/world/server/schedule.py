@@ -1,7 +1,5 @@
 """Records which responses got the packets of a connection, one interval at a time. Pure: its owner takes the intervals away."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Self

@@ -1,7 +1,5 @@
 """How a server runs: where it listens, what it lets its clients use, and what it logs."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum, StrEnum
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A site as a server needs it: names and files, without the libraries that reading sites takes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

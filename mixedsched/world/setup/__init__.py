@@ -1,7 +1,5 @@
 """Brings what page loads need beside Python: the Node packages of the browser's worker, and a browser where there is none."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Brings Chrome for Testing into the cache folder: an npm package plans and unpacks it, and we download it."""
 
-from __future__ import annotations
-
 import json
 import platform
 import shutil

@@ -1,7 +1,5 @@
 """Large files from the web; downloads continue where an earlier attempt was cut off."""
 
-from __future__ import annotations
-
 import http.client
 import urllib.error
 import urllib.request

@@ -1,7 +1,5 @@
 """The parts of a set-up: what is needed, and what was found or brought."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path

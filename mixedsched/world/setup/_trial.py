@@ -1,7 +1,5 @@
 """Whether an installed browser starts here: it may lack libraries of the system, or permissions."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -6,8 +6,6 @@ directions. json_lines.py is the child's side. Each child leads a process group 
 alone and we stop our children in order; but it stays in our session (precedence.py says why).
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

@@ -1,7 +1,5 @@
 """One process at a time fills a folder; the others wait."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The child's side of a child process of ours: lines of JSON from its parent, and to it. children.py is the parent's side."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -13,8 +13,6 @@ None of this needs a privilege. Linux 6.6 to 6.11 lets a process finish the slic
 no short slices: there the browser gives way by SCHED_IDLE, which makes room at once.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import re

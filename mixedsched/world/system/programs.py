@@ -4,8 +4,6 @@ Debian and Ubuntu keep `tc`, `bridge`, `ethtool` and many servers in folders tha
 programs are run by the path that was found.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Sequence

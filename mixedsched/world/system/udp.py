@@ -1,7 +1,5 @@
 """UDP sockets with large buffers, for the server and for emulated links."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import sys

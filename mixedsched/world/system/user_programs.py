@@ -2,8 +2,6 @@
 ended with us if we are killed.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import functools

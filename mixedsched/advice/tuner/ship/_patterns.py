@@ -9,8 +9,6 @@ rules, then the narrower one. A pattern costs one rule, and one more for every p
 those get exact rules in front of it, as the first rule that fits counts.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ every sign but a letter, a digit or one of `/ _ ~ -` is escaped by its number, s
 expression.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 

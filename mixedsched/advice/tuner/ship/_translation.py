@@ -4,8 +4,6 @@ Schemes that place by a mapping state their priorities themselves. For each of t
 ordered, in the only terms that EPS has: levels, and N or I in each. A scheme without a rule cannot be expressed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType

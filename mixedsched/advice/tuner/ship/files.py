@@ -1,7 +1,5 @@
 """All there is to ship, as files: `ship/` in a result folder."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from contextlib import suppress

@@ -4,8 +4,6 @@ Header values name both parameters (`u=4, i=?0`), so that they mean the same wha
 response override the client's signal parameter by parameter.
 """
 
-from __future__ import annotations
-
 import glob
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

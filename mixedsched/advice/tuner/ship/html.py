@@ -1,7 +1,5 @@
 """Changes of the document itself: preloads and `fetchpriority`, from a measured look or from the page alone. Pure."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

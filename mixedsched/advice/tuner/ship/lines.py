@@ -1,7 +1,5 @@
 """The two kinds of line that can be shipped to any server, as plain values."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any

@@ -4,8 +4,6 @@ Every line is work for an owner, so each has to earn a little (COST). Seeds that
 effects that are reported. Playing may raise NoTime: then what was found by then is the answer.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress

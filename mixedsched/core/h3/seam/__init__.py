@@ -12,8 +12,6 @@
 `tests/core/h3/test_seam_contract.py` says what is expected of aioquic, and fails with a clear message when a version moves it.
 """
 
-from __future__ import annotations
-
 from mixedsched.core.h3.seam._connection import ScheduledConnection
 from mixedsched.core.h3.seam._observed import ObservedConnection
 

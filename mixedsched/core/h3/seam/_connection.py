@@ -1,7 +1,5 @@
 """A server's QUIC connection: aioquic's, in the scheduler's order, and with fast paths."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial

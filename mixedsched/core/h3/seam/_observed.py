@@ -1,7 +1,5 @@
 """A client for virtual time, which reports which packets brought which stream data."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Pacing in flights: packets that a fast link carries in a millisecond may leave together, in one system call."""
 
-from __future__ import annotations
-
 from aioquic.quic.recovery import QuicPacketPacer
 
 FLIGHT_S = 0.001  # the finest that an event loop's timers can do

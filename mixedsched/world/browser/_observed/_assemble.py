@@ -1,7 +1,5 @@
 """One load from all reports of it: requests in the order in which they left, with bodies, flags and notes."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """How each resource sits in the page: from elements when they were first seen, and the first screen at the end."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The worker's answer to "observe", checked: what DevTools and the page reported. Ticks are monotonic ms of the machine."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict

@@ -1,7 +1,5 @@
 """Requests from two sources, matched: the NetLog knows the wire, DevTools knows why the page asked."""
 
-from __future__ import annotations
-
 from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

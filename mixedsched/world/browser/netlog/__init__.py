@@ -4,8 +4,6 @@ which of them had to wait for a lost packet.
 Logs are read event by event: memory grows with the packets and frames in them, not with the size of the file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TextIO

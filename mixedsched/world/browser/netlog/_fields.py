@@ -1,7 +1,5 @@
 """How Chromium writes values: large numbers may be text or floating point, headers are lines."""
 
-from __future__ import annotations
-
 from typing import Any
 
 

@@ -3,8 +3,6 @@
 Event numbers change with every release of Chromium; they are resolved by name through the file's own constants.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace

@@ -4,8 +4,6 @@ Chromium shares a connection among requests whose session keys are equal (privac
 parts) if the host is the same, or address and certificate fit. Source: net/quic/quic_session_pool.cc and quic_session_key.h.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from mixedsched.world.browser.netlog._sessions import NotedSession

@@ -1,7 +1,5 @@
 """Sessions and streams while a log's events are read: packets, their number spaces, their frames, and what losses held back."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -4,8 +4,6 @@ Chromium writes the constants on the first line, then an event a line, then what
 on one line, or indented. A browser that is killed stops anywhere.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

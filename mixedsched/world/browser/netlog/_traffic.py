@@ -3,8 +3,6 @@
 A log has bodies if it was written with --net-log-capture-mode=Everything, and complete headers from IncludeSensitive on.
 """
 
-from __future__ import annotations
-
 import base64
 import re
 from collections.abc import Callable, Mapping

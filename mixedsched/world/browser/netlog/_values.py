@@ -1,7 +1,5 @@
 """The content of a NetLog as plain values. Times are whole ms from the first event of the first QUIC session."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum

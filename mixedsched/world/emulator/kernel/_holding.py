@@ -7,8 +7,6 @@ A program that enters runs as the same user as before, and has no capability ins
 browser has its sandbox.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

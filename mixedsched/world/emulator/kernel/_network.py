@@ -4,8 +4,6 @@ A thread is in one network at a time, and so are the programs that it starts. A 
 in which it was opened. (Python has these calls from 3.12 on.)
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import os

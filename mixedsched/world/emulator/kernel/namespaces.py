@@ -4,8 +4,6 @@ They are named mixedsched-PID-ROLE, so that people see whose they are. Root's ar
 those of other users by their owner (holding.py). Only namespaces of such names are touched, and only if their owner is dead.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

@@ -1,7 +1,5 @@
 """The privilege by which network namespaces are made here: root's, or else that of a user namespace, open to every user."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The kernel's queueing disciplines: which kinds it has, found by trying in a namespace of ours, and what they have counted."""
 
-from __future__ import annotations
-
 import platform
 import subprocess
 from collections.abc import Collection, Mapping, Sequence

@@ -7,8 +7,6 @@ Only what is written here is ever removed: files of known names, sockets, and li
 after a process, in a folder that belongs to this user and is not a symbolic link.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

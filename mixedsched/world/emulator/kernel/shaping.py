@@ -5,8 +5,6 @@ the rate and queues (tbf), then one that only delays and loses (netem), so losse
 there are four hops. The netns and vm back ends apply the same words, one in namespaces of this kernel, one inside a router.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection
 from dataclasses import dataclass

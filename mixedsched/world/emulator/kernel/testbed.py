@@ -10,8 +10,6 @@ It takes everything down when its standard input ends, however its parent ended,
 next start sweeps.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path

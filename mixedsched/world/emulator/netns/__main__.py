@@ -3,8 +3,6 @@
 What it reads and says: kernel/testbed.py.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping
 from typing import Any

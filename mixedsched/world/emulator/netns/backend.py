@@ -1,7 +1,5 @@
 """The netns back end: the kernel's own tbf and netem between namespaces, as in the testbed of Sander et al."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 

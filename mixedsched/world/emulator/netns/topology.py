@@ -6,8 +6,6 @@ Neighbours are known from the start, and there is no ARP, IPv6, spanning tree or
 is one that a program sent.
 """
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import json

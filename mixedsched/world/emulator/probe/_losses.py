@@ -1,7 +1,5 @@
 """Losses, overtaking and duplicates of a probed link, from which numbers arrived. Pure: numbers in, findings out."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace

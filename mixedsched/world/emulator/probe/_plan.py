@@ -8,8 +8,6 @@ Four measurements, each over a fresh link, both directions at once:
 - numbers: thousands of small packets below the rate, so that all missing ones were lost after the queue
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection
 from dataclasses import replace

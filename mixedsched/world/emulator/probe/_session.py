@@ -1,7 +1,5 @@
 """Two probe processes on an emulated network, and what they send each other over a fresh link."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 from collections.abc import AsyncIterator, Collection, Mapping

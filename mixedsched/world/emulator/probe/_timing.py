@@ -1,7 +1,5 @@
 """Delay, jitter, rate and queue of a probed link, from when packets arrived. Pure: numbers in, findings out."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -4,8 +4,6 @@ What is sent: plan.py. How it is judged: timing.py, losses.py. The emulator's ow
 of overflows shows whether missing packets may be called lost.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -12,8 +12,6 @@ machine: datagrams are stamped with its CLOCK_MONOTONIC.
 One thread does all: with two of them the interpreter's lock would delay packets by whole milliseconds.
 """
 
-from __future__ import annotations
-
 import base64
 import select
 import socket

@@ -5,8 +5,6 @@ value: one of a thousand right values is called off. Any other is `off` if it mi
 its tolerance. The interval that is shown is the usual one of 95 %.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any

@@ -8,8 +8,6 @@ delays a packet. The first line of its standard input is JSON: {"profile": facts
 `core` is the work itself, a plain loop; `timing` says why it is not an event loop.
 """
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import resource

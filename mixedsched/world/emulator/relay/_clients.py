@@ -1,7 +1,5 @@
 """The relay's clients: each has a socket of its own towards the server, by which the server tells them apart."""
 
-from __future__ import annotations
-
 import contextlib
 import ipaddress
 import socket

@@ -1,7 +1,5 @@
 """The relay at work: datagrams in, through an emulated link, and out again at their time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any

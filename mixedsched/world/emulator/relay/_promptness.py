@@ -15,8 +15,6 @@ one's, and count the time that it has used, not how often it runs (sched_setattr
 no function for it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import os

@@ -1,7 +1,5 @@
 """How well the relay kept its schedule."""
 
-from __future__ import annotations
-
 from typing import Any
 
 LATE_US = 1000  # a packet that is delivered later than this counts as late; so does a timer

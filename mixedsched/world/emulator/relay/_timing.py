@@ -1,7 +1,5 @@
 """The relay's time, and waiting for many sockets with time-outs that a packet can rely on."""
 
-from __future__ import annotations
-
 import select
 import selectors
 import time

@@ -1,7 +1,5 @@
 """The relay as a back end: a fresh relay process for each link, on the loopback interface."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path

@@ -6,8 +6,6 @@ full disk does not stop it reading, or the relay would have to wait. (It is no c
 are binary, and the relay, which has no event loop, must never wait for it.)
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import json

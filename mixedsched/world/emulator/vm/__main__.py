@@ -5,8 +5,6 @@ to get ready ("ready_s"), and how long it takes by itself to pass a packet on ("
 process, even if that is killed; the namespaces then go with the next start.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -6,8 +6,6 @@ that belong to root) is needed. The same files give the same bytes. Modules come
 kernel.
 """
 
-from __future__ import annotations
-
 import gzip
 import lzma
 import re

@@ -3,8 +3,6 @@
 server's port | tbf down | netem down | netem up | tbf up | client's port; the netns back end has the same in namespaces.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ A virtual machine wakes up late, more so without KVM: some tenths of a milliseco
 each other closely. Both are measured once the router is up, and netem's delay is shortened by a value between them.
 """
 
-from __future__ import annotations
-
 import select
 import socket
 import statistics

@@ -1,7 +1,5 @@
 """The vm back end: the kernel's tbf and netem inside a router in a virtual machine, for kernels without netem."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from collections.abc import AsyncIterator

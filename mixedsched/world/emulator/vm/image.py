@@ -5,8 +5,6 @@ unpacked without being installed: that needs no root, and changes nothing here.
 It is built again when one of its inputs changes; --fresh also looks for a newer kernel.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """The virtual machine: QEMU with the router's kernel, two network ports (tap devices), and a connection to its shell."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import json
