@@ -1,14 +1,16 @@
-# Two commands for a fresh machine: `make demo` and `make test`. `make check` is what a change must pass.
+# Two commands for a fresh machine: `make demo` and `make test`. `make quick` answers while you work; a change must pass `make check`.
 
 BIN := .venv/bin
+# One more worker than processors: a test that waits for a browser or a server leaves its processor to another.
+PARALLEL := -n $(shell expr $$(nproc) + 1) --dist loadgroup
 
-.PHONY: help setup wheel lab demo test lint quick check bench sites networks tuned interop fuzz clean
+.PHONY: help setup wheel lab demo test lint quick short runner check bench sites networks tuned interop fuzz clean
 
 help:
 	@echo "make demo    compare mixed with sequential delivery of a real page; leaves a report in runs/"
-	@echo "make test    all tests"
+	@echo "make quick   format, lint, types, import layers, and all tests that are short and need no browser, no real clock and no privilege"
+	@echo "make test    all tests, and the slowest 20"
 	@echo "make check   format, lint, types, import layers, all tests"
-	@echo "make quick   the same with those tests only that need neither a browser nor a quiet machine"
 	@echo "make wheel   dist/*.whl, to be installed with pipx, uv or pip where there is no checkout"
 	@echo "make bench   benchmarks"
 	@echo "make sites   fetches and builds all bundled sites, about 100 MB to download"
@@ -25,10 +27,9 @@ setup:
 demo: setup
 	$(BIN)/mixedsched compare agency --schemes sequential,mixed --link 4g --blocks 8
 
-test: setup
-	cd lighthouse-runner && npm test --silent
-	$(BIN)/python -m pytest -q -n auto -m "not alone"
-	$(BIN)/python -m pytest -q -m alone
+test: setup runner
+	$(BIN)/python -m pytest -q $(PARALLEL) --durations=20 -m "not alone"
+	$(BIN)/python -m pytest -q --durations=20 -m alone
 
 lint: setup
 	$(BIN)/ruff format --check .
@@ -39,9 +40,16 @@ lint: setup
 check: lint
 	@$(MAKE) test
 
+# The runner's tests wait most of the time, for browsers that hang: so they run beside the others.
 quick: lint
+	@$(MAKE) --no-print-directory --output-sync=line -j2 runner short
+
+short:
+	$(BIN)/python -m pytest -q $(PARALLEL) --hypothesis-profile=brief \
+		-m "not (alone or browser or namespaces or slow)"
+
+runner:
 	cd lighthouse-runner && npm test --silent
-	$(BIN)/python -m pytest -q -n auto -m "not alone and not browser"
 
 wheel: setup
 	$(BIN)/hatchling build --target wheel

@@ -10,14 +10,14 @@ import os
 import platform
 import sys
 
-from benchmarks import decisions, pipe, serving, stack, transfer, tuner
+from benchmarks import decisions, pipe, serving, stack, startup, transfer, tuner
 
 
 def main() -> None:
     sys.stdout.write(
         f"{platform.system()} {platform.release()}, {os.cpu_count()} cores, Python {platform.python_version()}\n"
     )
-    for benchmark in (decisions, pipe, stack, tuner, transfer, serving):
+    for benchmark in (startup, decisions, pipe, stack, tuner, transfer, serving):
         sys.stdout.write(f"\n{(benchmark.__doc__ or '').splitlines()[0]}\n")
         for line in benchmark.run():
             sys.stdout.write(f"  {line}\n")

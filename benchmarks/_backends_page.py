@@ -13,8 +13,8 @@ from markupsafe import Markup
 
 from benchmarks._networks_figures import WIDTH, document
 from benchmarks._networks_page import replace_between
-from mixedsched.report._svg import Scale, element, line, text, tooltip
-from mixedsched.stats import median_interval
+from mixedsched.core.stats import median_interval
+from mixedsched.report.svg import Scale, element, line, text, tooltip
 from mixedsched.units import format_bytes, format_ms
 
 BEGIN, END = "<!-- pages: begin -->", "<!-- pages: end -->"

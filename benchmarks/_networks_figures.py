@@ -9,7 +9,7 @@ from importlib import resources
 from markupsafe import Markup
 
 from benchmarks._networks_pooled import Network
-from mixedsched.report._svg import Scale, element, line, text, tooltip
+from mixedsched.report.svg import Scale, element, line, text, tooltip
 
 WIDTH = 960.0
 _MARGIN = 20.0

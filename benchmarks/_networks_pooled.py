@@ -12,8 +12,8 @@ from typing import Any
 
 from scipy.stats import chi2
 
-from mixedsched.emulator.probe.losses import geometric_misfit, mean_length_interval
-from mixedsched.stats import Interval, share_interval
+from mixedsched.core.stats import Interval, share_interval
+from mixedsched.world.emulator.probe._losses import geometric_misfit, mean_length_interval
 
 
 @dataclass(frozen=True, slots=True)

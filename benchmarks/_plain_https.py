@@ -14,8 +14,8 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives import serialization
 
-from mixedsched.h3.certificate import make_certificate
-from mixedsched.sites import Site
+from mixedsched.core.h3.certificate import make_certificate
+from mixedsched.sites.site import Site
 
 _IDLE_LIMIT_S = 30
 

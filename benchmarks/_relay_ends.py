@@ -19,10 +19,10 @@ import sys
 import time
 from typing import Any
 
-from mixedsched.emulator.notes import NOTES_BYTES, arrived_ns, ask_for_notes
-from mixedsched.emulator.relay.waiting import ask_for_exact_timers
-from mixedsched.profile import IP_UDP_HEADER_BYTES
-from mixedsched.udp import open_udp_socket
+from mixedsched.model.profile import IP_UDP_HEADER_BYTES
+from mixedsched.world.emulator._timestamps import ANCILLARY_BYTES, arrived_ns, ask_for_timestamps
+from mixedsched.world.emulator.relay._promptness import ask_for_exact_timers
+from mixedsched.world.system.udp import open_udp_socket
 
 DATAGRAM_BYTES = 1250
 _HEAD = struct.Struct("<QQ")  # number, sent_ns
@@ -32,7 +32,7 @@ _SILENCE_S = 1.0  # that ends a measurement
 
 def end(role: str, rate_mbps: float, duration_s: float, port: int | None) -> None:
     sock = open_udp_socket()
-    ask_for_notes(sock)
+    ask_for_timestamps(sock)
     if role == "server":
         say(sock.getsockname()[1])
         select.select([sock], [], [])
@@ -76,8 +76,8 @@ def receive(sock: socket.socket) -> list[tuple[int, int, int]]:
     """Receive until nothing comes any more."""
     received = []
     while select.select([sock], [], [], _SILENCE_S)[0]:
-        data, notes, _, _ = sock.recvmsg(2048, NOTES_BYTES)
-        came_ns = arrived_ns(notes)
+        data, ancillary, _, _ = sock.recvmsg(2048, ANCILLARY_BYTES)
+        came_ns = arrived_ns(ancillary)
         if len(data) == DATAGRAM_BYTES:
             number, sent_ns = _HEAD.unpack_from(data)
             received.append((number, sent_ns // 1000, came_ns // 1000))

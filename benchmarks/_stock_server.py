@@ -20,7 +20,7 @@ from aioquic.h3.events import HeadersReceived
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.events import ProtocolNegotiated, QuicEvent
 
-from mixedsched.h3.certificate import make_certificate
+from mixedsched.core.h3.certificate import make_certificate
 
 
 class FileProtocol(QuicConnectionProtocol):
@@ -52,10 +52,7 @@ class FileProtocol(QuicConnectionProtocol):
 async def main(folder: Path) -> None:
     certificate = make_certificate(["localhost"], dt.datetime.now(dt.UTC))
     configuration = QuicConfiguration(
-        is_client=False,
-        alpn_protocols=["h3"],
-        certificate=certificate.certificate,
-        private_key=certificate.private_key,
+        is_client=False, alpn_protocols=["h3"], certificate=certificate.certificate, private_key=certificate.private_key
     )
     FileProtocol.folder, FileProtocol.contents = folder, {}
     server = await serve("127.0.0.1", 0, configuration=configuration, create_protocol=FileProtocol)

@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks._backends_page import write_page
-from mixedsched import catalog
-from mixedsched.cli._runs import read_experiment
-from mixedsched.emulator.backends import open_backend
 from mixedsched.errors import MixedschedError
-from mixedsched.experiment.machine import machine_facts
-from mixedsched.experiment.model import Plan, Run, RunStatus
+from mixedsched.lab.experiment import read_experiment
+from mixedsched.lab.machine import machine_facts
+from mixedsched.lab.model import Plan, Run, RunStatus
+from mixedsched.world import catalog
+from mixedsched.world.emulator.backend import open_backend
 
 HOME = Path(__file__).resolve().parents[1]
 RESULTS = HOME / "results" / "networks"
@@ -59,8 +59,8 @@ def measured(arguments: argparse.Namespace, link: str) -> dict[str, Any]:
             _say(f"{name} on {backend}: left out: {why}")
             left_out[backend] = why
             continue
-        plan, runs, _ = read_experiment(folder)
-        rows += loads(backend, plan, runs)
+        experiment = read_experiment(folder)
+        rows += loads(backend, experiment.plan, experiment.runs)
     seeds = sorted({row["link_seed"] for row in rows})
     rows += [played(arguments, link, scheme, seed) for scheme in arguments.schemes for seed in seeds]
     return {"site": arguments.site, "link": name, "machine": machine, "left_out": left_out, "rows": rows}

@@ -20,15 +20,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from benchmarks._pixels import pixel_difference
 from benchmarks._plain_https import plain_https
-from mixedsched.browser.observation import Observation, ObservationJob
-from mixedsched.browser.observe import Observer
-from mixedsched.browser.pageload import FormFactor
-from mixedsched.cli._sites import open_site, recipes
+from mixedsched.cli._sites import open_site
 from mixedsched.errors import MixedschedError
-from mixedsched.fidelity import pixel_difference
-from mixedsched.fidelity.load import observed
-from mixedsched.sites import Site, load_site
+from mixedsched.lab.fidelity._load import observed
+from mixedsched.sites.opening import load_site, recipes
+from mixedsched.sites.site import Site
+from mixedsched.world.browser.observation import Observation, ObservationJob
+from mixedsched.world.browser.observe import Observer
+from mixedsched.world.browser.pageload import FormFactor
 
 GOOD_SHARE = 0.02
 _REAL_KINDS = {"npm", "debian"}
@@ -85,7 +86,7 @@ def _tried(site: Site, form_factor: FormFactor, loads: int) -> Likeness:
         original, again = asyncio.run(_originals(site, address, form_factor))
         copy_dir = Path(folder) / "copy"
         _record(site, address, form_factor, loads, copy_dir)
-        copy, _ = asyncio.run(observed(load_site(copy_dir), copy_dir, form_factor))
+        copy, _ = asyncio.run(observed(load_site(copy_dir), form_factor))
     return Likeness(
         len(_addresses(original)),
         tuple(sorted(_addresses(original) - _addresses(copy))),

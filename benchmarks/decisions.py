@@ -6,12 +6,12 @@ import timeit
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from mixedsched import catalog
-from mixedsched.page import derive_chromium_priority, derive_incremental
-from mixedsched.priority import Priority
-from mixedsched.request import Flag, Kind, Request
-from mixedsched.schedulers import SCHEMES
-from mixedsched.scheme import ConfiguredScheme, Scheduler, configure
+from mixedsched.core.schedulers import SCHEMES
+from mixedsched.model.page import derive_chromium_priority, derive_incremental
+from mixedsched.model.priority import Priority
+from mixedsched.model.request import Flag, Kind, Request
+from mixedsched.model.scheme import ConfiguredScheme, Scheduler, configure
+from mixedsched.world import catalog
 
 DECISIONS = 2000
 REPEATS = 15

@@ -28,17 +28,17 @@ from typing import Any
 
 import psutil
 
-from mixedsched import catalog, stats
 from mixedsched.cli._sites import open_site
-from mixedsched.experiment.lab import Lab, Scene
-from mixedsched.experiment.model import Arm, Run
-from mixedsched.sites import expected_connections
+from mixedsched.core import stats
+from mixedsched.lab._lab import Lab, LabSetup
+from mixedsched.lab.model import Arm, Run
+from mixedsched.world import catalog
 
 HOME = Path(__file__).resolve().parents[1]
 RESULTS = HOME / "results" / "lateness"
 SCHEMES = ("sequential", "mixed")
 PAINTS = ("fcp_ms", "lcp_ms", "si_ms")
-_RELAY = "mixedsched.emulator.relay"
+_RELAY = "mixedsched.world.emulator.relay"
 _COMPARISON_BLOCKS = 8
 _COMPARISONS = 2000
 
@@ -80,9 +80,9 @@ async def _measure(arguments: argparse.Namespace, file: Path) -> None:
     done = {(row["block"], row["share"], row["length_ms"], row["scheme"]) for row in _rows(file)}
     site = open_site(arguments.site, None)
     profile = catalog.load_profile(arguments.link)
-    scene = Scene(site.name, site.url, site.hosts, profile, "mobile", expected_connections(site))
+    setup = LabSetup(profile, "mobile", dict.fromkeys(SCHEMES, site))
     with tempfile.TemporaryDirectory(prefix="mixedsched-lateness-") as folder:
-        async with Lab(scene, [Arm(scheme, scheme) for scheme in SCHEMES], Path(folder)) as lab:
+        async with Lab(setup, [Arm(scheme, scheme) for scheme in SCHEMES], Path(folder)) as lab:
             for scheme in SCHEMES if not done else ():  # a warm-up
                 await lab.run(arm=scheme, block=0, attempt=1, position=0, link_seed=0)
             for block in range(1, arguments.blocks + 1):

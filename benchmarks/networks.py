@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks._networks_page import write_page
-from mixedsched import catalog
-from mixedsched.emulator.backends import open_backend
-from mixedsched.emulator.probe.checking import check_link
 from mixedsched.errors import MixedschedError
-from mixedsched.experiment.machine import machine_facts
+from mixedsched.lab.machine import machine_facts
+from mixedsched.world import catalog
+from mixedsched.world.emulator.backend import open_backend
+from mixedsched.world.emulator.probe.checking import check_link
 
 HOME = Path(__file__).resolve().parents[1]
 RESULTS = HOME / "results" / "networks"

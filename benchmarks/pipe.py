@@ -6,13 +6,13 @@ import random
 import time
 from collections.abc import Iterator
 
-from mixedsched import catalog
-from mixedsched.page import PAGE_FORMAT, Page
-from mixedsched.schedulers import SCHEMES
-from mixedsched.scheme import configure
-from mixedsched.sim.pipe import PipeOptions, play_pipe
-from mixedsched.sim.playback import Discoveries
-from mixedsched.sim.record import to_record
+from mixedsched.core.schedulers import SCHEMES
+from mixedsched.core.sim.pipe import PipeOptions, play_pipe
+from mixedsched.core.sim.playback import Discoveries
+from mixedsched.core.sim.record import to_record
+from mixedsched.model.page import PAGE_FORMAT, Page
+from mixedsched.model.scheme import configure
+from mixedsched.world import catalog
 
 PAGES = 12
 BUFFERS_BYTES = (0, 14_000, 280_000, 1_000_000)

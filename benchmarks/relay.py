@@ -19,8 +19,8 @@ import psutil
 
 from benchmarks._processes import HOME
 from benchmarks._relay_ends import DATAGRAM_BYTES
-from mixedsched.link import Link, direction_rng
-from mixedsched.profile import IP_UDP_HEADER_BYTES, Direction, Profile
+from mixedsched.core.link import Link, direction_rng
+from mixedsched.model.profile import IP_UDP_HEADER_BYTES, Direction, Profile
 
 RATE_MBPS = 50
 LINK_MBPS = 52  # a little more than is sent, or a moment's delay of the sender would stay in the queue to the end
@@ -107,7 +107,7 @@ def ending(role: str, rate_mbps: float, port: int | None = None) -> Iterator[tup
 
 @contextmanager
 def relay(server_port: int, direction: Direction = WIRE, with_log: bool = False) -> Iterator[Between]:
-    with tempfile.TemporaryDirectory() as folder, _process("mixedsched.emulator.relay") as process:
+    with tempfile.TemporaryDirectory() as folder, _process("mixedsched.world.emulator.relay") as process:
         settings = {
             "profile": Profile("bench", "", "", direction, direction).facts(),
             "seed": 1,

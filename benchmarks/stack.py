@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from mixedsched import catalog
-from mixedsched.page import PAGE_FORMAT, Page
-from mixedsched.profile import Direction, Profile, RandomLoss
-from mixedsched.schedulers import SCHEMES
-from mixedsched.scheme import configure
-from mixedsched.sim.playback import Discoveries
-from mixedsched.sim.stack import play_stack
+from mixedsched.core.schedulers import SCHEMES
+from mixedsched.core.sim.playback import Discoveries
+from mixedsched.core.sim.stack import play_stack
+from mixedsched.model.page import PAGE_FORMAT, Page
+from mixedsched.model.profile import Direction, Profile, RandomLoss
+from mixedsched.model.scheme import configure
+from mixedsched.world import catalog
 
 TOTAL_BYTES = 1_000_000
 HTML_BYTES = 20_000

@@ -17,9 +17,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mixedsched.errors import MixedschedError
-from mixedsched.fidelity import Fidelity, check_site
-from mixedsched.page import Page
-from mixedsched.sites import load_site
+from mixedsched.lab.fidelity import Fidelity, check_site
+from mixedsched.model.page import Page
+from mixedsched.sites.opening import load_site
 from mixedsched.sites.synth import Synthesis, synthesise
 from mixedsched.units import format_bytes
 
@@ -68,7 +68,7 @@ def _tried(file: Path, folder: Path, form_factor: str) -> tuple[Synthesis, Fidel
     made = synthesise(Page.from_json(file.read_bytes(), file.name), folder / "site")
     site = load_site(made.target)
     screen = "desktop" if form_factor == "desktop" else "mobile"
-    return made, asyncio.run(check_site(site, made.target, screen))
+    return made, asyncio.run(check_site(site, screen))
 
 
 def _row(name: str, made: Synthesis, fidelity: Fidelity) -> str:

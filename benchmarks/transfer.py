@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
 
-from mixedsched.h3.certificate import make_repeatable_certificate
-from mixedsched.h3.response import BytesBody
-from mixedsched.h3.seam import ObservedConnection, ScheduledConnection
-from mixedsched.schedulers import SCHEMES
+from mixedsched.core.h3.certificate import make_repeatable_certificate
+from mixedsched.core.h3.response import BytesBody
+from mixedsched.core.h3.seam import ObservedConnection, ScheduledConnection
+from mixedsched.core.schedulers import SCHEMES
 
 CLIENT, SERVER = ("192.0.2.1", 1), ("192.0.2.2", 443)
 TOTAL_BYTES = 4_000_000
@@ -39,10 +39,7 @@ def connections(scheduled: bool) -> tuple[QuicConnection, QuicConnection]:
         received=lambda *_: None,
     )
     configuration = QuicConfiguration(
-        is_client=False,
-        alpn_protocols=["h3"],
-        certificate=certificate.certificate,
-        private_key=certificate.private_key,
+        is_client=False, alpn_protocols=["h3"], certificate=certificate.certificate, private_key=certificate.private_key
     )
     destination = client.original_destination_connection_id
     if not scheduled:

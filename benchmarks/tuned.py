@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks._tuned_page import page_of
-from mixedsched.cli._sites import recipes
+from mixedsched.advice.tuner.job import RUNGS
 from mixedsched.errors import ExitCode
-from mixedsched.tuner.job import RUNGS
+from mixedsched.sites.opening import recipes
 
 RESULTS = Path("results") / "tuned"
 LINKS = ("slow-4g", "sander-loss2")

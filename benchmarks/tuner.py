@@ -9,16 +9,18 @@ import time
 from collections.abc import Iterator
 
 from benchmarks import stack
-from mixedsched import catalog
-from mixedsched.cli._tune_workers import TuneWorkers, tune_workers
-from mixedsched.page import Page
-from mixedsched.tuner.objective import parse_objective
-from mixedsched.tuner.pipe_search import GENERATION, Evolution, evolve
-from mixedsched.tuner.play import Task
-from mixedsched.tuner.scene import SEEDS, Scene
-from mixedsched.tuner.scoring import BASELINES, Judge
-from mixedsched.tuner.space import Space
-from mixedsched.tuner.stack_search import BATCH, Known, Params, propose
+from mixedsched.advice.tuner._pipe import GENERATION, Evolution
+from mixedsched.advice.tuner._scoring import BASELINES, Scorer
+from mixedsched.advice.tuner._stack import BATCH, Params, propose
+from mixedsched.advice.tuner.objective import parse_objective
+from mixedsched.advice.tuner.result import Scored
+from mixedsched.advice.tuner.space import Genome, Space
+from mixedsched.core.metrics.paint import PaintEstimate
+from mixedsched.lab.play.pool import Pool
+from mixedsched.lab.play.scenario import SEEDS, Scenario
+from mixedsched.lab.play.task import PaintReader, Task
+from mixedsched.model.page import Page
+from mixedsched.world import catalog
 
 LINKS = ("slow-4g", "sander-loss2")
 PIPE_TRIALS = 8 * GENERATION
@@ -38,43 +40,48 @@ def page() -> Page:
 def run() -> Iterator[str]:
     played = page()
     space = Space.of([played])
-    with tune_workers() as workers:
+    with Pool(PaintReader) as workers:
         for link in LINKS:
-            scene = (Scene(played, catalog.load_profile(link)),)
+            scene = Scenario(played, catalog.load_profile(link))
             yield f"{link:12} load of the machine before: {os.getloadavg()[0]:.1f}"
             yield f"{link:12} {_pipe(space, scene, workers):7.0f} candidates a second on rung pipe, proposals included"
             yield f"{link:12} {_stack(space, scene, workers):7.0f} candidates in 10 minutes on rung stack, {SEEDS} seeds each"
 
 
-def _pipe(space: Space, scenes: tuple[Scene, ...], workers: TuneWorkers) -> float:
+def _pipe(space: Space, scene: Scenario, workers: Pool[PaintEstimate | None]) -> float:
     """From the first proposal to the last score; processes are there already."""
-    tasks = [Task(0, candidate, "pipe") for candidate in BASELINES.values()]
-    baselines = {label: ((paints,),) for label, paints in zip(BASELINES, workers.play(scenes, tasks), strict=True)}
-    judge = Judge.of(parse_objective("lcp", "mobile"), space.pages, 0.002, ("benchmark",), baselines)
+    tasks = [Task(scene.on_pipe, candidate) for candidate in BASELINES.values()]
+    baselines = {label: ((paints,),) for label, paints in zip(BASELINES, workers.play(tasks), strict=True)}
+    scorer = Scorer.of(parse_objective("lcp", "mobile"), space.pages, 0.002, ("benchmark",), baselines)
     started_s = time.monotonic()
     evolution = Evolution(space, random.Random(1), PIPE_TRIALS)
 
     def play(genomes: object) -> list[object]:
         candidates = [space.candidate(genome) for genome in genomes]
-        paints = workers.play(scenes, [Task(0, candidate, "pipe") for candidate in candidates])
-        return [judge.scored(candidate, ((item,),)) for candidate, item in zip(candidates, paints, strict=True)]
+        paints = workers.play([Task(scene.on_pipe, candidate) for candidate in candidates])
+        return [scorer.scored(candidate, ((item,),)) for candidate, item in zip(candidates, paints, strict=True)]
 
-    evolve(evolution, play, lambda _: True)
+    while evolution.grow(play):
+        pass
     return len(evolution.tried) / (time.monotonic() - started_s)
 
 
-def _stack(space: Space, scenes: tuple[Scene, ...], workers: TuneWorkers) -> float:
+def _stack(space: Space, scene: Scenario, workers: Pool[PaintEstimate | None]) -> float:
     """With SEEDS loads for each, even where seeds make no difference; scored by the largest paint alone."""
-    params, known = Params.of(space), [Known(space.usual(0), 0.0)]
+    params, tried = Params.of(space), [_tried(space, space.usual(0), 0.0)]
     started_s = time.monotonic()
     for batch in range(STACK_BATCHES):
-        genomes = propose(params, known, BATCH, 1, batch)
-        tasks = [Task(0, space.candidate(genome), "stack", seed) for genome in genomes for seed in range(SEEDS)]
-        paints = workers.play(scenes, tasks)
+        genomes = propose(params, tried, BATCH, 1, batch)
+        tasks = [Task(scene, space.candidate(genome), seed) for genome in genomes for seed in range(SEEDS)]
+        paints = workers.play(tasks)
         for place, genome in enumerate(genomes):
             ended = [item.lcp_ms for item in paints[place * SEEDS : (place + 1) * SEEDS] if item is not None]
-            known.append(Known(genome, sum(ended) if len(ended) == SEEDS else None))
-    return (len(known) - 1) / (time.monotonic() - started_s) * 600
+            tried.append(_tried(space, genome, sum(ended)) if len(ended) == SEEDS else (genome, None))
+    return (len(tried) - 1) / (time.monotonic() - started_s) * 600
+
+
+def _tried(space: Space, genome: Genome, score: float) -> tuple[Genome, Scored | None]:
+    return genome, Scored(space.candidate(genome), score, 0.0, {})
 
 
 def main() -> None:

@@ -9,15 +9,13 @@ MixedschedError (1)
   BusyMachineError (5)     no load counts, because this machine holds them up
 """
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable
 from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """What the process tells its caller."""
+    """Exit codes of the process."""
 
     DONE = 0
     FAILED = 1

@@ -1,6 +1,4 @@
-"""Parsing and printing of rates, sizes and times. The only place that does either."""
-
-from __future__ import annotations
+"""Parsing and printing of rates, sizes and times, the only place that does either; and text that is fit for a terminal."""
 
 import re
 
@@ -8,16 +6,7 @@ from mixedsched.errors import UsageError
 
 MICROSECONDS_PER_SECOND = 1_000_000
 
-_RATE_UNITS = {
-    "bps": 1,
-    "bit/s": 1,
-    "kbps": 1e3,
-    "kbit/s": 1e3,
-    "mbps": 1e6,
-    "mbit/s": 1e6,
-    "gbps": 1e9,
-    "gbit/s": 1e9,
-}
+_RATE_UNITS = {"bps": 1, "bit/s": 1, "kbps": 1e3, "kbit/s": 1e3, "mbps": 1e6, "mbit/s": 1e6, "gbps": 1e9, "gbit/s": 1e9}
 _TIME_UNITS_S = {"ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 _NUMBER_AND_UNIT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z/]*)\s*$")
 
@@ -70,3 +59,8 @@ def format_duration(duration_s: float) -> str:
         return f"{seconds} s"
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s"
+
+
+def printable(text: str) -> str:
+    """Text from elsewhere, fit for a terminal: control characters, which could write anywhere, become escapes."""
+    return "".join(sign if sign.isprintable() else f"\\x{ord(sign):02x}" for sign in text)

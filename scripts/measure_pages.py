@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from mixedsched.page import Page, Resource
-from mixedsched.request import Kind
+from mixedsched.model.page import Page, Resource
+from mixedsched.model.request import Kind
 
 POINTS_PCT = (0, 10, 25, 50, 75, 90, 100)
 CLASSES = {"small": (1, 30), "medium": (31, 80), "large": (81, 10_000)}  # resources

@@ -1,50 +1,58 @@
-"""Settings shared by all tests: property tests are deterministic and short; `--hypothesis-profile=thorough` digs deeper.
+"""Settings shared by all tests, and what some of them need of the machine.
 
-Tests that go by the real clock (emulated networks, most browsers) are marked `alone`; all others can share the machine:
-`pytest -n auto -m "not alone"`.
+A test says what it needs by asking for a fixture, itself or through another fixture, and that gives it a marker:
+
+    chromium     `browser`  it starts Chromium
+    real_time    `alone`    it goes by the real clock, so nothing runs beside it
+
+The marker `namespaces` comes from tests/world/emulator/privileged.py: networks in the kernel, whose tests share one worker.
+`make quick` leaves these three out, and what is marked `slow`. Property tests are deterministic; how many examples they try
+depends on the profile: `brief` for `make quick`, `quick` unless told otherwise; `--hypothesis-profile=thorough` digs deeper.
 """
 
 from __future__ import annotations
 
+import os
 import signal
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 
-settings.register_profile(
-    "quick",
-    max_examples=40,
-    stateful_step_count=25,
-    deadline=None,  # noisy machines: no test is judged by the clock
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow],
-)
-settings.register_profile(
-    "thorough", settings.get_profile("quick"), max_examples=2000, stateful_step_count=80, derandomize=False
-)
+from tests import examples  # noqa: F401 - registers the profiles
+
 settings.load_profile("quick")
 
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     # So it is for jobs in a shell's background, and would be for all that tests start, and then interrupt.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Consoles of the command line would keep this width for ever; tests/command.py gives one to each command.
+os.environ.pop("COLUMNS", None)
+
 _HERE = Path(__file__).parent
-_BY_THE_CLOCK = ("browser/", "emulator/", "cli/test_lab", "cli/test_record", "test_end_to_end")
-# With a browser, but without an emulated network, and no matter how long it takes.
-_IN_NO_HURRY = (
-    "cli/test_synth",
-    "report/",
-    "sites/har/",
-    "sites/synth/",
-    "sites/test_assets_in_chromium",
-    "sites/test_connections_in_chromium",
-)
+_MARKERS = {"chromium": pytest.mark.browser, "real_time": pytest.mark.alone}
 
 
+@pytest.fixture(scope="session")
+def chromium() -> None:
+    """For tests that start Chromium, by the lighthouse-runner or on its own."""
+
+
+@pytest.fixture(scope="session")
+def real_time() -> None:
+    """For tests that measure time, or whose subject does: nothing else should run beside them."""
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        place = item.path.relative_to(_HERE).as_posix()
-        in_a_browser = item.get_closest_marker("browser") is not None and not place.startswith(_IN_NO_HURRY)
-        if in_a_browser or place.startswith(_BY_THE_CLOCK):
-            item.add_marker(pytest.mark.alone)
+        for fixture in _MARKERS.keys() & set(getattr(item, "fixturenames", ())):
+            item.add_marker(_MARKERS[fixture])
+        # With `--dist loadgroup` a file is one worker's, so that its fixtures are made once.
+        group = item.path.relative_to(_HERE).with_suffix("").as_posix()
+        for needed in item.iter_markers("namespaces"):
+            group = "namespaces"
+            if needed.kwargs["missing"]:
+                item.add_marker(pytest.mark.skip(reason=needed.kwargs["missing"]))
+        item.add_marker(pytest.mark.xdist_group(group))

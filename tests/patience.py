@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from mixedsched.errors import MixedschedError
-from mixedsched.experiment.model import Run, RunStatus
+from mixedsched.lab.model import Run, RunStatus
 
 _TRIES = 6
 _LATE = "late_link:"

@@ -8,6 +8,7 @@ import {observeFields} from './observe/job.mjs';
 
 const OPS = ['ping', 'versions', 'run', 'observe', 'stop', 'quit'];
 const FEATURE = /^[A-Za-z0-9_]+$/;
+const AUDIT = /^[a-z0-9-]+$/;
 
 /**
  * Check one line of input. Returns the job with every optional field filled; throws RunFailure bad_job that names the field.
@@ -37,10 +38,11 @@ function fieldsOf(raw, need) {
 
 function runFields(raw, need) {
   const {
-    url, form_factor = 'mobile', hosts = {}, address = '127.0.0.1', spki_sha256 = [], profile_dir, netlog = null,
+    url, metrics = {}, form_factor = 'mobile', hosts = {}, address = '127.0.0.1', spki_sha256 = [], profile_dir, netlog = null,
     limit_s = 90, max_wait_s = 45, own_waits = false, extra_features_off = [], frames = true,
   } = raw;
   need(isUrl(url, ['https:']), 'url must be an https URL');
+  need(isPlainObject(metrics) && isListOf(Object.values(metrics), AUDIT), "metrics must map names to Lighthouse's audits");
   checkHosts(hosts, need);
   checkBrowserFields({form_factor, address, spki_sha256, profile_dir, limit_s}, need);
   need(netlog === null || isAbsolutePath(netlog), 'netlog must be an absolute path or null');
@@ -49,7 +51,7 @@ function runFields(raw, need) {
   need(isListOf(extra_features_off, FEATURE), 'extra_features_off must be a list of feature names');
   need(typeof frames === 'boolean', 'frames must be true or false');
   return {
-    url, form_factor, hosts, address, spki_sha256, profile_dir: resolve(profile_dir), netlog,
+    url, metrics, form_factor, hosts, address, spki_sha256, profile_dir: resolve(profile_dir), netlog,
     limit_s, max_wait_s, own_waits, extra_features_off, frames,
   };
 }

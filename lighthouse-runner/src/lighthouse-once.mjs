@@ -4,7 +4,7 @@ import lighthouse from 'lighthouse';
 import {nonSimulatedSettingsOverrides, screenEmulationMetrics} from 'lighthouse/core/config/constants.js';
 
 import {RunFailure} from './failure.mjs';
-import {AUDITS} from './metrics.mjs';
+import {auditsFor} from './metrics.mjs';
 import {shortenBenchmark} from './short-benchmark.mjs';
 
 shortenBenchmark();
@@ -44,7 +44,7 @@ function flagsOf(port, job) {
     hostname: '127.0.0.1',
     output: [],
     logLevel: 'error',
-    onlyAudits: AUDITS,
+    onlyAudits: auditsFor(job.metrics),
     formFactor: job.form_factor,
     screenEmulation: screenEmulationMetrics[job.form_factor],
     // The browser says what it is: the file server has one page for all.

@@ -1,17 +1,9 @@
-/** What a run keeps of Lighthouse's result: six metrics, observed moments, requests. Times in ms from navigation start. */
+/** What a run keeps of Lighthouse's result: metrics, observed moments, requests. Times in ms from navigation start. */
 
-const METRIC_AUDITS = {
-  fcp_ms: 'first-contentful-paint',
-  lcp_ms: 'largest-contentful-paint',
-  tbt_ms: 'total-blocking-time',
-  si_ms: 'speed-index',
-  cls: 'cumulative-layout-shift',
-  tti_ms: 'interactive',
-};
-
+const FCP = 'first-contentful-paint';
+const LCP = 'largest-contentful-paint';
 const LCP_ELEMENT = 'largest-contentful-paint-element';
-
-export const AUDITS = [...Object.values(METRIC_AUDITS), 'metrics', 'network-requests', LCP_ELEMENT];
+const NEED_QUIET = ['interactive', 'total-blocking-time'];
 
 const OBSERVED = {
   ttfb_ms: 'timeToFirstByte',
@@ -25,15 +17,30 @@ const OBSERVED = {
   trace_end_ms: 'observedTraceEnd',
 };
 
-/** The six metrics; null where Lighthouse has no number. `numericValue` is the unrounded one. */
-export function metricsOf(lhr) {
-  return mapValues(METRIC_AUDITS, audit => finite(lhr.audits[audit]?.numericValue));
+/** Lighthouse's audits for a job. metrics: name -> audit, as the job has them. */
+export function auditsFor(metrics) {
+  return [...new Set([...Object.values(metrics), FCP, LCP, 'metrics', 'network-requests', LCP_ELEMENT])];
+}
+
+/** The metrics by name; null where Lighthouse has no number. */
+export function metricsOf(lhr, metrics) {
+  return mapValues(metrics, audit => numberOf(lhr, audit));
 }
 
 /** Names of missing metrics with Lighthouse's reason: {tti_ms: "NO_TTI_CPU_IDLE_PERIOD"}. */
-export function missingMetrics(lhr) {
-  const missing = Object.entries(metricsOf(lhr)).filter(([, value]) => value === null);
-  return Object.fromEntries(missing.map(([name]) => [name, lhr.audits[METRIC_AUDITS[name]]?.errorMessage ?? 'no value']));
+export function missingMetrics(lhr, metrics) {
+  const missing = Object.entries(metrics).filter(([, audit]) => numberOf(lhr, audit) === null);
+  return Object.fromEntries(missing.map(([name, audit]) => [name, lhr.audits[audit]?.errorMessage ?? 'no value']));
+}
+
+/** Whether a metric is missing that Lighthouse cannot tell without a quiet period. */
+export function lacksQuiet(lhr, metrics) {
+  return Object.values(metrics).some(audit => NEED_QUIET.includes(audit) && numberOf(lhr, audit) === null);
+}
+
+/** When the page was painted first, and when its largest content. */
+export function paintsOf(lhr) {
+  return {fcp_ms: numberOf(lhr, FCP), lcp_ms: numberOf(lhr, LCP)};
 }
 
 /** Moments that help to explain the metrics; null where they did not happen. */
@@ -76,6 +83,11 @@ export function requestsOf(lhr) {
 export function lcpElementOf(lhr) {
   const node = lhr.audits[LCP_ELEMENT]?.details?.items?.[0]?.items?.[0]?.node;
   return node?.snippet ?? null;
+}
+
+/** `numericValue` is the unrounded one. */
+function numberOf(lhr, audit) {
+  return finite(lhr.audits[audit]?.numericValue);
 }
 
 function finite(value) {

@@ -7,7 +7,9 @@ import {deadline} from './deadline.mjs';
 import {RunFailure} from './failure.mjs';
 import {framesOf} from './frames.mjs';
 import {lighthouseOnce, WARNING_TOO_SLOW} from './lighthouse-once.mjs';
-import {lcpElementOf, metricsOf, missingMetrics, navigationStartUs, observedOf, requestsOf} from './metrics.mjs';
+import {
+  lacksQuiet, lcpElementOf, metricsOf, missingMetrics, navigationStartUs, observedOf, paintsOf, requestsOf,
+} from './metrics.mjs';
 
 const ORPHAN_WAIT_MS = 2_000;
 const EXIT_WAIT_MS = 500;
@@ -19,7 +21,7 @@ export async function runJob(job) {
   try {
     const load = await loadOnce(job, expired);
     // Not repeated here: a second load would meet a used network. Whoever made the network makes a fresh one and asks again.
-    if (!job.own_waits && lacksQuiet(load.lhr)) throw new RunFailure('needs_own_waits', missingInWords(load.lhr));
+    if (!job.own_waits && wouldGainByWaiting(job, load.lhr)) throw new RunFailure('needs_own_waits', missingInWords(job, load.lhr));
     return answerOf(job, load, performance.now() - started_ms);
   } finally {
     cancel();
@@ -58,27 +60,25 @@ async function causeOf(error, chrome) {
 }
 
 /** Whether longer waits would help. A page that ran into max_wait_s would do so again. */
-function lacksQuiet(lhr) {
-  const missing = missingMetrics(lhr);
+function wouldGainByWaiting(job, lhr) {
   const tooSlow = lhr.runWarnings.some(warning => warning.includes(WARNING_TOO_SLOW));
-  return !tooSlow && ('tti_ms' in missing || 'tbt_ms' in missing);
+  return !tooSlow && lacksQuiet(lhr, job.metrics);
 }
 
-function missingInWords(lhr) {
-  const missing = Object.entries(missingMetrics(lhr)).map(([metric, reason]) => `${metric}: ${reason}`);
+function missingInWords(job, lhr) {
+  const missing = Object.entries(missingMetrics(lhr, job.metrics)).map(([metric, reason]) => `${metric}: ${reason}`);
   return [missing.join('; '), ...lhr.runWarnings].join(' | ');
 }
 
 function answerOf(job, load, total_ms) {
   const {lhr, traceEvents, version} = load;
-  const [missing] = Object.keys(missingMetrics(lhr));
-  if (missing) throw new RunFailure(`metric_missing:${missing}`, missingInWords(lhr));
-  const metrics = metricsOf(lhr);
+  const [missing] = Object.keys(missingMetrics(lhr, job.metrics));
+  if (missing) throw new RunFailure(`metric_missing:${missing}`, missingInWords(job, lhr));
   const observed = observedOf(lhr);
   return {
-    metrics,
+    metrics: metricsOf(lhr, job.metrics),
     requests: requestsOf(lhr),
-    frames: job.frames ? framesOf(traceEvents, navigationStartUs(lhr), {...metrics, ...observed}) : [],
+    frames: job.frames ? framesOf(traceEvents, navigationStartUs(lhr), {...paintsOf(lhr), ...observed}) : [],
     lcp_element: lcpElementOf(lhr),
     warnings: lhr.runWarnings,
     fallback_waits: job.own_waits,

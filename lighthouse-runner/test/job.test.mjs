@@ -16,7 +16,7 @@ function refusal(job) {
 
 test('a job with nothing optional gets the defaults', () => {
   assert.deepEqual(parseJob(JSON.stringify(RUN)), {
-    ...RUN, form_factor: 'mobile', hosts: {}, address: '127.0.0.1', spki_sha256: [], netlog: null, limit_s: 90, max_wait_s: 45, own_waits: false,
+    ...RUN, metrics: {}, form_factor: 'mobile', hosts: {}, address: '127.0.0.1', spki_sha256: [], netlog: null, limit_s: 90, max_wait_s: 45, own_waits: false,
     extra_features_off: [], frames: true,
   });
 });
@@ -37,6 +37,7 @@ test('a broken field is refused with the id of its job and its name', () => {
   const broken = {
     op: 'walk',
     url: 'http://site.test/',
+    metrics: {lcp_ms: ['x']},
     form_factor: 'watch',
     hosts: {'a.test': '443'},
     address: 'localhost',

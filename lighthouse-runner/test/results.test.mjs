@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
 import {distinct, endMs, framesOf, FRAMES_MAX, thin} from '../src/frames.mjs';
-import {lcpElementOf, metricsOf, missingMetrics, observedOf, requestsOf} from '../src/metrics.mjs';
+import {auditsFor, lacksQuiet, lcpElementOf, metricsOf, missingMetrics, observedOf, requestsOf} from '../src/metrics.mjs';
 
 const MOMENTS = {fcp_ms: 1, lcp_ms: 8, load_ms: 6};
 
@@ -69,10 +69,23 @@ const NUMBERS = {
   'cumulative-layout-shift': {numericValue: 0.01},
 };
 
+const METRICS = {
+  fcp_ms: 'first-contentful-paint', lcp_ms: 'largest-contentful-paint', si_ms: 'speed-index', tbt_ms: 'total-blocking-time',
+  cls: 'cumulative-layout-shift', tti_ms: 'interactive',
+};
+
 test('metrics are unrounded, zero is a value, and a missing one has its reason', () => {
   const lhr = {audits: {...NUMBERS, interactive: {numericValue: undefined, errorMessage: 'NO_TTI_CPU_IDLE_PERIOD'}}};
-  assert.deepEqual(metricsOf(lhr), {fcp_ms: 100.5, lcp_ms: 200.25, tbt_ms: 0, si_ms: 150, cls: 0.01, tti_ms: null});
-  assert.deepEqual(missingMetrics(lhr), {tti_ms: 'NO_TTI_CPU_IDLE_PERIOD'});
+  assert.deepEqual(metricsOf(lhr, METRICS), {fcp_ms: 100.5, lcp_ms: 200.25, si_ms: 150, tbt_ms: 0, cls: 0.01, tti_ms: null});
+  assert.deepEqual(missingMetrics(lhr, METRICS), {tti_ms: 'NO_TTI_CPU_IDLE_PERIOD'});
+});
+
+test('the metrics of a job are any of Lighthouse\'s audits', () => {
+  const lhr = {audits: {'server-response-time': {numericValue: 12}}};
+  assert.deepEqual(metricsOf(lhr, {ttfb_ms: 'server-response-time'}), {ttfb_ms: 12});
+  assert.ok(auditsFor({ttfb_ms: 'server-response-time'}).includes('server-response-time'));
+  assert.equal(lacksQuiet(lhr, {ttfb_ms: 'server-response-time'}), false);
+  assert.equal(lacksQuiet(lhr, METRICS), true);
 });
 
 test('requests count from navigation start, in order of their start', () => {

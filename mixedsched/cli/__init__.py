@@ -1,56 +1,82 @@
 """The command line: one file per command, imported when it is asked for, so that `serve` need not wait for statistics."""
 
-from __future__ import annotations
-
 import importlib
 import sys
-from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from mixedsched import __version__
 from mixedsched.errors import MixedschedError
 
-__all__ = ["app", "main"]
+__all__ = ["COMMANDS", "app", "main"]
 
-# Command -> module of this package. A module has `register(app)`, which adds its commands.
-_MODULES: Mapping[str, str] = {
-    "compare": "compare",
-    "audit": "audit",
-    "tune": "tune",
-    "calibrate": "calibrate",
-    "serve": "serve",
-    "simulate": "simulate",
-    "lab": "lab",
-    "report": "report",
-    "record": "record",
-    "import": "import_har",
-    "synth": "synth",
-    "generate": "generate",
-    "netlog": "netlog",
-    "setup": "setup",
-    "doctor": "doctor",
-    "schemes": "lists",
-    "mappings": "lists",
-    "networks": "networks",
-    "sites": "sites",
+_MEASURE = "Measure"
+_UNDERSTAND = "Understand"
+_IMPROVE = "Improve"
+_SITES = "Sites"
+_NETWORKS = "Networks"
+_INSTALLATION = "Installation"
+
+
+class Listed(NamedTuple):
+    """A command as `mixedsched --help` lists it.
+
+    module: of this package, with `register(app)`, which adds the command. panel: what people use it for.
+    """
+
+    module: str
+    panel: str
+    summary: str
+
+
+# In the order of --help, which imports none of them: the modules and what they need take a second and more.
+COMMANDS: dict[str, Listed] = {
+    "compare": Listed("compare", _MEASURE, "Compare schemes on a page in Chromium, scored by Lighthouse."),
+    "simulate": Listed("simulate", _MEASURE, "Play pages in virtual time: thousands of loads a minute."),
+    "serve": Listed("serve", _MEASURE, "Serve a site over HTTP/3 with any scheme."),
+    "report": Listed("report", _MEASURE, "Write the report of stored runs again."),
+    "calibrate": Listed("calibrate", _MEASURE, "Fit simulation to Chromium, and see how well it ranks schemes."),
+    "schemes": Listed("lists", _UNDERSTAND, "Explain the schemes, and the order in which each sends."),
+    "mappings": Listed("lists", _UNDERSTAND, "List the tables from (priority, kind) to EPS signals."),
+    "netlog": Listed("netlog", _UNDERSTAND, "Read a Chromium NetLog: connections, blocking, losses, order."),
+    "audit": Listed("audit", _IMPROVE, "Find what arrives too late, and measure what would help."),
+    "tune": Listed("tune", _IMPROVE, "Find a better order, prove it, and write what to ship."),
+    "sites": Listed("sites", _SITES, "List, show, check and compare sites."),
+    "record": Listed("record", _SITES, "Record a live page as a site."),
+    "import": Listed("import_har", _SITES, "Make a site from a HAR."),
+    "synth": Listed("synth", _SITES, "Make a site from a page description."),
+    "generate": Listed("generate", _SITES, "Generate a page from distributions of real ones."),
+    "networks": Listed("networks", _NETWORKS, "List and draw the network profiles."),
+    "lab": Listed("lab", _NETWORKS, "Run any program over an emulated network."),
+    "setup": Listed("setup", _INSTALLATION, "Fetch what page loads need: Node packages, a browser."),
+    "doctor": Listed("doctor", _INSTALLATION, "Check that pages can be measured on this machine."),
 }
 
 
 class _LazyCommands(TyperGroup):
-    """A group whose commands are imported by name."""
+    """Imports a command's module only when that command is wanted."""
+
+    _is_listing = False
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the same list whatever the context
-        return list(_MODULES)
+        return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
-        if cmd_name not in _MODULES:
+        listed = COMMANDS.get(cmd_name)
+        if listed is None:
             return None
+        if self._is_listing:
+            return TyperCommand(cmd_name, help=listed.summary, rich_help_panel=listed.panel)
         commands = typer.Typer()
-        importlib.import_module(f"{__name__}.{_MODULES[cmd_name]}").register(commands)
+        importlib.import_module(f"{__name__}.{listed.module}").register(commands)
         return typer.main.get_group(commands).commands[cmd_name]
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        self._is_listing = True
+        super().format_help(ctx, formatter)
+        self._is_listing = False
 
 
 app = typer.Typer(
@@ -65,7 +91,7 @@ app = typer.Typer(
 )
 
 
-def _say_version(is_wanted: bool) -> None:
+def _print_version(is_wanted: bool) -> None:
     if is_wanted:
         typer.echo(f"mixedsched {__version__}")
         raise typer.Exit
@@ -74,14 +100,14 @@ def _say_version(is_wanted: bool) -> None:
 @app.callback()
 def _options(
     _version: Annotated[
-        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Say the version, and leave.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """All other options belong to commands."""
 
 
 def main() -> None:
-    """Run the command line; leaves with the exit code that errors.ExitCode describes."""
+    """Run the command line. Exits with one of errors.ExitCode."""
     try:
         app()
     except MixedschedError as error:

@@ -1,9 +1,7 @@
-"""What commands say to people: results on stdout, progress and errors on stderr, in colour where there is any.
+"""Text for people: results on stdout, progress and errors on stderr, in colour where there is any.
 
 Apart from `_output`, because a server that talks to machines has no use for what this loads.
 """
-
-from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,8 +12,9 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.text import Text
 
-from mixedsched.cli._output import printable, say_json
+from mixedsched.cli._output import say_json
 from mixedsched.errors import MixedschedError
+from mixedsched.units import printable
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
@@ -28,6 +27,16 @@ def shown(text: str) -> str:
     return escape("\n".join(printable(line) for line in text.split("\n")))
 
 
+def say_remark(text: str) -> None:
+    """A line on stderr about what is done, or might surprise."""
+    err.print(text, style="yellow", markup=False, soft_wrap=True)
+
+
+def say_step(line: str) -> None:
+    """A line on stderr about what takes time; one that begins with `warning:` is about what might surprise."""
+    err.print(line, style="yellow" if line.startswith("warning:") else "dim", markup=False, soft_wrap=True)
+
+
 def say_error(error: MixedschedError) -> None:
     err.print(f"[bold red]error:[/] {shown(error.what)}", soft_wrap=True)
     if error.why:
@@ -38,18 +47,15 @@ def say_error(error: MixedschedError) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ListEntry:
-    """Something there is. facts: for machines, with at least name, description and source. lines: more for people, by label.
+    """An entry of a list that a command prints."""
 
-    picture: shown under the description.
-    """
-
-    facts: Mapping[str, Any]
-    lines: Mapping[str, str]
-    picture: Text | None = None
+    facts: Mapping[str, Any]  # for machines, with at least name, description and source
+    lines: Mapping[str, str]  # more for people, by label
+    picture: Text | None = None  # shown under the description
 
 
 def say_list(entries: Sequence[ListEntry], as_json: bool) -> None:
-    """What there is: as a JSON list of the facts, else a paragraph for each."""
+    """Print a list: as JSON of the facts, or a paragraph for each entry."""
     if as_json:
         say_json([entry.facts for entry in entries], indent=2)
         return

@@ -1,7 +1,5 @@
 """A group of commands whose first word may also be something else: then one of the commands takes it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

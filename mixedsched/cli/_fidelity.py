@@ -1,10 +1,7 @@
 """How a load in Chromium agrees with a site's manifest, in words and tables."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterable
-from pathlib import Path
 
 from rich import box
 from rich.table import Table
@@ -12,17 +9,17 @@ from rich.text import Text
 
 from mixedsched.cli._console import err, out, shown
 from mixedsched.cli._options import Screen
-from mixedsched.cli._output import printable
-from mixedsched.fidelity import Fidelity, check_site
-from mixedsched.sites import Site
+from mixedsched.lab.fidelity import Fidelity, check_site
+from mixedsched.sites.site import Site
+from mixedsched.units import printable
 
 _SHOWN_MAX = 40  # rows; --json has them all
 
 
-def load_in_chromium(site: Site, site_argument: str | Path, screen: Screen) -> Fidelity:
-    """Load a site once over loopback, and hold the load against its manifest. site_argument: as `serve` takes it."""
+def load_in_chromium(site: Site, screen: Screen) -> Fidelity:
+    """Load a site once over loopback, and compare the load with its manifest."""
     err.print("loading it in Chromium", style="dim")
-    return asyncio.run(check_site(site, site_argument, "desktop" if screen is Screen.DESKTOP else "mobile"))
+    return asyncio.run(check_site(site, "desktop" if screen is Screen.DESKTOP else "mobile"))
 
 
 def say_fidelity(found: Fidelity) -> None:

@@ -1,14 +1,12 @@
-"""How commands that work for long are ended: at once, and cleaning up."""
-
-from __future__ import annotations
+"""Ctrl-C and SIGTERM end long commands at once, with clean-up."""
 
 import signal
 
 
 def end_in_order() -> None:
-    """From here on Ctrl-C and SIGTERM raise KeyboardInterrupt, also in a job of a shell's background, which ignores Ctrl-C.
+    """From here on Ctrl-C and SIGTERM raise KeyboardInterrupt, even in a background job of a shell, which ignores Ctrl-C.
 
-    Not asyncio's own way, a cancellation, which a wait that ends just then may swallow.
+    asyncio would cancel the main task instead, which a wait that ends at the same moment may swallow.
     """
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupt)

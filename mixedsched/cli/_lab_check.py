@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import time
 from collections.abc import Coroutine, Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,19 +13,19 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from mixedsched import catalog
 from mixedsched.cli._console import err, out
-from mixedsched.cli._lab_command import SIGNALLED
 from mixedsched.cli._options import LinkOption
 from mixedsched.cli._output import Json, say_json
-from mixedsched.emulator.backends import BackendName, open_backend
 from mixedsched.errors import ExitCode
-from mixedsched.profile import Profile
+from mixedsched.model.profile import Profile
 from mixedsched.units import format_duration
+from mixedsched.world import catalog
+from mixedsched.world.emulator.backend import BackendName, open_backend
+from mixedsched.world.system.user_programs import StopRequest
 
 if TYPE_CHECKING:  # statistics take a while to load; only `lab check` needs them, when it runs
-    from mixedsched.emulator.probe.checking import LinkCheck
-    from mixedsched.emulator.probe.findings import Finding
+    from mixedsched.world.emulator.probe.checking import LinkCheck
+    from mixedsched.world.emulator.probe.findings import LinkFinding
 
 LOSSES_S = 20.0
 
@@ -36,22 +35,21 @@ def register(lab: typer.Typer) -> None:
 
 
 def check(
-    backend: Annotated[BackendName, typer.Option(help="Which of them to check.")] = BackendName.RELAY,
+    backend: Annotated[BackendName, typer.Option(help="Which back end to check.")] = BackendName.RELAY,
     link: LinkOption = "4g",
     seed: Annotated[int, typer.Option(help="Seed of losses and jitter, where the back end takes one.")] = 1,
     losses_s: Annotated[
-        float,
-        typer.Option(help="For how long losses are counted, in seconds; rare bursts need long.", min=1, max=3600),
+        float, typer.Option(help="How long to count losses, in seconds; rare bursts need a long time.", min=1, max=3600)
     ] = LOSSES_S,
     as_json: Json = False,
 ) -> None:
     """Send probes over a network and compare delay, rate, queue and losses with its profile; takes about a minute.
 
-    Off is what misses its nominal value by more than 0.5 ms (delay), 1 % (rate) or a packet (queue), and a share of packets
-    if its 99.9 % interval does not hold the nominal one. The exit code is 1 if anything is off.
+    A quantity is off if it misses its nominal value by more than 0.5 ms (delay), 1 % (rate) or a packet (queue); a share of
+    packets, if its 99.9 % interval does not contain the nominal value. The exit code is 1 if anything is off.
     """
     profile = catalog.load_profile(link)
-    found = asyncio.run(_until_told(_checked(backend, profile, seed, losses_s)))
+    found = asyncio.run(_until_stopped(_checked(backend, profile, seed, losses_s)))
     if as_json:
         say_json(found.to_dict(), indent=2)
     else:
@@ -60,26 +58,20 @@ def check(
         raise typer.Exit(ExitCode.FAILED)
 
 
-async def _until_told(checking: Coroutine[Any, Any, LinkCheck]) -> LinkCheck:
-    """Its result. SIGTERM and a closed terminal end it in order, as Ctrl-C does; the exit code then tells of the signal."""
-    task, told = asyncio.ensure_future(checking), list[int]()
-
-    def end(number: int) -> None:
-        told.append(number)
-        task.cancel()
-
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        asyncio.get_running_loop().add_signal_handler(number, end, number)
+async def _until_stopped(checking: Coroutine[Any, Any, LinkCheck]) -> LinkCheck:
+    """Its result. A signal to stop ends it in order, and the exit code is then that of the signal."""
+    stop = StopRequest()
     try:
-        return await task
+        with stop.cancelling():
+            return await checking
     except asyncio.CancelledError:
-        if told:
-            raise typer.Exit(SIGNALLED + told[0]) from None
+        if stop.number:
+            raise typer.Exit(stop.exit_code) from None
         raise
 
 
 async def _checked(backend: BackendName, profile: Profile, seed: int, losses_s: float) -> LinkCheck:
-    from mixedsched.emulator.probe.checking import check_link
+    from mixedsched.world.emulator.probe.checking import check_link
 
     err.print(f"{escape(profile.name)} on {backend.value}: bringing the network up", style="dim")
     started_s = time.monotonic()
@@ -103,10 +95,10 @@ def _print(found: LinkCheck) -> None:
             out.print(f"{finding.quantity} {finding.direction}: {escape(finding.note)}", style="dim", soft_wrap=True)
     for why, quantities in _left_out(found.findings):
         out.print(f"not applicable: {', '.join(quantities)} ({escape(why)})", style="dim", soft_wrap=True)
-    out.print("[bold]all as it should be[/]" if found.is_ok else "[bold red]some of it is off[/]")
+    out.print("[bold]everything is as it should be[/]" if found.is_ok else "[bold red]something is off[/]")
 
 
-def _table(findings: Sequence[Finding]) -> Table:
+def _table(findings: Sequence[LinkFinding]) -> Table:
     table = Table(box=box.SIMPLE, pad_edge=False, padding=(0, 1, 0, 0))
     for title in ("", "", "nominal", "measured", "95 % interval", ""):
         table.add_column(title, justify="right" if title else "left", no_wrap=True)
@@ -125,7 +117,7 @@ def _table(findings: Sequence[Finding]) -> Table:
     return table
 
 
-def _shown_in(finding: Finding) -> tuple[str, float, int]:
+def _shown_in(finding: LinkFinding) -> tuple[str, float, int]:
     """The unit for people, what to multiply with, and how many decimals its tolerance needs."""
     match finding.unit:
         case "ratio":
@@ -143,8 +135,8 @@ def _number(value: float | None, factor: float, digits: int) -> str:
     return "–" if value is None else f"{value * factor:.{digits}f}"
 
 
-def _left_out(findings: Iterable[Finding]) -> list[tuple[str, list[str]]]:
-    """Why what does not apply, each reason once."""
+def _left_out(findings: Iterable[LinkFinding]) -> list[tuple[str, list[str]]]:
+    """What does not apply, by reason."""
     told: dict[str, dict[str, Any]] = {}
     for finding in findings:
         if finding.verdict.value == "not applicable":

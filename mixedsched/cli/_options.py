@@ -1,18 +1,21 @@
 """Options that several commands which load pages share, so that they mean and say the same everywhere."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from mixedsched.sites import Origins
+from mixedsched.errors import UsageError
+from mixedsched.model.profile import Profile
+from mixedsched.sites.site import Origins
+from mixedsched.world import catalog
+
+NETWORKS_MOST = 4
 
 
 class Screen(StrEnum):
-    """As which device a page is loaded: Lighthouse's form factors."""
+    """Devices as which a page can be loaded: Lighthouse's form factors."""
 
     MOBILE = "mobile"
     DESKTOP = "desktop"
@@ -30,3 +33,14 @@ BudgetOption = Annotated[str, typer.Option(help="Time for all of it; the more, t
 ResultsOption = Annotated[
     Path | None, typer.Option("--out", help="Folder of results; by default one in runs/.", metavar="DIR")
 ]
+
+
+def networks_named(names: str) -> tuple[Profile, ...]:
+    """One to four profiles, by names or files with commas between. Raises UsageError, or InputError for a bad profile."""
+    listed = [name.strip() for name in names.split(",") if name.strip()]
+    if not 1 <= len(listed) <= NETWORKS_MOST:
+        raise UsageError(f"{len(listed)} networks were named", fix=f"name one to {NETWORKS_MOST}, such as 4g,slow-4g")
+    profiles = tuple(catalog.load_profile(name) for name in listed)
+    if len({profile.name for profile in profiles}) < len(profiles):
+        raise UsageError("a network is named twice", fix="name each once")
+    return profiles

@@ -1,7 +1,5 @@
 """What `record` and `import` share: the words of their command lines, and the summary of a recording on the screen."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
@@ -12,15 +10,19 @@ from rich.table import Table
 from rich.text import Text
 
 from mixedsched.cli._console import out, shown
-from mixedsched.cli._output import printable, say_json
-from mixedsched.cli._sites import recipes
-from mixedsched.errors import UsageError
-from mixedsched.sites._site import site_name_of
+from mixedsched.cli._output import say_json
+from mixedsched.cli._progress import Progress
+from mixedsched.errors import MixedschedError, UsageError
+from mixedsched.sites.opening import recipes
 from mixedsched.sites.recorded import RecordingSummary
-from mixedsched.units import format_bytes
+from mixedsched.sites.site import site_name_of
+from mixedsched.units import format_bytes, printable
+from mixedsched.world.browser.observation import Observation
+from mixedsched.world.browser.pageload import FormFactor
 
 SITES_FOLDER = Path("sites")  # below the current directory
 _LISTED_MAX = 8  # of each list; --json has them all
+_ENDS = {"quiet": "quiet", "limit": "stopped at its time limit", "interrupted": "interrupted"}
 
 Name = Annotated[str | None, typer.Option("--name", help="The site's name; by default made from the page's address.")]
 Out = Annotated[
@@ -35,7 +37,7 @@ def recording_folder(name: str, folder: Path | None) -> Path:
     """Where a recorded site goes: --out, else sites/NAME. Raises UsageError for what cannot be the name of a site."""
     if name != site_name_of(name):
         raise UsageError(
-            f"'{printable(name)}' is no name for a site",
+            f"'{printable(name)}' cannot be the name of a site",
             why="names are of lower-case letters, digits and hyphens",
             fix=f"such as --name {site_name_of(name)}",
         )
@@ -46,6 +48,29 @@ def recording_folder(name: str, folder: Path | None) -> Path:
             fix="choose another --name, or --out",
         )
     return folder if folder is not None else SITES_FOLDER / name
+
+
+def say_load(
+    progress: Progress, number: int, form_factor: FormFactor, result: Observation | MixedschedError | None
+) -> None:
+    """Show that a load begins (result is None), or how it ended. number: from 0."""
+    if result is None:
+        progress.tell(number, progress.total, what=f"load {number + 1}, {form_factor}")
+        return
+    progress.tell(number + 1, progress.total)
+    if isinstance(result, MixedschedError):
+        text = f"[bold yellow]failed[/]: {shown(result.why or result.what)}"
+    else:
+        text = _load_text(result)
+    progress.say(f"load {number + 1} of {progress.total}, {form_factor:7}  {text}")
+
+
+def _load_text(observation: Observation) -> str:
+    page = [request for request in observation.requests if not request.after_scroll]
+    size_bytes = sum(request.sent_bytes for request in page)
+    later = len(observation.requests) - len(page)
+    scrolled = f", {later} more when it was scrolled" if later else ""
+    return f"{len(page)} requests, {format_bytes(size_bytes)}, {_ENDS[observation.ended]}{scrolled}"
 
 
 def say_recording(summary: RecordingSummary, as_json: bool) -> None:

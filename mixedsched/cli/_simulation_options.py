@@ -1,26 +1,20 @@
 """Reads and checks the options of `simulate`. Whatever is wrong is refused before anything is played."""
 
-from __future__ import annotations
-
 import itertools
-import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal, TypeVar, cast
+from typing import Literal
 
-from mixedsched import catalog
-from mixedsched.cli._simulation import Pipe, Stack, trace_name
-from mixedsched.errors import UsageError, nearest_hint
-from mixedsched.page import Page
-from mixedsched.schedulers import SCHEMES
-from mixedsched.scheme import configure, split_specs
-from mixedsched.server.qlog_files import prepare_folder
-from mixedsched.sim.jitter import Jitter
-from mixedsched.sim.load import MICROSECONDS_PER_MILLISECOND, Rung
-from mixedsched.sim.pipe import PipeOptions
+from mixedsched.core.sim.jitter import Jitter
+from mixedsched.core.sim.load import MICROSECONDS_PER_MILLISECOND, Rung
+from mixedsched.core.sim.pipe import PipeOptions
+from mixedsched.errors import UsageError
+from mixedsched.lab.play.simulation import Simulation, trace_name
+from mixedsched.world.server.qlog_files import prepare_folder
 
-ALL_SCHEMES = "all"
 DEFAULT_LINK = "4g"
 PLOT_SUFFIXES = (".svg", ".html")
 MAX_PACKET_BYTES = 65_535  # of a UDP datagram
@@ -30,30 +24,16 @@ MAX_LATE_PACKETS = 1000
 _NUMBER = re.compile(r"[0-9]{1,15}")
 _RANGE = re.compile(r"([0-9]{1,6})(?:-([0-9]{1,6}))?")
 
-T = TypeVar("T")
+JitterName = Literal["none", "fourth", "random"]
 
 
-def read_schemes(text: str, mapping: str | None) -> tuple[str, ...]:
-    """The specs of a list of schemes, each checked with the mapping. "all" stands for every scheme by its name.
-
-    Raises UsageError, MappingError.
-    """
-    specs: list[str] = []
-    for spec in split_specs(text):
-        specs += SCHEMES if spec == ALL_SCHEMES else [spec]
-    for spec in specs:
-        configure(spec, SCHEMES, catalog.load_mapping, mapping)
-    _refuse_doubles(specs, "scheme")
-    return tuple(specs)
-
-
-def choose_rung(rung: str | None, pipe: Mapping[str, object], stack: Mapping[str, object]) -> Rung:
+def choose_rung(rung: Rung | None, pipe: Mapping[str, object], stack: Mapping[str, object]) -> Rung:
     """The rung that is asked for. pipe, stack: the options that belong to one of them, None where not given.
 
     Without --rung, --link means rung `stack`. Raises UsageError for an option of the other rung.
     """
     by_link = rung is None and stack["--link"] is not None
-    chosen = cast(Rung, one_of("--rung", rung or ("stack" if by_link else "pipe"), ("pipe", "stack")))
+    chosen: Rung = rung or ("stack" if by_link else "pipe")
     other: Rung = "stack" if chosen == "pipe" else "pipe"
     for option, value in (pipe if chosen == "stack" else stack).items():
         if value is not None:
@@ -67,28 +47,20 @@ def choose_rung(rung: str | None, pipe: Mapping[str, object], stack: Mapping[str
 
 def read_pipe(
     packet_bytes: int | None, pace_ms: float | None, request_slot_ms: float | None, jitter: Jitter | None
-) -> Pipe:
-    """Rung `pipe`; what is None is as in the study. Raises UsageError."""
-    usual = PipeOptions()
-    if packet_bytes is not None and not 1 <= packet_bytes <= MAX_PACKET_BYTES:
-        fix = f"write a number of bytes from 1 to {MAX_PACKET_BYTES}"
-        raise UsageError(f"--packet-bytes {packet_bytes} is not possible", why="no packet has this size", fix=fix)
-    pace_us = usual.pace_us if pace_ms is None else _microseconds("--pace-ms", pace_ms, least_us=1)
-    slot_us = usual.request_slot_us if request_slot_ms is None else _microseconds("--request-slot-ms", request_slot_ms)
-    return Pipe(
-        PipeOptions(
-            packet_bytes=usual.packet_bytes if packet_bytes is None else packet_bytes,
-            pace_us=pace_us,
-            request_slot_us=slot_us,
-            jitter=jitter,
-        )
+) -> PipeOptions:
+    """The pipe; options that are None are as in the study. Raises UsageError."""
+    usual = PipeOptions(jitter=jitter)
+    return replace(
+        usual,
+        packet_bytes=usual.packet_bytes if packet_bytes is None else packet_bytes,
+        pace_us=usual.pace_us if pace_ms is None else microseconds("--pace-ms", pace_ms, least_us=1),
+        request_slot_us=0 if request_slot_ms is None else microseconds("--request-slot-ms", request_slot_ms),
     )
 
 
-def read_jitter(pattern: str | None, packets: str | None, in_order: bool, seed: int) -> Jitter | None:
+def read_jitter(pattern: JitterName | None, packets: str | None, in_order: bool, seed: int) -> Jitter | None:
     """The jitter, None for none. packets: "LOW-HIGH" or one number. Raises UsageError."""
-    chosen = one_of("--jitter", pattern or "none", ("none", "fourth", "random"))
-    if chosen == "none":
+    if pattern is None or pattern == "none":
         for option, given in (("--jitter-packets", packets is not None), ("--hol-blocking", in_order)):
             if given:
                 raise UsageError(
@@ -104,7 +76,7 @@ def read_jitter(pattern: str | None, packets: str | None, in_order: bool, seed: 
             why="it says by how many packets a late one is overtaken",
             fix=f"write 1-3, or one number, from 1 to {MAX_LATE_PACKETS}",
         )
-    return Jitter(cast(Literal["fourth", "random"], chosen), low, high, seed, in_order)
+    return Jitter(pattern, low, high, seed, in_order)
 
 
 def read_send_buffers(text: str | None) -> tuple[int, ...]:
@@ -118,21 +90,15 @@ def read_send_buffers(text: str | None) -> tuple[int, ...]:
                 fix="write a number of bytes from 0 on, or several with commas",
             )
     sizes = [int(part) for part in parts]
-    _refuse_doubles(sizes, "send buffer")
+    refuse_doubles(sizes, "send buffer")
     return tuple(sizes)
 
 
-def read_stack(link: str | None, seed: int, congestion_control: str | None, qlog: Path | None) -> Stack:
-    """Rung `stack`. Raises UsageError, ProfileError."""
-    chosen = one_of("--congestion-control", congestion_control or "cubic", ("cubic", "reno"))
-    return Stack(catalog.load_profile(link if link is not None else DEFAULT_LINK), seed, chosen, qlog)
-
-
-def check_traces(folder: Path, pages: Sequence[Page], schemes: Sequence[str]) -> None:
+def check_traces(folder: Path, simulation: Simulation) -> None:
     """Raise UsageError unless each load can have a trace of its own in the folder, which is made if there is none."""
     taken: dict[str, str] = {}
-    for page, scheme in itertools.product(pages, schemes):
-        name, load = trace_name(page.name, scheme), f"'{page.name}' under {scheme}"
+    for page, scheme in itertools.product(simulation.pages, simulation.schemes):
+        name, load = trace_name(page.name, scheme.spec), f"'{page.name}' under {scheme.spec}"
         if name in taken:
             raise UsageError(
                 f"{taken[name]} and {load} would share a trace",
@@ -143,28 +109,12 @@ def check_traces(folder: Path, pages: Sequence[Page], schemes: Sequence[str]) ->
     prepare_folder(folder)
 
 
-def read_sample_ms(sample_ms: float | None) -> float | None:
-    """The interval between samples. Raises UsageError."""
-    if sample_ms is not None:
-        _microseconds("--sample-ms", sample_ms, least_us=1)
-    return sample_ms
-
-
-def one_of(option: str, value: str, choices: Sequence[str]) -> str:
-    """The value, if it is one of the choices. Raises UsageError."""
-    if value not in choices:
-        raise UsageError(
-            f"{option} {value} is not possible", why="there is no such choice", fix=nearest_hint(value, choices)
-        )
-    return value
-
-
 def check_plot(path: Path) -> None:
     """Raise UsageError unless a picture can be written there."""
     if path.suffix.lower() not in PLOT_SUFFIXES:
         raise UsageError(
             f"--plot {path} is not possible",
-            why=f"'{path.suffix}' is no format of pictures here",
+            why=f"'{path.suffix}' is not a format of pictures here",
             fix=f"end the name with {' or '.join(PLOT_SUFFIXES)}",
         )
     try:
@@ -179,20 +129,20 @@ def check_plot(path: Path) -> None:
         ) from error
 
 
-def _microseconds(option: str, value_ms: float, least_us: int = 0) -> int:
+def microseconds(option: str, value_ms: float, least_us: int = 0) -> int:
+    """Raises UsageError for a time that simulation does not have."""
     least_ms = least_us / MICROSECONDS_PER_MILLISECOND
-    if not (math.isfinite(value_ms) and least_ms <= value_ms <= MAX_MS):
+    if not least_ms <= value_ms <= MAX_MS:  # which NaN is not, either
         raise UsageError(
             f"{option} {value_ms:g} is not possible",
-            why="time in the simulator runs in whole microseconds, and an hour is much",
+            why="simulated time is whole microseconds, up to an hour",
             fix=f"write milliseconds from {least_ms:g} to {MAX_MS:.0f}",
         )
     return round(value_ms * MICROSECONDS_PER_MILLISECOND)
 
 
-def _refuse_doubles(items: Sequence[T], what: str) -> None:
-    seen: set[T] = set()
-    for item in items:
-        if item in seen:
+def refuse_doubles(items: Sequence[object], what: str) -> None:
+    """Raises UsageError for the first item that is there twice."""
+    for item, times in Counter(items).items():
+        if times > 1:
             raise UsageError(f"{what} {item} is named twice", why="both would play the same", fix="name it once")
-        seen.add(item)

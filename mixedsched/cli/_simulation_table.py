@@ -1,10 +1,8 @@
 """Simulated loads as tables for the terminal; what is too wide for it is continued in a further table."""
 
-from __future__ import annotations
-
 import math
 import statistics
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rich import box
@@ -13,15 +11,16 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from mixedsched.cli._simulation import Outcome, Simulation
-from mixedsched.page import Page
-from mixedsched.sim.record import weight_of
+from mixedsched.core.sim.record import weight_of
+from mixedsched.lab.play.simulation import RecordedLoad, Simulation
+from mixedsched.model.page import Page
 from mixedsched.units import format_bytes, format_ms
 
 BASELINE = "rr"
 NONE = "–"
 GAP = 2  # columns of the terminal between two columns of a table
 EDGES = 2
+SETS = {"all": "all", "atf": "ATF"}  # of resources that a ByteIndex is of: key and title
 
 CAPTION = (
     "BI: ByteIndex, of all resources and of those above the fold (ATF), lower is better. speed-up: BI of {baseline} with the "
@@ -31,118 +30,119 @@ CAPTION = (
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Its title, which may have several lines, and a cell for each row. best: rows that stand out."""
+    """A column of a table, with a cell for each row."""
 
-    title: str
+    title: str  # may have several lines
     cells: Sequence[str]
-    best: frozenset[int] = frozenset()
+    best: frozenset[int] = frozenset()  # rows that stand out
 
     @property
     def width(self) -> int:
         return max(map(cell_len, (*self.title.split("\n"), *self.cells)), default=0)
 
 
-def page_tables(simulation: Simulation, outcomes: Sequence[Outcome], width: int) -> Iterator[RenderableType]:
-    """What became of one page: a row for each scheme and send buffer."""
-    page = simulation.pages[outcomes[0].task.page]
+def page_tables(
+    simulation: Simulation, page: Page, outcomes: Sequence[RecordedLoad], width: int
+) -> Iterator[RenderableType]:
+    """The loads of one page: a row for each scheme and send buffer."""
     atf = [_index(outcome, "atf") for outcome in outcomes]
     least = min((value for value in atf if value is not None), default=None)
     best = frozenset(row for row, value in enumerate(atf) if value is not None and value == least)
     speed_ups = _speed_ups(simulation, outcomes)
     columns = [
-        Column("finished", [_ms(outcome.figures.get("finished_ms")) for outcome in outcomes]),
-        Column("BI all", [_ms(_index(outcome, "all")) for outcome in outcomes]),
+        Column("finished", [_ms(item.record.get("finished_ms")) for item in outcomes]),
+        Column("BI all", [_ms(_index(item, "all")) for item in outcomes]),
         Column("BI ATF", [_ms(value) for value in atf], best),
-        Column("speed-up\nall", [_ratio(item.get("all")) for item in speed_ups]),
-        Column("speed-up\nATF", [_ratio(item.get("atf")) for item in speed_ups]),
-        Column("FCP", [_ms(outcome.figures.get("estimate_ms", {}).get("fcp")) for outcome in outcomes]),
-        Column("LCP", [_ms(outcome.figures.get("estimate_ms", {}).get("lcp")) for outcome in outcomes]),
-        Column("SI", [_ms(outcome.figures.get("estimate_ms", {}).get("si")) for outcome in outcomes]),
+        *(Column(f"speed-up\n{name}", [_ratio(item[key]) for item in speed_ups]) for key, name in SETS.items()),
     ]
-    held = [_held_bytes(outcome) for outcome in outcomes]
+    for paint in ("fcp", "lcp", "si"):
+        times_ms = [item.record.get("estimate_ms", {}).get(paint) for item in outcomes]
+        columns.append(Column(paint.upper(), [_ms(time_ms) for time_ms in times_ms]))
+    # Bytes that had to wait for earlier ones: behind a late packet on rung `pipe`, behind a loss on rung `stack`.
+    held = [item.record.get("held_bytes", item.record.get("hol_bytes")) for item in outcomes]
     if any(held):
         columns.append(Column("HOL", [NONE if size is None else format_bytes(size) for size in held]))
-    keys = _keys(simulation, [outcome.task for outcome in outcomes])
-    yield from _fitting(_page_title(simulation, page), keys, columns, width)
+    size, count = format_bytes(sum(map(weight_of, page.resources))), len(page.resources)
+    title = f"{page.name}: {count} resource{'' if count == 1 else 's'}, {size}, rung {simulation.rung}"
+    yield from _fitting(title, _keys(simulation, outcomes), columns, width)
 
 
-def resource_tables(simulation: Simulation, outcomes: Sequence[Outcome], width: int) -> Iterator[RenderableType]:
+def resource_tables(
+    simulation: Simulation, page: Page, outcomes: Sequence[RecordedLoad], width: int
+) -> Iterator[RenderableType]:
     """When each resource of one page was complete: a column for each scheme and send buffer."""
-    page = simulation.pages[outcomes[0].task.page]
     keys = [
         Column("complete", [item.id for item in page.resources]),
         Column("size", [format_bytes(weight_of(item)) for item in page.resources]),
     ]
     columns = []
     for outcome in outcomes:
-        complete_ms = {item["id"]: item["complete_ms"] for item in outcome.figures.get("resources", ())}
-        title = "\n".join(column.cells[0] for column in _keys(simulation, [outcome.task]))
+        complete_ms = {item["id"]: item["complete_ms"] for item in outcome.record.get("resources", ())}
+        title = "\n".join(column.cells[0] for column in _keys(simulation, [outcome]))
         columns.append(Column(title, [_ms(complete_ms.get(item.id)) for item in page.resources]))
     yield from _fitting(f"{page.name}: times to completion", keys, columns, width)
 
 
-class Summary:
+class AllPages:
     """All pages together: mean speed-ups, and which scheme is best how often."""
 
     def __init__(self, simulation: Simulation) -> None:
         self._simulation = simulation
         rows = simulation.loads_per_page
-        self._speed_ups: list[dict[str, list[float]]] = [{"all": [], "atf": []} for _ in range(rows)]
+        self._speed_ups: list[dict[str, list[float]]] = [{key: [] for key in SETS} for _ in range(rows)]
         self._best = [0] * rows
         self._failed = [0] * rows
+        self._keys: list[Column] = []
 
-    def add(self, outcomes: Sequence[Outcome]) -> None:
+    def add(self, outcomes: Sequence[RecordedLoad]) -> None:
         """One page, complete. Best is the lowest ByteIndex above the fold with the same send buffer; several may share it."""
+        self._keys = _keys(self._simulation, outcomes)
         indexes = [_index(outcome, "atf") for outcome in outcomes]
         least: dict[int, float] = {}  # by send buffer
         for outcome, value in zip(outcomes, indexes, strict=True):
             if value is not None:
-                buffer = outcome.task.send_buffer_bytes
-                least[buffer] = min(value, least.get(buffer, math.inf))
+                least[_buffer(outcome)] = min(value, least.get(_buffer(outcome), math.inf))
         for row, (outcome, speed_ups) in enumerate(zip(outcomes, _speed_ups(self._simulation, outcomes), strict=True)):
             self._failed[row] += bool(outcome.error)
-            self._best[row] += not outcome.error and indexes[row] == least[outcome.task.send_buffer_bytes]
+            self._best[row] += not outcome.error and indexes[row] == least[_buffer(outcome)]
             for which, ratio in speed_ups.items():
                 if ratio is not None:
                     self._speed_ups[row][which].append(ratio)
 
     def tables(self, width: int) -> Iterator[RenderableType]:
         simulation = self._simulation
-        columns = [
-            Column(
-                f"mean speed-up\n{label}",
-                [_ratio(statistics.fmean(v[which]) if v[which] else None) for v in self._speed_ups],
-            )
-            for which, label in (("all", "all"), ("atf", "ATF"))
-        ]
+        columns = []
+        for key, name in SETS.items():
+            means = [statistics.fmean(row[key]) if row[key] else None for row in self._speed_ups]
+            columns.append(Column(f"mean speed-up\n{name}", [_ratio(mean) for mean in means]))
         columns.append(Column("pages where\nbest ATF", [f"{count}" for count in self._best]))
         if any(self._failed):
             columns.append(Column("failed", [f"{count}" for count in self._failed]))
-        keys = _keys(simulation, list(simulation.tasks())[: len(self._best)])
-        yield from _fitting(f"{len(simulation.pages)} pages, rung {simulation.rung.name}", keys, columns, width)
+        yield from _fitting(f"{len(simulation.pages)} pages, rung {simulation.rung}", self._keys, columns, width)
 
 
 def caption(simulation: Simulation) -> str:
     """How to read the tables."""
     browser = "" if simulation.model.is_ideal else f" and browser model {simulation.model.name}"
-    return CAPTION.format(baseline=simulation.schemes[_baseline(simulation)], browser=browser)
+    return CAPTION.format(baseline=_baseline(simulation), browser=browser)
 
 
-def _baseline(simulation: Simulation) -> int:
+def _baseline(simulation: Simulation) -> str:
     """The scheme that speed-ups are against: `rr` where it is played, else the first."""
-    return simulation.schemes.index(BASELINE) if BASELINE in simulation.schemes else 0
+    specs = [scheme.spec for scheme in simulation.schemes]
+    return BASELINE if BASELINE in specs else specs[0]
 
 
-def _speed_ups(simulation: Simulation, outcomes: Sequence[Outcome]) -> list[Mapping[str, float | None]]:
+def _speed_ups(simulation: Simulation, outcomes: Sequence[RecordedLoad]) -> list[Mapping[str, float | None]]:
     baseline = _baseline(simulation)
-    against = {item.task.send_buffer_bytes: item for item in outcomes if item.task.scheme == baseline}
+    against = {_buffer(item): item for item in outcomes if item.record["scheme"] == baseline}
     return [
-        {
-            which: _divided(_index(against[outcome.task.send_buffer_bytes], which), _index(outcome, which))
-            for which in ("all", "atf")
-        }
-        for outcome in outcomes
+        {key: _divided(_index(against[_buffer(item)], key), _index(item, key)) for key in SETS} for item in outcomes
     ]
+
+
+def _buffer(outcome: RecordedLoad) -> int:
+    return int(outcome.record["send_buffer_bytes"])
 
 
 def _divided(before_ms: float | None, after_ms: float | None) -> float | None:
@@ -153,31 +153,17 @@ def _divided(before_ms: float | None, after_ms: float | None) -> float | None:
     return before_ms / after_ms if after_ms else None
 
 
-def _index(outcome: Outcome, which: str) -> float | None:
-    found = outcome.figures.get("byte_index_ms")
-    return found[which] if found else None
+def _index(outcome: RecordedLoad, which: str) -> float | None:
+    found_ms: float | None = outcome.record.get("byte_index_ms", {}).get(which)
+    return found_ms
 
 
-def _held_bytes(outcome: Outcome) -> int | None:
-    """Bytes that had to wait for earlier ones: behind a loss on rung `stack`, behind a late packet on rung `pipe`."""
-    if outcome.error:
-        return None
-    return int(outcome.figures.get("held_bytes", outcome.figures["hol_bytes"]))
-
-
-def _keys(simulation: Simulation, tasks: Iterable[tuple[int, int, int]]) -> list[Column]:
-    """The columns that say what a row is of; the send buffer only where there are several."""
-    rows = list(tasks)
-    keys = [Column("scheme", [simulation.schemes[scheme] for _, scheme, _ in rows])]
+def _keys(simulation: Simulation, outcomes: Sequence[RecordedLoad]) -> list[Column]:
+    """The columns that name a row; the send buffer only where there are several."""
+    keys = [Column("scheme", [item.record["scheme"] for item in outcomes])]
     if len(simulation.send_buffers_bytes) > 1:
-        keys.append(Column("buffer", [format_bytes(size) for _, _, size in rows]))
+        keys.append(Column("buffer", [format_bytes(_buffer(item)) for item in outcomes]))
     return keys
-
-
-def _page_title(simulation: Simulation, page: Page) -> str:
-    size = format_bytes(sum(weight_of(item) for item in page.resources))
-    count = len(page.resources)
-    return f"{page.name}: {count} resource{'' if count == 1 else 's'}, {size}, rung {simulation.rung.name}"
 
 
 def _fitting(title: str, keys: Sequence[Column], columns: Sequence[Column], width: int) -> Iterator[RenderableType]:

@@ -1,206 +1,23 @@
-"""Finds the site that a person names: a bundled one, built when it is first used, a recorded one, or a folder."""
+"""Sites as commands open them: what takes time, and what might surprise, is said on standard error."""
 
-from __future__ import annotations
-
-import hashlib
-import json
-from pathlib import Path
-
-from mixedsched import places
-from mixedsched.cli._console import err
-from mixedsched.errors import MissingPartError, PageError, SiteError, nearest_hint
-from mixedsched.npm import packages_are_current
-from mixedsched.page import Page, Resource
-from mixedsched.server.files import Entry
-from mixedsched.server.replay import Recorded
-from mixedsched.sites import (
-    MANIFEST_NAME,
-    ROOT_NAME,
-    Described,
-    Origins,
-    Recipe,
-    ResponseSettings,
-    Site,
-    fetch_contents,
-    list_recipes,
-    load_site,
-    merged,
-)
-from mixedsched.working_copy import SITE_CONTENTS
-
-RECORDED = Path("sites")  # where `record` and `import` put what they make, seen from where one stands
-
-
-def recipes() -> list[Recipe]:
-    """The bundled sites, by name."""
-    return list_recipes(places.home() / "sites")
+from mixedsched.sites import opening
+from mixedsched.sites.analysis import Described
+from mixedsched.sites.site import Origins, Site
 
 
 def open_site(name_or_folder: str, origins: Origins | None = None) -> Site:
-    """The site of that name, or in that folder. origins: of its hosts; None for what the site wants. Raises SiteError.
-
-    A name is a bundled site's, a folder's, or that of a folder in ./sites, where recordings are put; a folder may also be named
-    by its page.json. What merging hosts could not do is said on standard error.
-    """
-    site = _found_site(name_or_folder)
-    if (site.origins if origins is None else origins) is Origins.KEEP:
-        return site
-    whole = merged(site, _build_folder())
-    for note in whole.notes:
-        err.print(f"warning: {note}", style="yellow", markup=False, soft_wrap=True)
-    return whole
-
-
-def built_site(recipe: Recipe) -> Site | None:
-    """A bundled site as it is opened, if it was built before."""
-    try:
-        site = load_site(_build_folder() / recipe.name)
-        return merged(site, _build_folder()) if site.origins is Origins.MERGE else site
-    except (SiteError, MissingPartError):  # there is none; or no place to keep any
-        return None
-
-
-def _found_site(name_or_folder: str) -> Site:
-    bundled = {recipe.name: recipe for recipe in recipes()}
-    if name_or_folder in bundled:
-        return _built(bundled[name_or_folder])
-    folder = folder_of(name_or_folder)
-    if folder is not None:
-        return load_site(folder, _build_folder())
-    raise SiteError(
-        f"there is no site '{name_or_folder}'",
-        fix=f"{nearest_hint(name_or_folder, [*bundled, *recorded_names()])}; or name a folder with an index.html",
-    )
-
-
-def folder_of(name: str) -> Path | None:
-    """The folder that a person means; None if there is none."""
-    path, recorded = Path(name), RECORDED / name
-    if _is_folder(path):
-        return path
-    if path.name == MANIFEST_NAME and _is_folder(path.parent / ROOT_NAME):
-        return path.parent
-    return recorded if is_recorded(name) else None
-
-
-def is_recorded(name: str) -> bool:
-    """Whether ./sites holds a site of this name."""
-    return _is_folder(RECORDED / name / ROOT_NAME) and (RECORDED / name / MANIFEST_NAME).is_file()
-
-
-def recorded_names() -> list[str]:
-    """The folders of ./sites that hold a site."""
-    return sorted(path.parent.name for path in RECORDED.glob(f"*/{MANIFEST_NAME}") if is_recorded(path.parent.name))
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except (OSError, ValueError):
-        return False
-
-
-def _built(recipe: Recipe) -> Site:
-    from mixedsched.sites import build  # here, because it brings libraries that a server of a built site never uses
-
-    def tell(line: str) -> None:
-        err.print(line, style="dim", markup=False, soft_wrap=True)
-
-    packages_dir = fetch_contents(recipe, SITE_CONTENTS.found(packages_are_current) or SITE_CONTENTS.provide(), tell)
-    return build(recipe, _build_folder(), packages_dir, tell)
-
-
-def _is_folder(path: Path) -> bool:
-    try:
-        return path.is_dir()
-    except (OSError, ValueError):  # such as a name that is too long for one
-        return False
-
-
-def _build_folder() -> Path:
-    return places.writable_cache() / "sites"
+    """The site of that name, or in that folder; see opening.open_site."""
+    return opening.open_site(name_or_folder, origins, _say)
 
 
 def open_described(name: str) -> Described:
-    """A site, or the page of a page file, as it can be looked at and compared. Raises SiteError or PageError."""
-    path = Path(name)
-    if not _is_file(path) or (path.name == MANIFEST_NAME and _is_folder(path.parent / ROOT_NAME)):
-        return Described.of_site(open_site(name, Origins.KEEP))
-    try:
-        data = json.loads(path.read_bytes())
-    except OSError as error:
-        raise PageError(f"cannot read page {name}", why=error.strerror or "", fix="name a file you may read") from error
-    except (ValueError, RecursionError) as error:
-        raise PageError(f"{name} is not JSON", why=str(error), fix="name a page file or a site") from error
-    return Described.of_page(Page.from_dict(data, name), data)
+    """A site, or the page of a page file; see opening.open_described."""
+    return opening.open_described(name, _say)
 
 
-def site_entries(site: Site) -> dict[str, dict[str, Entry]]:
-    """What the server serves of a site, and what the page's manifest says of it: by host name, then path."""
-    resources = site.page.by_path()
-    entries: dict[str, dict[str, Entry]] = {host: {} for host in site.hosts}
-    for (host, path), file in site.files.items():
-        settings = site.settings.get((host, path), ResponseSettings())
-        entries[site.hosts[host]][path] = _entry(
-            file,
-            site.mimes[host, path],
-            site.encodings.get((host, path)),
-            resources.get((host, path)),
-            settings,
-        )
-    return entries
-
-
-def site_recording(site: Site) -> list[Recorded[Entry]] | None:
-    """The answers that are replayed, in the order of the manifest; None for a site whose files are simply served."""
-    if not site.replay:
-        return None
-    answers = [
-        Recorded("GET", host, path, entry.status, entry)
-        for host, of_host in site_entries(site).items()
-        for path, entry in of_host.items()
-    ]
-    resources = site.page.by_id()
-    for item in site.variants:
-        entry = _entry(item.file, item.mime, item.encoding, resources.get(item.id), item.settings)
-        host = site.hosts[item.host]
-        answers.append(Recorded(item.method, host, item.path, entry.status, entry, item.if_none_match))
-    return answers
-
-
-def _entry(
-    file: Path | None, mime: str, encoding: str | None, resource: Resource | None, settings: ResponseSettings
-) -> Entry:
-    return Entry(
-        file,
-        mime,
-        encoding,
-        resource.kind if resource else None,
-        resource.flags if resource else None,
-        settings.status,
-        settings.delay_ms,
-        tuple((name.encode(), tuple(value.encode() for value in values)) for name, values in settings.headers),
-        settings.bare,
+def _say(line: str) -> None:
+    from mixedsched.cli._console import (
+        say_step,  # here: a server of a built site has nothing to say, and needs its memory
     )
 
-
-def site_digest(site: Site) -> str:
-    """A fingerprint of what is served: results of a changed site must not be mixed with earlier ones."""
-    digest = hashlib.sha256(site.entry.encode())
-    for (host, path), file in sorted(site.files.items()):
-        content = hashlib.sha256(file.read_bytes()).hexdigest()
-        digest.update(f"{host} {path} {site.mimes[host, path]} {site.encodings.get((host, path))} {content}\n".encode())
-        if (settings := site.settings.get((host, path))) is not None:
-            digest.update(_settings_text(settings))
-    if site.replay:
-        digest.update(b"replay\n")
-    for item in site.variants:
-        content = hashlib.sha256(item.file.read_bytes()).hexdigest() if item.file is not None else ""
-        facts = (item.method, item.host, item.path, item.if_none_match, item.mime, item.encoding, content)
-        digest.update(f"{facts}\n".encode() + _settings_text(item.settings))
-    return digest.hexdigest()[:16]
-
-
-def _settings_text(settings: ResponseSettings) -> bytes:
-    bare = " bare" if settings.bare else ""
-    return f"{settings.status} {settings.delay_ms} {sorted(settings.headers)}{bare}\n".encode()
+    say_step(line)

@@ -1,7 +1,5 @@
 """`sites check`: whether a site is fit to be measured."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -11,23 +9,30 @@ from rich.text import Text
 from mixedsched.cli._console import out
 from mixedsched.cli._fidelity import load_in_chromium, say_fidelity
 from mixedsched.cli._options import Screen
-from mixedsched.cli._output import Json, printable, say_json
-from mixedsched.cli._sites import folder_of, open_site
+from mixedsched.cli._output import Json, say_json
+from mixedsched.cli._sites import open_site
 from mixedsched.errors import ExitCode, SiteError
-from mixedsched.report.sites import shortened
-from mixedsched.sites import Finding, Level, Origins, Site, built_problems, check_site, expected_connections
-from mixedsched.units import format_bytes
+from mixedsched.report.svg import shortened
+from mixedsched.sites.analysis import Severity, SiteFinding, check_site, expected_connections
+from mixedsched.sites.opening import folder_of
+from mixedsched.sites.site import Origins, Site, built_problems
+from mixedsched.units import format_bytes, printable
 
-_STYLES = {Level.ERROR: "bold red", Level.WARNING: "yellow"}
+_STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow"}
 _MOST_SHOWN = 20  # findings of a check
 _LONGEST_ADDRESS = 140  # characters
 
 
 def check(
     site: Annotated[str, typer.Argument(help="A site.", metavar="SITE")],
-    everything: Annotated[bool, typer.Option("--all", help="Every finding, however many there are of a sort.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Show every finding, however many there are of a kind.")
+    ] = False,
     browser: Annotated[
-        bool, typer.Option("--browser", help="Load it in Chromium, too, and tell what it does otherwise than listed.")
+        bool,
+        typer.Option(
+            "--browser", help="Load it in Chromium too, and list where it behaves differently from the manifest."
+        ),
     ] = False,
     form_factor: Annotated[Screen, typer.Option(help="As which device --browser loads it.")] = Screen.MOBILE,
     as_json: Json = False,
@@ -49,11 +54,11 @@ def check(
             if folder is None:
                 raise  # there is no such site
             found = [_refusal(error)]
-    is_sound = not any(finding.level is Level.ERROR for finding in found)
+    is_sound = not any(finding.level is Severity.ERROR for finding in found)
     if not as_json:
         _print(site, opened, found, None if everything else _MOST_SHOWN)
     # What `serve` serves: hosts are merged where the site wants that.
-    fidelity = load_in_chromium(open_site(site), site, form_factor) if browser and is_sound else None
+    fidelity = load_in_chromium(open_site(site), form_factor) if browser and is_sound else None
     if as_json:
         loaded = {"browser": fidelity.to_dict() if fidelity is not None else None} if browser else {}
         say_json({**_facts(site, opened, found), **loaded}, indent=2)
@@ -65,12 +70,12 @@ def check(
         raise typer.Exit(ExitCode.INVALID_RUNS)
 
 
-def _refusal(error: SiteError) -> Finding:
-    return Finding(Level.ERROR, "files", "", str(error))
+def _refusal(error: SiteError) -> SiteFinding:
+    return SiteFinding(Severity.ERROR, "files", "", str(error))
 
 
-def _facts(name: str, site: Site | None, found: Sequence[Finding]) -> dict[str, Any]:
-    counts = {level.value: sum(finding.level is level for finding in found) for level in Level}
+def _facts(name: str, site: Site | None, found: Sequence[SiteFinding]) -> dict[str, Any]:
+    counts = {level.value: sum(finding.level is level for finding in found) for level in Severity}
     facts = {"site": name, "errors": counts["error"], "warnings": counts["warning"]}
     if site is not None:
         facts |= {
@@ -87,7 +92,7 @@ def _facts(name: str, site: Site | None, found: Sequence[Finding]) -> dict[str, 
     return {**facts, "findings": [finding.to_dict() for finding in found]}
 
 
-def _print(name: str, site: Site | None, found: Sequence[Finding], most: int | None) -> None:
+def _print(name: str, site: Site | None, found: Sequence[SiteFinding], most: int | None) -> None:
     out.print(Text(printable(site.name if site is not None else name), style="bold cyan"))
     if site is not None:
         size_bytes = sum(item.body_bytes for item in site.page.resources)
@@ -98,7 +103,7 @@ def _print(name: str, site: Site | None, found: Sequence[Finding], most: int | N
         _line("hosts", ", ".join(site.hosts))
         _line("connections", str(expected_connections(site)))
         _line("licence", site.licence or "none named")
-    shown: dict[tuple[Level, str], int] = {}
+    shown: dict[tuple[Severity, str], int] = {}
     for finding in found:
         sort = finding.level, finding.check
         shown[sort] = shown.get(sort, 0) + 1
@@ -111,7 +116,7 @@ def _print(name: str, site: Site | None, found: Sequence[Finding], most: int | N
     for (level, of_check), count in shown.items():
         if most is not None and count > most:
             out.print(Text(f"{level.value}: and {count - most} more about {of_check} (--all)", style="dim"))
-    errors = sum(finding.level is Level.ERROR for finding in found)
+    errors = sum(finding.level is Severity.ERROR for finding in found)
     out.print(f"{errors} error{'s'[: errors != 1]}, {len(found) - errors} warning{'s'[: len(found) - errors != 1]}")
 
 

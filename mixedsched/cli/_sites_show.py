@@ -1,7 +1,5 @@
 """`sites show`: a page's structure as a picture."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,10 +10,10 @@ from rich.padding import Padding
 from rich.text import Text
 
 from mixedsched.cli._console import err, out
-from mixedsched.cli._output import Json, printable, say_json
+from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._sites import open_described
 from mixedsched.errors import MixedschedError, UsageError
-from mixedsched.page import Resource
+from mixedsched.model.page import Resource
 from mixedsched.report.sites import (
     Node,
     Structure,
@@ -28,8 +26,8 @@ from mixedsched.report.sites import (
     sums_table,
     write_site,
 )
-from mixedsched.sites import Described, expected_connections
-from mixedsched.units import format_bytes
+from mixedsched.sites.analysis import Described, expected_connections
+from mixedsched.units import format_bytes, printable
 
 _SHOWN_CHILDREN = 12
 _WIDTH = 140  # where there is no terminal, in characters
@@ -38,8 +36,10 @@ _KEY = "▲ above the fold, ★ its hero (the LCP element); found: when its pare
 
 def show(
     site: Annotated[str, typer.Argument(help="A site, or a page file.", metavar="SITE|PAGE.json")],
-    everything: Annotated[bool, typer.Option("--all", help="Every resource, however many one document has.")] = False,
-    html: Annotated[Path | None, typer.Option(help="Draw it into a file, too, .html.", metavar="FILE")] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Show every resource, however many one document has.")
+    ] = False,
+    html: Annotated[Path | None, typer.Option(help="Also draw it into an HTML file.", metavar="FILE")] = None,
     as_json: Json = False,
 ) -> None:
     """Show what a page is made of: who discovers what, sizes, kinds, priorities, what is above the fold."""

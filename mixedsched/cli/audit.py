@@ -1,41 +1,42 @@
-"""`audit`: for the owner of a small site. Is its delivery good, what comes too late and why, and what would help for sure?"""
-
-from __future__ import annotations
+"""`audit`: for the owner of a small site. Is its delivery good, which resources come too late, and what would surely help?"""
 
 import asyncio
 import json
 import time
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from mixedsched.audit.budget import least_budget_s
-from mixedsched.audit.facts import audit_facts
-from mixedsched.audit.play import Task, play_load, play_task, seeds_for
-from mixedsched.audit.result import Audit
-from mixedsched.audit.session import FOLLOWS_PRIORITIES, Job, Surroundings, run_audit
+from mixedsched.advice.audit.facts import audit_facts
+from mixedsched.advice.audit.result import Audit
+from mixedsched.advice.audit.session import (
+    FOLLOWS_PRIORITIES,
+    AuditJob,
+    AuditSurroundings,
+    refuse_small_budget,
+    run_audit,
+)
 from mixedsched.cli._console import err, out, shown
 from mixedsched.cli._interrupts import end_in_order
-from mixedsched.cli._networks import networks_named
-from mixedsched.cli._options import BudgetOption, FormFactorOption, OriginsOption, ResultsOption, Screen
+from mixedsched.cli._options import BudgetOption, FormFactorOption, OriginsOption, ResultsOption, Screen, networks_named
 from mixedsched.cli._output import Json, say_json
-from mixedsched.cli._pool import pool_of
-from mixedsched.cli._progress import RunProgress
-from mixedsched.cli._runs import folder_of, own_versions, owned
-from mixedsched.cli._sites import open_site, site_digest
-from mixedsched.errors import MixedschedError, UsageError
-from mixedsched.experiment.machine import machine_facts
-from mixedsched.profile import Profile
+from mixedsched.cli._progress import RunProgress, watch_loads
+from mixedsched.cli._sites import open_site
+from mixedsched.errors import UsageError
+from mixedsched.lab.machine import ADVICE_CODE, own_versions
+from mixedsched.lab.play.scenario import JUDGE_MODEL
+from mixedsched.lab.play.stored import PlayedLoads
+from mixedsched.lab.play.task import PaintReader
+from mixedsched.lab.results import folder_of, owned, writing_to
 from mixedsched.report.audit import render_audit, write_audit
-from mixedsched.sites import Site
-from mixedsched.units import format_duration, parse_duration_s
+from mixedsched.sites.site import site_digest
+from mixedsched.units import parse_duration_s
+from mixedsched.world import catalog
 
 DEFAULT_NETWORKS = "4g,slow-4g"
 BASELINES = ("eps", "stock", "sequential", "none")
-PLAYED_PER_LOAD = 25  # editions in a screening, about
 REPORT_NAME, FACTS_NAME = "audit.html", "audit.json"
 
 
@@ -73,8 +74,7 @@ def audit(
     profiles = networks_named(networks)
     scheme = _scheme(baseline)
     opened = open_site(site, origins)
-    _refuse_small_budget(opened, profiles, scheme, budget_s)
-    job = Job(
+    job = AuditJob(
         site=opened,
         site_digest=site_digest(opened),
         networks=profiles,
@@ -83,11 +83,13 @@ def audit(
         budget_s=budget_s,
         seed=seed,
         folder=folder or Path(),
-        versions=own_versions(),
+        versions=own_versions(ADVICE_CODE),
+        model=catalog.load_browser_model(JUDGE_MODEL),
     )
     if folder is None:
         job = replace(job, folder=folder_of(f"audit-{job.site.name}", job.digest, job.versions))
     folder = job.folder
+    refuse_small_budget(job)
     end_in_order()
     with owned(folder):
         try:
@@ -96,7 +98,9 @@ def audit(
             err.print(f"stopped; all finished loads are stored in {shown(str(folder))}, the same command goes on")
             raise
         facts = {**audit_facts(found), "report": str(folder / REPORT_NAME)}
-        _write(found, facts, folder)
+        with writing_to(folder):
+            (folder / FACTS_NAME).write_text(json.dumps(facts, indent=1, allow_nan=False), encoding="utf-8")
+            write_audit(found, folder / REPORT_NAME)
     if as_json:
         say_json(facts)
     else:
@@ -110,39 +114,13 @@ def _scheme(baseline: str) -> str:
     return FOLLOWS_PRIORITIES if baseline == "none" else baseline
 
 
-def _refuse_small_budget(site: Site, networks: Sequence[Profile], scheme: str, budget_s: float) -> None:
-    """Raises UsageError before any work, if there is no time for one block. How long a load takes is simulated."""
-    load_s, screening_s = {}, 0.0
-    for network in networks:
-        began_s = time.monotonic()
-        load_s[network.name] = play_load(Task(site.page, scheme, network, 1)).finished_ms / 1000
-        screening_s += (time.monotonic() - began_s) * seeds_for(site.page, network) * PLAYED_PER_LOAD / 2
-    looks = 1 if scheme == FOLLOWS_PRIORITIES else 2
-    least_s = least_budget_s(load_s, looks, screening_s)
-    if budget_s < least_s:
-        raise UsageError(
-            f"{format_duration(budget_s)} are too little for {site.name} on {', '.join(load_s)}",
-            why=f"to look at the page, simulate changes and measure a single block takes about {format_duration(least_s)}",
-            fix=f"give --budget {int(least_s // 60) + 1}m at least; a sure answer takes five to ten times as long",
-        )
-
-
-def _carry_out(job: Job, began_s: float) -> Audit:
-    facts: Mapping[str, Any] = {"machine": machine_facts(), "versions": dict(job.versions)}
-    with pool_of(play_task) as workers:
-        world = Surroundings(
+def _carry_out(job: AuditJob, began_s: float) -> Audit:
+    with PlayedLoads(PaintReader, job.folder, watch_loads) as simulator:
+        world = AuditSurroundings(
             clock_s=time.monotonic,
             began_s=began_s,
             say=lambda text: err.print(shown(text), style="dim", soft_wrap=True),
-            observe=lambda left: RunProgress(err, left),
-            workers=workers,
+            observe=RunProgress,
+            simulator=simulator,
         )
-        return asyncio.run(run_audit(job, world, facts))
-
-
-def _write(found: Audit, facts: Mapping[str, Any], folder: Path) -> None:
-    try:
-        (folder / FACTS_NAME).write_text(json.dumps(facts, indent=1, allow_nan=False), encoding="utf-8")
-        write_audit(found, folder / REPORT_NAME)
-    except OSError as error:
-        raise MixedschedError(f"cannot write to {folder}", why=error.strerror or "") from error
+        return asyncio.run(run_audit(job, world))

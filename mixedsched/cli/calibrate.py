@@ -1,7 +1,5 @@
 """`calibrate`: how well does simulation rank schemes? Against real Chromium, and with a browser model fitted to it."""
 
-from __future__ import annotations
-
 import datetime as dt
 import hashlib
 import json
@@ -11,30 +9,32 @@ from typing import Annotated
 
 import typer
 
-from mixedsched import catalog, places
-from mixedsched.browser_model_file import dump_browser_model
-from mixedsched.calibration.agreement import SCHEMES_LEAST
-from mixedsched.calibration.loads import SiteLoads
-from mixedsched.calibration.play import Memory, play_task
-from mixedsched.calibration.result import Calibration
-from mixedsched.calibration.session import Job
-from mixedsched.calibration.session import calibrate as carry_out_calibration
-from mixedsched.cli._calibration_loads import LeftOutError, gathered, read_loads, table_digest
-from mixedsched.cli._console import err, out, shown
+from mixedsched.advice.calibration.agreement import SCHEMES_LEAST
+from mixedsched.advice.calibration.loads import LeftOutError, SiteLoads, make_loads, read_loads
+from mixedsched.advice.calibration.result import Calibration
+from mixedsched.advice.calibration.session import CalibrationJob
+from mixedsched.advice.calibration.session import calibrate as carry_out_calibration
+from mixedsched.cli._console import err, out, say_remark, shown
 from mixedsched.cli._interrupts import end_in_order
 from mixedsched.cli._options import FormFactorOption, LinkOption, ResultsOption, Screen
 from mixedsched.cli._output import Json, say_json
-from mixedsched.cli._pool import pool_of
-from mixedsched.cli._runs import owned
-from mixedsched.cli._sites import open_site, recipes
-from mixedsched.errors import ExitCode, InputError, MixedschedError, UsageError
-from mixedsched.experiment.model import Arm
+from mixedsched.cli._progress import RunProgress, watch_loads
+from mixedsched.cli._sites import open_site
+from mixedsched.errors import ExitCode, InputError, UsageError
+from mixedsched.lab.model import Arm
+from mixedsched.lab.plan import arms_of
+from mixedsched.lab.play.scenario import JUDGE_MODEL
+from mixedsched.lab.play.stored import PlayedLoads
+from mixedsched.lab.play.task import TimesReader
+from mixedsched.lab.results import owned, writing_to
+from mixedsched.model.browser_model_file import dump_browser_model
+from mixedsched.model.scheme import split_specs
 from mixedsched.report.calibration import calibration_picture, render_calibration
-from mixedsched.scheme import split_specs
+from mixedsched.sites.opening import recipes
+from mixedsched.world import catalog
 
 DEFAULT_SCHEMES = "sequential,stock,eps,mixed,nip,ip,dfifo,firefox-tree,bucket-html,zeroweight"
-FACTS_NAME, PICTURE_NAME, MEMORY_NAME = "calibration.json", "calibration.svg", "simulated.jsonl"
-_PLAYERS = ("h3", "link", "metrics", "schedulers", "sim")  # packages that a simulated load depends on
+FACTS_NAME, PICTURE_NAME = "calibration.json", "calibration.svg"
 
 
 def register(app: typer.Typer) -> None:
@@ -58,8 +58,7 @@ def calibrate(
         bool, typer.Option("--warm-up", help="With --from: count the loads of warm-up blocks too.")
     ] = False,
     grid: Annotated[
-        bool,
-        typer.Option("--grid/--no-grid", help="Whether to try other limits than those of Chromium's source."),
+        bool, typer.Option("--grid/--no-grid", help="Whether to try other limits than those of Chromium's source.")
     ] = True,
     form_factor: FormFactorOption = Screen.MOBILE,
     seed: Annotated[int, typer.Option(help="Seed of orders, of link losses and of intervals.")] = 1,
@@ -92,16 +91,15 @@ def calibrate(
             if not folders:
                 folders, incomplete = _gather(list(sites or ()), link, arms, blocks, seed, form_factor.value, folder)
             loads, notes = _read(folders, warm_up=warm_up)
-            job = Job(
-                loads, grid=grid, seed=seed, model_name=(store.stem if store is not None else "chromium"), notes=notes
-            )
+            name = store.stem if store is not None else JUDGE_MODEL
+            job = CalibrationJob(loads, grid=grid, seed=seed, model_name=name, notes=notes)
             found = _carry_out(job, folder)
         except KeyboardInterrupt:
             err.print(f"stopped; what was done is stored in {shown(str(folder))}, the same command goes on")
             raise
         _write(found, folder, store)
     if as_json:
-        say_json({**found.facts(), "folder": str(folder)})
+        say_json({**found.to_dict(), "folder": str(folder)})
     else:
         out.print(render_calibration(found))
         out.print(f"results: {shown(str(folder))}", soft_wrap=True)
@@ -114,7 +112,7 @@ def _arms(schemes: str) -> list[Arm]:
     specs = split_specs(schemes)
     if len(specs) < SCHEMES_LEAST:
         raise UsageError(f"{len(specs)} schemes have no ranking to speak of", fix=f"name {SCHEMES_LEAST} or more")
-    return [Arm(spec, spec, None, table_digest(spec)) for spec in specs]
+    return arms_of(specs)
 
 
 def _default_folder(subjects: Sequence[object], link: str, schemes: str, seed: int, form_factor: str) -> Path:
@@ -133,7 +131,7 @@ def _gather(
     folders, incomplete = [], False
     for number, name in enumerate(names, 1):
         err.print(f"site {number} of {len(names)}: {shown(name)}", style="bold", soft_wrap=True)
-        own, is_complete = gathered(name, network, arms, blocks, seed, form_factor, folder)
+        own, is_complete = make_loads(name, network, arms, blocks, seed, form_factor, folder, RunProgress, say_remark)
         folders.append(own)
         incomplete |= not is_complete
     return folders, incomplete
@@ -143,14 +141,14 @@ def _read(folders: Sequence[Path], *, warm_up: bool) -> tuple[tuple[SiteLoads, .
     loads, notes = [], []
     for folder in folders:
         try:
-            found, remarks = read_loads(folder, warm_up=warm_up)
+            found, remarks = read_loads(folder, say_remark, warm_up=warm_up)
         except (LeftOutError, InputError) as error:
             notes.append(str(error))
             continue
         loads.append(found)
         notes += remarks
     for note in notes:
-        err.print(f"note: {note}", style="yellow", markup=False, soft_wrap=True)
+        say_remark(f"note: {note}")
     if not loads:
         raise InputError(
             "there are no loads to compare with", why="; ".join(notes), fix="name folders that compare made"
@@ -158,31 +156,18 @@ def _read(folders: Sequence[Path], *, warm_up: bool) -> tuple[tuple[SiteLoads, .
     return tuple(loads), tuple(notes)
 
 
-def _carry_out(job: Job, folder: Path) -> Calibration:
+def _carry_out(job: CalibrationJob, folder: Path) -> Calibration:
     def say(text: str) -> None:
         err.print(shown(text), style="dim", soft_wrap=True)
 
-    with pool_of(play_task) as workers:
-        memory = Memory(workers, folder / MEMORY_NAME, _players_digest())
-        return carry_out_calibration(job, memory.play, say, dt.datetime.now(dt.UTC).date().isoformat())
-
-
-def _players_digest() -> str:
-    """Fingerprint of what plays loads; schemes' tables are in the arms."""
-    package = places.PACKAGE
-    files = [*package.glob("*.py"), *(file for name in _PLAYERS for file in (package / name).rglob("*.py"))]
-    digest = hashlib.sha256()
-    for file in sorted(files):
-        digest.update(file.relative_to(package).as_posix().encode() + file.read_bytes())
-    return digest.hexdigest()[:12]
+    with PlayedLoads(TimesReader, folder, watch_loads) as simulator:
+        return carry_out_calibration(job, simulator, say, dt.datetime.now(dt.UTC).date().isoformat())
 
 
 def _write(found: Calibration, folder: Path, store: Path | None) -> None:
     text = dump_browser_model(found.model, found.evidence)
-    try:
-        (folder / FACTS_NAME).write_text(json.dumps(found.facts(), indent=1, allow_nan=False), encoding="utf-8")
+    with writing_to(folder):
+        (folder / FACTS_NAME).write_text(json.dumps(found.to_dict(), indent=1, allow_nan=False), encoding="utf-8")
         (folder / PICTURE_NAME).write_text(calibration_picture(found), encoding="utf-8")
         for file in (folder / f"{found.model.name}.toml", *([store] if store is not None else ())):
             file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise MixedschedError(f"cannot write the results to {folder}", why=error.strerror or "") from error

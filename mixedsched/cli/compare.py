@@ -1,42 +1,21 @@
 """`compare`: the main job. Loads a page under several schemes in real Chromium, and says which is better and how surely."""
 
-from __future__ import annotations
-
-import asyncio
-import statistics
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from mixedsched import catalog
-from mixedsched.cli._conclusion import comparison_facts, say_comparison
-from mixedsched.cli._console import err
+from mixedsched.cli._comparison import say_cost, say_experiment
+from mixedsched.cli._console import err, say_remark
 from mixedsched.cli._interrupts import end_in_order
-from mixedsched.cli._measuring import measure
 from mixedsched.cli._options import FormFactorOption, LinkOption, OriginsOption, ResultsOption, Screen
-from mixedsched.cli._output import Json, say_json
-from mixedsched.cli._runs import REPORT_NAME, conclude, default_folder, owned
-from mixedsched.cli._sites import open_site, site_digest
-from mixedsched.emulator.backends import BackendName
-from mixedsched.errors import ExitCode, UsageError
-from mixedsched.experiment.lab import Scene
-from mixedsched.experiment.machine import machine_facts
-from mixedsched.experiment.model import Arm, Plan, Run, RunStatus
-from mixedsched.experiment.plan import make_plan
-from mixedsched.experiment.progress import missing_blocks
-from mixedsched.metrics import metric_named
-from mixedsched.profile import Profile
-from mixedsched.schedulers import SCHEMES
-from mixedsched.scheme import configure, split_specs
-from mixedsched.sites import Origins, Site, expected_connections
-from mixedsched.units import format_duration
+from mixedsched.cli._output import Json
+from mixedsched.cli._progress import RunProgress
+from mixedsched.errors import ExitCode
+from mixedsched.lab import experiment
+from mixedsched.model.scheme import split_specs
+from mixedsched.world.emulator.backend import BackendName
 
-DEFAULT_SCHEMES = "sequential,mixed"
 AA_SCHEME = "sequential"
-AGAIN = " (again)"  # marks the second arm of a scheme that is compared with itself
 
 
 def register(app: typer.Typer) -> None:
@@ -54,7 +33,7 @@ def compare(
         BackendName,
         typer.Option(
             help="Who emulates the network: relay needs no privilege and repeats exactly; netns and vm use the kernel's tbf "
-            "and netem, in namespaces or inside a router VM.",
+            "and netem, in namespaces or inside a router VM."
         ),
     ] = BackendName.RELAY,
     blocks: Annotated[
@@ -88,108 +67,29 @@ def compare(
 
     With more --blocks it adds to what is there.
     """
-    profile = catalog.load_profile(link)
-    arms = _arms(schemes, mapping, aa)
-    metrics = dict.fromkeys(metric_named(name.strip()).key for name in primary.split(","))
-    opened = open_site(site, origins)
-    plan = make_plan(
-        site=opened.name,
-        site_digest=site_digest(opened),
-        link=profile.name,
-        link_facts=profile.facts(),
-        form_factor=form_factor.value,
-        arms=arms,
-        baseline=baseline or arms[0].label,
-        primary=tuple(metrics),
-        seed=seed,
+    default = (AA_SCHEME,) if aa else experiment.DEFAULT_SCHEMES
+    end_in_order()
+    found = experiment.compare(
+        site,
+        split_specs(schemes) if schemes else default,
+        link=link,
         blocks=blocks,
+        baseline=baseline or "",
+        mapping=mapping,
+        primary=primary.split(","),
+        form_factor=form_factor.value,
+        seed=seed,
+        origins=origins,
         backend=backend.value,
         across_connections=across_connections,
+        against_itself=aa,
+        packet_log=packet_log,
+        folder=folder,
+        observe=RunProgress,
+        say=say_remark,
     )
-    if packet_log and backend is not BackendName.RELAY:
-        raise UsageError("only the relay logs the fate of packets", fix="leave --packet-log or --backend out")
-    folder = folder or default_folder(plan)
-    end_in_order()
-    with owned(folder):
-        try:
-            asyncio.run(_carry_out(plan, profile, opened, site, folder, packet_log=packet_log))
-        except KeyboardInterrupt:
-            err.print(f"stopped; all finished runs are stored in {folder}, the same command goes on")
-            raise
-        comparison, runs = conclude(folder)
-    report = folder / REPORT_NAME
-    if as_json:
-        say_json(comparison_facts(comparison, runs, report))
-    else:
-        say_comparison(comparison, runs, report)
-    _say_cost(runs)
-    if missing_blocks(comparison.plan, runs):
+    say_experiment(found, as_json=as_json)
+    say_cost(found)
+    if found.missing_blocks:
         err.print("[bold yellow]some blocks failed again and again and are missing; the report says why[/]")
         raise typer.Exit(ExitCode.INVALID_RUNS)
-
-
-def _arms(schemes: str | None, mapping: str | None, aa: bool) -> list[Arm]:
-    """The arms to compare, every scheme of them checked. --aa makes two of one."""
-    arms = [_arm(spec, mapping) for spec in split_specs(schemes or (AA_SCHEME if aa else DEFAULT_SCHEMES))]
-    if not aa:
-        return arms
-    if len(arms) > 1:
-        raise UsageError("--aa compares one scheme with itself", fix="name one scheme only")
-    return [arms[0], replace(arms[0], label=arms[0].label + AGAIN)]
-
-
-def _arm(spec: str, mapping: str | None) -> Arm:
-    configured = configure(spec, SCHEMES, catalog.load_mapping, mapping)
-    if configured.scheme.default_mapping is None or configured.mapping is None:
-        return Arm(spec, spec)
-    return Arm(spec, spec, mapping, configured.mapping.digest)
-
-
-async def _carry_out(
-    plan: Plan, profile: Profile, site: Site, site_argument: str, folder: Path, *, packet_log: bool
-) -> None:
-    scene = Scene(
-        site_argument,
-        site.url,
-        site.hosts,
-        profile,
-        plan.form_factor,
-        expected_connections(site),
-        backend=plan.backend,
-        server_options=_server_options(plan, site),
-        packet_logs=folder / "packets" if packet_log else None,
-    )
-    await measure(plan, scene, folder, lambda versions, notes: _facts(site, site_argument, versions, notes))
-
-
-def _server_options(plan: Plan, site: Site) -> tuple[str, ...]:
-    across = ("--across-connections",) if plan.across_connections else ()
-    return ("--origins", (Origins.MERGE if site.merged_hosts else Origins.KEEP).value, *across)
-
-
-def _facts(site: Site, site_argument: str, versions: Mapping[str, str], notes: Sequence[str]) -> dict[str, Any]:
-    return {
-        "site_argument": site_argument,
-        "title": site.title or site.name,
-        "origins": (Origins.MERGE if site.merged_hosts else Origins.KEEP).value,
-        "connections": str(expected_connections(site)),
-        "network_notes": list(notes),
-        "licence": site.licence,
-        "machine": machine_facts(),
-        "versions": dict(versions),
-    }
-
-
-def _say_cost(runs: Sequence[Run]) -> None:
-    """What a run costs beyond the page's own load time."""
-    ok = [run for run in runs if run.status is RunStatus.OK]
-    if not ok:
-        return
-    costs = [run.cost_s for run in ok]
-    beyond = [run.cost_s - float(run.page_load.get("observed", {}).get("load_ms") or 0) / 1000 for run in ok]
-    err.print(
-        f"cost of a run: {statistics.median(costs):.1f} s, of which {statistics.median(beyond):.1f} s beyond the page's load; "
-        f"all {len(runs)} runs: {format_duration(sum(run.cost_s for run in runs))}",
-        style="dim",
-        soft_wrap=True,
-    )

@@ -1,15 +1,14 @@
 """`doctor`: proves that the whole chain can run here, and says how to mend what cannot."""
 
-from __future__ import annotations
-
 import typer
 from rich.markup import escape
 
 from mixedsched.cli._console import err, out
 from mixedsched.cli._output import Json, say_json
-from mixedsched.cli._sites import open_site, recipes
-from mixedsched.doctor import Check, examine
+from mixedsched.cli._sites import open_site
 from mixedsched.errors import ExitCode
+from mixedsched.lab.doctor import Check, examine
+from mixedsched.sites.opening import recipes
 
 SITE = "davies-meenan"  # generated, so that the doctor needs no package of others
 

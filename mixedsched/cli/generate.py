@@ -1,7 +1,5 @@
 """`generate`: random pages that are made like real ones."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +8,7 @@ import typer
 
 from mixedsched.cli._console import err
 from mixedsched.errors import MixedschedError, UsageError
-from mixedsched.page import Page
+from mixedsched.model.page import Page
 from mixedsched.sites.generate import distributions, generate_page, page_text
 from mixedsched.units import format_bytes
 
@@ -27,7 +25,7 @@ def register(app: typer.Typer) -> None:
 def generate(
     size_class: Annotated[str, typer.Option(help=f"How large: {SIZE_CLASSES}.", metavar="CLASS")] = "medium",
     seed: Annotated[int, typer.Option(help="Another number gives another page.")] = 1,
-    pages: Annotated[int, typer.Option(help="So many pages, with this seed and the next ones.", min=1)] = 1,
+    pages: Annotated[int, typer.Option(help="How many pages, with this seed and the next ones.", min=1)] = 1,
     output: Annotated[
         Path, typer.Option("--out", help="A file; with --pages a folder. - is standard output.", metavar="FILE")
     ] = STANDARD_OUTPUT,

@@ -1,21 +1,17 @@
 """`import`: an HTTP Archive that a browser or a tool has saved becomes a site."""
 
-from __future__ import annotations
-
 from dataclasses import replace as changed
 from pathlib import Path
 from typing import Annotated
-from urllib.parse import urlsplit
 
 import typer
 
 from mixedsched.cli._console import err, shown
 from mixedsched.cli._output import Json
+from mixedsched.cli._progress import Progress
 from mixedsched.cli._record_output import Licence, Name, Out, Replace, recording_folder, say_recording
-from mixedsched.cli._work_progress import WorkProgress
-from mixedsched.sites._site import site_name_of
 from mixedsched.sites.har import HarPage, import_page, page_called, pages_of, read_har
-from mixedsched.sites.recorded import RecordingFacts, check_target
+from mixedsched.sites.recorded import RecordingFacts, check_target, site_name_of_url
 
 _LISTED_PAGES_MAX = 10
 
@@ -40,7 +36,7 @@ def import_har(
     """Make a site of a HAR, that every rung can play: files, who finds what and when, priorities.
 
     Reads HARs of Chrome, Firefox, sitespeed.io, WebPageTest and mitmproxy. Bodies that are not in the HAR are synthesised at
-    their sizes; priorities and initiators that it does not tell are inferred. What could not be kept is said, and why.
+    their sizes; priorities and initiators that it lacks are inferred. What could not be kept is listed, with the reason.
     """
     if name is not None:  # refused before a large file is read
         check_target(recording_folder(name, out), replace=replace)
@@ -51,22 +47,15 @@ def import_har(
         _say_pages(pages)
 
     def named(facts: RecordingFacts) -> tuple[Path, RecordingFacts]:
-        site_name = name if name is not None else _name_of(facts.url)
+        site_name = name if name is not None else site_name_of_url(facts.url)
         target = recording_folder(site_name, out)
         check_target(target, replace=replace)
         record = {**facts.record, "har": file.name.encode("utf-8", "replace").decode()}
         return target, changed(facts, name=site_name, licence=licence, record=record)
 
-    with WorkProgress(err, "making bodies") as progress:
+    with Progress("making bodies") as progress:
         summary = import_page(log, chosen, named, progress.tell, replace=replace)
     say_recording(summary, as_json)
-
-
-def _name_of(url: str) -> str:
-    """A name for the site of a page, as `record` makes it: its host without www, and the port if it has one of its own."""
-    parts = urlsplit(url)
-    host = (parts.hostname or "page").removeprefix("www.")
-    return site_name_of(f"{host}-{parts.port}" if parts.port is not None else host)
 
 
 def _say_pages(pages: list[HarPage]) -> None:

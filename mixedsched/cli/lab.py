@@ -1,32 +1,26 @@
-"""`lab`: an emulated network for any program, not only for what this project measures."""
+"""`lab`: an emulated network for any program."""
 
-from __future__ import annotations
-
-import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
 
-from mixedsched import catalog
 from mixedsched.cli import _lab_check
 from mixedsched.cli._console import err, out
-from mixedsched.cli._lab_outing import Outing
-from mixedsched.cli._lab_run import carry_out, counters_text
-from mixedsched.cli._lab_server import parse_address
 from mixedsched.cli._options import LinkOption
 from mixedsched.cli._output import Json, say_json
-from mixedsched.emulator.backends import BackendName
-from mixedsched.emulator.child_talk import raise_told_error
-from mixedsched.emulator.keeper import forget_dead_lab, refuse_second_lab, standing_lab
-from mixedsched.emulator.kernel.namespaces import existing_namespaces, ownerships, sweep
-from mixedsched.emulator.kernel.privilege import require_privilege
-from mixedsched.emulator.kernel.shaping import shape
-from mixedsched.errors import MixedschedError, UsageError
-from mixedsched.profile_words import direction_text
+from mixedsched.cli._sites import open_site
+from mixedsched.errors import UsageError
+from mixedsched.lab.command.request import CommandRequest, checked
+from mixedsched.lab.command.run import carry_out, counters_text
+from mixedsched.model.profile_words import direction_text
+from mixedsched.world import catalog
+from mixedsched.world.emulator.backend import BackendName
+from mixedsched.world.emulator.keeper import lab_status, refuse_second_lab, start_keeper, take_down
+from mixedsched.world.emulator.kernel.privilege import require_privilege
+from mixedsched.world.emulator.kernel.shaping import shape
+from mixedsched.world.system.udp import parse_address
 
 _BackendOption = Annotated[
     BackendName,
@@ -75,7 +69,9 @@ def run(
     ] = None,
     server_command: Annotated[
         str | None,
-        typer.Option(help="Starts that server, where it shall run; the same words are filled in.", metavar="COMMAND"),
+        typer.Option(
+            help="Starts that server, in the server's network; the same words are filled in.", metavar="COMMAND"
+        ),
     ] = None,
     packet_log: Annotated[
         Path | None, typer.Option(help="Folder for a log of each packet's fate; relay only.", metavar="DIR")
@@ -85,11 +81,11 @@ def run(
     """Run a command over an emulated network, then take the network down; passes the command's exit code on.
 
     The command also finds the server in MIXEDSCHED_SERVER, MIXEDSCHED_SERVER_HOST and MIXEDSCHED_SERVER_PORT, and with --site
-    the digest of its certificate's key in MIXEDSCHED_SPKI_SHA256. What the link counted is said at the end, on stderr;
-    with --json as the last line on stdout. If the link or the server stops before its time, the exit code is 1 unless the
-    command's own tells of a failure.
+    the digest of its certificate's key in MIXEDSCHED_SPKI_SHA256. The link's counters are printed at the end, on stderr;
+    with --json as the last line on stdout. If the link or the server stops too early, the exit code is 1 unless the
+    command itself has failed.
     """
-    outing = Outing(
+    request = CommandRequest(
         backend=backend.value,
         profile=catalog.load_profile(link),
         seed=seed,
@@ -100,9 +96,9 @@ def run(
         server_command=server_command,
         packet_log=packet_log,
     )
-    result = carry_out(outing, say_note=_say_note)
+    result = carry_out(checked(request, open_site), say_note=_say_note)
     if as_json:
-        say_json(result.facts())
+        say_json(result.to_dict())
     else:
         for side in ("down", "up"):
             err.print(f"{side}: {counters_text(result.counters.get(side, {}))}", soft_wrap=True)
@@ -112,23 +108,20 @@ def run(
 
 
 def up(
-    backend: _BackendOption = BackendName.NETNS,
-    link: LinkOption = "4g",
-    seed: _SeedOption = 1,
-    as_json: Json = False,
+    backend: _BackendOption = BackendName.NETNS, link: LinkOption = "4g", seed: _SeedOption = 1, as_json: Json = False
 ) -> None:
     """Set a network up and leave it up, until `mixedsched lab down`."""
     if backend is BackendName.RELAY:
         raise UsageError(
             "the relay has nothing to leave up",
-            why="it stands before one server while one command runs",
+            why="a relay serves one command, in front of one server",
             fix="use `lab run --backend relay`, or leave netns or vm up",
         )
     profile = catalog.load_profile(link)
     shape(profile)
     require_privilege()
-    refuse_second_lab()  # before it takes time; the keeper asks again when it has one to note
-    lab_up = _start_keeper({"backend": backend.value, "profile": profile.facts(), "name": profile.name, "seed": seed})
+    refuse_second_lab()  # before anything takes time; the keeper asks again when it records its own
+    lab_up = start_keeper(backend.value, profile, seed).facts()
     if as_json:
         say_json(lab_up)
         return
@@ -139,15 +132,8 @@ def up(
 
 
 def down(as_json: Json = False) -> None:
-    """Take down what `lab up` left up, and what any lab left that was killed."""
-    standing = standing_lab()
-    before = existing_namespaces()
-    if standing is not None:
-        standing.stop()
-    forget_dead_lab()
-    sweep()
-    after = set(existing_namespaces())
-    gone = [name for name in before if name not in after]
+    """Take down the network of `lab up`, and what killed labs left."""
+    gone = take_down()
     if as_json:
         say_json({"removed": gone})
     else:
@@ -155,8 +141,8 @@ def down(as_json: Json = False) -> None:
 
 
 def status(as_json: Json = False) -> None:
-    """List the lab that is up, namespaces in use, and what killed labs left."""
-    facts = _status_facts()
+    """Show the lab that is up, namespaces in use, and what killed labs left."""
+    facts = lab_status()
     if as_json:
         say_json(facts)
         return
@@ -173,44 +159,6 @@ def status(as_json: Json = False) -> None:
             "`mixedsched lab down` removes those whose process has ended",
             soft_wrap=True,
         )
-
-
-def _status_facts() -> dict[str, Any]:
-    standing = standing_lab()
-    living = [ownership for ownership in ownerships() if ownership.owner.is_alive]
-    in_use = [{"pid": item.owner.pid, "about": item.about, "namespaces": list(item.namespaces)} for item in living]
-    owned = {name for item in living for name in item.namespaces}
-    return {
-        "up": None if standing is None else standing.facts(),
-        "in_use": in_use,
-        "leftovers": [name for name in existing_namespaces() if name not in owned],
-    }
-
-
-def _start_keeper(settings: dict[str, Any]) -> dict[str, Any]:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "mixedsched.emulator.keeper"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        start_new_session=True,
-    )
-    try:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        with process.stdin, process.stdout:
-            process.stdin.write(json.dumps(settings).encode() + b"\n")
-            process.stdin.flush()
-            answer = process.stdout.read()  # to its end: the keeper lets go of its output once the lab is up
-    except BaseException:
-        process.terminate()
-        process.wait()
-        raise
-    if not answer.strip():
-        raise MixedschedError("the lab did not come up", why="the process that keeps it has stopped; see above")
-    told: dict[str, Any] = json.loads(answer)
-    raise_told_error(told)
-    facts: dict[str, Any] = told["standing"]
-    return facts
 
 
 def _say_standing(facts: dict[str, Any]) -> None:

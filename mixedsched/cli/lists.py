@@ -1,23 +1,22 @@
-"""`schemes`, `mappings`: what there is to choose from."""
-
-from __future__ import annotations
+"""`schemes`, `mappings`: list what there is to choose from."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
 from rich.text import Text
 
-from mixedsched import catalog
 from mixedsched.cli._console import ListEntry, out, say_list
 from mixedsched.cli._output import Json
-from mixedsched.mapping import Override, PriorityMapping
-from mixedsched.priority import Priority
+from mixedsched.core.schedulers import SCHEMES
+from mixedsched.core.sim.example import LEGEND, example_order
+from mixedsched.model.mapping import Override, PriorityMapping
+from mixedsched.model.priority import Priority
+from mixedsched.model.request import ChromiumPriority, Kind
+from mixedsched.model.scheme import ConfiguredScheme, Parameter, configure
 from mixedsched.report.simulation import strip_text
-from mixedsched.request import ChromiumPriority, Kind
-from mixedsched.schedulers import SCHEMES
-from mixedsched.scheme import ConfiguredScheme, Parameter, configure
-from mixedsched.sim.example import LEGEND, example_order
+from mixedsched.world import catalog
 
 SHOWN_OVERRIDES = 5
 
@@ -30,11 +29,11 @@ def register(app: typer.Typer) -> None:
 def schemes(
     names: Annotated[
         list[str] | None,
-        typer.Argument(help="Only these, maybe with parameters, as in batched-rr:packets=2.", metavar="[NAME...]"),
+        typer.Argument(help="Only these, possibly with parameters, as in batched-rr:packets=2.", metavar="[NAME...]"),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Explain the delivery schemes: what each does and needs to know, where it comes from, what it makes of an example."""
+    """Explain the delivery schemes: what each does and needs to know, its source, and how it orders an example."""
     configured = [configure(name, SCHEMES, catalog.load_mapping) for name in names or SCHEMES]
     say_list([_scheme_entry(scheme) for scheme in configured], as_json)
     if not as_json:
@@ -54,10 +53,7 @@ def _scheme_entry(configured: ConfiguredScheme) -> ListEntry:
     order = example_order(configured)
     facts = {
         "name": configured.label,
-        "description": scheme.description,
-        "source": scheme.source,
-        "needs": scheme.needs,
-        "default_mapping": scheme.default_mapping,
+        **{name: getattr(scheme, name) for name in ("description", "source", "needs", "default_mapping")},
         "parameters": [_parameter_facts(parameter) for parameter in scheme.parameters],
         "example_order": "".join(letter * packets for letter, packets in order),
     }
@@ -74,14 +70,8 @@ def _value_text(value: float | str) -> str:
 
 
 def _parameter_facts(parameter: Parameter) -> dict[str, Any]:
-    facts: dict[str, Any] = {
-        "name": parameter.name,
-        "description": parameter.description,
-        "default": parameter.default,
-    }
-    if parameter.choices:
-        return {**facts, "choices": list(parameter.choices)}
-    return {**facts, "low": parameter.low, "high": parameter.high}
+    told = ("name", "description", "default", *(("choices",) if parameter.choices else ("low", "high")))
+    return {name: getattr(parameter, name) for name in told}
 
 
 def _mapping_entry(mapping: PriorityMapping) -> ListEntry:
@@ -90,24 +80,8 @@ def _mapping_entry(mapping: PriorityMapping) -> ListEntry:
         "description": mapping.description,
         "source": mapping.source,
         "table": _table(mapping),
-        "switches": [
-            {
-                "name": switch.name,
-                "description": switch.description,
-                "default": switch.default,
-                "values": list(switch.values),
-            }
-            for switch in mapping.switches
-        ],
-        "overrides": [
-            {
-                "match": item.match,
-                "urgency": item.priority.urgency,
-                "incremental": item.priority.incremental,
-                "why": item.why,
-            }
-            for item in mapping.overrides
-        ],
+        "switches": [asdict(switch) for switch in mapping.switches],
+        "overrides": [{"match": item.match, **asdict(item.priority), "why": item.why} for item in mapping.overrides],
     }
     lines = {f"{switch.name}={switch.default}": switch.description for switch in mapping.switches}
     if mapping.cells is not None:
@@ -130,14 +104,7 @@ def _table(mapping: PriorityMapping) -> dict[str, dict[str, dict[str, int | bool
     """The cells by Chromium priority and kind; None where the client's signal is taken."""
     if mapping.cells is None:
         return None
-    return {
-        str(rank): {
-            str(kind): {"urgency": cell.urgency, "incremental": cell.incremental}
-            for kind in Kind
-            for cell in (mapping.cells[rank, kind],)
-        }
-        for rank in ChromiumPriority
-    }
+    return {str(rank): {str(kind): asdict(mapping.cells[rank, kind]) for kind in Kind} for rank in ChromiumPriority}
 
 
 def _cell_text(cell: Priority) -> str:

@@ -1,9 +1,7 @@
-"""`netlog`: what a browser's own log tells of a page load over HTTP/3."""
-
-from __future__ import annotations
+"""`netlog`: a page load over HTTP/3 according to the browser's own log."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich import box
@@ -11,11 +9,11 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from mixedsched.browser.netlog import NetLog, QuicSession, StreamArrival, StreamRequest, read_netlog
 from mixedsched.cli._console import out
-from mixedsched.cli._output import Json, printable, say_json
+from mixedsched.cli._output import Json, say_json
 from mixedsched.errors import InputError
-from mixedsched.units import format_bytes, format_ms
+from mixedsched.units import format_bytes, format_ms, printable
+from mixedsched.world.browser.netlog import NetLog, QuicSession, StreamArrival, StreamRequest, read_netlog
 
 _UNKNOWN = "–"
 _STANDARD_INPUT = Path("/dev/stdin")
@@ -33,7 +31,7 @@ def netlog(
 ) -> None:
     """Read Chromium's NetLog: connections and why they were opened, head-of-line blocking, losses, the order of arrival.
 
-    Logs that a killed browser left open are read as far as they go.
+    Logs that a killed browser left unfinished are read up to their end.
     """
     if str(file) == "-":
         file = _STANDARD_INPUT
@@ -41,7 +39,7 @@ def netlog(
     if not log.connections:
         raise _no_connection(file, log)
     if as_json:
-        say_json(_facts(file, log))
+        say_json({"file": str(file), **log.to_dict()})
         return
     _say_summary(file, log)
     out.print(_connection_table(log))
@@ -52,12 +50,12 @@ def netlog(
 
 
 def _no_connection(file: Path, log: NetLog) -> InputError:
-    """A log without any HTTP/3: no figure of it would mean anything."""
+    """The error for a log without any HTTP/3, whose figures would mean nothing."""
     if log.sessions:
         failed = log.sessions[-1]
         details = f" ({printable(failed.closing.details)})" if failed.closing else ""
         many = len(log.sessions)
-        what = "one attempt did not get through," if many == 1 else f"{many} attempts did not get through, the last one"
+        what = "one attempt failed," if many == 1 else f"{many} attempts failed, the last one"
         why = f"{what} to {printable(failed.host)}{details}"
     elif log.http2_hosts:
         why = f"the page came over HTTP/2, from {printable(', '.join(log.http2_hosts))}"
@@ -68,75 +66,14 @@ def _no_connection(file: Path, log: NetLog) -> InputError:
     )
 
 
-def _facts(file: Path, log: NetLog) -> dict[str, Any]:
-    requests = {(item.session, item.stream_id): item for item in log.requests}
-    return {
-        "file": str(file),
-        "chromium_version": log.chromium_version,
-        "truncated": log.truncated,
-        "unavailable": list(log.unavailable),
-        "hol_bytes": log.hol_bytes,
-        "connection_hol_bytes": log.connection_hol_bytes,
-        "packets_seen": log.packets_seen,
-        "packets_lost": log.packets_lost,
-        "connections": [_connection_facts(session) for session in log.sessions],
-        "streams": [_stream_facts(item, requests.get((item.session, item.stream_id))) for item in log.streams],
-    }
-
-
-def _connection_facts(session: QuicSession) -> dict[str, Any]:
-    closing = session.closing
-    return {
-        "id": session.source_id,
-        "host": session.host,
-        "used": session.is_used,
-        "established": session.established,
-        "reason": session.reason.value,
-        "why": session.why,
-        "pooled_with": session.pooled_with,
-        "privacy_mode": session.privacy_mode,
-        "network_anonymization_key": session.network_anonymization_key,
-        "opened_ms": session.opened_ms,
-        "closed_ms": closing.time_ms if closing else None,
-        "close_details": closing.details if closing else None,
-        "close_error": closing.error if closing else None,
-        "closed_by_peer": closing.from_peer if closing else None,
-        "hol_bytes": session.hol_bytes,
-        "connection_hol_bytes": session.connection_hol_bytes,
-        "packets_seen": session.packets_seen,
-        "packets_lost": session.packets_lost,
-        "packets_received": session.packets_received,
-        "packets_sent": session.packets_sent,
-        "packets_declared_lost": session.packets_declared_lost,
-    }
-
-
-def _stream_facts(stream: StreamArrival, request: StreamRequest | None) -> dict[str, Any]:
-    return {
-        "connection": stream.session,
-        "stream_id": stream.stream_id,
-        "authority": request.authority if request else None,
-        "path": request.path if request else None,
-        "priority": request.priority if request else None,
-        "priority_updates": list(request.priority_updates) if request else [],
-        "requested_ms": request.sent_ms if request else None,
-        "first_byte_ms": stream.first_byte_ms,
-        "last_byte_ms": stream.last_byte_ms,
-        "received_bytes": stream.received_bytes,
-        "frames": stream.frames,
-        "hol_bytes": stream.hol_bytes,
-        "headers": [list(header) for header in request.headers] if request else [],
-    }
-
-
 def _say_summary(file: Path, log: NetLog) -> None:
     connections = f"{len(log.connections)} connection{'s' if len(log.connections) != 1 else ''}"
     version = f"Chromium {printable(log.chromium_version)}" if log.chromium_version else "unknown browser"
     out.print(f"[bold]{escape(str(file))}[/]: {escape(version)}, {connections}", soft_wrap=True)
     if log.truncated:
-        out.print("[yellow]the end of the log is missing: figures hold as far as it goes[/]")
+        out.print("[yellow]the end of the log is missing: figures are for the part that is there[/]")
     if log.unavailable:
-        out.print(f"[yellow]this browser's log does not tell: {', '.join(log.unavailable)}[/]")
+        out.print(f"[yellow]this browser's log does not show: {', '.join(log.unavailable)}[/]")
     out.print(
         f"head-of-line blocking: {_bytes(log.hol_bytes)} within streams; an ordered transport would have held back "
         f"{_bytes(log.connection_hol_bytes)} (estimate)",
@@ -204,9 +141,9 @@ def _stream_table(log: NetLog) -> Table:
         ("connection, " if several else "") + "stream, first byte, last byte, bytes, HOL, header, updates, path",
         {"connection", "stream", "first byte", "last byte", "bytes", "HOL"},
     )
-    requests = {(item.session, item.stream_id): item for item in log.requests}
+    requests = log.requests_by_stream
     for stream in log.streams:
-        request = requests.get((stream.session, stream.stream_id))
+        request = requests.get(stream.key)
         table.add_row(
             *([f"#{stream.session}"] if several else []),
             str(stream.stream_id),

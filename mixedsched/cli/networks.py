@@ -1,6 +1,4 @@
-"""`networks`: what pages can be loaded over, drawn."""
-
-from __future__ import annotations
+"""`networks`: lists the network profiles and draws them."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,14 +8,15 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from mixedsched import catalog
 from mixedsched.cli._console import err, out, shown
-from mixedsched.cli._output import Json, printable, say_json
+from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._simulation_options import check_plot
-from mixedsched.link import loss_pattern
-from mixedsched.profile import Direction, Profile
-from mixedsched.profile_words import direction_text
+from mixedsched.core.link import loss_pattern
+from mixedsched.model.profile import Direction, Profile
+from mixedsched.model.profile_words import direction_text
 from mixedsched.report.networks import loss_text, queue_text, rate_text, write_networks_plot
+from mixedsched.units import printable
+from mixedsched.world import catalog
 
 PACKETS = 200
 _INDENT = 4
@@ -30,12 +29,12 @@ def register(app: typer.Typer) -> None:
 
 def networks(
     names: Annotated[list[str] | None, typer.Argument(help="Only these, by name or file.", metavar="[NAME...]")] = None,
-    seed: Annotated[int, typer.Option(help="Whose losses are drawn.")] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of the losses that are drawn.")] = 1,
     packets: Annotated[int, typer.Option(help="How many packets are drawn.", min=1, max=100_000)] = PACKETS,
     plot: Annotated[Path | None, typer.Option(help="Draw them into a file, .svg or .html.", metavar="FILE")] = None,
     as_json: Json = False,
 ) -> None:
-    """List the network profiles that pages can be loaded over, and draw each: rate over time, losses of a seed.
+    """List the network profiles that pages can be loaded over, and draw the rate over time and the losses of a seed.
 
     One mark is one packet: · arrives, █ is lost.
     """
@@ -63,12 +62,7 @@ def _facts(profile: Profile, seed: int, packets: int) -> dict[str, Any]:
         "source": profile.source,
         "rtt_ms": profile.rtt_ms,
         **profile.facts(),
-        "losses": {
-            "seed": seed,
-            "packets": packets,
-            "down": lost(profile.down, "down"),
-            "up": lost(profile.up, "up"),
-        },
+        "losses": {"seed": seed, "packets": packets, "down": lost(profile.down, "down"), "up": lost(profile.up, "up")},
     }
 
 
@@ -84,7 +78,7 @@ def _print(profile: Profile, seed: int, packets: int) -> None:
 
 
 def _side(side: str, direction: Direction, seed: int, packets: int, *, drawn: bool) -> Table:
-    """One direction: its words, then its pictures, each with a label. drawn: whether its rate is another one than above."""
+    """One direction: in words, then as pictures, each with a label. drawn: whether to draw its rate and queue."""
     table = Table.grid(padding=(0, 1, 0, 0))
     table.add_column(style="dim", no_wrap=True, min_width=_LABELS - 1)
     table.add_column(overflow="fold")

@@ -1,30 +1,29 @@
 """`record`: a live page becomes a site."""
 
-from __future__ import annotations
-
 import asyncio
 import datetime as dt
 import re
 import signal
 from collections.abc import Sequence
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
 
 import typer
 
-from mixedsched.browser.observe import Observer
-from mixedsched.browser.pageload import FormFactor
-from mixedsched.browser.profiles import make_profile_dir, remove_profile_dir
 from mixedsched.cli._console import err
-from mixedsched.cli._output import Json, printable
-from mixedsched.cli._record_output import Licence, Name, Out, Replace, recording_folder, say_recording
-from mixedsched.cli._record_progress import RecordProgress
+from mixedsched.cli._output import Json
+from mixedsched.cli._progress import Progress
+from mixedsched.cli._record_output import Licence, Name, Out, Replace, recording_folder, say_load, say_recording
 from mixedsched.errors import ExitCode, UsageError
-from mixedsched.recording import Loads, Plan, name_of, observe_all, write_loads
-from mixedsched.sites._site import site_name_of
-from mixedsched.sites.recorded import check_target
+from mixedsched.sites.live import Loads, RecordingPlan, observe_all, write_loads
+from mixedsched.sites.recorded import check_target, site_name_of_url
+from mixedsched.units import printable
+from mixedsched.world.browser.observe import Observer
+from mixedsched.world.browser.pageload import FormFactor
+from mixedsched.world.browser.profiles import make_profile_dir, remove_profile_dir
 
 _STAND_IN = re.compile(r"(?P<what>[^=\s]+)=(?P<address>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+):(?P<port>[0-9]{1,5})")
 _PORT_MAX = 65_535
@@ -84,7 +83,7 @@ def record(
     Chromium loads the page several times, each time with an empty cache. What belongs to one visitor only (cookies,
     logins) is not kept. Loads that fail, or an interruption, leave a site made of the others, and exit code 5.
     """
-    plan = Plan(
+    plan = RecordingPlan(
         _page_url(url),
         form_factor.form_factors,
         loads,
@@ -93,7 +92,7 @@ def record(
         quiet_s,
         max(quiet_s, limit_s),
     )
-    site_name = name if name is not None else site_name_of(name_of(plan.url))
+    site_name = name if name is not None else site_name_of_url(plan.url)
     target = recording_folder(site_name, out)
     check_target(target, replace=replace)
     bodies_dir = make_profile_dir()  # swept like these by the next start, should this process be killed
@@ -111,7 +110,7 @@ def record(
         raise typer.Exit(ExitCode.INVALID_RUNS)
 
 
-async def _load(plan: Plan, bodies_dir: Path) -> Loads:
+async def _load(plan: RecordingPlan, bodies_dir: Path) -> Loads:
     """All loads; the first Ctrl-C ends them with what there is, the second gives up."""
     stopped = False
     task = asyncio.current_task()
@@ -131,8 +130,8 @@ async def _load(plan: Plan, bodies_dir: Path) -> Loads:
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, interrupt)
         try:
-            with RecordProgress(err, len(plan.jobs)) as progress:
-                return await observe_all(observer, plan, bodies_dir, progress.tell, lambda: stopped)
+            with Progress("loading", len(plan.jobs), unit="loads", silent_s=0, lines=False) as progress:
+                return await observe_all(observer, plan, bodies_dir, partial(say_load, progress), lambda: stopped)
         except asyncio.CancelledError:
             raise KeyboardInterrupt from None
         finally:
@@ -141,7 +140,7 @@ async def _load(plan: Plan, bodies_dir: Path) -> Loads:
 
 def _page_url(text: str) -> str:
     """The address of a page. Raises UsageError."""
-    what = f"'{printable(text)}' is no address of a page"
+    what = f"'{printable(text)}' is not the address of a page"
     try:
         parts = urlsplit(text.strip())
         port_is_fine = parts.port is None or parts.port > 0

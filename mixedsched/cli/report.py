@@ -1,6 +1,4 @@
-"""`report`: builds the HTML report of stored results again, or says where another command left its own."""
-
-from __future__ import annotations
+"""`report`: writes the HTML report of stored runs again, or says where another command put its own."""
 
 import json
 from pathlib import Path
@@ -8,13 +6,13 @@ from typing import Annotated, Any
 
 import typer
 
-from mixedsched.cli._conclusion import comparison_facts, say_comparison
+from mixedsched.cli._comparison import say_experiment
 from mixedsched.cli._console import out, shown
 from mixedsched.cli._output import Json, say_json
-from mixedsched.cli._runs import REPORT_NAME, conclude
 from mixedsched.errors import InputError
+from mixedsched.lab.experiment import read_experiment
 
-# Of commands that judge as they measure, and so write their reports themselves: facts, and what people look at.
+# Commands that judge as they measure, and so write their reports themselves: files with facts, and for people.
 _OTHERS = {
     "tune": ("tune.json", "tune.html"),
     "tune --schemes": ("finder.json", "finder.html"),
@@ -33,33 +31,26 @@ def report(
     ],
     as_json: Json = False,
 ) -> None:
-    """Analyse stored runs of compare and write their report, also of an experiment that is not finished.
+    """Analyse the stored runs of compare and write their report, even if the experiment is not finished.
 
-    The other commands write theirs themselves, finished or not; of their folders it says where it is.
+    The other commands write their own reports; for their folders, this says where the report is.
     """
     for command, (facts_name, report_name) in _OTHERS.items():
         if (folder / facts_name).is_file():
             _point_to(command, folder / facts_name, folder / report_name, as_json)
             return
-    comparison, runs = conclude(folder)
-    path = folder / REPORT_NAME
-    if as_json:
-        say_json(comparison_facts(comparison, runs, path))
-    else:
-        say_comparison(comparison, runs, path)
+    say_experiment(read_experiment(folder), as_json=as_json)
 
 
 def _point_to(command: str, facts_file: Path, report_file: Path, as_json: bool) -> None:
     try:
         facts: dict[str, Any] = json.loads(facts_file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        fix = f"give the {command} command again: it goes on from what is stored, and writes its report anew"
+        fix = f"run the {command} command again: it goes on from what is stored, and writes its report anew"
         raise InputError(f"{facts_file} cannot be read", why=str(error), fix=fix) from error
     if as_json:
         say_json(facts)
         return
     again = f": {shown(str(facts['command']))}" if facts.get("command") else ""
-    out.print(
-        f"made by `{command}`, which goes on or writes its report anew when it is given again{again}", soft_wrap=True
-    )
+    out.print(f"made by `{command}`; to go on, or write its report anew, run it again{again}", soft_wrap=True)
     out.print(f"report: {shown(str(report_file))}", soft_wrap=True)

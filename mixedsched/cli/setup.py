@@ -1,19 +1,17 @@
-"""`setup`: brings what page loads need beside Python."""
+"""`setup`: brings what page loads need besides Python."""
 
-from __future__ import annotations
-
-from types import TracebackType
 from typing import Annotated, Any, Self
 
 import typer
 from rich.markup import escape
 
-from mixedsched import __version__, places
+from mixedsched import __version__
 from mixedsched.cli._console import err, out, shown
 from mixedsched.cli._output import Json, say_json
-from mixedsched.cli._work_progress import WorkProgress
+from mixedsched.cli._progress import Progress
 from mixedsched.errors import MissingPartError
-from mixedsched.setup import Part, checked_mirror, set_up
+from mixedsched.world import places
+from mixedsched.world.setup import Part, checked_mirror, set_up
 
 MIRROR_VARIABLE = "MIXEDSCHED_BROWSER_MIRROR"
 
@@ -33,10 +31,10 @@ def setup(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Bring what page loads need: Node packages and, where no browser is found that can be used, Chrome for Testing.
+    """Bring what page loads need: Node packages and, if no usable browser is found, Chrome for Testing.
 
-    They go into the user's cache folder, or the one that MIXEDSCHED_CACHE names; in a checkout into its own folders. What is
-    there already stays; what an interruption left half done is mended. Needs Node.js 20 or later.
+    They go into the user's cache folder, or the one named by MIXEDSCHED_CACHE; in a checkout into its own folders. What is
+    there already stays; what an interruption left incomplete is completed. Needs Node.js 20 or later.
     """
     mirror = checked_mirror(browser_mirror) if browser_mirror else None
     parts: list[Part] = []
@@ -73,7 +71,7 @@ def _cache() -> str | None:
 
 
 def _warn_of_temporary_place(parts: list[Part]) -> None:
-    """What is kept among temporary files may be gone tomorrow."""
+    """Warn if something is kept among temporary files: it may be gone tomorrow."""
     first, *others = places.cache_folders()
     kept = [other for other in others for part in parts if part.path and part.path.is_relative_to(other)]
     if kept:
@@ -96,28 +94,20 @@ class SetupProgress:
     """On standard error: a line for what begins, and a bar or lines with the time left for what takes long."""
 
     def __init__(self) -> None:
-        self._what = ""
-        self._work: WorkProgress | None = None
+        self._progress = Progress("")
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._end()
+    def __exit__(self, *_: object) -> None:
+        self._progress.hide()
 
     def say(self, text: str) -> None:
-        self._end()
+        self._progress.hide()
         err.print(shown(text), style="dim", soft_wrap=True)
 
     def tell(self, what: str, done: int, total: int) -> None:
-        if self._work is None or what != self._what:
-            self._end()
-            self._what, self._work = what, WorkProgress(err, what)
-        self._work.tell(done, total)
-
-    def _end(self) -> None:
-        if self._work is not None:
-            self._work.__exit__(None, None, None)
-        self._work = None
+        if what != self._progress.what:
+            self._progress.hide()
+            self._progress = Progress(what)
+        self._progress.tell(done, total)

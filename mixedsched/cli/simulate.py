@@ -1,47 +1,41 @@
 """`simulate`: plays pages under delivery schemes in virtual time, without a browser."""
 
-from __future__ import annotations
-
-import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from functools import partial
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated, Literal
 
 import typer
-from rich.console import RenderableType
-from rich.markup import escape
 
-from mixedsched import catalog
-from mixedsched.browser_model import IDEAL
-from mixedsched.cli._console import err, out
+from mixedsched.cli._console import say_step
 from mixedsched.cli._interrupts import end_in_order
-from mixedsched.cli._load_progress import LoadProgress
-from mixedsched.cli._pages import read_pages
-from mixedsched.cli._simulation import Outcome, Simulation
 from mixedsched.cli._simulation_options import (
     DEFAULT_LINK,
+    MAX_PACKET_BYTES,
+    JitterName,
     check_plot,
     check_traces,
     choose_rung,
-    one_of,
+    microseconds,
     read_jitter,
     read_pipe,
-    read_sample_ms,
-    read_schemes,
     read_send_buffers,
-    read_stack,
+    refuse_doubles,
 )
-from mixedsched.cli._simulation_table import Summary, caption, page_tables, resource_tables
-from mixedsched.cli._workers import outcomes
-from mixedsched.errors import ExitCode, MixedschedError, UsageError
-from mixedsched.experiment.machine import processors
-from mixedsched.sim.load import PageLoad
-from mixedsched.sim.record import Weighting
+from mixedsched.cli._simulation_show import show
+from mixedsched.core.sim.load import Rung
+from mixedsched.core.sim.record import Weighting
+from mixedsched.errors import ExitCode, UsageError
+from mixedsched.lab.machine import processors
+from mixedsched.lab.play.pool import Pool
+from mixedsched.lab.play.simulation import RecordReader, Simulation
+from mixedsched.lab.play.task import read_schemes
+from mixedsched.model.browser_model import IDEAL
+from mixedsched.sites.pages import read_pages
+from mixedsched.world import catalog
 
-RESULTS = "Results"
-PIPE = "Rung pipe: an ideal paced pipe (default)"
-STACK = "Rung stack: two real QUIC connections over an emulated link"
+_result = partial(typer.Option, rich_help_panel="Results")
+_pipe = partial(typer.Option, rich_help_panel="Rung pipe: an ideal paced pipe (default)")
+_stack = partial(typer.Option, rich_help_panel="Rung stack: two real QUIC connections over an emulated link")
 EXAMPLE = "Example: mixedsched simulate davies-meenan --scheme rr,fifo,bucket-html --send-buffer-bytes 0,1000000"
 
 
@@ -58,14 +52,13 @@ def simulate(
         ),
     ],
     schemes: Annotated[
-        str,
-        typer.Option("--scheme", "--schemes", help="Delivery schemes, with parameters, or all.", metavar="A,B"),
+        str, typer.Option("--scheme", "--schemes", help="Delivery schemes, with parameters, or all.", metavar="A,B")
     ],
     mapping: Annotated[
         str | None, typer.Option(help="Mapping table for all schemes that use one.", metavar="M")
     ] = None,
     rung: Annotated[
-        str | None, typer.Option(help="pipe or stack; stack where --link is given, else pipe.", metavar="R")
+        Rung | None, typer.Option(help="pipe or stack; stack where --link is given, else pipe.", metavar="R")
     ] = None,
     browser_model: Annotated[
         str,
@@ -83,83 +76,46 @@ def simulate(
             max=1024,
         ),
     ] = None,
-    weight: Annotated[
-        str, typer.Option(help="What a resource counts in the ByteIndex: bytes or count.", rich_help_panel=RESULTS)
-    ] = "bytes",
-    sample_ms: Annotated[
-        float | None,
-        typer.Option(help="Sample the ByteIndex so often; 100 in the original.", rich_help_panel=RESULTS),
-    ] = None,
-    plot: Annotated[
-        Path | None,
-        typer.Option(help="Draw the loads, as .svg or .html.", metavar="FILE", rich_help_panel=RESULTS),
-    ] = None,
-    resources: Annotated[
-        bool,
-        typer.Option("--resources", help="Also a table of completion times, of one page.", rich_help_panel=RESULTS),
-    ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="One JSON object a load, a line each.", rich_help_panel=RESULTS)
-    ] = False,
+    weight: Annotated[Weighting, _result(help="What a resource counts in the ByteIndex: bytes or count.")] = "bytes",
+    sample_ms: Annotated[float | None, _result(help="Sample the ByteIndex so often; 100 in the original.")] = None,
+    plot: Annotated[Path | None, _result(help="Draw the loads, as .svg or .html.", metavar="FILE")] = None,
+    resources: Annotated[bool, _result("--resources", help="Also a table of completion times, of one page.")] = False,
+    as_json: Annotated[bool, _result("--json", help="One JSON object a load, a line each.")] = False,
     packet_bytes: Annotated[
-        int | None, typer.Option(help="Payload of a full packet; 1400 by default.", rich_help_panel=PIPE)
+        int | None, _pipe(help="Payload of a full packet; 1400 by default.", min=1, max=MAX_PACKET_BYTES)
     ] = None,
-    pace_ms: Annotated[
-        float | None, typer.Option(help="One packet in so much time; 10 by default.", rich_help_panel=PIPE)
-    ] = None,
+    pace_ms: Annotated[float | None, _pipe(help="One packet in so much time; 10 by default.")] = None,
     send_buffer_bytes: Annotated[
         str | None,
-        typer.Option(
-            help="Buffer between scheduler and wire, 0 by default; with commas, each is played.",
-            metavar="N,N",
-            rich_help_panel=PIPE,
-        ),
+        _pipe(help="Buffer between scheduler and wire, 0 by default; with commas, each is played.", metavar="N,N"),
     ] = None,
     request_slot_ms: Annotated[
-        float | None,
-        typer.Option(
-            help="At most one request is admitted in so much time; 0 by default, 10 in the original.",
-            rich_help_panel=PIPE,
-        ),
+        float | None, _pipe(help="At most one request is admitted in so much time; 0 by default, 10 in the original.")
     ] = None,
     jitter: Annotated[
-        str | None,
-        typer.Option(
+        JitterName | None,
+        _pipe(
             help="Late packets: none (default), every fourth, or each with p = 1/4 (random).",
             metavar="none|fourth|random",
-            rich_help_panel=PIPE,
         ),
     ] = None,
     jitter_packets: Annotated[
-        str | None,
-        typer.Option(
-            help="By how many packets a late one is overtaken; 1-3 by default.",
-            metavar="LOW-HIGH",
-            rich_help_panel=PIPE,
-        ),
+        str | None, _pipe(help="By how many packets a late one is overtaken; 1-3 by default.", metavar="LOW-HIGH")
     ] = None,
     hol_blocking: Annotated[
-        bool,
-        typer.Option("--hol-blocking", help="The receiver waits for a late packet, as over TCP.", rich_help_panel=PIPE),
+        bool, _pipe("--hol-blocking", help="The receiver waits for a late packet, as over TCP.")
     ] = False,
     link: Annotated[
-        str | None,
-        typer.Option(
-            help=f"Network profile, by name or file; {DEFAULT_LINK} by default.", metavar="L", rich_help_panel=STACK
-        ),
+        str | None, _stack(help=f"Network profile, by name or file; {DEFAULT_LINK} by default.", metavar="L")
     ] = None,
     congestion_control: Annotated[
-        str | None,
-        typer.Option(help="cubic (default) or reno.", metavar="NAME", rich_help_panel=STACK),
+        Literal["cubic", "reno"] | None, _stack(help="cubic (default) or reno.", metavar="NAME")
     ] = None,
-    qlog: Annotated[
-        Path | None,
-        typer.Option(help="Write a qlog trace of each load into a folder.", metavar="DIR", rich_help_panel=STACK),
-    ] = None,
+    qlog: Annotated[Path | None, _stack(help="Write a qlog trace of each load into a folder.", metavar="DIR")] = None,
 ) -> None:
     """Play pages under delivery schemes in virtual time: thousands of loads a minute, the same again whenever asked.
 
-    With several pages, a last table tells mean speed-ups.
+    With several pages, a last table has the mean speed-ups.
     """
     chosen_rung = choose_rung(
         rung,
@@ -174,104 +130,44 @@ def simulate(
         },
         {"--link": link, "--congestion-control": congestion_control, "--qlog": qlog},
     )
+    on_pipe = chosen_rung == "pipe"
     pipe = read_pipe(packet_bytes, pace_ms, request_slot_ms, read_jitter(jitter, jitter_packets, hol_blocking, seed))
-    send_buffers = read_send_buffers(send_buffer_bytes)
-    weighting = cast(Weighting, one_of("--weight", weight, ("bytes", "count")))
-    sampled = read_sample_ms(sample_ms)
-    specs = read_schemes(schemes, mapping)
-    played_on = pipe if chosen_rung == "pipe" else read_stack(link, seed, congestion_control, qlog)
-    model = catalog.load_browser_model(browser_model)
-    found = read_pages(pages)
-    if resources and len(found) > 1:
-        raise UsageError("--resources is for one page", why=f"there are {len(found)}", fix="name one, or use --json")
+    if sample_ms is not None:
+        microseconds("--sample-ms", sample_ms, least_us=1)
+    chosen = read_schemes(schemes, mapping)
+    refuse_doubles([scheme.spec for scheme in chosen], "scheme")
+    simulation = Simulation(
+        schemes=chosen,
+        link=pipe if on_pipe else catalog.load_profile(link if link is not None else DEFAULT_LINK),
+        send_buffers_bytes=read_send_buffers(send_buffer_bytes),
+        seed=seed,
+        congestion_control=congestion_control or "cubic",
+        model=catalog.load_browser_model(browser_model),
+        qlog_folder=qlog,
+        pages=tuple(read_pages(pages, say_step)),
+    )
+    if resources and len(simulation.pages) > 1:
+        why = f"there are {len(simulation.pages)}"
+        raise UsageError("--resources is for one page", why=why, fix="name one, or use --json")
     if plot is not None:
-        if weighting != "bytes" or sampled is not None:
+        if weight != "bytes" or sample_ms is not None:
             raise UsageError(
                 "pictures show the ByteIndex by bytes and unsampled",
                 fix="leave out --weight and --sample-ms, or --plot",
             )
         check_plot(plot)
     if qlog is not None:
-        check_traces(qlog, found, specs)
-    simulation = Simulation(
-        pages=tuple(found),
-        schemes=specs,
-        mapping=mapping,
-        rung=played_on,
-        send_buffers_bytes=send_buffers,
-        weighting=weighting,
-        sample_ms=sampled,
+        check_traces(qlog, simulation)
+    reader = partial(
+        RecordReader,
+        weighting=weight,
+        sample_ms=sample_ms,
         keep_lines=as_json,
         keep_resources=resources,
         keep_loads=plot is not None,
-        model=model,
     )
     end_in_order()
-    usual_jobs = 1 if chosen_rung == "pipe" else processors()
-    loads: list[PageLoad] = []
-    failures: list[Outcome] = []
-    bar = err.is_terminal and not (as_json and sys.stdout.isatty())  # lines of results and a bar share no terminal
-    with (
-        closing(outcomes(simulation, jobs or usual_jobs)) as played,
-        LoadProgress(err, simulation.total, bar=bar, lines=not as_json) as progress,
-    ):
-        for outcome in _say_lines(played) if as_json else _say_tables(simulation, played, progress):
-            progress.advance()
-            if outcome.load is not None:
-                loads.append(outcome.load)
-            if outcome.error:
-                failures.append(outcome)
-    if plot is not None and loads:
-        _draw(loads, plot)
-    if failures:
-        _say_failures(simulation, failures)
+    with Pool(reader, min(jobs or (1 if on_pipe else processors()), simulation.total)) as pool:
+        all_ended = show(simulation, pool.results(simulation.tasks()), as_json=as_json, resources=resources, plot=plot)
+    if not all_ended:
         raise typer.Exit(ExitCode.INVALID_RUNS)
-
-
-def _say_lines(played: Iterator[Outcome]) -> Iterator[Outcome]:
-    for outcome in played:
-        sys.stdout.write(outcome.line + "\n")
-        sys.stdout.flush()
-        yield outcome
-
-
-def _say_tables(simulation: Simulation, played: Iterator[Outcome], progress: LoadProgress) -> Iterator[Outcome]:
-    """Tables of each page as soon as it is complete, then one of all pages."""
-
-    def say(tables: Iterable[RenderableType]) -> None:
-        progress.hide()
-        for table in tables:
-            out.print(table)
-
-    summary = Summary(simulation)
-    of_page: list[Outcome] = []
-    for outcome in played:
-        of_page.append(outcome)
-        yield outcome
-        if len(of_page) == simulation.loads_per_page:
-            say(page_tables(simulation, of_page, out.width))
-            if simulation.keep_resources:
-                say(resource_tables(simulation, of_page, out.width))
-            summary.add(of_page)
-            of_page = []
-    if len(simulation.pages) > 1:
-        say(summary.tables(out.width))
-    out.print(caption(simulation), style="dim", markup=False)
-
-
-def _draw(loads: Sequence[PageLoad], path: Path) -> None:
-    from mixedsched.report.simulation import write_plot  # here, because most runs draw nothing
-
-    try:
-        write_plot(loads, path)
-    except OSError as error:
-        raise MixedschedError(f"cannot write the picture {path}", why=error.strerror or "") from error
-    err.print(f"picture: {path}", soft_wrap=True, markup=False)
-
-
-def _say_failures(simulation: Simulation, failures: Sequence[Outcome]) -> None:
-    for outcome in failures:
-        page, scheme, _ = outcome.task
-        where = f"{simulation.pages[page].name}, {simulation.schemes[scheme]}"
-        err.print(f"[bold yellow]failed[/] {escape(where)}: {escape(outcome.error)}", soft_wrap=True)
-    err.print(f"[bold yellow]{len(failures)} of {simulation.total} loads could not be finished[/]", soft_wrap=True)

@@ -1,27 +1,25 @@
 """`synth`: a page description becomes a site, and Chromium is asked whether it does what the description says."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
 
-from mixedsched.cli._console import err, out, shown
+from mixedsched.cli._console import out, shown
 from mixedsched.cli._fidelity import load_in_chromium, say_fidelity, say_rows
 from mixedsched.cli._options import Screen
-from mixedsched.cli._output import Json, printable, say_json
-from mixedsched.cli._pages import read_pages
+from mixedsched.cli._output import Json, say_json
+from mixedsched.cli._progress import Progress
 from mixedsched.cli._record_output import Name, Out, Replace, recording_folder
-from mixedsched.cli._work_progress import WorkProgress
 from mixedsched.errors import ExitCode, UsageError
-from mixedsched.fidelity import Fidelity
-from mixedsched.page import Page
-from mixedsched.sites import load_site
-from mixedsched.sites._site import site_name_of
+from mixedsched.lab.fidelity import Fidelity
+from mixedsched.model.page import Page
+from mixedsched.sites.opening import load_site
+from mixedsched.sites.pages import read_pages
 from mixedsched.sites.recorded import check_target
+from mixedsched.sites.site import site_name_of
 from mixedsched.sites.synth import Synthesis, synthesise
-from mixedsched.units import format_bytes
+from mixedsched.units import format_bytes, printable
 
 
 def register(app: typer.Typer) -> None:
@@ -36,7 +34,7 @@ def synth(
     name: Name = None,
     out_folder: Out = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Load the site in Chromium, and tell each deviation from the description.")
+        bool, typer.Option("--check", help="Load the site in Chromium, and list each deviation from the description.")
     ] = False,
     form_factor: Annotated[Screen, typer.Option(help="As which device the check loads it.")] = Screen.MOBILE,
     replace: Replace = False,
@@ -44,7 +42,7 @@ def synth(
 ) -> None:
     """Make a site of a page description: HTML, CSS, scripts, fonts and images of exactly its sizes.
 
-    They make Chromium find, prioritise and show what the description lists. What Chromium cannot do is told. With
+    They make Chromium find, prioritise and show what the description lists. What Chromium cannot do is listed. With
     --check, exit code 5 says that fewer than 95 % of the resources have their kind and priority, that the order of
     requests correlates by less than 0.9, or that a size is off.
     """
@@ -52,11 +50,11 @@ def synth(
     site_name = name if name is not None else site_name_of(wanted.name)
     target = recording_folder(site_name, out_folder)
     check_target(target, replace=replace)
-    with WorkProgress(err, "making files") as progress:
+    with Progress("making files") as progress:
         made = synthesise(wanted, target, name=site_name, progress=progress.tell)
     if not as_json:
         _say_made(made)
-    fidelity = load_in_chromium(load_site(made.target), made.target.resolve(), form_factor) if check else None
+    fidelity = load_in_chromium(load_site(made.target), form_factor) if check else None
     if as_json:
         say_json(_facts(made, fidelity), indent=2)
     elif fidelity is not None:
@@ -91,6 +89,6 @@ def _say_made(made: Synthesis) -> None:
         soft_wrap=True,
     )
     if made.deviations:
-        out.print("\n[bold]comes out otherwise, by construction[/]")
+        out.print("\n[bold]differs by construction[/]")
         rows = ((one.id, one.what, one.wanted, one.made, one.reason) for one in made.deviations)
         say_rows(("resource", "what", "description", "site", "reason"), rows)

@@ -1,25 +1,29 @@
 """`tune`: from a page to what to ship. Searches a better order of bytes, races it in real Chromium, and proves it."""
 
-from __future__ import annotations
-
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from mixedsched import catalog
-from mixedsched.browser_model import BrowserModel
+from mixedsched.advice.tuner.job import BROWSER, PIPE, RUNGS, STACK, Subject, TuneJob
+from mixedsched.advice.tuner.objective import Objective, parse_objective
+from mixedsched.advice.tuner.space import read_schemes
 from mixedsched.cli._interrupts import end_in_order
-from mixedsched.cli._networks import networks_named
-from mixedsched.cli._options import BudgetOption, FormFactorOption, OriginsOption, ResultsOption, Screen
+from mixedsched.cli._options import BudgetOption, FormFactorOption, OriginsOption, ResultsOption, Screen, networks_named
 from mixedsched.cli._output import Json
+from mixedsched.cli._sites import open_site
+from mixedsched.core.sim.load import Rung
 from mixedsched.errors import ExitCode, UsageError
-from mixedsched.profile import Profile
-from mixedsched.tuner.job import BROWSER, PIPE, RUNGS, STACK
-from mixedsched.tuner.objective import Objective, parse_objective
-from mixedsched.tuner.space import ALL_SCHEMES, read_schemes
+from mixedsched.lab.machine import ADVICE_CODE, own_versions
+from mixedsched.lab.play.scenario import JUDGE_MODEL
+from mixedsched.lab.play.task import ALL_SCHEMES
+from mixedsched.lab.results import folder_of
+from mixedsched.model.browser_model import IDEAL, BrowserModel
+from mixedsched.model.profile import Profile
 from mixedsched.units import parse_duration_s
+from mixedsched.world import catalog
 
 
 def register(app: typer.Typer) -> None:
@@ -35,8 +39,7 @@ def tune(
         ),
     ],
     link: Annotated[
-        str,
-        typer.Option(help="Network profiles to be good on, by name or file; one to four.", metavar="L,L"),
+        str, typer.Option(help="Network profiles to tune for, by name or file; one to four.", metavar="L,L")
     ] = "slow-4g",
     budget: BudgetOption = "10m",
     objective: Annotated[
@@ -48,15 +51,15 @@ def tune(
     schemes: Annotated[
         str | None,
         typer.Option(
-            help="Schemes to search; all for every one: over several sites or networks, the best.",
+            help="Schemes to search, or all. With all and several sites or networks: the schemes to compare.",
             metavar="A,B",
         ),
     ] = None,
     rung: Annotated[
         str | None,
         typer.Option(
-            help="How far to go: browser proves the result in Chromium, stack and pipe only simulate. browser by default, "
-            "stack for several sites.",
+            help="How far to go: browser proves the result in Chromium, stack and pipe only simulate. By default browser, "
+            "for several sites stack.",
             metavar="R",
         ),
     ] = None,
@@ -65,15 +68,13 @@ def tune(
     penalty: Annotated[
         float,
         typer.Option(
-            help="What each departure from the browser's signals must gain, in per cent.",
-            min=0,
-            max=100,
+            help="Minimum gain, in per cent, that each departure from the browser's signals must bring.", min=0, max=100
         ),
     ] = 0.2,
     browser_model: Annotated[
         str | None,
         typer.Option(
-            help="Constants of the simulated browser, by name or file; chromium by default where a browser proves the result, "
+            help="Constants of the simulated browser, by name or file. By default chromium where a browser proves the result, "
             "else ideal, as for simulate.",
             metavar="M",
         ),
@@ -81,7 +82,7 @@ def tune(
     candidates: Annotated[
         int | None,
         typer.Option(
-            help="Candidates that rung stack tries, instead of as many as the time allows: the same on every machine.",
+            help="Number of candidates on rung stack, instead of as many as the time allows: the same on every machine.",
             min=1,
         ),
     ] = None,
@@ -92,8 +93,8 @@ def tune(
     """Find a better order of bytes for a page, prove it in the browser, and write what to ship.
 
     Searches schedulers, mapping tables and overrides in simulation, races the best against sequential, stock, eps and mixed
-    delivery, and proves the winner with fresh loads over fresh seeds: what is not confirmed is said so, and not shipped.
-    Every load is stored at once, and after an interruption the same command goes on.
+    delivery, and proves the winner with fresh loads over fresh seeds. A result that is not confirmed is reported as such, and
+    not shipped. Every load is stored at once, and after an interruption the same command continues.
     """
     began_s = time.monotonic()
     if rung is not None and rung not in RUNGS:
@@ -109,21 +110,24 @@ def tune(
         model = _model(browser_model, STACK)
         code = _find(sites, networks, everything, wanted, rung, budget_s, seed, model, folder, as_json=as_json)
     else:
-        from mixedsched.cli._tune_one import Request, tune_one  # here, because a finder has no use for what this loads
+        from mixedsched.cli._tune_one import tune_one  # here, because a finder has no use for what this loads
 
-        chosen = rung or BROWSER
-        request = Request(
-            sites[0], networks, wanted, specs, chosen, form_factor.value, origins, budget_s, seed, penalty / 100,
-            _model(browser_model, chosen), candidates, folder, as_json,
+        rung = rung or BROWSER
+        subject, model = Subject.named(sites[0], origins, open_site), _model(browser_model, rung)
+        job = TuneJob(
+            subject, networks, wanted, specs, rung, form_factor.value, budget_s, seed, penalty / 100, model,
+            folder or Path(), own_versions(ADVICE_CODE), candidates,
         )  # fmt: skip
-        code = tune_one(request, began_s)
+        if folder is None:
+            job = replace(job, folder=folder_of(f"tune-{job.subject.name}", job.digest, job.versions))
+        code = tune_one(job, began_s, as_json=as_json)
     if code is not ExitCode.DONE:
         raise typer.Exit(code)
 
 
 def _model(name: str | None, rung: str) -> BrowserModel:
-    """What plays pages like Chromium where Chromium has the last word; else what `simulate` plays them with."""
-    return catalog.load_browser_model(name or ("chromium" if rung == BROWSER else "ideal"))
+    """The model that plays pages like Chromium where Chromium has the last word; else that of `simulate`."""
+    return catalog.load_browser_model(name or (JUDGE_MODEL if rung == BROWSER else IDEAL.name))
 
 
 def _is_for_finder(sites: list[str], networks: tuple[Profile, ...], *, wants_all: bool) -> bool:
@@ -147,7 +151,9 @@ def _find(
     *,
     as_json: bool,
 ) -> ExitCode:
-    from mixedsched.cli._tune_finder import FinderOptions, find_schemes  # here, as above
+    # Here, as above.
+    from mixedsched.advice.finder.job import FinderJob
+    from mixedsched.cli._tune_finder import find_schemes, named_pages
 
     if rung == BROWSER:
         raise UsageError(
@@ -155,12 +161,6 @@ def _find(
             why="to load every site under every scheme in a browser takes days",
             fix="leave --rung out, and have `compare` prove what it says for the sites that matter",
         )
-    options = FinderOptions(
-        budget_s=budget_s,
-        folder=folder,
-        rung="pipe" if rung == PIPE else "stack",
-        seed=seed,
-        model=model,
-        as_json=as_json,
-    )
-    return find_schemes(sites, networks, schemes, objective.weights, options)
+    played_on: Rung = "pipe" if rung == PIPE else "stack"
+    job = FinderJob(named_pages(sites), networks, schemes, objective.weights, played_on, first_seed=seed, model=model)
+    return find_schemes(job, budget_s, folder, as_json=as_json)

@@ -1,14 +1,12 @@
 """Facts as rows for people: nested settings made flat, numbers with the unit that their name carries."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
-from mixedsched.profile import Direction
-from mixedsched.profile_words import direction_text
+from mixedsched.model.profile import Direction
+from mixedsched.model.profile_words import direction_text
 from mixedsched.units import format_bytes, format_duration, format_ms, format_rate
 
-_TELLERS: tuple[tuple[str, Callable[[float], str]], ...] = (
+_FORMATS: tuple[tuple[str, Callable[[float], str]], ...] = (
     ("_bps", format_rate),
     ("_us", lambda value: f"{value / 1000:g} ms"),  # delays of links, half of an odd round trip among them
     ("_ms", format_ms),
@@ -18,7 +16,7 @@ _TELLERS: tuple[tuple[str, Callable[[float], str]], ...] = (
 
 
 def network_rows(link_facts: Mapping[str, object]) -> list[tuple[str, str]]:
-    """What the link does to packets: a row for each direction of Profile.facts(), then whatever else there is."""
+    """The link in words: a row for each direction of Profile.facts(), then a row for each other fact."""
     rows = []
     rest = dict(link_facts)
     for name, label in (("down", "to the browser"), ("up", "to the server")):
@@ -29,7 +27,7 @@ def network_rows(link_facts: Mapping[str, object]) -> list[tuple[str, str]]:
 
 
 def has_random_losses(link_facts: Mapping[str, object]) -> bool:
-    """Whether either direction of Profile.facts() loses packets by chance; a queue that overflows is another matter."""
+    """Whether either direction of Profile.facts() loses packets by chance (overflowing queues do not count)."""
     directions = [facts for name in ("down", "up") if isinstance(facts := link_facts.get(name), Mapping)]
     return any(Direction.from_facts(facts).loss.mean_ratio > 0 for facts in directions)
 
@@ -42,19 +40,19 @@ def fact_rows(facts: Mapping[str, object], prefix: str = "") -> list[tuple[str, 
         if isinstance(value, Mapping):
             rows += fact_rows(value, name)
         else:
-            rows.append(_told(name, value))
+            rows.append(_row(name, value))
     return rows
 
 
-def _told(name: str, value: object) -> tuple[str, str]:
+def _row(name: str, value: object) -> tuple[str, str]:
     if isinstance(value, bool):
         return name.replace("_", " "), "yes" if value else "no"
     if value is None and name.endswith("_bps"):
         return _without_unit(name), format_rate(None)
     if isinstance(value, int | float):
-        for suffix, tell in _TELLERS:
+        for suffix, form in _FORMATS:
             if name.endswith(suffix):
-                return _without_unit(name), tell(value)
+                return _without_unit(name), form(value)
         if name.endswith("ratio"):
             return name.replace("_", " "), f"{value * 100:g} %"
         return name.replace("_", " "), f"{value:g}" if isinstance(value, float) else str(value)

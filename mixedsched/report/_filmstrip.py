@@ -1,18 +1,19 @@
 """Filmstrips: what the screen showed at even steps of time, arm below arm."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import hashlib
+import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from markupsafe import Markup
+from PIL import Image
 
-from mixedsched.experiment.model import Run
-from mixedsched.report._svg import element, round_step
+from mixedsched.lab.model import Run
+from mixedsched.report._waterfall import marks_of
+from mixedsched.report.svg import element, round_step
 from mixedsched.units import format_ms
 
 _COLUMNS_MOST = 12
@@ -21,27 +22,24 @@ AFTER_LOAD_MS = 500.0
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
-    """One presented picture. name: fingerprint of its content. width, height: in pixels."""
+class FilmFrame:
+    """One presented picture."""
 
     at_ms: float
-    name: str
+    name: str  # fingerprint of its content
     jpeg: bytes
-    width: int
+    width: int  # in pixels
     height: int
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """One moment of one arm. frame: None before the first picture. is_new: differs from the cell before.
-
-    marks: names and times of the moments that became visible since the cell before, for instance "LCP 1.20 s".
-    """
+class FilmCell:
+    """One moment of one arm."""
 
     at_ms: float
-    frame: Frame | None
-    is_new: bool
-    marks: tuple[str, ...] = ()
+    frame: FilmFrame | None  # None before the first picture
+    is_new: bool  # it differs from the cell before
+    marks: tuple[str, ...] = ()  # moments that passed since the cell before, such as "LCP 1.20 s"
 
     @property
     def picture(self) -> Markup:
@@ -55,18 +53,18 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Filmstrip:
-    """rows: cells by arm label, all on the same times."""
+    """The screens of several loads, on the same times."""
 
-    times_ms: tuple[float, ...]
-    rows: Mapping[str, tuple[Cell, ...]]
-    frames: tuple[Frame, ...] = field(repr=False)
+    times_ms: tuple[float, ...]  # of the columns
+    rows: Mapping[str, tuple[FilmCell, ...]]  # by arm label
+    frames: tuple[FilmFrame, ...] = field(repr=False)
 
     @property
     def size_bytes(self) -> int:
         return sum(len(frame.jpeg) for frame in self.frames)
 
 
-def frames_of(run: Run) -> tuple[Frame, ...]:
+def frames_of(run: Run) -> tuple[FilmFrame, ...]:
     """The frames of a run until AFTER_LOAD_MS after its load, FCP and LCP, in time order.
 
     What is not a JPEG picture is left out: the report must not carry anything else.
@@ -81,7 +79,7 @@ def frames_of(run: Run) -> tuple[Frame, ...]:
             continue
         size = jpeg_size(jpeg)
         if size is not None and math.isfinite(at_ms) and at_ms <= end_ms:
-            found.append(Frame(at_ms, hashlib.sha256(jpeg).hexdigest()[:16], jpeg, *size))
+            found.append(FilmFrame(at_ms, hashlib.sha256(jpeg).hexdigest()[:16], jpeg, *size))
     return tuple(sorted(found, key=lambda frame: frame.at_ms))
 
 
@@ -90,31 +88,25 @@ def _end_ms(run: Run) -> float:
     load_ms = (run.page_load.get("observed") or {}).get("load_ms")
     if not isinstance(load_ms, int | float):
         return math.inf
-    metrics = run.page_load.get("metrics") or {}
-    moments = [metrics.get("fcp_ms"), metrics.get("lcp_ms")]
-    return max([load_ms, *(at_ms for at_ms in moments if isinstance(at_ms, int | float))]) + AFTER_LOAD_MS
+    return max([load_ms, *marks_of(run).values()]) + AFTER_LOAD_MS
 
 
 def jpeg_size(data: bytes) -> tuple[int, int] | None:
-    """Width and height of a JPEG picture; None if it is not one. Source: ITU-T T.81, annex B (SOFn segments)."""
-    if data[:2] != b"\xff\xd8":
+    """Width and height of a JPEG picture; None if it is not one."""
+    try:
+        with Image.open(io.BytesIO(data), formats=("JPEG",)) as picture:
+            return picture.size
+    except (OSError, Image.DecompressionBombError):
         return None
-    at = 2
-    while at + 9 <= len(data) and data[at] == 0xFF:
-        marker, length = data[at + 1], int.from_bytes(data[at + 2 : at + 4], "big")
-        if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
-            height, width = int.from_bytes(data[at + 5 : at + 7], "big"), int.from_bytes(data[at + 7 : at + 9], "big")
-            return (width, height) if width and height else None
-        at += 2 + max(2, length)
-    return None
 
 
-def filmstrip(runs: Mapping[str, Run], marks: Mapping[str, Mapping[str, float]]) -> Filmstrip | None:
+def filmstrip(runs: Mapping[str, Run]) -> Filmstrip | None:
     """Put the frames of several arms on one time axis of even steps; None if no arm has any frame.
 
-    marks: by arm, named moments in ms. The axis ends when the last arm shows its final picture and all marks have passed.
+    The axis ends when the last arm shows its final picture, and FCP and LCP of all have passed.
     """
     frames = {arm: frames_of(run) for arm, run in runs.items()}
+    marks = {arm: marks_of(run) for arm, run in runs.items()}
     if not any(frames.values()):
         return None
     ends = [_final_change_ms(items) for items in frames.values()]
@@ -125,12 +117,12 @@ def filmstrip(runs: Mapping[str, Run], marks: Mapping[str, Mapping[str, float]])
     if 2 * (count - 1) + 1 <= _COLUMNS_MOST:
         step_ms, count = step_ms / 2, 2 * (count - 1) + 1
     times = tuple(index * step_ms for index in range(count))
-    rows = {arm: _cells(items, times, marks.get(arm, {})) for arm, items in frames.items()}
+    rows = {arm: _cells(items, times, marks[arm]) for arm, items in frames.items()}
     shown = {cell.frame.name: cell.frame for cells in rows.values() for cell in cells if cell.frame is not None}
     return Filmstrip(times, rows, tuple(shown.values()))
 
 
-def _final_change_ms(frames: Sequence[Frame]) -> float:
+def _final_change_ms(frames: Sequence[FilmFrame]) -> float:
     """When the last picture was first shown without changing again."""
     at_ms = 0.0
     for before, after in zip((None, *frames), frames, strict=False):
@@ -139,15 +131,15 @@ def _final_change_ms(frames: Sequence[Frame]) -> float:
     return at_ms
 
 
-def _cells(frames: Sequence[Frame], times: Sequence[float], marks: Mapping[str, float]) -> tuple[Cell, ...]:
-    cells: list[Cell] = []
+def _cells(frames: Sequence[FilmFrame], times: Sequence[float], marks: Mapping[str, float]) -> tuple[FilmCell, ...]:
+    cells: list[FilmCell] = []
     for index, at_ms in enumerate(times):
         frame = next((item for item in reversed(frames) if item.at_ms <= at_ms), None)
         before = cells[-1].frame if cells else None
         since = times[index - 1] if index else -math.inf
         passed = sorted((when, name) for name, when in marks.items() if since < when <= at_ms)
         cells.append(
-            Cell(
+            FilmCell(
                 at_ms,
                 frame,
                 is_new=index > 0 and frame is not None and (before is None or before.name != frame.name),
@@ -157,8 +149,9 @@ def _cells(frames: Sequence[Frame], times: Sequence[float], marks: Mapping[str, 
     return tuple(cells)
 
 
-def frame_store(frames: Sequence[Frame]) -> Markup:
-    """An invisible drawing that holds every picture once, for `Cell.picture` to refer to."""
+def frame_store(films: Iterable[Filmstrip | None]) -> Markup:
+    """An invisible drawing that holds every picture once, for `FilmCell.picture` to refer to."""
+    frames = {frame.name: frame for film in films if film is not None for frame in film.frames}
     images = [
         element(
             "image",
@@ -167,6 +160,6 @@ def frame_store(frames: Sequence[Frame]) -> Markup:
             width=frame.width,
             height=frame.height,
         )
-        for frame in {frame.name: frame for frame in frames}.values()
+        for frame in frames.values()
     ]
     return element("svg", element("defs", *images), width=0, height=0, class_="store", aria_hidden="true")

@@ -1,51 +1,172 @@
-"""Request waterfalls: when each request was made, waited and received, with the priority that was signalled for it."""
+"""Request waterfalls: when each response was asked for, waited and received, on one time axis for loads that are compared."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from mixedsched.experiment.page_view import Response
-from mixedsched.report._svg import Scale, drawing, line, rectangle, shortened, text
+from mixedsched.lab.model import Run
+from mixedsched.lab.page_view import SeenResponse
+from mixedsched.model.request import Kind
+from mixedsched.report.svg import Scale, drawing, line, rectangle, shortened, text, x_grid
 from mixedsched.units import format_bytes, format_ms
 
 WIDTH = 1120.0
-LABELS = 360.0
+LABELS = 360.0  # width of the columns left of the time axis
+KIND_LETTERS: Mapping[Kind, str] = {
+    Kind.DOCUMENT: "D",
+    Kind.STYLESHEET: "C",
+    Kind.FONT: "F",
+    Kind.SCRIPT: "S",
+    Kind.IMAGE: "I",
+    Kind.MEDIA: "M",
+    Kind.XHR: "X",
+    Kind.OTHER: "O",
+}
 _ROW = 18.0
 _TOP = 40.0
+_NOTE_X = 208.0
+_ROOM = 1.02  # of the time axis, behind the last bar
+_ROOM_FOR_HERO = 1.15  # and where a note stands behind it
+_JOINED_PX = 1.5  # gaps that no eye sees
+
+Spans = Sequence[tuple[float, float]]  # (from, to)
 
 
-def waterfall(arm: str, responses: Sequence[Response], marks: Mapping[str, float], end_ms: float) -> Markup:
-    """One row per request, in order. marks: named moments in ms (FCP, LCP). end_ms: end of the shared time axis."""
-    height = _TOP + _ROW * len(responses) + 6
+@dataclass(frozen=True, slots=True)
+class WaterfallRow:
+    """One response. Times are in ms since the navigation started."""
+
+    key: str  # the same for the same response of all waterfalls that are compared
+    name: str
+    kind: Kind
+    note: str  # the second column
+    size_bytes: float
+    start_ms: float  # when the page knew of it; until request_ms the browser held it back
+    request_ms: float
+    end_ms: float
+    bytes_ms: Spans  # when its bytes arrived
+    hint: str  # the tooltip
+    late_ms: Spans = ()  # when bytes arrived that more important responses should have had instead
+    late_hint: str = ""
+    is_hero: bool = False  # the image of the largest paint
+    is_finished: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Waterfall:
+    """One load to draw."""
+
+    title: str
+    note_name: str  # heading of the second column
+    rows: Sequence[WaterfallRow]  # in order of request
+    marks_ms: Mapping[str, float]  # named moments: FCP, LCP
+    remark: str = ""  # more for those who cannot see it
+
+    @property
+    def end_ms(self) -> float:
+        last_ms = max([*(row.end_ms for row in self.rows), *self.marks_ms.values(), 1.0])
+        return last_ms * (_ROOM_FOR_HERO if any(row.is_hero for row in self.rows) else _ROOM)
+
+
+def response_row(response: SeenResponse, note: str, bytes_ms: Spans, *, is_hero: bool = False) -> WaterfallRow:
+    """A row of a measured load. note: the second column. bytes_ms: when its bytes arrived."""
+    return WaterfallRow(
+        key=response.url,
+        name=response.name,
+        kind=response.kind,
+        note=note,
+        size_bytes=response.size_bytes,
+        start_ms=response.start_ms,
+        request_ms=response.request_ms,
+        end_ms=response.end_ms,
+        bytes_ms=bytes_ms,
+        hint=hint_of(response),
+        is_hero=is_hero,
+        is_finished=response.finished,
+    )
+
+
+def marks_of(run: Run) -> dict[str, float]:
+    """FCP and LCP of a measured load in ms, where they are known."""
+    metrics = run.page_load.get("metrics") or {}
+    named = {"FCP": metrics.get("fcp_ms"), "LCP": metrics.get("lcp_ms")}
+    return {name: value for name, value in named.items() if isinstance(value, int | float) and math.isfinite(value)}
+
+
+def draw_waterfalls(falls: Sequence[Waterfall]) -> list[tuple[str, Markup]]:
+    """(title, picture) of each, on one time axis; rows in the order of the first load's requests, so that they compare."""
+    end_ms = max((item.end_ms for item in falls), default=1.0)
+    order = row_order((row.key for row in fall.rows) for fall in falls)
+    return [(fall.title, _picture(fall, order, end_ms)) for fall in falls]
+
+
+def row_order(loads: Iterable[Iterable[str]]) -> dict[str, int]:
+    """The place of each key: the order of requests in the first load, then whatever only later loads requested."""
+    return {key: place for place, key in enumerate(dict.fromkeys(key for load in loads for key in load))}
+
+
+def _picture(fall: Waterfall, order: Mapping[str, int], end_ms: float) -> Markup:
+    rows = sorted(fall.rows, key=lambda row: order[row.key])
+    height = _TOP + _ROW * len(rows) + 6
     scale = Scale(0, end_ms, LABELS, WIDTH - 14)
     shapes = [
         text(24, _TOP - 8, "response", class_="faint"),
-        text(LABELS - 142, _TOP - 8, "signalled", class_="faint"),
+        text(_NOTE_X, _TOP - 8, fall.note_name, class_="faint"),
         text(LABELS - 12, _TOP - 8, "size", "end", "faint"),
-        *time_axis(scale, _TOP - 4, height - 6),
     ]
-    for index, response in enumerate(responses):
-        shapes += _row(response, scale, _TOP + _ROW * index, index)
-    shapes += moment_lines(marks, scale, _TOP - 4, height - 6)
-    label = f"Waterfall of {arm}: {len(responses)} requests until {format_ms(last_end_ms(responses))}"
-    return drawing(WIDTH, height, label, *shapes, class_="wide")
+    for index, row in enumerate(rows):
+        if row.is_hero or index % 2:
+            shapes.append(rectangle(0, _TOP + _ROW * index, WIDTH, _ROW, "hero-row" if row.is_hero else "row"))
+    shapes += time_axis(scale, _TOP - 4, height - 6)
+    for index, row in enumerate(rows):
+        shapes += _row(row, scale, _TOP + _ROW * index)
+    shapes += moment_lines(fall.marks_ms, scale, _TOP - 4, height - 6)
+    summary = [
+        f"{len(rows)} responses",
+        fall.remark,
+        *(f"{name} {format_ms(ms)}" for name, ms in fall.marks_ms.items()),
+    ]
+    return drawing(WIDTH, height, f"{fall.title}: {', '.join(filter(None, summary))}", *shapes, class_="wide")
 
 
-def last_end_ms(responses: Sequence[Response]) -> float:
-    return max((response.end_ms for response in responses), default=0.0)
+def _row(row: WaterfallRow, scale: Scale, y: float) -> list[Markup]:
+    kind, middle, requested = row.kind.value, y + _ROW / 2, scale(row.request_ms)
+    shapes = [
+        *kind_label(row.kind, y),
+        text(24, y + 13, shortened(row.name, 28), class_="name hero" if row.is_hero else "name"),
+        text(_NOTE_X, y + 13, shortened(row.note, 17)),
+        text(LABELS - 12, y + 13, format_bytes(row.size_bytes), "end"),
+        line(scale(row.start_ms), middle, requested, middle, "queued"),
+        rectangle(requested, y + 6, scale(row.end_ms) - requested, _ROW - 12, f"waiting {kind}", row.hint),
+    ]
+    shapes += [
+        rectangle(x, y + 3, width, _ROW - 6, f"kind {kind}", row.hint) for x, width in _bars(row.bytes_ms, scale)
+    ]
+    shapes += [rectangle(x, y + 3, width, _ROW - 6, "late", row.late_hint) for x, width in _bars(row.late_ms, scale)]
+    if row.is_hero:
+        shapes.append(text(scale(row.end_ms) + 5, y + 13, "◂ largest paint", class_="hero-note"))
+    elif not row.is_finished:
+        shapes.append(text(scale(row.end_ms) + 4, y + 13, "✗ never completed", class_="faint"))
+    return shapes
+
+
+def _bars(spans_ms: Spans, scale: Scale) -> list[tuple[float, float]]:
+    """Where the bars are and how wide; neighbours are joined, so that files stay small."""
+    bars: list[tuple[float, float]] = []
+    for begin_ms, end_ms in spans_ms:
+        begin, end = scale(begin_ms), max(scale(end_ms), scale(begin_ms) + 1.0)
+        if bars and begin - bars[-1][1] <= _JOINED_PX:
+            bars[-1] = bars[-1][0], max(end, bars[-1][1])
+        else:
+            bars.append((begin, end))
+    return [(begin, end - begin) for begin, end in bars]
 
 
 def time_axis(scale: Scale, top: float, bottom: float) -> list[Markup]:
     """Grid lines with times above them."""
-    shapes = []
-    for tick in scale.ticks(9):
-        shapes += [
-            line(scale(tick), top, scale(tick), bottom, "grid"),
-            text(scale(tick), top - 4, format_ms(tick) if tick else "0", "middle", "faint"),
-        ]
-    return shapes
+    return x_grid(scale, top, bottom, top - 4, lambda tick: format_ms(tick) if tick else "0", about=9)
 
 
 def moment_lines(marks: Mapping[str, float], scale: Scale, top: float, bottom: float) -> list[Markup]:
@@ -62,28 +183,15 @@ def moment_lines(marks: Mapping[str, float], scale: Scale, top: float, bottom: f
     return shapes
 
 
-def kind_label(response: Response, y: float) -> list[Markup]:
-    """A coloured square with the kind's first letters, since colour alone is not for everyone."""
+def kind_label(kind: Kind, y: float) -> list[Markup]:
+    """A coloured square with the kind's first letter, since colour alone is not for everyone."""
     return [
-        rectangle(2, y + 3, 17, 12, f"kind {response.kind.value}"),
-        text(10.5, y + 12.5, _LETTERS[response.kind.value], "middle", f"kind-letter {response.kind.value}"),
+        rectangle(2, y + 3, 17, 12, f"kind {kind.value}"),
+        text(10.5, y + 12.5, KIND_LETTERS[kind], "middle", f"kind-letter {kind.value}"),
     ]
 
 
-_LETTERS = {
-    "document": "D",
-    "stylesheet": "C",
-    "font": "F",
-    "script": "S",
-    "image": "I",
-    "media": "M",
-    "xhr": "X",
-    "other": "O",
-}
-KIND_LEGEND = tuple((kind, letter) for kind, letter in _LETTERS.items())
-
-
-def hint_of(response: Response) -> str:
+def hint_of(response: SeenResponse) -> str:
     """All that is known of a response, for its tooltip."""
     first = response.first_byte_ms
     lines = [
@@ -96,26 +204,3 @@ def hint_of(response: Response) -> str:
         + (f", complete at {format_ms(response.end_ms)}" if response.finished else ", never completed"),
     ]
     return "\n".join(lines)
-
-
-def _row(response: Response, scale: Scale, y: float, index: int) -> list[Markup]:
-    kind, hint, first = response.kind.value, hint_of(response), response.first_byte_ms
-    signal = response.signal or (f"({response.chromium_priority})" if response.chromium_priority else "–")
-    middle = y + _ROW / 2
-    shapes = [rectangle(0, y, WIDTH, _ROW, "row")] if index % 2 else []
-    shapes += [
-        *kind_label(response, y),
-        text(24, y + 13, shortened(response.name, 28), class_="name"),
-        text(LABELS - 142, y + 13, signal),
-        text(LABELS - 12, y + 13, format_bytes(response.size_bytes), "end"),
-        line(scale(response.start_ms), middle, scale(response.request_ms), middle, "queued"),
-    ]
-    receives_from = first if first is not None else response.request_ms
-    if first is not None:
-        waiting = scale(first) - scale(response.request_ms)
-        shapes.append(rectangle(scale(response.request_ms), y + 6, waiting, _ROW - 12, f"waiting {kind}", hint))
-    receiving = scale(response.end_ms) - scale(receives_from)
-    shapes.append(rectangle(scale(receives_from), y + 3, receiving, _ROW - 6, f"kind {kind}", hint))
-    if not response.finished:
-        shapes.append(text(scale(response.end_ms) + 4, y + 13, "✗ never completed", class_="faint"))
-    return shapes

@@ -1,25 +1,60 @@
-"""Sentences for people: verdicts, headlines, and the statistics in plain words."""
+"""Words that reports share: verdicts, changes with their intervals, lists, objectives."""
 
-from __future__ import annotations
+import math
+import re
+from collections.abc import Mapping, Sequence
 
-from collections.abc import Sequence
+from mixedsched.core import stats
+from mixedsched.core.metrics import metric_named
+from mixedsched.lab.comparison import Effect, Verdict
 
-from mixedsched import stats
-from mixedsched.experiment.comparison import Comparison, Effect, Family, Verdict
-from mixedsched.experiment.model import Plan
-from mixedsched.report._facts import has_random_losses
-
-SYMBOLS = {Verdict.BETTER: "▼", Verdict.WORSE: "▲", Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "?"}
+_SYMBOLS = {Verdict.BETTER: "▼", Verdict.WORSE: "▲", Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "?"}
 
 
 def verdict_text(effect: Effect) -> str:
-    """As "▼ better"."""
-    return f"{SYMBOLS[effect.verdict]} {effect.verdict.value}"
+    """For example "▼ better"."""
+    return f"{_SYMBOLS[effect.verdict]} {effect.verdict.value}"
 
 
-def remarks(effect: Effect, *, with_note: bool) -> str:
-    """What stands below a verdict: the adjusted p, what more blocks would do, what these can notice, and the note if wanted."""
-    said = ["p < 0.001" if effect.p_adjusted < 0.001 else f"p = {effect.p_adjusted:.2g}"]
+def change_text(effect: Effect) -> str:
+    """The change with its 95 % interval, "−12.3 % (−16.4 % to −8.1 %)"; a lower confidence is named, "(87.5 %: ...)"."""
+    if effect.change is None:
+        return "no paired value"
+    interval = interval_text(effect)
+    if not interval:
+        return f"{effect.metric.format_change(effect.change)} (no interval)"
+    lower = "" if effect.confidence >= stats.CONFIDENCE else f"{confidence_text(effect)}: "
+    return f"{effect.metric.format_change(effect.change)} ({lower}{interval})"
+
+
+def interval_text(effect: Effect) -> str:
+    """For example "−16.4 % to −8.1 %"; "" if there is none."""
+    if effect.low is None or effect.high is None:
+        return ""
+    return f"{effect.metric.format_change(effect.low)} to {effect.metric.format_change(effect.high)}"
+
+
+def confidence_text(effect: Effect) -> str:
+    """For example "95 %"; few blocks may reach less, which is given exactly: "87.5 %"."""
+    return "95 %" if effect.confidence >= stats.CONFIDENCE else f"{effect.confidence * 100:.3g} %"
+
+
+def direction_text(effect: Effect, change: float) -> str:
+    """A change of the effect's metric in words: "12.3 % sooner"; "unchanged" if it rounds to nothing."""
+    size = effect.metric.format_change(change, signed=False)
+    if effect.metric.format_change(change) == size:
+        return "unchanged"
+    return f"{size} {effect.metric.less if change < 0 else effect.metric.more}"
+
+
+def p_text(p: float) -> str:
+    """For example "p = 0.031"."""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
+
+
+def remarks(effect: Effect, *, with_note: bool = True) -> str:
+    """The small print of a verdict: the adjusted p, how many more blocks would decide, what these can notice, the note."""
+    said = [p_text(effect.p_adjusted)]
     if effect.more_blocks:
         said.append(f"about {effect.more_blocks} more blocks would decide")
     if effect.detectable and effect.verdict in (Verdict.EQUIVALENT, Verdict.UNDECIDED):
@@ -28,108 +63,32 @@ def remarks(effect: Effect, *, with_note: bool) -> str:
     return "; ".join([*said, effect.note] if effect.note and with_note else said)
 
 
-def headline(effect: Effect) -> str:
-    """One honest sentence on one effect, with its interval and number of blocks."""
-    metric = effect.metric
-    if effect.change is None:
-        return f"Nothing can be said yet on {effect.arm} against {effect.baseline}: no block has {metric.short} in both arms."
-    interval = f"{confidence_text(effect)} interval {_interval(effect)}; " if effect.blocks > 1 else ""
-    basis = f"{metric.short}; {interval}{_blocks(effect.blocks)}"
-    match effect.verdict:
-        case Verdict.BETTER | Verdict.WORSE:
-            said = f"With {effect.arm}, {metric.event} {_directed(effect, effect.change)} than with {effect.baseline}"
-            return f"{said} ({basis})."
-        case Verdict.EQUIVALENT:
-            margin = metric.format_change(metric.change_margin, signed=False)
-            said = f"{effect.arm} and {effect.baseline} do equally well: the typical difference is within ±{margin}"
-            return f"{said} ({basis})."
-        case Verdict.UNDECIDED:
-            said = f"Undecided: whether {effect.arm} is better or worse than {effect.baseline} cannot be told yet"
-            return f"{said} (best guess {_directed(effect, effect.change)}; {basis}).{_more(effect)}"
+def expected_text(change_pct: float | None) -> str:
+    """A simulated change in whole per cent, as simulation is no finer; a dash if there is none."""
+    if change_pct is None or not math.isfinite(change_pct):
+        return "–"
+    rounded = round(change_pct)
+    return "±0 %" if rounded == 0 else with_minus(f"{rounded:+d} %")
 
 
-def confidence_text(effect: Effect) -> str:
-    """As "95 %"; what few blocks reach is told exactly: "87.5 %"."""
-    return "95 %" if effect.confidence >= stats.CONFIDENCE else f"{effect.confidence * 100:.3g} %"
+def objective_text(weights: Mapping[str, float]) -> str:
+    """For example "LCP", "0.7 LCP + 0.3 FCP". weights: by metric key."""
+    if len(weights) == 1:
+        return metric_named(next(iter(weights))).short
+    total = sum(weights.values()) or 1.0
+    return " + ".join(f"{weight / total:.2g} {metric_named(key).short}" for key, weight in weights.items())
 
 
-def _more(effect: Effect) -> str:
-    return f" About {effect.more_blocks} more blocks would decide." if effect.more_blocks else ""
+def counted(count: int, noun: str) -> str:
+    """For example "1 block", "2 blocks"."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def _blocks(count: int) -> str:
-    return f"{count} block" if count == 1 else f"{count} blocks"
-
-
-def _directed(effect: Effect, change: float) -> str:
-    """A change with its direction in words: "12.3 % sooner"; "no change" where it rounds to nothing."""
-    size = effect.metric.format_change(change, signed=False)
-    if effect.metric.format_change(change) == size:
-        return "unchanged"
-    word = effect.metric.less if change < 0 else effect.metric.more
-    return f"{size} {word}"
-
-
-def _interval(effect: Effect) -> str:
-    """Both ends in words; the direction is said once where both share it."""
-    assert effect.low is not None
-    assert effect.high is not None
-    tell = effect.metric.format_change
-    if effect.low < effect.high < 0:
-        ends = tell(effect.high, signed=False), tell(effect.low, signed=False)
-        return f"{ends[0]} to {ends[1]} {effect.metric.less}"
-    if 0 < effect.low < effect.high:
-        return f"{tell(effect.low, signed=False)} to {tell(effect.high, signed=False)} {effect.metric.more}"
-    return f"{_directed(effect, effect.low)} to {_directed(effect, effect.high)}"
-
-
-def same_network(plan: Plan) -> str:
-    """What the arms of a block have in common: "over the same link", with "the same random losses" only if there are any."""
-    losses = " with the same random losses" if has_random_losses(plan.link_facts) else ""
-    return f"over the same link{losses}"
-
-
-def history_note(history: object) -> str:
-    """That an experiment was extended, and why that matters; "" if it was not. history: numbers of blocks planned, in time."""
-    if not isinstance(history, Sequence) or isinstance(history, str):
-        return ""
-    counts = list(dict.fromkeys(item for item in history if isinstance(item, int)))
-    if len(counts) < 2:
-        return ""
-    extended = ", then to ".join(str(count) for count in counts[1:])
-    return (
-        f"First planned with {_blocks(counts[0])}, extended to {extended}. Extending until a verdict appears makes "
-        "false findings more frequent than p says."
-    )
-
-
-def _listed(names: Sequence[str]) -> str:
-    """As "TBT, CLS and HOL"."""
+def listed(names: Sequence[str]) -> str:
+    """For example "TBT, CLS and HOL"."""
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def statistics_in_words(comparison: Comparison) -> list[str]:
-    """How numbers became verdicts, one paragraph per step."""
-    primary = [effect for effect in comparison.effects if effect.family is Family.PRIMARY]
-    names = ", ".join(dict.fromkeys(effect.metric.short for effect in primary))
-    often_zero = _listed([metric.short for metric in comparison.metrics if metric.scale == "difference"])
-    return [
-        (
-            f"A block loads the page once with every arm, in random order, {same_network(comparison.plan)}, so that slow drift "
-            "of the machine cancels out. Packets that overflow the link's queue are each arm's own, as a result of what it "
-            "sends. A failed or invalid load voids its whole block, which is then repeated; warm-up blocks do not count."
-        ),
-        (
-            "Within every block the change of a metric is taken: in per cent for times, plainly for metrics that are often "
-            f"zero ({often_zero}). The change shown is the Hodges–Lehmann estimate, a kind of median that one odd block cannot "
-            "bend. Its interval holds the true change in 95 of 100 such experiments; few blocks may reach less, which is "
-            "then said."
-        ),
-        (
-            "Better or worse is said only if the interval leaves out zero and the Wilcoxon signed-rank test, tightened by "
-            f"Holm for the number of questions asked ({len(primary)} in the declared family: {names}), gives p < "
-            f"{stats.ALPHA}. Equivalent means that the whole interval lies within the margin of changes too small to matter, "
-            f"and for {often_zero} that nine of ten blocks do, too. All else is undecided. Metrics outside the declared family "
-            "are exploratory: findings there are hints for another experiment."
-        ),
-    ]
+def with_minus(text: str) -> str:
+    """With a minus sign in front of negative numbers, but not for the hyphen of "slow-4g"."""
+    return re.sub(r"(?<!\w)-(?=\d)", "−", text)

@@ -10,13 +10,13 @@ from markdown import mean, mean_with_interval, table
 from playing import Scores, changed, play_all, scheme_named
 from study import BASELINE, SCHEMES
 
-from mixedsched.page import Page
-from mixedsched.request import Flag, Kind, Request
-from mixedsched.schedulers._tree import TreePlace
-from mixedsched.schedulers.firefox import LEADERS, UNBLOCKED
-from mixedsched.schedulers.plus import HIGH
-from mixedsched.scheme import ConfiguredScheme
-from mixedsched.sim.pipe import PipeOptions
+from mixedsched.core.schedulers._tree import TreePlace
+from mixedsched.core.schedulers.firefox import LEADERS, UNBLOCKED
+from mixedsched.core.schedulers.plus import HIGH
+from mixedsched.core.sim.pipe import PipeOptions
+from mixedsched.model.page import Page
+from mixedsched.model.request import Flag, Kind, Request
+from mixedsched.model.scheme import ConfiguredScheme
 
 SEEN = frozenset({Flag.HERO, Flag.ABOVE_FOLD})
 

@@ -13,13 +13,13 @@ from markdown import factor, seconds, table
 from playing import play, scheme_named
 from study import BASELINE, BUFFERS_BYTES, SCHEMES
 
-from mixedsched.page import PAGE_FORMAT, Page
-from mixedsched.schedulers._levels import Level
-from mixedsched.schedulers._marx import Rank
-from mixedsched.scheme import ConfiguredScheme
-from mixedsched.sim.pipe import PipeOptions, play_pipe
-from mixedsched.sim.playback import Discoveries
-from mixedsched.sim.record import byte_indexes
+from mixedsched.core.schedulers._levels import Level
+from mixedsched.core.schedulers._marx import Rank
+from mixedsched.core.sim.pipe import PipeOptions, play_pipe
+from mixedsched.core.sim.playback import Discoveries
+from mixedsched.core.sim.record import byte_indexes
+from mixedsched.model.page import PAGE_FORMAT, Page
+from mixedsched.model.scheme import ConfiguredScheme
 
 _MIMES = {
     "document": "text/html",

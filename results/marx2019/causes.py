@@ -16,11 +16,11 @@ from playing import Numbers, Scores, main_with_folder, page_bytes, play
 from scipy.stats import spearmanr
 from study import BASELINE, BUFFERS_BYTES, SCHEMES
 
-from mixedsched.metrics.byte_index import byte_index_ms
-from mixedsched.page import Page, Resource
-from mixedsched.request import Flag, Kind
-from mixedsched.sim.load import PageLoad
-from mixedsched.sim.record import above_fold_ids, weight_of
+from mixedsched.core.metrics.byte_index import byte_index_ms
+from mixedsched.core.sim.load import PlayedLoad
+from mixedsched.core.sim.record import above_fold_ids, weight_of
+from mixedsched.model.page import Page, Resource
+from mixedsched.model.request import Flag, Kind
 
 BEST = "bucket-html"
 
@@ -152,8 +152,8 @@ def _parts(pages: list[Page]) -> Iterator[str]:
     yield from table(("scheme", *pages_with), rows)
 
 
-def _speed_up_of_part(base: list[PageLoad], other: list[PageLoad], members: list[dict[str, int]]) -> Numbers:
-    def index_ms(load: PageLoad, weights: dict[str, int]) -> float:
+def _speed_up_of_part(base: list[PlayedLoad], other: list[PlayedLoad], members: list[dict[str, int]]) -> Numbers:
+    def index_ms(load: PlayedLoad, weights: dict[str, int]) -> float:
         return byte_index_ms((weights[item.id], item.complete_ms) for item in load.resources if item.id in weights)
 
     return np.array(

@@ -14,8 +14,8 @@ from playing import Numbers, Scores, main_with_folder, page_bytes
 from scipy.stats import rankdata, spearmanr
 from study import BASELINE, BUFFERS_BYTES, LARGEST_BUFFER_BYTES, SAMPLE_MS, SCHEMES, SLOT_US, TABLE_2
 
-from mixedsched.page import Page
-from mixedsched.sim.pipe import PipeOptions
+from mixedsched.core.sim.pipe import PipeOptions
+from mixedsched.model.page import Page
 
 SAME = 0.001  # indexes that differ by less count as equal
 NEARLY_BEST = 0.01

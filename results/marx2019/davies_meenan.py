@@ -13,12 +13,12 @@ from markdown import factor, seconds, table
 from playing import changed, page_bytes, play, play_all, scheme_named
 from study import BASELINE, BUFFERS_BYTES, SAMPLE_MS, SCHEMES, SLOT_US
 
-from mixedsched import places
-from mixedsched.page import Page, Resource
-from mixedsched.request import Flag, Kind
-from mixedsched.sim.pipe import PipeOptions
-from mixedsched.sim.record import ByteIndexes, byte_indexes
-from mixedsched.sites import build, list_recipes
+from mixedsched.core.sim.pipe import PipeOptions
+from mixedsched.core.sim.record import ByteIndexes, byte_indexes
+from mixedsched.model.page import Page, Resource
+from mixedsched.model.request import Flag, Kind
+from mixedsched.sites.making import build, list_recipes
+from mixedsched.world import places
 
 SITE = "davies-meenan"
 COLUMNS = {

@@ -10,10 +10,10 @@ import numpy as np
 from markdown import table
 from playing import page_bytes, play
 
-from mixedsched.page import Page
-from mixedsched.sim.jitter import Jitter
-from mixedsched.sim.pipe import PipeOptions
-from mixedsched.sim.record import byte_indexes
+from mixedsched.core.sim.jitter import Jitter
+from mixedsched.core.sim.pipe import PipeOptions
+from mixedsched.core.sim.record import byte_indexes
+from mixedsched.model.page import Page
 
 JITTERED_SCHEMES = ("rr", "fifo", "bucket-html")
 JITTERS = {

@@ -11,7 +11,7 @@ from markdown import factor, mean, seconds, table
 from playing import Numbers, Scores, changed, page_bytes
 from study import BASELINE, BUFFERS_BYTES, LARGEST_BUFFER_BYTES, SCHEMES, TABLE_2
 
-from mixedsched.page import Page, Resource
+from mixedsched.model.page import Page, Resource
 
 LARGE_DOCUMENT_BYTES = 120_000
 BYTES_PER_MS = 140  # of the pipe

@@ -11,14 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 from study import BASELINE, SCHEMES
 
-from mixedsched import catalog, schedulers
+from mixedsched.core import schedulers
+from mixedsched.core.sim.load import PlayedLoad
+from mixedsched.core.sim.pipe import PipeOptions, play_pipe
+from mixedsched.core.sim.playback import Discoveries
+from mixedsched.core.sim.record import Recorder, Weighting
 from mixedsched.errors import ExitCode, MixedschedError, PageError
-from mixedsched.page import Page, Resource
-from mixedsched.scheme import ConfiguredScheme, configure
-from mixedsched.sim.load import PageLoad
-from mixedsched.sim.pipe import PipeOptions, play_pipe
-from mixedsched.sim.playback import Discoveries
-from mixedsched.sim.record import Recorder, Weighting
+from mixedsched.model.page import Page, Resource
+from mixedsched.model.scheme import ConfiguredScheme, configure
+from mixedsched.world import catalog
 
 Numbers = NDArray[np.float64]
 
@@ -48,7 +49,7 @@ def page_bytes(page: Page) -> int:
     return sum(item.header_bytes + item.body_bytes for item in page.resources)
 
 
-def play(page: Page, spec: str, options: PipeOptions | None = None) -> PageLoad:
+def play(page: Page, spec: str, options: PipeOptions | None = None) -> PlayedLoad:
     return play_pipe(Discoveries.of(page), scheme_named(spec), options)
 
 

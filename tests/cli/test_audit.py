@@ -7,12 +7,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from mixedsched import catalog
-from mixedsched.audit.play import Task, play_task
 from mixedsched.cli import app
-from mixedsched.cli._pool import pool_of
 from mixedsched.errors import MixedschedError
-from tests.audit.shop import PAGE
 
 
 def refusal(*arguments: str) -> MixedschedError:
@@ -34,7 +30,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.mark.parametrize(
     ("options", "exit_code", "said"),
     [
-        (("--budget", "5s"), 2, "5 s are too little for tiny on 4g, slow-4g"),
+        (("--budget", "5s"), 2, "5 s is too short for tiny on 4g, slow-4g"),
         (("--budget", "soon"), 2, "duration 'soon' is not understood"),
         (("--networks", "nowhere"), 3, "no network profile 'nowhere'"),
         (("--networks", "4g,4g"), 2, "a network is named twice"),
@@ -60,15 +56,9 @@ def test_a_small_budget_is_told_what_would_do(site: str) -> None:
 def test_a_site_that_is_none_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     error = refusal(str(tmp_path / "empty"))
-    assert (error.exit_code, "is no site" in error.what) == (3, True)
+    assert (error.exit_code, "is not a site" in error.what) == (3, True)
 
 
 def test_help_has_an_example() -> None:
     told = " ".join(CliRunner().invoke(app, ["audit", "--help"]).output.split())
     assert "Example: mixedsched audit ./public --networks 4g,slow-4g --budget 10m --baseline" in told
-
-
-def test_processes_of_its_own_play_the_same_as_this_one_in_order() -> None:
-    tasks = [Task(PAGE, "eps", catalog.load_profile(network), 1) for network in ("fiber", "cable", "4g")]
-    with pool_of(play_task) as play:
-        assert play(tasks) == [play_task(task) for task in tasks]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mixedsched.cli import main
-from mixedsched.sites import load_site
+from mixedsched.sites.opening import load_site
 from tests.sites.har.hars import chrome, entry_of, save, webpagetest
 
 
@@ -61,11 +61,7 @@ def test_json_has_the_same_facts_for_machines(tmp_path: Path, run: Run) -> None:
     told = json.loads(done.stdout)
     assert (told["name"], told["resources"], told["folder"]) == ("shop", 6, "sites/shop")
     assert told["left_out"] == [
-        {
-            "url": "https://shop.test/low.png",
-            "why": "it was blocked or failed: there is no response",
-            "method": "GET",
-        }
+        {"url": "https://shop.test/low.png", "why": "it was blocked or failed: there is no response", "method": "GET"}
     ]
 
 

@@ -15,12 +15,16 @@ from typing import Any
 
 import pytest
 
-from mixedsched.cli._lab_server import _has_udp_port, ends_with_us, listed_words, parse_address
-from mixedsched.emulator.keeper import standing_lab
-from mixedsched.emulator.kernel.privilege import Privilege
-from mixedsched.emulator.kernel.registry import read_ownerships
 from mixedsched.errors import UsageError
-from tests.emulator.privileged import (
+from mixedsched.lab.command._server import filled_in, has_udp_port
+from mixedsched.world.emulator.keeper import standing_lab
+from mixedsched.world.emulator.kernel.privilege import Privilege
+from mixedsched.world.emulator.kernel.registry import read_ownerships
+from mixedsched.world.system.udp import parse_address
+from mixedsched.world.system.user_programs import ends_with_us
+from tests.cli.labs import CALLER, ECHO, free_udp_port, lab
+from tests.command import MIXEDSCHED, run
+from tests.world.emulator.privileged import (
     eventually,
     has_left_nothing,
     needs_namespaces,
@@ -29,37 +33,8 @@ from tests.emulator.privileged import (
     without_privilege,
 )
 
-MIXEDSCHED = [sys.executable, "-m", "mixedsched"]
-
-# A server that answers each datagram with itself, and a client that says what it got.
-ECHO = """
-import socket, sys
-with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-    sock.bind((sys.argv[1], int(sys.argv[2])))
-    while True:
-        data, client = sock.recvfrom(2000)
-        sock.sendto(data, client)
-"""
-CALLER = """
-import socket, sys
-with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-    sock.settimeout(10)
-    sock.sendto(b"hello", (sys.argv[1], int(sys.argv[2])))
-    print(sock.recv(100).decode())
-"""
 # Says where it runs, then waits: for tests that end it.
 WAITER = "import os, sys, time; print(os.getpid(), os.readlink('/proc/self/ns/net'), flush=True); time.sleep(600)"
-
-
-def lab(*words: str, env: dict[str, str] | None = None, prefix: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*prefix, *MIXEDSCHED, "lab", *words],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        env={**os.environ, **(env or {})},
-    )
 
 
 def words_for(privilege: Privilege) -> tuple[str, ...]:
@@ -72,15 +47,6 @@ def owner_named_in(text: str) -> int:
     found = re.search(r"mix(?:edsched|lab)-(\d+)[-:]", text)
     assert found is not None, text
     return int(found[1])
-
-
-def free_udp_port() -> int:
-    import socket
-
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-        sock.bind(("127.0.0.1", 0))
-        port: int = sock.getsockname()[1]
-        return port
 
 
 @pytest.fixture(scope="module")
@@ -228,7 +194,7 @@ def test_kill_9_ends_the_programs_on_either_side_of_the_relay_too(echo: Path) ->
         pid = int(process.stdout.readline().split()[0])
         process.kill()
     assert eventually(lambda: not Path(f"/proc/{pid}").exists())
-    assert eventually(lambda: not _has_udp_port(os.getpid(), port))
+    assert eventually(lambda: not has_udp_port(os.getpid(), port))
 
 
 @needs_namespaces
@@ -255,7 +221,7 @@ def test_told_to_end_while_it_sets_up_it_leaves_nothing(tmp_path: Path) -> None:
         (["run", "--backend", "netns", "--", "true", "{port}"], "there is no server to fill in"),
         (["run", "--site", "x", "--server", "a:1", "--", "true"], "cannot both"),
         (["run", "--server-command", "x", "--", "true"], "--server-command needs --server"),
-        (["run", "--server", "nowhere", "--", "true"], "is no HOST:PORT"),
+        (["run", "--server", "nowhere", "--", "true"], "is not HOST:PORT"),
         (["run", "--server", "a:1", "--", "no-such-command"], "there is no command 'no-such-command'"),
         (["run", "--server", "foo.invalid:4567", "--", "true"], "there is no host 'foo.invalid'"),
         (["run", "--server", f"{'x' * 64}.example:1", "--", "true"], "there is no host"),
@@ -269,29 +235,29 @@ def test_told_to_end_while_it_sets_up_it_leaves_nothing(tmp_path: Path) -> None:
     ],
 )
 def test_what_makes_no_sense_is_refused(words: list[str], message: str) -> None:
-    done = lab(*words)
-    assert done.returncode == 2
+    done = run("lab", *words)
+    assert done.exit_code == 2
     assert message in done.stderr
 
 
 def test_a_bad_profile_is_refused(tmp_path: Path) -> None:
     profile = tmp_path / "bad.toml"
     profile.write_text('name = "x"\ndescription = ""\nsource = ""\nrtt_ms = -1\n')
-    assert lab("run", "--backend", "netns", "--link", str(profile), "--", "true").returncode == 3
+    assert run("lab", "run", "--backend", "netns", "--link", str(profile), "--", "true").exit_code == 3
 
 
 @pytest.mark.parametrize("backend", ["relay", "netns"])
 def test_a_site_that_there_is_not_is_refused_as_serve_does(backend: str) -> None:
-    done = lab("run", "--backend", backend, "--link", "fiber", "--site", "nosite", "--", "true")
-    assert done.returncode == 3
+    done = run("lab", "run", "--backend", backend, "--link", "fiber", "--site", "nosite", "--", "true")
+    assert done.exit_code == 3
     assert done.stderr.startswith("error: there is no site 'nosite'")
 
 
 def test_a_packet_log_is_never_overwritten(tmp_path: Path) -> None:
     (tmp_path / "down.jsonl").write_text("precious\n")
     words = ["--server", "127.0.0.1:1", "--packet-log", str(tmp_path)]
-    done = lab("run", "--link", "fiber", *words, "--", "true")
-    assert (done.returncode, "would be overwritten" in done.stderr) == (2, True)
+    done = run("lab", "run", "--link", "fiber", *words, "--", "true")
+    assert (done.exit_code, "would be overwritten" in done.stderr) == (2, True)
     assert (tmp_path / "down.jsonl").read_text() == "precious\n"
 
 
@@ -364,7 +330,7 @@ def test_a_lab_whose_keeper_is_killed_is_down(privilege: Privilege) -> None:
 
 
 def test_only_known_marks_are_filled_in() -> None:
-    filled = listed_words(["{server}", "a{host}b", '{"json": {port}}', "{}"], ("198.18.0.1", 4433))
+    filled = filled_in(["{server}", "a{host}b", '{"json": {port}}', "{}"], ("198.18.0.1", 4433))
     assert filled == ["198.18.0.1:4433", "a198.18.0.1b", '{"json": 4433}', "{}"]
 
 

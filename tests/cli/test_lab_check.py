@@ -7,21 +7,37 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from mixedsched.emulator.probe.folder import ARRIVALS_FILE, probe_folder
-from tests.cli.test_commands import mixedsched
-from tests.emulator.privileged import eventually
+from mixedsched.cli import _lab_check
+from mixedsched.world.emulator.probe.checking import LinkCheck
+from tests.command import MIXEDSCHED, Result, run
 
 
-def test_a_check_tells_machines_what_was_sent_measured_and_judged() -> None:
-    ended = mixedsched("lab", "check", "--link", "cdn", "--losses-s", "1", "--seed", "9", "--json")
+@pytest.fixture(scope="module")
+def checked(real_time: None) -> tuple[Result, LinkCheck]:
+    """A check that was made once, as machines are told of it, and its findings."""
+    found = []
+    check = _lab_check._checked
+
+    async def remembered(*arguments: Any) -> LinkCheck:
+        found.append(await check(*arguments))
+        return found[0]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_lab_check, "_checked", remembered)
+        ended = run("lab", "check", "--link", "cdn", "--losses-s", "1", "--seed", "9", "--json")
+    return ended, found[0]
+
+
+def test_a_check_tells_machines_what_was_sent_measured_and_judged(checked: tuple[Result, LinkCheck]) -> None:
+    ended, _ = checked
     told = json.loads(ended.stdout)
     assert (told["link"], told["backend"], told["seed"]) == ("cdn", "relay", 9)
-    assert ended.returncode == (0 if told["ok"] else 1)
+    assert ended.exit_code == (0 if told["ok"] else 1)
     found = {(item["quantity"], item["direction"]): item for item in told["findings"]}
     delay = found["one-way delay", "down"]
     assert delay["nominal"] == 10
@@ -32,15 +48,21 @@ def test_a_check_tells_machines_what_was_sent_measured_and_judged() -> None:
     assert "delay" in ended.stderr
 
 
-def test_people_get_a_table_and_the_reason_for_what_does_not_apply() -> None:
-    ended = mixedsched("lab", "check", "--link", "cdn", "--losses-s", "1")
+def test_people_get_a_table_and_the_reason_for_what_does_not_apply(
+    checked: tuple[Result, LinkCheck], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def again(*_: Any) -> LinkCheck:
+        return checked[1]
+
+    monkeypatch.setattr(_lab_check, "_checked", again)
+    ended = run("lab", "check", "--link", "cdn")
     assert re.search(r"one-way delay, ms +down +10\.00 +\d", ended.stdout)
     assert re.search(r"not applicable: rate, queue \(the profile has no limit\)", ended.stdout)
 
 
 def test_an_unknown_link_is_refused_before_anything_is_sent() -> None:
-    ended = mixedsched("lab", "check", "--link", "cdnn")
-    assert (ended.returncode, ended.stdout) == (3, "")
+    ended = run("lab", "check", "--link", "cdnn")
+    assert (ended.exit_code, ended.stdout) == (3, "")
     assert "did you mean 'cdn'?" in ended.stderr
 
 
@@ -54,27 +76,12 @@ def test_told_to_end_it_leaves_no_files(number: signal.Signals, tmp_path: Path) 
         assert "Traceback" not in process.stderr.read()
 
 
-def test_what_a_killed_check_leaves_goes_with_the_next(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    with checking(tmp_path) as process:
-        process.kill()
-        process.wait(30)
-    (left,) = tmp_path.glob("mixedsched-probe-*")
-    (left / ARRIVALS_FILE).touch()
-    strange = tmp_path / "mixedsched-probe-notes"
-    strange.mkdir()
-    (strange / "letter.txt").touch()
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with probe_folder() as one, probe_folder() as other:
-        assert not left.exists()
-        assert one.is_dir()  # held, so no sweep takes it
-        assert other.is_dir()
-    assert [path.name for path in tmp_path.iterdir()] == ["mixedsched-probe-notes"]
-
-
 def checking(folder: Path) -> subprocess.Popen[str]:
     """A check that runs, with its temporary files in this folder."""
-    words = [sys.executable, "-m", "mixedsched", "lab", "check", "--link", "cdn", "--losses-s", "60"]
+    words = [*MIXEDSCHED, "lab", "check", "--link", "cdn", "--losses-s", "60"]
     environment = {**os.environ, "TMPDIR": str(folder)}
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment)
-    assert eventually(lambda: any(folder.glob("mixedsched-probe-*")))
+    assert process.stderr is not None
+    while "delay" not in process.stderr.readline():  # it has begun to send probes
+        assert process.poll() is None
     return process

@@ -12,10 +12,13 @@ from pathlib import Path
 import psutil
 import pytest
 
-from mixedsched.cli._lab_run import counters_text
-from mixedsched.cli._lab_server import ends_with_us
-from tests.cli.test_lab import ECHO, MIXEDSCHED, free_udp_port, lab
-from tests.emulator.privileged import eventually, needs_namespaces, needs_user_namespaces, without_privilege
+from mixedsched.lab.command.run import counters_text
+from mixedsched.world.system.user_programs import ends_with_us
+from tests.cli.labs import ECHO, free_udp_port, lab
+from tests.command import MIXEDSCHED
+from tests.world.emulator.privileged import eventually, needs_namespaces, needs_user_namespaces, without_privilege
+
+pytestmark = pytest.mark.slow  # many processes
 
 # Kills a process that `lab run`, which started this one, has started too: the one with a word in its command line.
 KILLER = """
@@ -49,7 +52,7 @@ def site(tmp_path: Path) -> str:
     ],
 )
 def test_a_link_that_stops_fails_the_run(backend: str, prefix: Sequence[str], site: str) -> None:
-    link = f"mixedsched.emulator.{backend}"
+    link = f"mixedsched.world.emulator.{backend}"
     done = after_killing(link, "--backend", backend, "--site", site, prefix=prefix)
     assert done.returncode == 1
     assert "the link has stopped before its time" in done.stderr
@@ -60,7 +63,7 @@ def test_a_link_that_stops_fails_the_run(backend: str, prefix: Sequence[str], si
 
 
 def test_a_server_that_stops_fails_the_run(site: str) -> None:
-    done = after_killing("serve", "--backend", "relay", "--site", site, "--json")
+    done = after_killing("mixedsched.world.server", "--backend", "relay", "--site", site, "--json")
     assert done.returncode == 1
     assert "the server has stopped before its time" in done.stderr
     told = json.loads(done.stdout)

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
-HOME = Path(__file__).resolve().parents[2]
+from tests.command import run
 
 HEAD = 'format = "mixedsched.mapping/1"\nname = "mine"\ndescription = "d"\nsource = "s"\nsignals = "as sent"\n'
 
 
 def mappings(home: Path, *arguments: str) -> str:
-    return subprocess.run(
-        [sys.executable, "-m", "mixedsched", "mappings", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-        cwd=HOME,
-        env={**os.environ, "COLUMNS": "120", "MIXEDSCHED_HOME": str(home)},
-    ).stdout
+    ended = run("mappings", *arguments, env={"MIXEDSCHED_HOME": str(home)})
+    assert ended.exit_code == 0, ended.stderr
+    return ended.stdout
 
 
 def test_overrides_are_shown_the_first_of_them_to_people_and_all_to_machines(tmp_path: Path) -> None:

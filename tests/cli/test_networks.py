@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from mixedsched import catalog
-from mixedsched.link import loss_pattern
-from tests.cli.test_commands import mixedsched
+from mixedsched.core.link import loss_pattern
+from mixedsched.world import catalog
+from tests.command import run
 
 LOSSY = """
 name = "mine"
@@ -23,7 +23,7 @@ ratio = 0.1
 
 
 def test_machines_get_every_profile_with_the_losses_of_a_seed() -> None:
-    entries = {entry["name"]: entry for entry in json.loads(mixedsched("networks", "--json", "--seed", "4").stdout)}
+    entries = {entry["name"]: entry for entry in json.loads(run("networks", "--json", "--seed", "4").stdout)}
     assert set(entries) == {profile.name for profile in catalog.profiles()}
     burst = entries["sander-burst5"]
     fates = loss_pattern(catalog.load_profile("sander-burst5").up, 4, "up", 200)
@@ -36,7 +36,7 @@ def test_machines_get_every_profile_with_the_losses_of_a_seed() -> None:
 def test_people_see_only_the_networks_that_they_name_also_from_a_file(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text(LOSSY, encoding="utf-8")
-    shown = mixedsched("networks", str(file), "3g", "--packets", "60").stdout
+    shown = run("networks", str(file), "3g", "--packets", "60").stdout
     assert "mine" in shown
     assert "1 Mbit/s" in shown
     assert "a full queue delays by 160 ms" in shown
@@ -46,17 +46,17 @@ def test_people_see_only_the_networks_that_they_name_also_from_a_file(tmp_path: 
 
 
 def test_a_picture_is_written_and_the_list_still_shown(tmp_path: Path) -> None:
-    ended = mixedsched("networks", "3g", "--plot", str(tmp_path / "it.html"))
+    ended = run("networks", "3g", "--plot", str(tmp_path / "it.html"))
     assert "3g" in ended.stdout
     assert "picture:" in ended.stderr
     assert (tmp_path / "it.html").read_text().startswith("<!DOCTYPE html>")
 
 
 def test_what_cannot_be_drawn_is_refused_before_anything_is_said() -> None:
-    wrong_file, unknown = mixedsched("networks", "3g", "--plot", "it.png"), mixedsched("networks", "3gg")
-    assert (wrong_file.returncode, wrong_file.stdout) == (2, "")
+    wrong_file, unknown = run("networks", "3g", "--plot", "it.png"), run("networks", "3gg")
+    assert (wrong_file.exit_code, wrong_file.stdout) == (2, "")
     assert ".svg" in wrong_file.stderr
-    assert (unknown.returncode, unknown.stdout) == (3, "")
+    assert (unknown.exit_code, unknown.stdout) == (3, "")
     assert "did you mean '3g'?" in unknown.stderr
 
 
@@ -68,7 +68,7 @@ def test_what_a_file_says_cannot_write_to_the_terminal(tmp_path: Path) -> None:
         'trace_down = "\\u001b[31m.trace"\n',
         encoding="utf-8",
     )
-    shown = mixedsched("networks", str(file)).stdout
+    shown = run("networks", str(file)).stdout
     assert not any(sign in shown for sign in "\x1b\x07\x9b")
     assert all(text in shown for text in (r"\x1b[31mx[/]", r"\x1b]0;d\x07", r"\x9bs", r"\x1b[31m.trace"))
 
@@ -76,13 +76,13 @@ def test_what_a_file_says_cannot_write_to_the_terminal(tmp_path: Path) -> None:
 def test_nor_can_its_refusal(tmp_path: Path) -> None:
     file = tmp_path / "x.toml"
     file.write_text('"\\u001b[31m[/]" = 1\n', encoding="utf-8")
-    refused = mixedsched("networks", str(file))
-    assert refused.returncode == 3
+    refused = run("networks", str(file))
+    assert refused.exit_code == 3
     assert "\x1b" not in refused.stderr
     assert r"\x1b[31m[/]: there is no such key" in refused.stderr
 
 
 def test_a_device_is_refused_instead_of_read_without_end() -> None:
-    refused = mixedsched("networks", "/dev/zero")
-    assert (refused.returncode, refused.stdout) == (3, "")
-    assert "no regular file" in refused.stderr
+    refused = run("networks", "/dev/zero")
+    assert (refused.exit_code, refused.stdout) == (3, "")
+    assert "not a regular file" in refused.stderr

@@ -23,11 +23,12 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
-from mixedsched.browser import Observation, ObservationJob, Observer
 from mixedsched.cli import app
 from mixedsched.errors import ExitCode, SiteError, UsageError
-from mixedsched.sites import load_site
-from tests.server.client import serving
+from mixedsched.sites.opening import load_site
+from mixedsched.world.browser.observation import Observation, ObservationJob
+from mixedsched.world.browser.observe import Observer
+from tests.world.server.client import serving
 
 
 def command(*arguments: str | Path) -> list[str]:
@@ -44,10 +45,10 @@ def record(folder: Path, *arguments: str | Path) -> subprocess.CompletedProcess[
         (["shop.test"], "try https://shop.test"),
         (["ftp://shop.test/"], "https:// or http://"),
         (["https://me:secret@shop.test/"], "user name"),
-        (["https://[::1/"], "no address"),
+        (["https://[::1/"], "not the address of a page"),
         (["https://shop.test/", "--resolve", "shop.test"], "HOST=ADDRESS:PORT"),
         (["https://shop.test/", "--resolve", "a=b:70000"], "HOST=ADDRESS:PORT"),
-        (["https://shop.test/", "--name", "../up"], "no name for a site"),
+        (["https://shop.test/", "--name", "../up"], "cannot be the name of a site"),
         (["https://shop.test/", "--name", "agency"], "bundled site"),
     ],
 )
@@ -169,7 +170,7 @@ def recorded(ports: tuple[int, int], tmp_path_factory: pytest.TempPathFactory) -
     return folder, json.loads(done.stdout)
 
 
-@pytest.mark.browser
+@pytest.mark.usefixtures("chromium")
 def test_the_page_is_a_site_with_all_that_it_is_made_of(
     recorded: tuple[Path, dict[str, Any]], ports: tuple[int, int]
 ) -> None:
@@ -201,7 +202,7 @@ def test_the_page_is_a_site_with_all_that_it_is_made_of(
     assert said["dropped_headers"]["set-cookie"] >= len(names) - 1
 
 
-@pytest.mark.browser
+@pytest.mark.usefixtures("chromium")
 def test_what_only_scrolling_asks_for_is_served_but_no_part_of_the_page(recorded: tuple[Path, dict[str, Any]]) -> None:
     site = load_site(recorded[0] / "sites/shop")
     assert site.files[0, "/lazy.png"].read_bytes() == FILES["/lazy.png"][1]
@@ -210,7 +211,7 @@ def test_what_only_scrolling_asks_for_is_served_but_no_part_of_the_page(recorded
     assert "lazy.png" in recorded[1]["notes"][-1]
 
 
-@pytest.mark.browser
+@pytest.mark.usefixtures("chromium")
 def test_bodies_without_names_of_hosts_are_as_they_were_sent(recorded: tuple[Path, dict[str, Any]]) -> None:
     site = load_site(recorded[0] / "sites/shop")
     files = {path.partition("?")[0]: file for (_, path), file in site.files.items()}
@@ -222,7 +223,7 @@ def test_bodies_without_names_of_hosts_are_as_they_were_sent(recorded: tuple[Pat
     assert b"https:\\/\\/localhost-" in files["/data.json"].read_bytes()
 
 
-@pytest.mark.browser
+@pytest.mark.usefixtures("chromium")
 def test_the_copy_asks_for_the_same_and_looks_the_same(
     recorded: tuple[Path, dict[str, Any]], ports: tuple[int, int]
 ) -> None:
@@ -252,7 +253,7 @@ def test_the_copy_asks_for_the_same_and_looks_the_same(
     assert differing < 0.02 * len(pixels[0])
 
 
-@pytest.mark.browser
+@pytest.mark.usefixtures("chromium")
 def test_an_interrupted_recording_is_written_from_the_loads_that_worked(ports: tuple[int, int], tmp_path: Path) -> None:
     url = f"http://localhost:{ports[0]}/"
     process = subprocess.Popen(

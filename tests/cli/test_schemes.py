@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from mixedsched.cli import app
+from mixedsched.core.schedulers import SCHEMES
+from mixedsched.core.sim.example import LEGEND, example_page
 from mixedsched.errors import UsageError
-from mixedsched.schedulers import SCHEMES
-from mixedsched.sim.example import LEGEND, example_page
 
 
 def run(*arguments: str) -> str:

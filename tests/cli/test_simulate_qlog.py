@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from mixedsched.page import PAGE_FORMAT
-from tests.h3.traces import read_file, scheduled_bytes
+from mixedsched.model.page import PAGE_FORMAT
+from tests.command import run
+from tests.core.h3.traces import read_file, scheduled_bytes
 
 STACK = ("--link", "cable", "--json")
 
@@ -29,16 +29,14 @@ def page(tmp_path: Path) -> Path:
     return path
 
 
-def simulate(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "mixedsched", "simulate", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+simulate = partial(run, "simulate")
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_each_load_has_a_trace_named_after_page_and_scheme(page: Path, tmp_path: Path, jobs: str) -> None:
     folder = tmp_path / "new" / "traces"
     ended = simulate(page, "--scheme", "eps,ip:alpha=0.5", *STACK, "--jobs", jobs, "--qlog", folder)
-    assert (ended.returncode, ended.stderr) == (0, "")
+    assert (ended.exit_code, ended.stderr) == (0, "")
     assert sorted(path.name for path in folder.iterdir()) == ["my_page--eps.sqlog", "my_page--ip_alpha=0.5.sqlog"]
     assert all(len(scheduled_bytes(read_file(path))) == 3 for path in folder.iterdir())
 
@@ -46,18 +44,18 @@ def test_each_load_has_a_trace_named_after_page_and_scheme(page: Path, tmp_path:
 def test_loads_that_would_share_a_trace_are_refused(page: Path, tmp_path: Path) -> None:
     (tmp_path / "again.json").write_bytes(page.read_bytes())
     ended = simulate(page, tmp_path / "again.json", "--scheme", "eps", *STACK, "--qlog", tmp_path / "traces")
-    assert ended.returncode == 2
+    assert ended.exit_code == 2
     assert "would share a trace" in ended.stderr
     assert not (tmp_path / "traces").exists()
 
 
 def test_a_folder_that_cannot_be_written_is_refused(page: Path) -> None:
     ended = simulate(page, "--scheme", "eps", *STACK, "--qlog", page / "traces")
-    assert ended.returncode == 2
+    assert ended.exit_code == 2
     assert "cannot write traces" in ended.stderr
 
 
 def test_rung_pipe_has_no_packets_to_trace(page: Path, tmp_path: Path) -> None:
     ended = simulate(page, "--scheme", "eps", "--qlog", tmp_path / "traces")
-    assert ended.returncode == 2
+    assert ended.exit_code == 2
     assert "--qlog belongs to rung stack" in ended.stderr

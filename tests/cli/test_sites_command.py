@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.server.client import serving
+from tests.command import Result, run
 from tests.sites.folders import page, site_of
+from tests.world.server.client import serving
 
 THREE = ["three-hosts.test", "three-hosts-static.test", "three-hosts-fonts.test"]
 
 
-def told_of(*names: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "mixedsched", "sites", *names, "--json"]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+def told_of(*names: str) -> Result:
+    ended = run("sites", *names, "--json")
+    assert ended.exit_code == 0, ended.stderr
+    return ended
 
 
 def sites(*names: str) -> list[dict[str, Any]]:

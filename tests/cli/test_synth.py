@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from mixedsched.cli import app
 from mixedsched.errors import MixedschedError
-from mixedsched.sites import load_site
+from mixedsched.sites.opening import load_site
 from tests.sites.synth.pages import page, resource
 
 
@@ -64,7 +64,7 @@ def test_rubbish_is_refused_before_anything_is_written(tmp_path: Path, text: str
     assert not (tmp_path / "site").exists()
 
 
-@pytest.mark.browser
+@pytest.mark.usefixtures("chromium")
 def test_the_check_says_how_far_chromium_does_what_the_description_says(description: Path, tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["synth", str(description), "--out", str(tmp_path / "site"), "--check", "--json"])
     assert result.exit_code == 5, "half of the resources have another priority"
@@ -73,7 +73,7 @@ def test_the_check_says_how_far_chromium_does_what_the_description_says(descript
     assert [(one["id"], one["what"]) for one in facts["check"]["findings"]] == [("one", "priority")]
 
 
-@pytest.mark.browser
+@pytest.mark.usefixtures("chromium")
 def test_sites_check_asks_chromium_too(description: Path, tmp_path: Path) -> None:
     synth(description, "--out", tmp_path / "site")
     result = CliRunner().invoke(app, ["sites", "check", str(tmp_path / "site"), "--browser", "--json"])

@@ -85,11 +85,11 @@ def refusal(*arguments: str) -> MixedschedError:
 @pytest.mark.parametrize(
     ("options", "exit_code", "said"),
     [
-        (("--budget", "1s"), 2, "1 s are too little for shop on slow-4g"),
+        (("--budget", "1s"), 2, "1 s is too short for shop on slow-4g"),
         (
             ("--budget", "1s", "--rung", "stack", "--link", "sander-loss2"),
             2,
-            "1 s are too little for shop on sander-loss2",
+            "1 s is too short for shop on sander-loss2",
         ),
         (("--budget", "soon"), 2, "duration 'soon' is not understood"),
         (("--objective", "beauty"), 2, "there is no metric 'beauty'"),
@@ -173,18 +173,14 @@ def test_a_hero_behind_other_images_is_hurried_and_what_to_ship_says_so(tmp_path
 
 @pytest.mark.parametrize(
     "resources",
-    [
-        [HTML],
-        [HTML, *OTHERS],
-        [{**item, "chromium_priority": "High", "incremental": True} for item in SHOP],
-    ],
+    [[HTML], [HTML, *OTHERS], [{**item, "chromium_priority": "High", "incremental": True} for item in SHOP]],
     ids=["one resource", "no hero", "one priority"],
 )
 def test_odd_pages_get_honest_answers(resources: list[dict[str, Any]], tmp_path: Path) -> None:
     found = tuned(page_file(tmp_path, resources), "--link", "slow-4g", "--out", str(tmp_path / "out"))
     if found["tuned"] is None:
         assert (found["outcome"], found["shipped"]) == ("nothing_to_gain", False)
-        assert re.search(r"No order can be better than|is better than .* in simulation", found["reason"])
+        assert re.search(r"No order can be better than|beats .* in simulation", found["reason"])
         assert found["use"]["scheme"] == found["baseline"]
         assert "the earliest that this network allows" in found["reason"]
     else:
@@ -202,7 +198,7 @@ def test_the_folder_of_another_job_is_refused(tmp_path: Path) -> None:
 def test_a_folder_with_files_of_others_where_ours_would_be_is_refused(tmp_path: Path) -> None:
     (tmp_path / "out" / "ship").mkdir(parents=True)
     (tmp_path / "out" / "ship" / "precious.txt").write_text("mine")
-    with pytest.raises(UsageError, match="'ship' that is of no tuning"):
+    with pytest.raises(UsageError, match="'ship' that no tuning made"):
         tuned(page_file(tmp_path, SHOP), "--link", "slow-4g", "--out", str(tmp_path / "out"))
     assert (tmp_path / "out" / "ship" / "precious.txt").read_text() == "mine"
 
@@ -246,6 +242,7 @@ def stopped_by(number: int, page: str, out: Path) -> tuple[int, str]:
     return process.returncode, stdout
 
 
+@pytest.mark.slow
 def test_it_goes_on_after_ctrl_c_and_kill_9_and_comes_to_the_same(tmp_path: Path) -> None:
     page = page_file(tmp_path, SHOP)
     whole, stderr = start(page, tmp_path / "whole").communicate(timeout=120)

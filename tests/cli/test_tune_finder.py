@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
+import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mixedsched import catalog
+from mixedsched.advice.finder.job import FinderJob
 from mixedsched.cli import _tune_finder
-from mixedsched.cli._load_progress import LoadProgress
-from mixedsched.cli._tune_finder import FinderOptions, find_schemes, named_pages
+from mixedsched.cli._progress import Progress
+from mixedsched.cli._tune_finder import find_schemes, named_pages
 from mixedsched.errors import ExitCode, MixedschedError, UsageError
-from mixedsched.store import Store
+from mixedsched.lab.play.stored import DATABASE_NAME
+from mixedsched.world import catalog
 from tests.report.made_up_tuning import PAGE
 
 LCP = {"lcp_ms": 1.0}
@@ -37,17 +36,21 @@ def sites(tmp_path: Path) -> list[str]:
     return files
 
 
+def job(sites: Sequence[str], networks: Sequence[str], **changes: Any) -> FinderJob:
+    return FinderJob(named_pages(sites), tuple(map(catalog.load_profile, networks)), SCHEMES, LCP, **changes)
+
+
 def run(
     capsys: pytest.CaptureFixture[str], sites: Sequence[str], networks: Sequence[str], folder: Path, **changes: Any
 ) -> tuple[ExitCode, dict[str, Any]]:
-    options = FinderOptions(**{"folder": folder, "seeds": 2, "as_json": True, **changes})
-    code = find_schemes(sites, [catalog.load_profile(name) for name in networks], SCHEMES, LCP, options)
+    budget_s = changes.pop("budget_s", None)
+    code = find_schemes(job(sites, networks, **{"seeds": 2, **changes}), budget_s, folder, as_json=True)
     return code, json.loads(capsys.readouterr().out)
 
 
 def stored(folder: Path) -> int:
-    with Store(f"sqlite:///{folder / 'results.sqlite'}") as store:
-        return sum(len(store.runs(item.digest)) for item in store.experiments())
+    with sqlite3.connect(folder / DATABASE_NAME) as database:
+        return int(database.execute("SELECT COUNT(*) FROM simulated_load").fetchone()[0])
 
 
 def test_every_place_is_played_under_every_scheme_and_told_in_three_forms(
@@ -73,10 +76,8 @@ def test_every_place_is_played_under_every_scheme_and_told_in_three_forms(
 def test_a_short_time_costs_seeds_before_places_and_is_told(
     sites: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = iter([False, False, False])  # three lots of four loads: both places under three schemes, and as much again
-    monkeypatch.setattr(_tune_finder, "_is_over", lambda _: next(asked, True))
-    monkeypatch.setattr("mixedsched.cli._finder_loads.GROWTH", 1.0)
-    monkeypatch.setattr("mixedsched.cli._finder_loads.LOT_S", 0.0)
+    asked = iter([False] * 12)  # both places under three schemes, and as much again
+    monkeypatch.setattr(_tune_finder, "_is_over", lambda *_: next(asked, True))
     code, facts = run(capsys, sites, ["sander-loss2"], tmp_path / "short", seeds=3)
     assert code is ExitCode.DONE
     assert [item["seeds"] for item in facts["matrix"]] == [2, 2]
@@ -84,18 +85,17 @@ def test_a_short_time_costs_seeds_before_places_and_is_told(
 
 
 def test_no_time_for_a_single_place_is_an_error_that_says_what_to_do(sites: list[str], tmp_path: Path) -> None:
-    options = FinderOptions(folder=tmp_path / "none", budget_s=0.0)
-    with pytest.raises(MixedschedError, match="too little for a single place") as caught:
-        find_schemes(sites, [catalog.load_profile("cable")], SCHEMES, LCP, options)
+    with pytest.raises(MixedschedError, match="too short for a single place") as caught:
+        find_schemes(job(sites, ["cable"]), 0.0, tmp_path / "none", as_json=False)
     assert "--budget" in caught.value.fix
 
 
 def test_interrupted_it_tells_what_is_known_and_goes_on_later(
     sites: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    advance, seen = LoadProgress.advance, []
+    advance, seen = Progress.advance, []
 
-    def interrupted(self: LoadProgress) -> None:
+    def interrupted(self: Progress) -> None:
         seen.append(1)
         if len(seen) == 4:
             raise KeyboardInterrupt
@@ -103,7 +103,7 @@ def test_interrupted_it_tells_what_is_known_and_goes_on_later(
 
     folder = tmp_path / "stopped"
     with monkeypatch.context() as patched:
-        patched.setattr(LoadProgress, "advance", interrupted)
+        patched.setattr(Progress, "advance", interrupted)
         code, facts = run(capsys, sites, ["cable"], folder, rung="pipe")
     assert code is ExitCode.INTERRUPTED
     assert facts["left_out"] == [{"site": "small", "network": "cable"}]
@@ -118,24 +118,3 @@ def test_pages_are_named_and_doubles_refused(sites: list[str]) -> None:
     assert list(named_pages([str(Path(sites[0]).parent)])) == ["big", "small"]
     with pytest.raises(UsageError, match="named twice"):
         named_pages([sites[0], sites[0]])
-
-
-def test_a_page_on_a_network_has_the_same_name_in_every_process(sites: list[str]) -> None:
-    """Else nothing that is stored would be found again."""
-    program = (
-        "import sys; from mixedsched import catalog; from mixedsched.cli._finder_loads import scene_code; "
-        "from mixedsched.cli._pages import read_pages; from mixedsched.tuner.scene import Scene; "
-        "print(scene_code(Scene(read_pages(sys.argv[1:])[0], catalog.load_profile('cable'))))"
-    )
-    codes = [
-        subprocess.run(
-            [sys.executable, "-c", program, sites[0]],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            check=True,
-            text=True,
-        ).stdout
-        for seed in ("1", "2", "3")
-    ]
-    assert len(codes[0]) > 10
-    assert codes[0] == codes[1] == codes[2]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pylsqpack
 from aioquic.buffer import encode_uint_var
 
-from mixedsched.h3.response import Headers
+from mixedsched.core.h3.response import Headers
 
 DATA, HEADERS, CANCEL_PUSH, SETTINGS, PUSH_PROMISE, GOAWAY, MAX_PUSH_ID = 0x00, 0x01, 0x03, 0x04, 0x05, 0x07, 0x0D
 REQUEST_UPDATE, PUSH_UPDATE = 0xF0700, 0xF0701

@@ -5,11 +5,11 @@ from __future__ import annotations
 from itertools import pairwise
 from random import Random
 
-from mixedsched.h3.response import BytesBody, RequestHead, Response
+from mixedsched.core.h3.response import BytesBody, RequestHead, Response
+from tests.core.h3.pair import Pair, pattern
 from tests.fuzz import mutation
 from tests.fuzz.seeds import update
 from tests.fuzz.trial import require
-from tests.h3.pair import Pair, pattern
 
 _CLOSE_CODES = {0x103, 0x104, 0x105, 0x106, 0x107, 0x108, 0x109, 0x10A, 0x200, 0x201, 0x202}
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from random import Random
 
-from mixedsched.h3.codes import Http3Error
-from mixedsched.h3.control import PriorityUpdate
-from mixedsched.h3.events import HttpEvent, RequestFailed, RequestReceived, RequestTooLarge
-from mixedsched.h3.http import HttpLayer
-from mixedsched.priority import parse_parameters
+from mixedsched.core.h3._http import HttpLayer
+from mixedsched.core.h3._signals import PriorityUpdate
+from mixedsched.core.h3.codes import Http3Error
+from mixedsched.core.h3.events import HttpEvent, RequestFailed, RequestReceived, RequestTooLarge
+from mixedsched.model.priority import parse_parameters
+from tests.core.h3.raw import CONTROL, DECODER, ENCODER, RecordingQuic
 from tests.fuzz import mutation, reference
 from tests.fuzz.seeds import varint
-from tests.h3.raw import CONTROL, DECODER, ENCODER, RecordingQuic
 
 OTHER = 14  # a unidirectional stream of any type
 

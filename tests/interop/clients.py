@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from mixedsched.browser.find import find_chromium, find_node
 from mixedsched.errors import MissingPartError
+from mixedsched.world.browser.find import find_chromium, find_node
 from tests.interop.target import HOST_NAME, Target
 
 HERE = Path(__file__).resolve().parent

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mixedsched.profile import Direction, Profile, RandomLoss
-from tests.server.client import serving
+from mixedsched.model.profile import Direction, Profile, RandomLoss
+from tests.world.server.client import serving
 
 HOST_NAME = "interop.test"
 LARGEST_BYTES = 5_000_000
@@ -118,7 +118,7 @@ def served(site: InteropSite, *options: str) -> Iterator[tuple[Target, ServerLog
 def through_link(target: Target, link: Profile, seed: int = 1) -> Iterator[Target]:
     """The same target behind the relay."""
     settings = {"profile": link.facts(), "seed": seed, "server": [target.host, target.port], "listen": ["127.0.0.1", 0]}
-    command = [sys.executable, "-m", "mixedsched.emulator.relay"]
+    command = [sys.executable, "-m", "mixedsched.world.emulator.relay"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
         assert process.stdout is not None

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mixedsched.experiment.model import Arm, Arrival, Block, Connection, Plan, Run, RunStatus
-from mixedsched.profile import Direction, Profile, RandomLoss
+from mixedsched.lab.model import Arm, Arrival, Block, Connection, Plan, Run, RunStatus
+from mixedsched.model.profile import Direction, Profile, RandomLoss
 
 LINK = Profile(
     name="sander-loss2",

@@ -6,26 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from mixedsched import catalog
-from mixedsched.audit.change import Action, Change
-from mixedsched.experiment.analysis import analyse
-from mixedsched.experiment.comparison import Family
-from mixedsched.experiment.model import Run
-from mixedsched.mapping import Override
-from mixedsched.page import Page
-from mixedsched.priority import Priority
-from mixedsched.request import ChromiumPriority, Kind
-from mixedsched.schedulers import SCHEMES
-from mixedsched.scheme import configure
-from mixedsched.sim.load import PageLoad
-from mixedsched.sim.pipe import play_pipe
-from mixedsched.sim.playback import Discoveries
-from mixedsched.tuner.candidate import Candidate
-from mixedsched.tuner.result import (
+from mixedsched.advice.changes.change import Action, Change
+from mixedsched.advice.tuner.candidate import Candidate
+from mixedsched.advice.tuner.result import (
     Contender,
     Deviation,
     Dropped,
-    Estimates,
     NetworkProof,
     Outcome,
     Role,
@@ -33,7 +19,21 @@ from mixedsched.tuner.result import (
     Scored,
     Tuning,
 )
-from mixedsched.tuner.ship.lines import HeaderRule, HtmlLine
+from mixedsched.advice.tuner.ship.lines import HeaderRule, HtmlLine
+from mixedsched.core.metrics.paint import PaintEstimate
+from mixedsched.core.schedulers import SCHEMES
+from mixedsched.core.sim.load import PlayedLoad
+from mixedsched.core.sim.pipe import play_pipe
+from mixedsched.core.sim.playback import Discoveries
+from mixedsched.lab.analysis import analyse
+from mixedsched.lab.comparison import MetricFamily
+from mixedsched.lab.model import Run
+from mixedsched.model.mapping import Override
+from mixedsched.model.page import Page
+from mixedsched.model.priority import Priority
+from mixedsched.model.request import ChromiumPriority, Kind
+from mixedsched.model.scheme import configure
+from mixedsched.world import catalog
 from tests.report.made_up_runs import LINK, MadeUp, made_up_plan
 
 HERO_PATH = "/img/hero.jpg"
@@ -65,7 +65,7 @@ PAGE = {
 
 
 def scored(candidate: Candidate, lcp_ms: float, score: float, network: str = LINK.name) -> Scored:
-    return Scored(candidate, score, 0.004, {network: Estimates(lcp_ms * 0.5, lcp_ms, lcp_ms * 0.8)})
+    return Scored(candidate, score, 0.004, {network: PaintEstimate(lcp_ms * 0.5, lcp_ms, lcp_ms * 0.8)})
 
 
 def made_up_proof(factors: Mapping[str, float], blocks: int, name: str = LINK.name) -> NetworkProof:
@@ -78,13 +78,13 @@ def made_up_proof(factors: Mapping[str, float], blocks: int, name: str = LINK.na
     race_runs = tuple(MadeUp(race_plan, seed=5, factors=factors).runs())
     return NetworkProof(
         profile=replace(LINK, name=name),
-        bound=Estimates(700.0, 1500.0, 1100.0),
+        bound=PaintEstimate(700.0, 1500.0, 1100.0),
         race=analyse(race_plan, race_runs),
         race_runs=race_runs,
         dropped=(Dropped("stock", 2, "tuned", 61.0, 0.0004),),
         proof=proof,
         runs=tuple(runs),
-        effects=tuple(item for item in proof.effects if item.family is Family.PRIMARY),
+        effects=tuple(item for item in proof.effects if item.family is MetricFamily.PRIMARY),
     )
 
 
@@ -99,7 +99,7 @@ def _with_hero(run: Run) -> Run:
     return replace(run, page_load={**run.page_load, "observed": observed})
 
 
-def simulated_loads() -> tuple[PageLoad, ...]:
+def simulated_loads() -> tuple[PlayedLoad, ...]:
     page = Discoveries.of(Page.from_dict(PAGE, "made up"))
     return tuple(play_pipe(page, configure(name, SCHEMES, catalog.load_mapping)) for name in ("stock", "sequential"))
 
@@ -160,7 +160,7 @@ def made_up_tuning(
 
 def simulated_tuning(**changes: Any) -> Tuning:
     """One for which no browser was asked."""
-    network = NetworkProof(LINK, Estimates(700.0, 1500.0, 1100.0), simulated=simulated_loads())
+    network = NetworkProof(LINK, PaintEstimate(700.0, 1500.0, 1100.0), simulated=simulated_loads())
     fields: dict[str, Any] = {
         "outcome": Outcome.SIMULATED,
         "networks": (network,),

@@ -14,11 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixedsched import catalog
+from mixedsched.core.link import Fate, Link, PacketRecord, direction_rng, loss_pattern
 from mixedsched.errors import UsageError
-from mixedsched.link import Fate, Link, PacketRecord, direction_rng, loss_pattern
-from mixedsched.profile import CoDel, Direction, GilbertElliott, Profile, RandomLoss, Trace
-from mixedsched.profile_words import direction_text
+from mixedsched.model.profile import CoDel, Direction, GilbertElliott, Profile, RandomLoss, Trace
+from mixedsched.model.profile_words import direction_text
 from mixedsched.report.networks import loss_text, queue_text, rate_text, render_networks, write_networks_plot
 from mixedsched.report.networks._picture import COLUMN_WIDTH, picture_of
 from mixedsched.report.networks._views import (
@@ -31,6 +30,7 @@ from mixedsched.report.networks._views import (
     rate_view,
     transmit_ms,
 )
+from mixedsched.world import catalog
 
 BURSTS = Direction(2_000_000, 50_000, 26_215, GilbertElliott(0.01, 0.2), burst_bytes=1514)
 SHAKEN = Direction(10_000_000, 20_000, 50_000, RandomLoss(0.02), jitter_us=5_000)
@@ -170,10 +170,7 @@ def test_a_queue_without_limit_has_no_longest_wait_and_a_link_without_rate_none_
     assert longest_time(Direction(delay_us=5000, jitter_us=1000)) == LongestTime(6, 0, None)
 
 
-@given(
-    gaps_ms=st.lists(st.integers(0, 12), min_size=1, max_size=8).filter(any),
-    queue_packets=st.integers(1, 20),
-)
+@given(gaps_ms=st.lists(st.integers(0, 12), min_size=1, max_size=8).filter(any), queue_packets=st.integers(1, 20))
 def test_over_any_trace_the_longest_time_is_that_of_a_flood(gaps_ms: list[int], queue_packets: int) -> None:
     """Packets as large as a chance, handed over right behind each one, so that one waits as long as can be."""
     trace = Trace("any", tuple(accumulate(gaps_ms)))

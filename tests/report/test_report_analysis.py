@@ -10,16 +10,18 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from made_up_runs import BASE_METRICS, MadeUp, made_up_plan
 
-from mixedsched import stats
+from mixedsched.core import stats
 from mixedsched.errors import UsageError
-from mixedsched.experiment.analysis import Comparison, Effect, Family, Verdict, analyse
-from mixedsched.experiment.model import Arm, Plan, Run, RunStatus
-from mixedsched.report._plots import told_change
-from mixedsched.report._words import headline
+from mixedsched.lab.analysis import analyse
+from mixedsched.lab.comparison import Comparison, Effect, MetricFamily, Verdict
+from mixedsched.lab.model import Arm, Plan, Run, RunStatus
+from mixedsched.report._words import change_text
+from mixedsched.report.compare._words import headline
+from tests.examples import examples
+from tests.report.made_up_runs import BASE_METRICS, MadeUp, made_up_plan
 
 
 def measured(
@@ -103,13 +105,13 @@ def test_a_real_but_tiny_change_is_told_with_the_remark_that_it_does_not_matter(
 def test_holm_spans_metrics_and_arms_of_the_primary_family_only() -> None:
     plan = made_up_plan(10, ("base", "one", "two"), primary=("lcp_ms", "si_ms"))
     comparison = analyse(plan, MadeUp(plan, factors={"one": 0.9}).runs())
-    primary = [effect for effect in comparison.effects if effect.family is Family.PRIMARY]
+    primary = [effect for effect in comparison.effects if effect.family is MetricFamily.PRIMARY]
     assert {(effect.arm, effect.metric.key) for effect in primary} == {
         (arm, metric) for arm in ("one", "two") for metric in ("lcp_ms", "si_ms")
     }
     smallest = min(primary, key=lambda effect: effect.p)
     assert smallest.p_adjusted == pytest.approx(min(1.0, 4 * smallest.p))
-    exploratory = [effect for effect in comparison.effects if effect.family is Family.EXPLORATORY]
+    exploratory = [effect for effect in comparison.effects if effect.family is MetricFamily.EXPLORATORY]
     assert len(exploratory) == 10
     assert min(exploratory, key=lambda effect: effect.p).p_adjusted == pytest.approx(10 * min(e.p for e in exploratory))
 
@@ -134,7 +136,7 @@ def test_hol_is_added_up_over_the_connections_of_a_run_and_compared_by_differenc
     plan, runs = measured([(1.0, 1.0)] * 8, primary=("hol_bytes",))
     runs = [with_hol(run, 300_000, 7) if run.arm == "base" else with_hol(run, 100_000, run.block) for run in runs]
     effect = analyse(plan, runs).effect("new", "hol_bytes")
-    assert (effect.family, effect.verdict) == (Family.PRIMARY, Verdict.BETTER)
+    assert (effect.family, effect.verdict) == (MetricFamily.PRIMARY, Verdict.BETTER)
     assert effect.change == pytest.approx(-200_000, abs=10)
     assert (effect.to_dict()["unit"], effect.to_dict()["margin"]) == ("bytes", 12_000)
 
@@ -282,7 +284,7 @@ def test_baseline_comes_first_whatever_the_plans_order() -> None:
 
 def test_unknown_baseline_and_unknown_metric_are_refused() -> None:
     plan = made_up_plan(2)
-    with pytest.raises(ValueError, match="no arm of the plan"):
+    with pytest.raises(ValueError, match="not an arm of the plan"):
         analyse(replace(plan, baseline="nobody"), [])
     with pytest.raises(UsageError, match="no metric 'lpc'"):
         analyse(replace(plan, primary=("lpc",)), [])
@@ -301,10 +303,7 @@ def test_json_has_the_keys_of_the_contract() -> None:
     told = json_of(analyse(plan, MadeUp(plan, factors={"mixed": 0.9}).runs()))
     assert (told["site"], told["link"], told["report"]) == ("made-up shop", "sander-loss2", "out/report.html")
     assert {"scheme", "runs", "failed", "median"} <= set(told["arms"][0])
-    assert set(told["arms"][0]["median"]) == {
-        *("fcp_ms", "lcp_ms", "tbt_ms", "si_ms", "cls", "tti_ms"),
-        "hol_bytes",
-    }
+    assert set(told["arms"][0]["median"]) == {*("fcp_ms", "lcp_ms", "tbt_ms", "si_ms", "cls", "tti_ms"), "hol_bytes"}
     contract = {"scheme", "baseline", "metric", "change_pct", "ci_low_pct", "ci_high_pct", "p", "verdict"}
     assert all(contract <= set(effect) for effect in told["effects"])
     assert [(arm["scheme"], arm["runs"], arm["failed"]) for arm in told["arms"]] == [
@@ -327,19 +326,19 @@ def test_a_single_block_has_a_change_but_no_interval() -> None:
     assert effect.change == pytest.approx(18.7)
     assert (effect.low, effect.high, effect.low_pct, effect.high_pct) == (None, None, None, None)
     assert effect.verdict is Verdict.UNDECIDED
-    assert told_change(effect) == "+18.7 % (no interval)"
+    assert change_text(effect) == "+18.7 % (no interval)"
     assert "best guess 18.7 % later" in headline(effect)
 
 
 def test_an_interval_below_95_percent_says_so() -> None:
     effect = effect_of([(1000.0, 1100.0), (1000.0, 1120.0), (1000.0, 1150.0)])
-    assert "(75 %: +10.0 % to +15.0 %)" in told_change(effect)
+    assert "(75 %: +10.0 % to +15.0 %)" in change_text(effect)
 
 
 positive: st.SearchStrategy[float] = st.floats(1.0, 1e5)
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(st.lists(st.tuples(positive, positive), min_size=2, max_size=12))
 def test_interval_holds_the_change_and_the_verdict_agrees_with_it(values: list[tuple[float, float]]) -> None:
     effect = effect_of(values)
@@ -377,7 +376,7 @@ def test_an_arm_compared_with_itself_is_hardly_ever_better_or_worse() -> None:
     false_alarms = 0
     for seed in range(200):
         effects = analyse(plan, bare_runs(plan, noisy, seed)).effects
-        primary = [effect for effect in effects if effect.family is Family.PRIMARY]
+        primary = [effect for effect in effects if effect.family is MetricFamily.PRIMARY]
         false_alarms += any(effect.verdict in (Verdict.BETTER, Verdict.WORSE) for effect in primary)
     # Holm promises at most 5 % of experiments; 200 of them stay below 8 % nearly always.
     assert false_alarms <= 16

@@ -8,15 +8,15 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_up_runs import BASE_METRICS, GREY_JPEG, MadeUp, made_up_plan, numbered_jpeg
 
-from mixedsched.experiment.model import Arrival, Run
-from mixedsched.experiment.page_view import losses_of, path_of, responses_of
-from mixedsched.profile import Direction, Profile, RandomLoss
-from mixedsched.report._arrivals import mean_in_progress
+from mixedsched.lab.model import Arrival, Run
+from mixedsched.lab.page_view import losses_of, path_of, responses_of
+from mixedsched.model.profile import Direction, Profile, RandomLoss
 from mixedsched.report._facts import fact_rows, has_random_losses, network_rows
 from mixedsched.report._filmstrip import filmstrip, frames_of, jpeg_size
-from mixedsched.report._svg import Scale, element, round_step, shortened
+from mixedsched.report.compare._arrivals import mean_in_progress
+from mixedsched.report.svg import Scale, element, round_step, shortened
+from tests.report.made_up_runs import BASE_METRICS, GREY_JPEG, MadeUp, made_up_plan, numbered_jpeg
 
 
 def one_run(label: str = "mixed", **metrics: float) -> Run:
@@ -64,7 +64,7 @@ def test_what_is_no_whole_jpeg_has_no_size(data: bytes) -> None:
 @pytest.mark.parametrize("end_ms", [90.0, 333.0, 1000.0, 1234.0, 2400.0, 9999.0, 60_000.0])
 def test_filmstrips_have_six_to_twelve_even_columns_that_reach_the_end(end_ms: float) -> None:
     runs = {"mixed": one_run(lcp_ms=end_ms, fcp_ms=end_ms / 3)}
-    film = filmstrip(runs, {"mixed": {"LCP": end_ms}})
+    film = filmstrip(runs)
     assert film is not None
     steps = {round(after - before, 6) for before, after in zip(film.times_ms, film.times_ms[1:], strict=False)}
     assert len(steps) == 1
@@ -73,7 +73,7 @@ def test_filmstrips_have_six_to_twelve_even_columns_that_reach_the_end(end_ms: f
 
 
 def test_a_column_shows_the_last_picture_at_or_before_its_time() -> None:
-    film = filmstrip({"mixed": one_run(lcp_ms=1100.0, fcp_ms=300.0)}, {"mixed": {"FCP": 300.0, "LCP": 1100.0}})
+    film = filmstrip({"mixed": one_run(lcp_ms=1100.0, fcp_ms=300.0)})
     assert film is not None
     cells = film.rows["mixed"]
     assert all(cell.frame is not None and cell.frame.at_ms <= cell.at_ms for cell in cells)
@@ -99,14 +99,14 @@ def test_a_film_ends_half_a_second_after_load_and_lcp_and_never_before_the_load(
 
 
 def test_the_axis_of_an_animated_page_ends_with_its_film() -> None:
-    film = filmstrip({"mixed": animated(2000.0)}, {"mixed": {"FCP": 300.0, "LCP": 1100.0}})
+    film = filmstrip({"mixed": animated(2000.0)})
     assert film is not None
     assert 2500 <= film.times_ms[-1] < 3000
 
 
 def test_arms_without_pictures_leave_no_filmstrip() -> None:
     run = replace(one_run(), page_load={"metrics": BASE_METRICS})
-    assert filmstrip({"mixed": run}, {}) is None
+    assert filmstrip({"mixed": run}) is None
 
 
 @pytest.mark.parametrize(

@@ -8,16 +8,17 @@ import re
 import shutil
 import subprocess
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
-from made_up_runs import GREY_JPEG, MadeUp, made_up_plan
 
-from mixedsched.experiment.analysis import analyse
-from mixedsched.experiment.model import Plan, Run, RunStatus
-from mixedsched.report import render_report, write_report
+from mixedsched.lab.analysis import analyse
+from mixedsched.lab.model import Plan, Run, RunStatus
+from mixedsched.report.compare import write_comparison
+from mixedsched.report.compare._document import render_html
+from tests.report.made_up_runs import GREY_JPEG, MadeUp, made_up_plan
+from tests.report.outline import Outline
 
 FACTS: dict[str, Any] = {
     "command": "mixedsched compare shop --schemes round-robin,mixed --link sander-loss2 --blocks 12 --seed 7",
@@ -30,46 +31,13 @@ FACTS: dict[str, Any] = {
 HOSTILE = '"><script>alert(1)</script><img src=https://evil.test/x onerror=alert(2)>'
 
 
-class Outline(HTMLParser):
-    """Collects headings, tags and the attributes that load something."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.headings: list[tuple[str, str]] = []
-        self.tags: list[str] = []
-        self.loads: list[str] = []
-        self.images_without_words = 0
-        self._open: str | None = None
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        given = dict(attrs)
-        self.loads += [
-            value or "" for name, value in attrs if name in ("src", "href", "xlink:href", "srcset", "action")
-        ]
-        self.images_without_words += given.get("role") == "img" and not given.get("aria-label")
-        if tag in ("h1", "h2", "h3"):
-            self._open = tag
-            self.headings.append((tag, ""))
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag == self._open:
-            self._open = None
-
-    def handle_data(self, data: str) -> None:
-        if self._open:
-            tag, text = self.headings[-1]
-            self.headings[-1] = (tag, text + data)
-
-
 def experiment(blocks: int = 12, **maker: Any) -> tuple[Plan, list[Run]]:
     plan = made_up_plan(blocks, ("round-robin", "mixed"))
     return plan, MadeUp(plan, **{"factors": {"mixed": 0.85}, **maker}).runs()
 
 
 def report(plan: Plan, runs: list[Run], facts: dict[str, Any] | None = None) -> str:
-    return render_report(analyse(plan, runs), runs, FACTS if facts is None else facts)
+    return render_html(analyse(plan, runs), runs, FACTS if facts is None else facts)
 
 
 def test_sections_come_in_the_order_of_questions() -> None:
@@ -108,9 +76,7 @@ def test_equal_arms_are_called_equal() -> None:
 
 
 def test_nothing_is_loaded_and_nothing_runs() -> None:
-    outline = Outline(report(*experiment()))
-    assert all(load.startswith(("data:", "#")) for load in outline.loads)
-    assert not {"script", "iframe", "object", "embed", "form"} & set(outline.tags)
+    assert Outline(report(*experiment())).stands_alone
     text = report(*experiment())
     assert "default-src 'none'" in text
     assert "url(" not in text
@@ -133,13 +99,7 @@ def hostile_experiment() -> tuple[Plan, list[Run], dict[str, Any]]:
         {"at_ms": 5, "jpeg_base64": HOSTILE},
         {"at_ms": 6, "jpeg_base64": base64.b64encode(HOSTILE.encode()).decode()},
     ]
-    spoiled = {
-        **last.page_load,
-        "requests": requests,
-        "frames": frames,
-        "warnings": [HOSTILE],
-        "lcp_element": HOSTILE,
-    }
+    spoiled = {**last.page_load, "requests": requests, "frames": frames, "warnings": [HOSTILE], "lcp_element": HOSTILE}
     placements = tuple({**item, "signal": HOSTILE, "placement": HOSTILE, "kind": HOSTILE} for item in last.placements)
     runs = [replace(run, page_load=spoiled, placements=placements) for run in runs]
     failed = replace(last, attempt=0, status=RunStatus.FAILED, reason=HOSTILE, page_load={})
@@ -390,19 +350,19 @@ def browse(page: Path, profile: Path, *options: str) -> subprocess.CompletedProc
     )
 
 
-@pytest.mark.browser
+@pytest.mark.usefixtures("chromium")
 def test_chromium_shows_it_without_a_word_on_the_console(tmp_path: Path) -> None:
     plan, runs, facts = hostile_experiment()
-    write_report(analyse(plan, runs), runs, facts, tmp_path / "deep" / "hostile.html")
+    write_comparison(analyse(plan, runs), runs, facts, tmp_path / "deep" / "hostile.html")
     healthy_plan, healthy_runs = experiment()
-    write_report(analyse(healthy_plan, healthy_runs), healthy_runs, FACTS, tmp_path / "healthy.html")
+    write_comparison(analyse(healthy_plan, healthy_runs), healthy_runs, FACTS, tmp_path / "healthy.html")
     for page in (tmp_path / "deep" / "hostile.html", tmp_path / "healthy.html"):
         seen = browse(page, tmp_path / "profile")
         assert "How to repeat it" in seen.stdout
         assert "CONSOLE" not in seen.stderr
 
 
-@pytest.mark.browser
+@pytest.mark.usefixtures("chromium")
 def test_a_page_that_breaks_its_own_policy_would_be_noticed(tmp_path: Path) -> None:
     plan, runs = experiment(blocks=2)
     broken = report(plan, runs).replace("</main>", "<script>alert(1)</script><img src='https://evil.test/x'></main>")
@@ -410,11 +370,11 @@ def test_a_page_that_breaks_its_own_policy_would_be_noticed(tmp_path: Path) -> N
     assert browse(tmp_path / "broken.html", tmp_path / "profile").stderr.count("Content Security Policy") >= 2
 
 
-@pytest.mark.browser
+@pytest.mark.usefixtures("chromium")
 @pytest.mark.parametrize("width_px", [400, 1280])
 def test_the_page_never_scrolls_sideways(tmp_path: Path, width_px: int) -> None:
     plan, runs = experiment()
-    write_report(analyse(plan, runs), runs, FACTS, tmp_path / "report.html")
+    write_comparison(analyse(plan, runs), runs, FACTS, tmp_path / "report.html")
     (tmp_path / "frame.html").write_text(
         f"<iframe id=f src=report.html width={width_px} height=900 style='border:0'></iframe><p id=answer></p><script>"
         "f.onload = () => { answer.textContent = 'width ' + f.contentDocument.documentElement.scrollWidth }</script>",

@@ -5,19 +5,20 @@ from __future__ import annotations
 import io
 from dataclasses import replace
 
-from made_up_runs import MadeUp, made_up_plan
 from rich.console import Console
 
-from mixedsched.experiment.analysis import Comparison, analyse
-from mixedsched.experiment.model import RunStatus
-from mixedsched.report import render_table
+from mixedsched.lab.analysis import analyse
+from mixedsched.lab.comparison import Comparison
+from mixedsched.lab.model import RunStatus
+from mixedsched.report.compare import render_comparison
+from tests.report.made_up_runs import MadeUp, made_up_plan
 
 
 def printed(comparison: Comparison, *, terminal: bool = False, width: int = 90) -> str:
     console = Console(
         file=io.StringIO(), width=width, force_terminal=terminal, color_system="standard" if terminal else None
     )
-    console.print(render_table(comparison))
+    console.print(render_comparison(comparison))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 

@@ -18,21 +18,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mixedsched.core.sim.load import Delivery, PlayedLoad, ResourceTimes
 from mixedsched.errors import UsageError
-from mixedsched.page import Page
-from mixedsched.report._svg import Scale
+from mixedsched.model.page import Page
 from mixedsched.report.simulation import render_plot, strip_text, write_plot
+from mixedsched.report.simulation._document import means_by_arm
 from mixedsched.report.simulation._jitter import SLOTS, busy_from, jitter_view, slot_length_ms, slots_of
 from mixedsched.report.simulation._loads import PageGroup, completions, factor_text, group_by_page
+from mixedsched.report.simulation._order import joined, thinned
 from mixedsched.report.simulation._palette import colours_of, oklch
 from mixedsched.report.simulation._panel import WIDTH, Panel
 from mixedsched.report.simulation._progress import area_above, progress_curves, step_line
 from mixedsched.report.simulation._scatter import columns_of, speed_up_scatter
 from mixedsched.report.simulation._sections import sections_of
 from mixedsched.report.simulation._strip import schedule_strip, sent_by_resource
-from mixedsched.report.simulation._tables import means_by_arm
-from mixedsched.report.simulation._thin import joined, thinned
-from mixedsched.sim.load import Delivery, PageLoad, ResourceTimes
+from mixedsched.report.svg import Scale
 
 SVG = "{http://www.w3.org/2000/svg}"
 PACKET_BYTES, PACE_MS = 1400, 10.0
@@ -58,14 +58,14 @@ def made_load(
     order: Sequence[tuple[str, int]],
     buffer_bytes: int = 0,
     deliveries: Sequence[Delivery] = (),
-) -> PageLoad:
+) -> PlayedLoad:
     """A load in which a packet takes 10 ms and a response is complete with its last one."""
     sent = sent_by_resource(order)
     times = tuple(
         ResourceTimes(item.id, 0.0, sent[item.id].first * PACE_MS, sent[item.id].last * PACE_MS)
         for item in page.resources
     )
-    return PageLoad(page, scheme, "pipe", buffer_bytes, times, tuple(order), deliveries=tuple(deliveries))
+    return PlayedLoad(page, scheme, "pipe", buffer_bytes, times, tuple(order), deliveries=tuple(deliveries))
 
 
 def one_by_one(page: Page, packets: int = 4) -> list[tuple[str, int]]:
@@ -76,14 +76,11 @@ def in_turns(page: Page, packets: int = 4) -> list[tuple[str, int]]:
     return [(item.id, 1) for _ in range(packets) for item in page.resources]
 
 
-def both(page: Page, packets: int = 4) -> list[PageLoad]:
-    return [
-        made_load(page, "rr", in_turns(page, packets)),
-        made_load(page, "fifo", one_by_one(page, packets)),
-    ]
+def both(page: Page, packets: int = 4) -> list[PlayedLoad]:
+    return [made_load(page, "rr", in_turns(page, packets)), made_load(page, "fifo", one_by_one(page, packets))]
 
 
-def group_of(loads: Sequence[PageLoad]) -> PageGroup:
+def group_of(loads: Sequence[PlayedLoad]) -> PageGroup:
     (group,) = group_by_page(loads)
     return group
 
@@ -194,7 +191,7 @@ def test_the_legend_is_in_order_of_request_with_sizes() -> None:
     page = made_page(ids="ABCDEFGH")
     late_b = made_load(page, "rr", in_turns(page))
     resources = sorted(late_b.resources, key=lambda item: item.id == "B")
-    load = PageLoad(page, "rr", "pipe", 0, tuple(resources), late_b.order)
+    load = PlayedLoad(page, "rr", "pipe", 0, tuple(resources), late_b.order)
     entries = all_of(tree_of(schedule_strip(group_of([load]))), "g", "entry")
     said = [[item.text for item in entry.iter(f"{SVG}text")] for entry in entries]
     assert said == [[name, "5.6 kB"] for name in "ACDEFGHB"]
@@ -269,7 +266,7 @@ def test_progress_has_a_plot_per_row_with_its_byte_index_and_the_baseline_in_the
 def test_a_page_without_bytes_counts_responses() -> None:
     page = made_page(packets=0)
     times = tuple(ResourceTimes(item.id, 0.0, 5.0, 5.0) for item in page.resources)
-    load = PageLoad(page, "rr", "pipe", 0, times, ())
+    load = PlayedLoad(page, "rr", "pipe", 0, times, ())
     assert completions(load, "all") == [(1, 5.0)] * 3
     ET.fromstring(render_plot([load], ".svg"))
 
@@ -299,7 +296,7 @@ def test_loads_that_would_look_alike_are_told_apart() -> None:
     page = made_page()
     order = tuple(in_turns(page))
     times = made_load(page, "rr", order).resources
-    seeds = [PageLoad(page, "rr", "stack", 0, times, order, facts={"seed": seed}) for seed in (1, 2)]
+    seeds = [PlayedLoad(page, "rr", "stack", 0, times, order, facts={"seed": seed}) for seed in (1, 2)]
     assert [row.label for row in group_of(seeds).rows] == ["rr (seed 1)", "rr (seed 2)"]
     assert [row.label for row in group_of([seeds[0], seeds[0]]).rows] == ["rr", "rr #2"]
     assert [row.label for row in group_of([seeds[0], made_load(page, "rr", order)]).rows] == [
@@ -324,7 +321,7 @@ def test_factors_are_written_as_in_the_study(ratio: float | None, said: str) -> 
 # Scatter
 
 
-def pages_of_sizes(sizes: Sequence[int]) -> list[PageLoad]:
+def pages_of_sizes(sizes: Sequence[int]) -> list[PlayedLoad]:
     return [load for size in sizes for load in both(made_page(f"page-{size}", packets=size), size)]
 
 
@@ -377,7 +374,7 @@ def test_the_mean_bar_stands_at_the_arithmetic_mean() -> None:
 
 def test_results_with_a_send_buffer_are_hollow() -> None:
     loads = pages_of_sizes([3, 5, 7])
-    buffered = [PageLoad(load.page, load.scheme, "pipe", 14_000, load.resources, load.order) for load in loads]
+    buffered = [PlayedLoad(load.page, load.scheme, "pipe", 14_000, load.resources, load.order) for load in loads]
     panel = speed_up_scatter(group_by_page(loads + buffered), "atf")
     assert panel is not None
     tree = tree_of(panel)
@@ -416,7 +413,7 @@ def test_of_many_pages_three_are_drawn_in_detail() -> None:
 def test_the_summary_names_rung_link_and_schemes() -> None:
     page = made_page()
     times = made_load(page, "rr", in_turns(page)).resources
-    stack = PageLoad(page, "rr", "stack", 0, times, tuple(in_turns(page)), facts={"link": "4g", "seed": 1})
+    stack = PlayedLoad(page, "rr", "stack", 0, times, tuple(in_turns(page)), facts={"link": "4g", "seed": 1})
     assert sections_of([stack]).summary == "1 load on rung stack over 4g: rr"
     assert sections_of(both(page)).summary == "2 loads on rung pipe: rr, fifo"
 
@@ -482,9 +479,9 @@ def test_there_is_no_jitter_view_without_deliveries() -> None:
 # Files
 
 
-def everything() -> list[PageLoad]:
+def everything() -> list[PlayedLoad]:
     """Loads that have all sections, with names that want to break out."""
-    loads: list[PageLoad] = []
+    loads: list[PlayedLoad] = []
     for size in (3, 5, 7):
         page = made_page(f"{HOSTILE} {size}", ids=("A", HOSTILE, "]]>", "</style>"), packets=size)
         jitter = delivered(*(name for name, _ in in_turns(made_page(), size)))

@@ -5,22 +5,22 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from functools import cache
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from mixedsched.experiment.comparison import Verdict
+from mixedsched.advice.tuner.candidate import Candidate
+from mixedsched.advice.tuner.result import Deviation, NetworkProof, Outcome, Role, Tuning
+from mixedsched.core.metrics.paint import PaintEstimate
+from mixedsched.lab.comparison import Verdict
 from mixedsched.report.tune import render_tuning, write_tuning
-from mixedsched.report.tune._document import render_html
+from mixedsched.report.tune._document import SHOWN_BYTES_MOST, read_shipped, render_html
 from mixedsched.report.tune._evidence import Evidence
-from mixedsched.report.tune._shipped import SHOWN_BYTES_MOST, read_shipped
 from mixedsched.report.tune._words import headline
-from mixedsched.tuner.candidate import Candidate
-from mixedsched.tuner.result import Deviation, Estimates, NetworkProof, Outcome, Role, Tuning
 from tests.report.made_up_runs import LINK
 from tests.report.made_up_tuning import CHANGE, CONTENDERS, made_up_tuning, simulated_tuning
+from tests.report.outline import Outline
 
 CONFIRMED = made_up_tuning()
 SIMULATED = simulated_tuning()
@@ -120,7 +120,6 @@ def test_the_terminal_has_every_metric_against_the_best_baseline_and_sequential(
     for name in ("LCP", "FCP *", "SI *", "TBT *", "CLS *", "TTI *"):
         assert re.search(rf"^ {re.escape(name)} .*→.*[▼=?▲]", text, re.MULTILINE), name
     assert "against sequential" in text
-    assert "race over sander-loss2: stock left after 2 blocks: +61.0 % against tuned (p < 0.001)" in text
 
 
 def test_what_deviates_is_told_from_what_to_what_and_why() -> None:
@@ -133,8 +132,8 @@ def test_headers_and_tags_are_offered_only_when_recommended() -> None:
     assert "What to ship" in terminal(CONFIRMED)
     assert "/img/hero*   priority: u=1, i=?0" in terminal(CONFIRMED)
     assert "What to ship" not in terminal(NOT_CONFIRMED)
-    assert "Nothing of this is recommended" in page("unconfirmed")
-    assert "Nothing of this is recommended" not in page("confirmed")
+    assert "This is not recommended" in page("unconfirmed")
+    assert "This is not recommended" not in page("confirmed")
 
 
 def test_headers_that_were_loaded_as_tuned_have_all_of_the_gain() -> None:
@@ -142,9 +141,9 @@ def test_headers_that_were_loaded_as_tuned_have_all_of_the_gain() -> None:
     contenders = (*CONTENDERS[:2], by_headers, CONTENDERS[4])
     tuning = made_up_tuning(contenders=contenders, kept_pct={Role.HEADERS: {LINK.name: 100.0}})
     for text in (terminal(tuning), render_html(tuning)):
-        assert "they say all of it, and the gain is theirs" in " ".join(text.split())
+        assert "the whole gain is theirs" in " ".join(text.split())
     assert "loaded as plain eps with response headers that say the same" in render_html(tuning)
-    assert "they say all of it" not in terminal(CONFIRMED)
+    assert "the whole gain is theirs" not in terminal(CONFIRMED)
 
 
 def test_what_is_slower_than_the_baseline_keeps_nothing_of_the_gain() -> None:
@@ -164,28 +163,10 @@ def test_what_loads_spoke_against_is_not_recommended_and_each_line_has_its_measu
     assert tuning.to_dict()["ship"]["withheld"] == {"headers": why}
 
 
-class Outline(HTMLParser):
-    """Tags that could load something, what is left open, and what the drawings say."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.loads: list[str] = []
-        self.tags: list[str] = []
-        self.labels: list[str] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.loads += [value or "" for name, value in attrs if name in {"src", "href", "srcset", "data"}]
-        self.labels += [value or "" for name, value in attrs if name == "aria-label" and tag == "svg"]
-
-
 @pytest.mark.parametrize("name", EVERY)
 def test_the_html_needs_no_network_no_script_and_no_other_file(name: str) -> None:
     text = page(name)
-    outline = Outline(text)
-    assert not {"script", "iframe", "object"} & set(outline.tags)
-    assert all(value.startswith(("#", "data:")) for value in outline.loads)
+    assert Outline(text).stands_alone
     assert "None" not in re.sub(r"<[^>]*>", "", text)
 
 
@@ -215,8 +196,8 @@ def test_bars_compare_every_order_with_the_bound() -> None:
 def test_a_bound_that_loads_in_the_browser_go_below_is_told_to_be_late() -> None:
     assert "A browser adds its own work to that." in page("confirmed")
     (network,) = CONFIRMED.networks
-    late = replace(CONFIRMED, networks=(replace(network, bound=Estimates(700.0, 2000.0, 1100.0)),))
-    assert "Loads in the browser were sooner still: simulation is a little late here." in render_html(late)
+    late = replace(CONFIRMED, networks=(replace(network, bound=PaintEstimate(700.0, 2000.0, 1100.0)),))
+    assert "Loads in the browser were even faster: simulation is a little slow here." in render_html(late)
 
 
 def test_the_search_is_drawn_rung_by_rung_and_the_race_arm_by_arm() -> None:
@@ -234,7 +215,7 @@ def test_disjoint_seeds_command_and_machine_are_told() -> None:
     text = page("confirmed")
     assert "The seeds of search, race and proof are disjoint" in text
     assert "mixedsched tune shop --link sander-loss2 --budget 10m" in text
-    assert "<caption>seeds</caption>" in text
+    assert "<caption>Seeds</caption>" in text
 
 
 def test_shipped_files_are_shown_as_they_lie_beside_the_report(tmp_path: Path) -> None:

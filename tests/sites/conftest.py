@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mixedsched.sites import Recipe, fetch_packages
+from mixedsched.sites.making import Recipe, fetch_packages
 from tests.sites.folders import RECIPES, Files, recipe_text, write_files
 
 

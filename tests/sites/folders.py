@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mixedsched.sites import Site, load_site
+from mixedsched.sites.opening import load_site
+from mixedsched.sites.site import Site
 
 RECIPES = Path(__file__).parents[2] / "sites"
 HOSTS = ["shop.test", "cdn.test", "fonts.test"]

@@ -11,8 +11,9 @@ import sys
 from dataclasses import asdict
 from typing import Any
 
-from mixedsched.browser import LighthouseRunner, PageLoadFailed, PageLoadJob
 from mixedsched.errors import ExitCode, MixedschedError
+from mixedsched.world.browser.pageload import PageLoadFailed, PageLoadJob
+from mixedsched.world.browser.runner import LighthouseRunner
 
 
 async def load(server: str, spki_sha256: str, url: str, hosts: str, loads: int) -> int:

@@ -1,10 +1,8 @@
 """The report of an audit, for the owner of a site: what it says on the terminal, and as one HTML file that needs no other."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
-from mixedsched.audit.result import Audit
+from mixedsched.advice.audit.result import Audit
 from mixedsched.report.audit._terminal import render_audit
 
 __all__ = ["render_audit", "write_audit"]

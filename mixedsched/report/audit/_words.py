@@ -1,18 +1,18 @@
-"""What an audit says, in plain words: the verdict, each finding, each change. The same on the terminal and in the report."""
-
-from __future__ import annotations
+"""The sentences of an audit, the same on the terminal and in the report: the verdict, each finding, each change."""
 
 import math
 from collections.abc import Sequence
 
-from mixedsched.audit.budget import BLOCKS_MOST, block_cost_s, blocks_wanted
-from mixedsched.audit.change import Change, name_of
-from mixedsched.audit.findings import NAMED_MOST, Finding, Reason
-from mixedsched.audit.look import Role
-from mixedsched.audit.result import Audit, Contender, NetworkResult
-from mixedsched.audit.verdict import PRIMARY, Outcome
-from mixedsched.experiment.comparison import Effect, Verdict
-from mixedsched.metrics import METRICS, metric_named
+from mixedsched.advice.audit.budget import block_cost_s, blocks_wanted
+from mixedsched.advice.audit.result import PRIMARY, Alternative, Audit, AuditVerdict, NetworkResult
+from mixedsched.advice.changes.change import Change, name_of
+from mixedsched.advice.changes.findings import NAMED_MOST, LateResource, Reason
+from mixedsched.advice.changes.look import PaintRole
+from mixedsched.core.metrics import METRICS
+from mixedsched.lab.comparison import Effect, Verdict
+from mixedsched.lab.costs import BLOCKS_MOST
+from mixedsched.report._effects import EffectView, effect_views
+from mixedsched.report._words import change_text, confidence_text, counted, interval_text
 from mixedsched.units import format_bytes, format_duration, format_ms
 
 SCHEMES = {
@@ -21,29 +21,23 @@ SCHEMES = {
     "sequential": "a server that sends one response after the other",
 }
 ROLES = {
-    Role.DOCUMENT: "the page",
-    Role.BLOCKING: "blocks painting",
-    Role.HERO: "largest paint",
-    Role.FONT: "font",
-    Role.VISIBLE: "may be on screen",
-    Role.SCRIPT: "late script",
-    Role.REST: "",
+    PaintRole.DOCUMENT: "the page",
+    PaintRole.BLOCKING: "blocks painting",
+    PaintRole.HERO: "largest paint",
+    PaintRole.FONT: "font",
+    PaintRole.VISIBLE: "may be on screen",
+    PaintRole.SCRIPT: "late script",
+    PaintRole.REST: "",
 }
+# By verdict: the style of the answer, and the word in front of it.
 TONES = {
-    Outcome.GOOD: "equivalent",
-    Outcome.IMPROVABLE: "better",
-    Outcome.MIXED: "worse",
-    Outcome.OPEN: "undecided",
-    Outcome.UNMEASURED: "undecided",
+    AuditVerdict.GOOD: ("equivalent", "= good as it is"),
+    AuditVerdict.IMPROVABLE: ("better", "▼ could be better"),
+    AuditVerdict.MIXED: ("worse", "▲▼ better here, worse there"),
+    AuditVerdict.OPEN: ("undecided", "? not proved yet"),
+    AuditVerdict.UNMEASURED: ("undecided", "? not measured"),
 }
-CHIPS = {
-    Outcome.GOOD: "= good as it is",
-    Outcome.IMPROVABLE: "▼ could be better",
-    Outcome.MIXED: "▲▼ better here, worse there",
-    Outcome.OPEN: "? not proved yet",
-    Outcome.UNMEASURED: "? not measured",
-}
-SECONDS_PER_MINUTE = 60
+_SECONDS_PER_MINUTE = 60
 
 
 def headline(audit: Audit) -> str:
@@ -51,43 +45,68 @@ def headline(audit: Audit) -> str:
     chosen = audit.chosen
     if chosen is None:
         return f"Today's delivery is good: {_nothing_found(audit)}."
-    measured = [_measured(item, chosen) for item in audit.networks]
-    told = "; ".join(text for text in measured if text)
+    text = "; ".join(_measured(item, chosen) for item in audit.networks)
     what = _what(chosen)
     match audit.outcome:
-        case Outcome.IMPROVABLE:
-            return f"The page could be faster. With {what}: {told}."
-        case Outcome.MIXED:
-            return f"No clear advice: {what} helps on one network and harms on another. {_capital(told)}."
-        case Outcome.GOOD:
-            best = f"even the best that could be found, {what}, is not seen to help"
-            return f"Today's delivery is good: {best}. {_capital(told)}."
-        case Outcome.OPEN:
+        case AuditVerdict.IMPROVABLE:
+            return f"The page could be faster. With {what}: {text}."
+        case AuditVerdict.MIXED:
+            return f"No clear advice: {what} helps on one network and harms on another. {_capital(text)}."
+        case AuditVerdict.GOOD:
             return (
-                f"Not proved yet: {what} should help, says the simulation, but more loads are needed. {_capital(told)}."
+                f"Today's delivery is good: even the best alternative, {what}, is not seen to help. {_capital(text)}."
             )
-        case Outcome.UNMEASURED:
-            return f"Not measured: {what} should help, says the simulation, but no block of loads is complete."
+        case AuditVerdict.OPEN:
+            return f"Not proved yet: {what} should help according to simulation, but more loads are needed. {_capital(text)}."
+        case AuditVerdict.UNMEASURED:
+            return f"Not measured: {what} should help according to simulation, but no block of loads is complete."
 
 
-def advice_on_time(audit: Audit) -> str:
-    """How much time would decide what is open; "" where nothing is."""
-    if audit.chosen is None or audit.outcome not in {Outcome.OPEN, Outcome.UNMEASURED}:
+def notes(audit: Audit) -> list[str]:
+    """Notes on the verdict: the server that the advice needs, what gets worse, how much time would decide."""
+    found = (_server_note(audit), _guard_note(audit), _advice_on_time(audit))
+    return [note for note in found if note]
+
+
+def _server_note(audit: Audit) -> str:
+    chosen = audit.chosen
+    if chosen is None or chosen.scheme == audit.baseline:
+        return ""
+    return f"This needs {SCHEMES[chosen.scheme]}; today's is taken to be {SCHEMES[audit.baseline]}."
+
+
+def _guard_note(audit: Audit) -> str:
+    """Names the metrics that got worse while the largest paint got better."""
+    chosen = audit.chosen
+    if chosen is None or audit.outcome is not AuditVerdict.IMPROVABLE:
+        return ""
+    text = [
+        f"{effect.metric.short} over {network.name} {change_text(effect)}"
+        for network in audit.networks
+        for effect in page_effects(network, [chosen])
+        if effect.verdict is Verdict.WORSE
+    ]
+    return f"Note what seems to get worse: {', '.join(text)}." if text else ""
+
+
+def _advice_on_time(audit: Audit) -> str:
+    """How much time would decide what is open."""
+    if audit.chosen is None or audit.outcome not in {AuditVerdict.OPEN, AuditVerdict.UNMEASURED}:
         return ""
     effects = [item for network in audit.networks for item in network.effects if item.arm == audit.chosen.label]
     needed = max((item.blocks + (item.more_blocks or 0) for item in effects), default=0)
     needed = max(needed, blocks_wanted(len(audit.contenders), len(audit.networks)) + 1)
     costs_s = {item.name: item.looks[audit.baseline].cost_s for item in audit.networks}
     budget_s = audit.spent_s + max(1, needed - audit.complete_blocks) * block_cost_s(costs_s, len(audit.contenders))
-    minutes = math.ceil(budget_s / SECONDS_PER_MINUTE)
+    minutes = math.ceil(budget_s / _SECONDS_PER_MINUTE)
     done = f"about {needed} blocks would decide, {audit.complete_blocks} are complete"
     if needed > BLOCKS_MOST:
         return f"The difference is small beside the scatter of loads: {done}. A machine with less to do scatters less."
     return f"Not enough time: {done}. The same command with --budget {minutes}m goes on."
 
 
-def finding_sentence(finding: Finding, network: NetworkResult) -> str:
-    """What comes too late, and why."""
+def finding_sentence(finding: LateResource, network: NetworkResult) -> str:
+    """Says what arrives too late, and why."""
     name, size = name_of(finding.key), format_bytes(finding.size_bytes)
     role = ROLES[finding.role]
     match finding.reason:
@@ -111,60 +130,27 @@ def finding_sentence(finding: Finding, network: NetworkResult) -> str:
 
 
 def changes_in_words(changes: Sequence[Change]) -> str:
-    """As "preload hero.jpg, defer app.js"."""
-    titles = [change.title[:1].lower() + change.title[1:] for change in changes]
-    return "; ".join(titles)
+    """For example "preload hero.jpg; defer app.js"."""
+    return "; ".join(change.title[:1].lower() + change.title[1:] for change in changes)
 
 
-def effect_in_words(effect: Effect | None) -> str:
-    """As "−18.0 % (−22.1 to −14.3 %)"."""
-    if effect is None or effect.change is None:
-        return "not measured"
-    change = effect.metric.format_change(effect.change)
-    if effect.low is None or effect.high is None:
-        return f"{change} (one block, no interval)"
-    confidence = "" if effect.confidence >= 0.95 else f", confidence only {effect.confidence * 100:.3g} %"
-    low, high = effect.metric.format_change(effect.low), effect.metric.format_change(effect.high)
-    return f"{change} ({low.removesuffix(' %')} to {high}{confidence})"
+def reason_sentence(change: Change) -> str:
+    """Why a change is proposed. Names of files at its beginning keep their spelling."""
+    begins_with_name = change.why.startswith(tuple(name_of(key) for key in change.targets))
+    return f"{change.why if begins_with_name else _capital(change.why)}."
 
 
-def medians(network: NetworkResult, contender: str, metric: str, baseline: str) -> str:
-    """As "2.80 s → 1.66 s"; today's first load where nothing was compared."""
-    how = metric_named(metric)
-    if network.comparison is None or not network.comparison.complete_blocks:
-        return how.format(network.looks[baseline].page_load["metrics"].get(metric))
-    by_label = {arm.label: arm.median[metric] for arm in network.comparison.arms}
-    return f"{how.format(by_label['today'])} → {how.format(by_label[contender])}"
+def page_effects(network: NetworkResult, contenders: Sequence[Alternative]) -> list[Effect]:
+    """The effects of contenders on all metrics of the page, the primary one first."""
+    metrics = sorted((item for item in METRICS if item.source == "page"), key=lambda item: item.key != PRIMARY)
+    found = (network.effect(contender.label, metric.key) for contender in contenders for metric in metrics)
+    return [effect for effect in found if effect is not None]
 
 
-def guard_note(audit: Audit) -> str:
-    """What got worse while the largest paint got better; "" if nothing did."""
-    chosen = audit.chosen
-    if chosen is None or audit.outcome is not Outcome.IMPROVABLE:
-        return ""
-    told = [
-        f"{metric.short} over {network.name} {effect_in_words(effect)}"
-        for network in audit.networks
-        for metric in METRICS
-        if (effect := network.effect(chosen.label, metric.key)) is not None
-        and effect.verdict is Verdict.WORSE
-        and metric.source == "page"
-    ]
-    return f"Mind what seems to get worse: {', '.join(told)}." if told else ""
-
-
-def server_note(audit: Audit) -> str:
-    """What server the advice takes."""
-    chosen = audit.chosen
-    if chosen is None or chosen.scheme == audit.baseline:
-        return ""
-    return f"This takes {SCHEMES[chosen.scheme]}; today's is taken to be {SCHEMES[audit.baseline]}."
-
-
-def expected_pct(change: float) -> str:
-    """A simulated change in per cent: whole numbers, as simulation is no finer."""
-    rounded = round(change)
-    return "±0 %" if rounded == 0 else f"{'−' if rounded < 0 else '+'}{abs(rounded)} %"
+def effects_on(network: NetworkResult, audit: Audit) -> list[EffectView]:
+    """All contenders against today's page, for tables."""
+    arms = network.comparison.arms if network.comparison is not None else ()
+    return effect_views(page_effects(network, audit.contenders), arms, lambda effect: effect in network.effects)
 
 
 def time_line(audit: Audit) -> str:
@@ -175,7 +161,7 @@ def time_line(audit: Audit) -> str:
     return f"{time}: {blocks}, {len(audit.screening.singles)} changes simulated"
 
 
-def _what(contender: Contender) -> str:
+def _what(contender: Alternative) -> str:
     if contender.is_new_server:
         return "a server that follows the priorities of browsers"
     count = len(contender.changes)
@@ -186,18 +172,18 @@ def _nothing_found(audit: Audit) -> str:
     tried = len(audit.screening.singles)
     if not tried:
         return "there is nothing in it that could come in a better order"
-    return f"of {tried} change{'s' if tried > 1 else ''} tried in simulation, none would make the page faster"
+    return f"of {counted(tried, 'change')} tried in simulation, none would make the page faster"
 
 
-def _measured(network: NetworkResult, chosen: Contender) -> str:
+def _measured(network: NetworkResult, chosen: Alternative) -> str:
     effect = network.effect(chosen.label, PRIMARY)
     if effect is None or effect.change is None:
         return f"over {network.name} nothing was measured"
-    blocks = f"{effect.blocks} block{'s' if effect.blocks > 1 else ''}"
-    gain = _gain_ms(network, chosen)
-    told = effect_in_words(effect).removesuffix(")").replace(" (", ", interval " if effect.blocks > 1 else ", ", 1)
-    basis = f"{told}; {blocks}; {effect.verdict.value}"
-    return f"over {network.name} the largest paint {_moves(effect)} {gain}({basis})"
+    change, interval = effect.metric.format_change(effect.change), interval_text(effect)
+    confidence = "" if confidence_text(effect) == "95 %" else f"{confidence_text(effect)} "
+    text = f"{change}, {confidence}interval {interval}" if interval else f"{change}, one block, no interval"
+    basis = f"{text}; {counted(effect.blocks, 'block')}; {effect.verdict.value}"
+    return f"over {network.name} the largest paint {_moves(effect)} {_gain(network, chosen)}({basis})"
 
 
 def _moves(effect: Effect) -> str:
@@ -206,18 +192,13 @@ def _moves(effect: Effect) -> str:
     return f"comes {abs(effect.change):.0f} % {word}" if round(effect.change) else "comes at the same time"
 
 
-def _gain_ms(network: NetworkResult, chosen: Contender) -> str:
+def _gain(network: NetworkResult, chosen: Alternative) -> str:
+    """By how many milliseconds the medians differ."""
     if network.comparison is None:
         return ""
     by_label = {arm.label: arm.median[PRIMARY] for arm in network.comparison.arms}
     before, after = by_label["today"], by_label[chosen.label]
     return f"by {format_ms(abs(after - before))} " if before is not None and after is not None else ""
-
-
-def reason_sentence(change: Change) -> str:
-    """Why a change is proposed. Names of files at its beginning stay as they are."""
-    begins_with_name = change.why.startswith(tuple(name_of(key) for key in change.targets))
-    return f"{change.why if begins_with_name else _capital(change.why)}."
 
 
 def _capital(text: str) -> str:

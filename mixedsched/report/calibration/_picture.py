@@ -1,14 +1,25 @@
 """Simulated against measured largest paint, a small scatter for each site: one SVG that stands alone, light and dark."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from markupsafe import Markup
 
-from mixedsched.calibration.result import Calibration, SiteResult
-from mixedsched.report._svg import Scale, element, line, rectangle, shortened, span_of, text, tooltip
+from mixedsched.advice.calibration.result import Calibration, SiteResult
 from mixedsched.report.calibration._terminal import number_words
+from mixedsched.report.svg import (
+    Scale,
+    element,
+    line,
+    moved,
+    rectangle,
+    shortened,
+    span_of,
+    svg_file,
+    text,
+    tooltip,
+    x_grid,
+    y_grid,
+)
 from mixedsched.units import format_ms
 
 METRIC = "lcp"
@@ -47,23 +58,8 @@ def calibration_picture(found: Calibration) -> str:
     ]
     for place, site in enumerate(found.sites):
         row, column = divmod(place, _COLUMNS)
-        cell = element(
-            "g", *_cell(site), transform=f"translate({10 + column * _CELL:g} {_HEAD + row * (_CELL + 16):g})"
-        )
-        shapes.append(cell)
-    picture = element(
-        "svg",
-        element("title", "Simulated against measured Largest Contentful Paint"),
-        element("style", Markup(_STYLE)),  # noqa: S704  our own text
-        element("rect", width=width, height=height, class_="paper"),
-        *shapes,
-        xmlns="http://www.w3.org/2000/svg",
-        viewBox=f"0 0 {width:g} {height:g}",
-        width=width,
-        height=height,
-        role="img",
-    )
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{picture}\n'
+        shapes.append(moved(10 + column * _CELL, _HEAD + row * (_CELL + 16), *_cell(site)))
+    return svg_file("Simulated against measured Largest Contentful Paint", "", _STYLE, width, height, *shapes)
 
 
 def _cell(site: SiteResult) -> list[Markup]:
@@ -71,21 +67,19 @@ def _cell(site: SiteResult) -> list[Markup]:
     before, after = site.simulated_ms["manifest"][METRIC], site.simulated_ms["fitted"][METRIC]
     low, high = span_of([*measured.values(), *before.values(), *after.values()])
     across, up = Scale(low, high, _LEFT, _LEFT + _PLOT), Scale(low, high, _TOP + _PLOT, _TOP)
-    agreement = [number_words(site.agreement[stage][METRIC].exact) for stage in ("manifest", "fitted")]
+    agreement = [number_words(site.agreement[stage][METRIC].spearman) for stage in ("manifest", "fitted")]
     shapes = [
         text(_LEFT, 12, shortened(f"{site.site}, {site.link}", 25), class_="site"),
         text(
-            _LEFT, 27, " → ".join(agreement) + ("" if site.ranking[METRIC].exists else "  (no ranking)"), class_="faint"
+            _LEFT,
+            27,
+            " → ".join(agreement) + ("" if site.browser[METRIC].has_ranking else "  (no ranking)"),
+            class_="faint",
         ),
-        rectangle(_LEFT, _TOP, _PLOT, _PLOT, "frame" if site.ranking[METRIC].exists else "paper"),
+        rectangle(_LEFT, _TOP, _PLOT, _PLOT, "frame" if site.browser[METRIC].has_ranking else "paper"),
     ]
-    for tick in across.ticks(3):
-        shapes += [
-            line(across(tick), _TOP, across(tick), _TOP + _PLOT, "grid"),
-            line(_LEFT, up(tick), _LEFT + _PLOT, up(tick), "grid"),
-            text(across(tick), _TOP + _PLOT + 12, f"{tick / 1000:g} s", "middle", "faint"),
-            text(_LEFT - 4, up(tick) + 4, f"{tick / 1000:g}", "end", "faint"),
-        ]
+    shapes += x_grid(across, _TOP, _TOP + _PLOT, _TOP + _PLOT + 12, lambda ms: f"{ms / 1000:g} s", about=3)
+    shapes += y_grid(up, _LEFT, _LEFT + _PLOT, lambda ms: f"{ms / 1000:g}", about=3, label_look="faint")
     shapes.append(line(across(low), up(low), across(high), up(high), "equal"))
     return (
         shapes

@@ -1,15 +1,14 @@
-"""A calibration on the terminal: agreement over all sites first, then site by site, then the constants."""
+"""A calibration on the terminal: agreement site by site, over all sites, then the constants."""
 
-from __future__ import annotations
-
-from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from mixedsched.browser_model import BrowserModel
-from mixedsched.calibration.agreement import RANKING_ALPHA, TIE_RATIO
-from mixedsched.calibration.result import METRIC_NAMES, STAGES, Calibration, SiteResult, Summary
+from mixedsched.advice.calibration.agreement import RANKING_ALPHA, TIE_RATIO
+from mixedsched.advice.calibration.result import METRIC_NAMES, STAGES, Calibration, SiteResult, Summary
+from mixedsched.model.browser_model import BrowserModel
+from mixedsched.report._terminal import lines, plain_table
+from mixedsched.units import printable
 
 STAGE_WORDS = {"manifest": "listed", "observed": "seen", "fitted": "fitted", "left_out": "others"}
 _CONSTANTS = ("document_ms_per_kb", "style_ms_per_kb", "script_ms_per_kb", "decode_ms_per_kb", "paint_ms", "ask_ms")
@@ -21,27 +20,25 @@ def render_calibration(found: Calibration) -> RenderableType:
     parts: list[RenderableType] = []
     for metric in METRIC_NAMES:
         parts.append(_table(found, metric))
-        parts += [Text(line, style="bold") for line in _medians(found, metric)]
+        parts += lines(_medians(found, metric), "bold")
         parts.append(Text())
-    lines = [*_reading(), *_constants(found.model), *(f"note: {_plain(note)}" for note in found.notes)]
-    return Group(*parts, *(Text(line) for line in lines))
+    notes = [f"note: {note}" for note in found.notes]
+    return Group(*parts, *lines([*_reading(), *_constants(found.model), *notes]))
 
 
 def _table(found: Calibration, metric: str) -> Table:
     title = f"{metric.upper()}: rank agreement of stack with the browser (Spearman over schemes)"
-    table = Table(title=title, title_justify="left", box=box.SIMPLE, pad_edge=False)
-    table.add_column("site", overflow="fold", min_width=20)
-    for name in (*STAGE_WORDS.values(), "error", "itself", "spread", "n"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = plain_table(title, "site", numbers=[*STAGE_WORDS.values(), "error", "itself", "spread", "n"])
+    table.columns[0].min_width = 20
     for site in found.sites:
-        table.add_row(*_row(site, metric), style="" if site.ranking[metric].exists else "dim")
+        table.add_row(*_row(site, metric), style="" if site.browser[metric].has_ranking else "dim")
     return table
 
 
 def _row(site: SiteResult, metric: str) -> list[str]:
-    ranking = site.ranking[metric]
-    agreements = [number_words(site.agreement[stage][metric].exact) for stage in STAGES]
-    name = _plain(f"{site.site}, {site.link}") + ("" if ranking.exists else " (no ranking)")
+    ranking = site.browser[metric]
+    agreements = [number_words(site.agreement[stage][metric].spearman) for stage in STAGES]
+    name = printable(f"{site.site}, {site.link}") + ("" if ranking.has_ranking else " (no ranking)")
     error = f"{site.agreement['fitted'][metric].error_pct:.0f} %"
     spread = f"{ranking.spread_ratio * 100:.0f} %"
     return [name, *agreements, error, number_words(ranking.reliability), spread, str(site.loads)]
@@ -60,15 +57,15 @@ def median_words(summary: Summary) -> str:
     """Median with its interval over sites, and the number of these."""
     if summary.median is None:
         return f"– (no site); of all sites {number_words(summary.median_of_all)}"
-    interval = "" if summary.interval is None else f" ({summary.interval.low:.2f} to {summary.interval.high:.2f})"
+    interval = "" if summary.low is None else f" ({summary.low:.2f} to {summary.high:.2f})"
     others = f"with ties {number_words(summary.median_with_ties)}; of all {number_words(summary.median_of_all)}"
     return f"{summary.median:.2f}{interval}, {summary.sites} sites; {others}"
 
 
 def _reading() -> tuple[str, ...]:
     stages = (
-        "listed: the page of the manifest, ideal browser; seen: as one load showed it; fitted: as loads did, fitted browser; "
-        "others: a browser fitted to all other sites. error: median of fitted. n: loads."
+        "listed: page as in the manifest, ideal browser; seen: page as one load showed it; fitted: page as loads showed it, "
+        "fitted browser; others: browser fitted to all other sites. error: median error of fitted. n: loads."
     )
     rules = (
         f"no ranking: schemes do not differ by more than repeats do (F test at {RANKING_ALPHA:.0%}); not in the medians. "
@@ -85,8 +82,3 @@ def _constants(model: BrowserModel) -> tuple[str, ...]:
 
 def _limit_words(value: int | bool | None) -> str:
     return "none" if value is None else str(value).lower()
-
-
-def _plain(words: str) -> str:
-    """Control characters as escapes."""
-    return "".join(sign if sign.isprintable() else f"\\x{ord(sign):02x}" for sign in words)

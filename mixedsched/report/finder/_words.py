@@ -1,16 +1,12 @@
-"""What the scheme finder says, in plain words. The same on the terminal and in the report."""
+"""The sentences of the scheme finder, the same on the terminal and in the report."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
-
-from mixedsched.metrics import metric_named
-from mixedsched.tuner.finder import Choice, Finding, Place, Regret
+from mixedsched.advice.finder.result import Choice, FinderResult, PlaceResult, Regret
+from mixedsched.report._words import counted
 
 WINNER, TIE, FAILED = "★", "=", "✗"
 
 
-def headlines(finding: Finding) -> list[str]:
+def headlines(finding: FinderResult) -> list[str]:
     """The best single scheme, by mean and by worst case; and that there is none, if so."""
     mean, worst = finding.best_mean, finding.best_worst
     if mean is None or worst is None:
@@ -23,29 +19,29 @@ def headlines(finding: Finding) -> list[str]:
         return [f"{one}: {_mean(by_scheme[mean.scheme], mean)}, and {_worst(by_scheme[mean.scheme], worst)}."]
     usual, careful = by_scheme[mean.scheme], by_scheme[worst.scheme]
     on_average = f"The best single scheme everywhere is {mean.scheme}: {_mean(usual, mean)}, and {_worst(usual, None)}."
-    at_worst = f"Who fears the worst case takes {worst.scheme}: {_worst(careful, worst)}, and {_mean(careful, None)}."
+    at_worst = f"By worst case, it is {worst.scheme}: {_worst(careful, worst)}, and {_mean(careful, None)}."
     return [on_average, at_worst]
 
 
-def _single(place: Place) -> str:
-    tied = f", and {', '.join(place.tied)} cannot be told apart from it" if place.tied else ", and no other comes near"
+def _single(place: PlaceResult) -> str:
+    tied = f", and {', '.join(place.ties)} cannot be told apart from it" if place.ties else ", and no other is near it"
     return f"The best scheme for {place.site} over {place.network} is {place.winner}{tied}."
 
 
 def _mean(regret: Regret, choice: Choice | None) -> str:
-    told = f"on average {pct(regret.mean_pct)} later than the best scheme of each place"
+    text = f"on average {pct(regret.mean_pct)} later than the best scheme of each place"
     if choice is None or choice.low_pct is None or choice.high_pct is None or choice.share is None:
-        return told
+        return text
     share = f"it stays the best in {choice.share * 100:.0f} % of resampled sets of sites"
-    return f"{told} (95 % interval over sites {pct(choice.low_pct)} to {pct(choice.high_pct)}; {share})"
+    return f"{text} (95 % interval over sites {pct(choice.low_pct)} to {pct(choice.high_pct)}; {share})"
 
 
 def _worst(regret: Regret, choice: Choice | None) -> str:
-    where = f" ({regret.worst_at[0]} over {regret.worst_at[1]})" if regret.worst_at is not None else ""
-    told = f"at worst {pct(regret.worst_pct)}{where}"
+    where = f" ({regret.worst_at})" if regret.worst_at is not None else ""
+    text = f"at worst {pct(regret.worst_pct)}{where}"
     if choice is None or choice.share is None:
-        return told
-    return f"{told}; it stays the best in {choice.share * 100:.0f} % of resampled sets of sites"
+        return text
+    return f"{text}; it stays the best in {choice.share * 100:.0f} % of resampled sets of sites"
 
 
 def pct(value: float | None) -> str:
@@ -55,28 +51,20 @@ def pct(value: float | None) -> str:
     return f"{value:.1f} %" if 0.05 <= value < 9.95 else f"{value:.0f} %"
 
 
-def objective_words(objective: Mapping[str, float]) -> str:
-    """As "LCP", "0.7 LCP + 0.3 FCP"."""
-    if len(objective) == 1:
-        return metric_named(next(iter(objective))).short
-    total = sum(objective.values())
-    return " + ".join(f"{weight / total:.2g} {metric_named(key).short}" for key, weight in objective.items())
-
-
-def winner_words(place: Place | None) -> str:
-    """As "eps, 3 tie"; what is not sure has a question mark."""
+def winner_words(place: PlaceResult | None) -> str:
+    """For example "eps, 3 tie"; with a question mark if it is not certain."""
     if place is None:
         return "left out"
     if place.winner is None:
         return f"{FAILED} no load ends"
-    tied = f", {len(place.tied)} tie" if place.tied else ""
+    tied = f", {len(place.ties)} tie" if place.ties else ""
     return f"{place.winner}{tied}{'' if place.is_sure else ' ?'}"
 
 
-def failed_words(finding: Finding) -> list[str]:
+def failed_words(finding: FinderResult) -> list[str]:
     """Schemes whose loads did not all end, a sentence each."""
     return [
-        f"{item.scheme}: {item.failed_loads} load{'s' if item.failed_loads > 1 else ''} never ended, at "
+        f"{item.scheme}: {counted(item.failed_loads, 'load')} never ended, at "
         f"{len(finding.places) - item.finished} of {len(finding.places)} places, which its mean and worst regret leave out."
         for item in finding.regrets
         if item.failed_loads

@@ -1,6 +1,4 @@
-"""One network as a picture: a column for each direction, in it what a packet meets, from the rate to the losses."""
-
-from __future__ import annotations
+"""One network as a picture: a column for each direction with rate, times under way, delays and losses."""
 
 import re
 import textwrap
@@ -10,16 +8,10 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from mixedsched.profile import FULL_PACKET_BYTES, Direction, Profile
-from mixedsched.profile_words import direction_text
-from mixedsched.report._svg import Scale, element, line, rectangle, text
-from mixedsched.report.networks._views import (
-    LongestTime,
-    drawn_delays_ms,
-    longest_time,
-    loss_view,
-    rate_view,
-)
+from mixedsched.model.profile import FULL_PACKET_BYTES, Direction, Profile
+from mixedsched.model.profile_words import direction_text
+from mixedsched.report.networks._views import LongestTime, drawn_delays_ms, longest_time, loss_view, rate_view
+from mixedsched.report.svg import Scale, element, line, rectangle, text, y_grid
 from mixedsched.units import format_ms, format_rate
 
 COLUMN_WIDTH = 540.0
@@ -34,11 +26,11 @@ _LOSS_PACKETS, _LOSS_COLUMNS, _CELL = 2320, 116, 4.0
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
-    """One direction, COLUMN_WIDTH pixels wide. spoken: what it shows, for those who cannot see it."""
+class DirectionColumn:
+    """One direction, COLUMN_WIDTH pixels wide."""
 
     shapes: tuple[Markup, ...]
-    spoken: str
+    spoken: str  # its contents, for those who cannot see it
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +38,10 @@ class Picture:
     """A network's columns, down and up, all of one height, in pixels."""
 
     height: float
-    columns: tuple[Column, Column]
+    columns: tuple[DirectionColumn, DirectionColumn]
 
 
-Block = tuple[list[Markup], float]  # shapes from the origin on, and the height that they take
+Drawn = tuple[list[Markup], float]  # shapes from the origin on, and the height that they take
 
 
 def picture_of(profile: Profile, seed: int) -> Picture:
@@ -57,7 +49,7 @@ def picture_of(profile: Profile, seed: int) -> Picture:
     sides = (("down", profile.down), ("up", profile.up))
     most_bps = max((max(rate_view(direction, _STEPS).rates_bps, default=0) for _, direction in sides), default=0)
     longest_ms = max(longest_time(direction).whole_ms for _, direction in sides) or 1.0
-    rows: list[Callable[[str, Direction], Block]] = [
+    rows: list[Callable[[str, Direction], Drawn]] = [
         lambda side, direction: _heading(side, direction),
         lambda _, direction: _rate(direction, most_bps),
         lambda _, direction: _under_way(direction, longest_ms),
@@ -77,11 +69,11 @@ def picture_of(profile: Profile, seed: int) -> Picture:
     return Picture(y, (_column("down", down, profile.down), _column("up", up, profile.up)))
 
 
-def _column(side: str, shapes: list[Markup], direction: Direction) -> Column:
-    return Column(tuple(shapes), f"{side}: {direction_text(direction)}")
+def _column(side: str, shapes: list[Markup], direction: Direction) -> DirectionColumn:
+    return DirectionColumn(tuple(shapes), f"{side}: {direction_text(direction)}")
 
 
-def _heading(side: str, direction: Direction) -> Block:
+def _heading(side: str, direction: Direction) -> Drawn:
     arrow = "↓ down, to the client" if side == "down" else "↑ up, to the server"
     lines = _lines(direction_text(direction))
     shapes = [text(0, 12, arrow, class_="heading")]
@@ -95,7 +87,7 @@ def _lines(words: str) -> list[str]:
     return [said.replace(_NO_BREAK_SPACE, " ") for said in textwrap.wrap(held_together, _CHARACTERS)]
 
 
-def _rate(direction: Direction, most_bps: int) -> Block:
+def _rate(direction: Direction, most_bps: int) -> Drawn:
     """Rate over time as an area, on the same scale in both directions."""
     top, bottom = 20.0, 20.0 + _RATE_HEIGHT
     shapes = [text(0, 10, "Rate over time", class_="row")]
@@ -104,9 +96,7 @@ def _rate(direction: Direction, most_bps: int) -> Block:
         return [*shapes, text(_LEFT, 36, "no limit", class_="faint")], 44.0
     across = Scale(0, view.duration_ms, _LEFT, _RIGHT)
     up = Scale(0, most_bps * 1.08, bottom, top)
-    for tick in up.ticks(3):
-        shapes.append(line(_LEFT, up(tick), _RIGHT, up(tick), "grid"))
-        shapes.append(text(_LEFT - 5, up(tick) + 4, format_rate(tick) if tick else "0", "end", "small"))
+    shapes += y_grid(up, _LEFT, _RIGHT, lambda tick: format_rate(tick) if tick else "0", about=3, label_look="small")
     shapes += [text(across(tick), bottom + 13, f"{tick / 1000:g} s", "middle", "small") for tick in across.ticks(6)]
     points = [f"M{_LEFT:g} {bottom:g}"]
     for place, rate_bps in enumerate(view.rates_bps):
@@ -116,7 +106,7 @@ def _rate(direction: Direction, most_bps: int) -> Block:
     return shapes, bottom + 16
 
 
-def _under_way(direction: Direction, longest_ms: float) -> Block:
+def _under_way(direction: Direction, longest_ms: float) -> Drawn:
     """A bar of the times that add up to how long a packet is under way at most, on the same scale in both directions."""
     scale = Scale(0, longest_ms, _LEFT, _RIGHT)
     shapes = [text(0, 10, "A packet's time under way, longest", class_="row")]
@@ -143,7 +133,7 @@ def _parts(direction: Direction, longest: LongestTime) -> list[tuple[str, str, f
     ]
 
 
-def _key(said: Sequence[tuple[str, str]]) -> Block:
+def _key(said: Sequence[tuple[str, str]]) -> Drawn:
     """Words with the colour of their class, side by side below a bar, on as many lines as they need."""
     shapes, x, y = [], _LEFT, 42.0
     for class_, words in said:
@@ -157,7 +147,7 @@ def _key(said: Sequence[tuple[str, str]]) -> Block:
     return shapes, y + 14
 
 
-def _delays(direction: Direction, seed: int, side: str) -> Block:
+def _delays(direction: Direction, seed: int, side: str) -> Drawn:
     """A histogram of delays that the seed draws on an idle link."""
     shapes = [text(0, 10, f"Delays of {_DELAY_PACKETS} packets that meet no other", class_="row")]
     delays_ms = sorted(drawn_delays_ms(direction, seed, side, _DELAY_PACKETS))
@@ -189,7 +179,7 @@ def _most_shown_ms(delays_ms: Sequence[float]) -> float:
     return usual_ms if delays_ms[-1] > 2 * usual_ms else delays_ms[-1]
 
 
-def _losses(direction: Direction, seed: int, side: str) -> Block:
+def _losses(direction: Direction, seed: int, side: str) -> Drawn:
     """A cell for every packet, row after row; what is lost is dark."""
     if not direction.loss.mean_ratio:
         return [text(0, 10, "Losses", class_="row"), text(_LEFT, 26, "none", class_="faint")], 30.0

@@ -1,10 +1,8 @@
-"""Networks as lines of text: bars for rates, a mark for every packet. Nothing is told by colour alone."""
-
-from __future__ import annotations
+"""Networks as lines of text: bars for rates, a mark for every packet. Colour alone says nothing."""
 
 from rich.text import Text
 
-from mixedsched.profile import Direction
+from mixedsched.model.profile import Direction
 from mixedsched.report.networks._views import full_queue_ms, loss_view, rate_view
 from mixedsched.units import format_ms, format_rate
 
@@ -34,7 +32,7 @@ def queue_text(direction: Direction) -> str:
 
 
 def loss_text(direction: Direction, seed: int, side: str, packets: int) -> Text | None:
-    """How many packets are lost and which ones are shown, then a mark for every one; None where none is ever lost."""
+    """How many packets are lost among those shown, then a mark for each; None where none is ever lost."""
     if not direction.loss.mean_ratio:
         return None
     view = loss_view(direction, seed, side, packets)

@@ -1,13 +1,11 @@
-"""What pictures of a network show, in numbers: rate over time, times under way, delays drawn, packets lost."""
-
-from __future__ import annotations
+"""A network in numbers, for its pictures: rate over time, times under way, delays drawn, packets lost."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mixedsched.link import Link, PacketRecord, direction_rng, loss_pattern, rate_over_time
-from mixedsched.profile import FULL_PACKET_BYTES, OPPORTUNITY_BYTES, Direction, Trace
+from mixedsched.core.link import Link, PacketRecord, direction_rng, loss_pattern, rate_over_time
+from mixedsched.model.profile import FULL_PACKET_BYTES, OPPORTUNITY_BYTES, Direction, Trace
 
 FLAT_MS = 1000
 _LONGEST_TRACE_MS = 60_000
@@ -19,10 +17,10 @@ _LEAD_PACKETS = 20  # shown before the first loss, where that comes late
 
 @dataclass(frozen=True, slots=True)
 class RateView:
-    """bit/s in each step; [] without a limit. A token bucket's first step holds its burst too."""
+    """Rate over time."""
 
     step_ms: int
-    rates_bps: Sequence[int]
+    rates_bps: Sequence[int]  # in each step; [] without a limit. A token bucket's first step holds its burst, too
 
     @property
     def duration_ms(self) -> int:
@@ -34,7 +32,7 @@ class RateView:
 
 
 def rate_view(direction: Direction, steps: int) -> RateView:
-    """In about `steps` steps (10 at least): a period of a trace, or a minute of it; the first moments of a token bucket."""
+    """Rate over a period of a trace, a minute at most, or the first moments of a token bucket. steps: about how many, >= 10."""
     if direction.trace is not None:
         duration_ms = min(direction.trace.period_ms, _LONGEST_TRACE_MS)
         step_ms = max(1, math.ceil(duration_ms / steps))
@@ -78,15 +76,11 @@ def _longest_span_ms(trace: Trace, chances: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class LongestTime:
-    """A full packet's longest time under way, in parts that add up. on_the_way_ms: after it has left, jitter included.
+    """A full packet's longest time under way, in parts that add up."""
 
-    leaving_ms: what it would take alone; 0 for a token bucket, behind which it waits only while others do, or did.
-    behind_others_ms: for those before it in a full queue, of whose limit it takes its part; None where there is no such queue.
-    """
-
-    on_the_way_ms: float
-    leaving_ms: float
-    behind_others_ms: float | None
+    on_the_way_ms: float  # after it has left, jitter included
+    leaving_ms: float  # alone; 0 for a token bucket, behind which it waits only while others do, or did
+    behind_others_ms: float | None  # waiting for those before it in a full queue; None without a limited queue
 
     @property
     def whole_ms(self) -> float:
@@ -105,9 +99,9 @@ def longest_time(direction: Direction) -> LongestTime:
 
 
 def drawn_delays_ms(direction: Direction, seed: int, side: str, packets: int) -> list[float]:
-    """One-way delays of small packets that meet no other, as the seed draws them, in order of packet.
+    """One-way delays of small packets that meet no other, as the seed draws them, without lost ones.
 
-    Lost ones are left out. Over a trace they come at every phase of it alike.
+    Over a trace they are spread evenly over its phases.
     """
     delays_ms: list[float] = []
 
@@ -136,9 +130,9 @@ def _apart_us(direction: Direction) -> int:
 
 @dataclass(frozen=True, slots=True)
 class LossView:
-    """Fates of neighbouring packets. first: number of the first of them, from 1; those before it all arrive."""
+    """Fates of neighbouring packets."""
 
-    first: int
+    first: int  # number of the first of them, from 1; all before it arrive
     lost: Sequence[bool]
 
     @property

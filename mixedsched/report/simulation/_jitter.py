@@ -1,6 +1,4 @@
-"""The jitter view (figure 13 of Marx et al. 2019): what is handed to HTTP/3 together when packets overtake each other."""
-
-from __future__ import annotations
+"""The jitter view (figure 13 of Marx et al. 2019): packets that are handed to HTTP/3 together when some overtake others."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -8,12 +6,12 @@ from itertools import pairwise
 
 from markupsafe import Markup
 
-from mixedsched.report._svg import Scale, element, line, text, tooltip
-from mixedsched.report.simulation._loads import PageGroup, Row
+from mixedsched.core.sim.load import Delivery
+from mixedsched.report.simulation._loads import LoadRow, PageGroup
 from mixedsched.report.simulation._panel import WIDTH, Panel
 from mixedsched.report.simulation._progress import time_text
 from mixedsched.report.simulation._strip import LABELS, row_label
-from mixedsched.sim.load import Delivery
+from mixedsched.report.svg import Scale, element, line, text, tooltip, x_grid
 from mixedsched.units import format_ms
 
 SLOTS = 90
@@ -66,7 +64,7 @@ def slot_length_ms(rows: Sequence[Sequence[Delivery]]) -> float:
 
 
 def slots_of(deliveries: Sequence[Delivery], slot_ms: float) -> Slots:
-    """What was handed over in each slot. Slot k ends at (k + 1) times its length: the first packet leaves at the end of one."""
+    """Ids handed over in each slot. Slot k ends at (k + 1) times its length: the first packet leaves at the end of one."""
     slots: Slots = {}
     for item in deliveries:
         slots.setdefault(max(0, round(item.at_ms / slot_ms) - 1), []).append(item.id)
@@ -96,19 +94,12 @@ def _x(slot: int) -> float:
 
 
 def _axis(first: int, slot_ms: float, bottom: float) -> list[Markup]:
-    shapes = []
     scale = Scale(first * slot_ms, (first + SLOTS) * slot_ms, _x(0), _x(SLOTS))
-    for tick in scale.ticks(8):
-        shapes.append(line(scale(tick), _TOP - 6, scale(tick), bottom, "grid"))
-        shapes.append(text(scale(tick), _TOP - 10, time_text(tick), "middle", "faint"))
-    return shapes
+    return x_grid(scale, _TOP - 6, bottom, _TOP - 10, time_text, about=8)
 
 
-def _row(group: PageGroup, row: Row, slots: Slots, first: int, bottom: float) -> list[Markup]:
-    shapes = [
-        row_label(row, bottom - 2),
-        line(LABELS, bottom + 0.5, _x(SLOTS), bottom + 0.5, "axis"),
-    ]
+def _row(group: PageGroup, row: LoadRow, slots: Slots, first: int, bottom: float) -> list[Markup]:
+    shapes = [row_label(row, bottom - 2), line(LABELS, bottom + 0.5, _x(SLOTS), bottom + 0.5, "axis")]
     cells: dict[str, list[str]] = {}
     for slot in range(first, first + SLOTS):
         for level, name in enumerate(slots.get(slot, ())):

@@ -1,33 +1,31 @@
-"""Simulated loads, sorted for pictures: pages, their rows, what each row is compared with, and ByteIndex."""
-
-from __future__ import annotations
+"""Simulated loads, sorted for pictures: pages, their rows, the baseline of each row, and ByteIndex."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from mixedsched.page import Page, Resource
+from mixedsched.core.sim.load import PlayedLoad, ResourceTimes
+from mixedsched.core.sim.record import above_fold_ids, byte_indexes, weight_of
+from mixedsched.model.page import Page, Resource
+from mixedsched.model.request import Kind
 from mixedsched.report.simulation._palette import Colour, colours_of
-from mixedsched.request import Kind
-from mixedsched.sim.load import PageLoad, ResourceTimes
-from mixedsched.sim.record import above_fold_ids, byte_indexes, weight_of
 from mixedsched.units import format_bytes
 
 BASELINE_SCHEME = "rr"  # what Marx et al. compare with
 Chosen = Literal["atf", "all"]
 CHOSEN_NAMES: dict[Chosen, str] = {"atf": "above the fold", "all": "all resources"}
 
-# Settings that may tell apart two loads of one page, scheme and buffer, by their key among a load's facts.
-_TELLING_FACTS = ("link", "congestion_control", "jitter", "hol_blocking", "seed")
+# Settings in which two loads of one page, scheme and buffer may differ, by their key among a load's facts.
+_DISTINGUISHING_FACTS = ("link", "congestion_control", "jitter", "hol_blocking", "seed")
 
 
 @dataclass(frozen=True)
-class Row:
-    """One load as a row of a picture. arm: scheme and what else tells it apart, the send buffer excepted."""
+class LoadRow:
+    """One load as a row of a picture."""
 
-    load: PageLoad
-    arm: str
+    load: PlayedLoad
+    arm: str  # scheme and whatever else distinguishes it, except the send buffer
 
     @property
     def label(self) -> str:
@@ -46,11 +44,11 @@ class Row:
 
 @dataclass(frozen=True)
 class PageGroup:
-    """All loads of one page. key: a prefix for the class names of its resources."""
+    """All loads of one page."""
 
-    key: str
+    key: str  # prefix of the class names of its resources
     page: Page
-    rows: tuple[Row, ...]
+    rows: tuple[LoadRow, ...]
 
     @cached_property
     def resources(self) -> tuple[Resource, ...]:
@@ -82,8 +80,8 @@ class PageGroup:
     def size_bytes(self) -> int:
         return sum(weight_of(item) for item in self.page.resources)
 
-    def baseline_of(self, row: Row) -> Row:
-        """What a row is compared with: `rr`, else the first scheme; under the same conditions where it was played so."""
+    def baseline_of(self, row: LoadRow) -> LoadRow:
+        """The row that another is compared with: `rr`, else the first scheme; under the same conditions where possible."""
         scheme = self.baseline_scheme
         rows = [item for item in self.rows if item.load.scheme == scheme]
         alike = [item for item in rows if _conditions(item.load) == _conditions(row.load)]
@@ -94,13 +92,13 @@ class PageGroup:
         names = [row.load.scheme for row in self.rows]
         return BASELINE_SCHEME if BASELINE_SCHEME in names else names[0]
 
-    def speed_up(self, row: Row, chosen: Chosen) -> float | None:
+    def speed_up(self, row: LoadRow, chosen: Chosen) -> float | None:
         """ByteIndex of the baseline by that of the row: above 1 is faster. None where either is 0."""
         own, other = row.byte_index_ms[chosen], self.baseline_of(row).byte_index_ms[chosen]
         return other / own if own > 0 and other > 0 else None
 
 
-def completions(load: PageLoad, chosen: Chosen) -> list[tuple[int, float]]:
+def completions(load: PlayedLoad, chosen: Chosen) -> list[tuple[int, float]]:
     """(weight, complete_ms) of every resource in the set, in order of completion. Weights as ByteIndex has them."""
     by_id, above_fold = load.page.by_id(), above_fold_ids(load.page)
     listed = [item for item in load.resources if chosen == "all" or item.id in above_fold]
@@ -110,10 +108,10 @@ def completions(load: PageLoad, chosen: Chosen) -> list[tuple[int, float]]:
     return sorted(zip(weights, (item.complete_ms for item in listed), strict=True), key=lambda pair: pair[1])
 
 
-def group_by_page(loads: Sequence[PageLoad]) -> list[PageGroup]:
+def group_by_page(loads: Sequence[PlayedLoad]) -> list[PageGroup]:
     """Pages in order of appearance, each with its loads in the order given. Equal names of unlike pages stay apart."""
-    pages: list[tuple[Page, list[PageLoad]]] = []
-    by_name: dict[str, list[tuple[Page, list[PageLoad]]]] = {}
+    pages: list[tuple[Page, list[PlayedLoad]]] = []
+    by_name: dict[str, list[tuple[Page, list[PlayedLoad]]]] = {}
     for load in loads:
         namesakes = by_name.setdefault(load.page.name, [])
         found = next((entry for entry in namesakes if entry[0] is load.page or entry[0] == load.page), None)
@@ -125,25 +123,25 @@ def group_by_page(loads: Sequence[PageLoad]) -> list[PageGroup]:
     return [PageGroup(f"p{index}", page, _rows(own)) for index, (page, own) in enumerate(pages)]
 
 
-def _rows(loads: Sequence[PageLoad]) -> tuple[Row, ...]:
-    """Rows with labels as short as they can be while telling all loads apart."""
-    telling = [key for key in _TELLING_FACTS if len({repr(load.facts.get(key)) for load in loads}) > 1]
+def _rows(loads: Sequence[PlayedLoad]) -> tuple[LoadRow, ...]:
+    """Rows with labels as short as they can be while differing all loads apart."""
+    differing = [key for key in _DISTINGUISHING_FACTS if len({repr(load.facts.get(key)) for load in loads}) > 1]
     rungs = len({load.rung for load in loads}) > 1
     seen: dict[tuple[str, int], int] = {}
     rows = []
     for load in loads:
         extra = ([load.rung] if rungs else []) + [
-            f"{key} {load.facts[key]}" for key in telling if load.facts.get(key) is not None
+            f"{key} {load.facts[key]}" for key in differing if load.facts.get(key) is not None
         ]
         arm = f"{load.scheme} ({', '.join(extra)})" if extra else load.scheme
         again = seen[arm, load.send_buffer_bytes] = seen.get((arm, load.send_buffer_bytes), 0) + 1
-        rows.append(Row(load, f"{arm} #{again}" if again > 1 else arm))
+        rows.append(LoadRow(load, f"{arm} #{again}" if again > 1 else arm))
     return tuple(rows)
 
 
-def _conditions(load: PageLoad) -> tuple[object, ...]:
+def _conditions(load: PlayedLoad) -> tuple[object, ...]:
     """All that two loads must share for a fair comparison of their schemes."""
-    return load.rung, load.send_buffer_bytes, *(repr(load.facts.get(key)) for key in _TELLING_FACTS)
+    return load.rung, load.send_buffer_bytes, *(repr(load.facts.get(key)) for key in _DISTINGUISHING_FACTS)
 
 
 def buffer_text(send_buffer_bytes: int) -> str:

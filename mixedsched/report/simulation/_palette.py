@@ -1,28 +1,26 @@
-"""Colours of resources: hue says the kind, shade tells resources apart, strength says who is above the fold.
+"""Colours of resources: hue is the kind, shade distinguishes resources, strong colours are above the fold.
 
 Colours are made in OKLCH (B. Ottosson 2020, as in CSS Color 4), where equal steps look equal, and written as plain sRGB,
 which every reader of SVG knows. Kinds differ in lightness as well as in hue, for eyes that see fewer hues.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from mixedsched.page import Resource
-from mixedsched.request import Kind
+from mixedsched.model.page import Resource
+from mixedsched.model.request import Kind
 
 _GOLDEN_RATIO = 0.618034  # its multiples spread shades so that neighbours never look alike
 
 
 @dataclass(frozen=True, slots=True)
 class _Hue:
-    """A kind's colour: angle in degrees, strength (chroma), lightness 0..1 on white paper."""
+    """A kind's colour in OKLCH."""
 
     degrees: float
     chroma: float
-    lightness: float
+    lightness: float  # 0..1, on white paper
 
 
 # The hues of the comparison report, with fonts moved away from style sheets.

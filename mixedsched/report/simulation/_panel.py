@@ -1,24 +1,21 @@
 """A picture with its heading: what every section of the plots is made of, in SVG and HTML alike."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from mixedsched.report._svg import drawing
+from mixedsched.report.svg import drawing
 
 WIDTH = 1120.0
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One picture, WIDTH pixels wide. reading: how to read it, in a sentence or three; spoken: what it shows, for those who
-    cannot see it."""
+    """One picture, WIDTH pixels wide."""
 
     title: str
-    reading: str
-    spoken: str
+    reading: str  # how to read it, in a sentence or three
+    spoken: str  # its contents, for those who cannot see it
     height: float
     shapes: tuple[Markup, ...]
 

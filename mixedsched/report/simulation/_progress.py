@@ -1,14 +1,12 @@
-"""Progress curves (figure 11 of Marx et al. 2019): completed bytes against time; the area above a curve is its ByteIndex."""
-
-from __future__ import annotations
+"""Progress curves (figure 11 of Marx et al. 2019): completed bytes over time; the area above a curve is its ByteIndex."""
 
 from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from mixedsched.report._svg import Scale, element, line, rectangle, shortened, text, tooltip
-from mixedsched.report.simulation._loads import PageGroup, Row, completions, factor_text, tone_of
+from mixedsched.report.simulation._loads import LoadRow, PageGroup, completions, factor_text, tone_of
 from mixedsched.report.simulation._panel import WIDTH, Panel
+from mixedsched.report.svg import Scale, element, rectangle, shortened, text, tooltip, x_grid
 from mixedsched.units import format_ms
 
 _GAP = 22.0
@@ -45,13 +43,11 @@ def progress_curves(group: PageGroup) -> Panel:
     )
 
 
-def _plot(group: PageGroup, row: Row, time: Scale, share: Scale) -> list[Markup]:
+def _plot(group: PageGroup, row: LoadRow, time: Scale, share: Scale) -> list[Markup]:
     baseline = group.baseline_of(row)
     steps = completions(row.load, "atf")
     shapes = [rectangle(time.start, share.end, time.end - time.start, share.start - share.end, "plot")]
-    for tick in time.ticks(4):
-        shapes.append(line(time(tick), share.end, time(tick), share.start, "grid"))
-        shapes.append(text(time(tick), share.start + 14, time_text(tick), "middle", "faint"))
+    shapes += x_grid(time, share.end, share.start, share.start + 14, time_text, about=4)
     shapes += [text(time.start - 5, share(value / 100) + 4, f"{value} %", "end", "faint") for value in (0, 50, 100)]
     hint = f"{row.label}: ByteIndex above the fold {format_ms(row.byte_index_ms['atf'])}"
     shapes.append(element("path", tooltip(hint), d=area_above(steps, time, share), class_="missing"))
@@ -64,7 +60,7 @@ def _plot(group: PageGroup, row: Row, time: Scale, share: Scale) -> list[Markup]
     return shapes
 
 
-def _said(group: PageGroup, row: Row, baseline: Row) -> list[Markup]:
+def _said(group: PageGroup, row: LoadRow, baseline: LoadRow) -> list[Markup]:
     parts = [element("tspan", f"ByteIndex {format_ms(row.byte_index_ms['atf'])}")]
     if len(group.rows) > 1:
         factor = group.speed_up(row, "atf")
@@ -99,7 +95,7 @@ def step_line(steps: Sequence[tuple[int, float]], time: Scale, share: Scale) -> 
 
 
 def area_above(steps: Sequence[tuple[int, float]], time: Scale, share: Scale) -> str:
-    """What the curve leaves above itself until it is full, as a closed path. Its area over that of the plot is ByteIndex."""
+    """The area above the curve until it is full, as a closed path. Its size relative to the plot is ByteIndex."""
     total = sum(weight for weight, _ in steps)
     drawn, done = [f"M{time(0):.2f} {share(1):.2f}V{share(0):.2f}"], 0
     for weight, at_ms in steps:

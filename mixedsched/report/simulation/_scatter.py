@@ -1,56 +1,40 @@
 """Speed-up over many pages (figure 12 of Marx et al. 2019): a column per scheme, a point per page, the mean marked."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from mixedsched.report._svg import Scale, element, line, rectangle, shortened, text, tooltip
 from mixedsched.report.simulation._loads import CHOSEN_NAMES, Chosen, PageGroup, buffer_text, factor_text, mean, tone_of
 from mixedsched.report.simulation._panel import WIDTH, Panel
+from mixedsched.report.svg import Scale, element, line, rectangle, shortened, text, tooltip
 from mixedsched.units import format_bytes
 
 PAGES_LEAST = 3
 _LEFT, _PLOT = 44.0, 220.0
 _COLUMNS_MOST = 11
 _MARKERS = 4  # shapes of points: no send buffer, and up to three with one
-_TICKS = (
-    1,
-    10,
-    100,
-    2,
-    5,
-    1000,
-    20,
-    50,
-    3,
-    1.5,
-    200,
-    500,
-    1.2,
-    1.1,
-)  # by rank: the first are drawn where not all have room
+# By rank: the first are drawn where not all have room.
+_TICKS = (1, 10, 100, 2, 5, 1000, 20, 50, 3, 1.5, 200, 500, 1.2, 1.1)
 _TICKS_APART = 17.0
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One page under one arm. place: its rank by size, 0 = smallest."""
+    """One page under one arm."""
 
-    place: int
+    place: int  # its rank by size, 0 = smallest
     ratio: float
     hint: str
 
 
 @dataclass(frozen=True)
-class Column:
-    """One arm: its points by send buffer in bytes, in the order of the loads."""
+class ArmColumn:
+    """One arm."""
 
     arm: str
-    points: dict[int, list[Point]]
+    points: dict[int, list[Point]]  # by send buffer in bytes, in the order of the loads
 
 
 def speed_up_scatter(groups: Sequence[PageGroup], chosen: Chosen) -> Panel | None:
@@ -70,7 +54,7 @@ def speed_up_scatter(groups: Sequence[PageGroup], chosen: Chosen) -> Panel | Non
         scale = Scale(low, high, top + heads + _PLOT, top + heads)
         shapes += _grid(scale, _LEFT + width * len(band))
         for index, column in enumerate(band):
-            place = _Place(_LEFT + width * index, width, top, scale)
+            place = _ColumnPlace(_LEFT + width * index, width, top, scale)
             shapes += _column(column, buffers, place, len(groups))
         top += heads + _PLOT + 30
     scheme = groups[0].baseline_scheme
@@ -84,13 +68,13 @@ def speed_up_scatter(groups: Sequence[PageGroup], chosen: Chosen) -> Panel | Non
     )
 
 
-def _span(columns: Sequence[Column]) -> tuple[float, float]:
+def _span(columns: Sequence[ArmColumn]) -> tuple[float, float]:
     """Lowest and highest value of the axis, as powers of two: all points and at least half as fast again."""
     ratios = [item.ratio for column in columns for points in column.points.values() for item in points]
     return 1.15 * min(0.0, math.log2(min(ratios))) - 0.08, 1.1 * math.log2(max(1.5, *ratios))
 
 
-def _spoken(column: Column) -> str:
+def _spoken(column: ArmColumn) -> str:
     means = (
         f"{buffer_text(size)} {factor_text(mean(item.ratio for item in points))}"
         for size, points in column.points.items()
@@ -98,17 +82,17 @@ def _spoken(column: Column) -> str:
     return f"{column.arm}: {', '.join(means)}"
 
 
-def columns_of(groups: Sequence[PageGroup], chosen: Chosen) -> list[Column]:
+def columns_of(groups: Sequence[PageGroup], chosen: Chosen) -> list[ArmColumn]:
     """The arms other than the baseline, in order of appearance."""
     by_size = sorted(range(len(groups)), key=lambda index: (groups[index].size_bytes, index))
     places = {index: place for place, index in enumerate(by_size)}
-    columns: dict[str, Column] = {}
+    columns: dict[str, ArmColumn] = {}
     for index, group in enumerate(groups):
         for row in group.rows:
             ratio = group.speed_up(row, chosen)
             if ratio is None or row.load.scheme == group.baseline_scheme:
                 continue
-            column = columns.setdefault(row.arm, Column(row.arm, {}))
+            column = columns.setdefault(row.arm, ArmColumn(row.arm, {}))
             hint = f"{group.page.name}, {format_bytes(group.size_bytes)}\n{row.label}: {factor_text(ratio)}"
             column.points.setdefault(row.load.send_buffer_bytes, []).append(Point(places[index], ratio, hint))
     return list(columns.values())
@@ -139,16 +123,16 @@ def _grid(scale: Scale, right: float) -> list[Markup]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """Where a column stands: its left edge, its width, the top of its heading, and the scale of its plot."""
+class _ColumnPlace:
+    """The place of a column."""
 
-    x: float
+    x: float  # its left edge
     width: float
-    top: float
-    scale: Scale
+    top: float  # of its heading
+    scale: Scale  # of its plot
 
 
-def _column(column: Column, buffers: Sequence[int], place: _Place, pages: int) -> list[Markup]:
+def _column(column: ArmColumn, buffers: Sequence[int], place: _ColumnPlace, pages: int) -> list[Markup]:
     """Name, points and means of one arm; points with different send buffers share the column."""
     x, right, scale = place.x, place.x + place.width, place.scale
     name = element("tspan", tooltip(column.arm), shortened(column.arm, int(place.width / 6.6)))
@@ -173,7 +157,7 @@ def _dot(index: int, point: Point, x: float, scale: Scale) -> Markup:
     return _marker(index, x, scale(math.log2(point.ratio)), f"dot {tone_of(point.ratio)}", point.hint)
 
 
-def _mean(index: int, ratio: float, hint: str, place: _Place) -> list[Markup]:
+def _mean(index: int, ratio: float, hint: str, place: _ColumnPlace) -> list[Markup]:
     """A bar among the points, and the figure in the heading."""
     tone, middle, y = tone_of(ratio), place.x + place.width / 2, place.top + 27 + 15 * index
     bar_y = place.scale(math.log2(ratio)) - 1

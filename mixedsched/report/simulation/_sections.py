@@ -1,12 +1,12 @@
 """Which pictures a set of loads has, in the order in which they are read."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from mixedsched.core.sim.load import PlayedLoad
+from mixedsched.model.request import Kind
 from mixedsched.report.simulation._jitter import jitter_view
 from mixedsched.report.simulation._loads import PageGroup, group_by_page
 from mixedsched.report.simulation._palette import kind_colour
@@ -14,18 +14,16 @@ from mixedsched.report.simulation._panel import Panel
 from mixedsched.report.simulation._progress import progress_curves
 from mixedsched.report.simulation._scatter import speed_up_scatter
 from mixedsched.report.simulation._strip import schedule_strip
-from mixedsched.request import Kind
-from mixedsched.sim.load import PageLoad
 
-PAGES_IN_DETAIL = 4  # with more of them, three are chosen: a picture of every page would be read by nobody
+PAGES_IN_DETAIL = 4  # of more pages, three are chosen, as no one would read a picture of every page
 
 
 @dataclass(frozen=True)
 class PageSection:
-    """The pictures of one page. why: what it was chosen for, "" if it was not chosen among many."""
+    """The pictures of one page."""
 
     group: PageGroup
-    why: str
+    why: str  # why it was chosen; "" if it was not chosen among many
     panels: tuple[Panel, ...]
 
 
@@ -45,7 +43,7 @@ class Sections:
 
     @property
     def summary(self) -> str:
-        """What was played, in a line."""
+        """The loads in a line: how many, on which rung, over which links, under which schemes."""
         rows = [row.load for group in self.groups for row in group.rows]
         schemes = list(dict.fromkeys(load.scheme for load in rows))
         rungs = " and ".join(dict.fromkeys(load.rung for load in rows))
@@ -55,7 +53,7 @@ class Sections:
         return f"{len(rows)} {'load' if len(rows) == 1 else 'loads'} on rung {rungs}{over}: {named}"
 
 
-def sections_of(loads: Sequence[PageLoad]) -> Sections:
+def sections_of(loads: Sequence[PlayedLoad]) -> Sections:
     groups = group_by_page(loads)
     overview = [panel for panel in (speed_up_scatter(groups, "atf"), speed_up_scatter(groups, "all")) if panel]
     pages = [PageSection(group, why, _panels(group)) for group, why in _in_detail(groups)]

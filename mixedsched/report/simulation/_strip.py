@@ -1,18 +1,16 @@
 """Schedule strips (figure 8 of Marx et al. 2019): a row per scheme, a coloured cell per packet, in the order of the wire."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
 from markupsafe import Markup
 
-from mixedsched.report._svg import Scale, element, line, shortened, text, tooltip
-from mixedsched.report.simulation._loads import PageGroup, Row, factor_text
+from mixedsched.core.sim.record import weight_of
+from mixedsched.report.simulation._loads import LoadRow, PageGroup, factor_text
+from mixedsched.report.simulation._order import joined, thinned
 from mixedsched.report.simulation._panel import WIDTH, Panel
-from mixedsched.report.simulation._thin import joined, thinned
-from mixedsched.sim.record import weight_of
+from mixedsched.report.svg import Scale, element, shortened, text, tooltip, x_grid
 from mixedsched.units import format_bytes, format_ms
 
 LABELS = 196.0
@@ -37,7 +35,7 @@ def schedule_strip(group: PageGroup) -> Panel:
     legend_shapes, legend_height = legend(group, bottom + 14)
     spoken = f"Schedules of {group.page.name}: {len(group.rows)} rows of up to {packets_most} packets"
     return Panel(
-        "Schedule: whose packets left when",
+        "Schedule: which packets left when",
         _reading(packets_per_cell),
         spoken,
         bottom + 14 + legend_height,
@@ -60,11 +58,8 @@ def _reading(packets_per_cell: float) -> str:
 
 
 def _axis(scale: Scale, bottom: float) -> list[Markup]:
-    shapes = [text(LABELS - 10, _TOP - 10, "packets sent:", "end", "faint")]
-    for tick in scale.ticks(8):
-        shapes.append(line(scale(tick), _TOP - 6, scale(tick), bottom - 4, "grid"))
-        shapes.append(text(scale(tick), _TOP - 10, f"{tick:g}", "middle", "faint"))
-    return shapes
+    grid = x_grid(scale, _TOP - 6, bottom - 4, _TOP - 10, lambda tick: f"{tick:g}", about=8)
+    return [text(LABELS - 10, _TOP - 10, "packets sent:", "end", "faint"), *grid]
 
 
 def _column_heads(group: PageGroup) -> list[Markup]:
@@ -78,7 +73,7 @@ def _column_heads(group: PageGroup) -> list[Markup]:
     return right
 
 
-def _row(group: PageGroup, row: Row, scale: Scale, packets_per_cell: float, y: float) -> list[Markup]:
+def _row(group: PageGroup, row: LoadRow, scale: Scale, packets_per_cell: float, y: float) -> list[Markup]:
     cell_width = (scale.end - scale.start) / (scale.high - scale.low) * packets_per_cell
     runs = thinned(row.load.order, packets_per_cell)
     shapes = [
@@ -100,14 +95,14 @@ def _row(group: PageGroup, row: Row, scale: Scale, packets_per_cell: float, y: f
     return shapes
 
 
-def row_label(row: Row, y: float) -> Markup:
+def row_label(row: LoadRow, y: float) -> Markup:
     """The label left of a row, and all of it as a tooltip where it had to be shortened."""
     said = shortened(row.label, LABEL_LENGTH)
     hint = [tooltip(row.label)] if said != row.label else []
     return element("text", *hint, said, x=LABELS - 10, y=y, text_anchor="end", class_="arm")
 
 
-def _cells(group: PageGroup, row: Row, runs: Sequence[tuple[str, int]]) -> list[Markup]:
+def _cells(group: PageGroup, row: LoadRow, runs: Sequence[tuple[str, int]]) -> list[Markup]:
     """A path per resource, of one dash per run; a unit of length is one cell. Much shorter than a rectangle per run."""
     dashes: dict[str, list[str]] = {}
     ends: dict[str, int] = {}
@@ -122,10 +117,7 @@ def _cells(group: PageGroup, row: Row, runs: Sequence[tuple[str, int]]) -> list[
     sent = sent_by_resource(row.load.order)
     return [
         element(
-            "path",
-            tooltip(_hint(row, name, sent[name])),
-            d="".join(drawn),
-            class_=group.classes.get(name, "unknown"),
+            "path", tooltip(_hint(row, name, sent[name])), d="".join(drawn), class_=group.classes.get(name, "unknown")
         )
         for name, drawn in dashes.items()
     ]
@@ -133,11 +125,11 @@ def _cells(group: PageGroup, row: Row, runs: Sequence[tuple[str, int]]) -> list[
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What an order says of one resource: packets, in how many runs, the places (from 1) of the first and the last."""
+    """The packets of one resource in an order."""
 
     packets: int
     runs: int
-    first: int
+    first: int  # place of the first one, from 1
     last: int
 
 
@@ -151,7 +143,7 @@ def sent_by_resource(order: Sequence[tuple[str, int]]) -> dict[str, Sent]:
     return found
 
 
-def _hint(row: Row, name: str, sent: Sent) -> str:
+def _hint(row: LoadRow, name: str, sent: Sent) -> str:
     times = row.times.get(name)
     turns = "in one go" if sent.runs == 1 else f"in {sent.runs} turns"
     lines = [f"{name} ({row.label})", f"{sent.packets} packets {turns}, number {sent.first} to {sent.last}"]
@@ -166,7 +158,7 @@ def _gaps(packets: int, cell_width: float, x: float, y: float) -> Markup:
     return element("path", d=f"M{x:g} {y + _STRIP:g}{steps}", class_="gaps")
 
 
-def _completion_marks(group: PageGroup, row: Row, scale: Scale, y: float) -> list[Markup]:
+def _completion_marks(group: PageGroup, row: LoadRow, scale: Scale, y: float) -> list[Markup]:
     """A tick where the last packet of each response above the fold left, a triangle at the last of all."""
     lasts = sorted(
         (sent.last, name) for name, sent in sent_by_resource(row.load.order).items() if name in group.above_fold

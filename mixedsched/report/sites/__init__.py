@@ -1,33 +1,19 @@
-"""Pictures of a page's structure: the tree of discovery with sizes and priorities; in a terminal, and as an HTML page."""
-
-from __future__ import annotations
+"""A page's structure: the tree of discovery with sizes and priorities; on the terminal, and as an HTML page."""
 
 from pathlib import Path
 
-from mixedsched.report._svg import shortened
-from mixedsched.report.sites._structure import (
-    Node,
-    Structure,
-    Sum,
-    found_text,
-    is_above_fold,
-    largest,
-    priority_sums,
-    sums,
-)
+from mixedsched.report.sites._structure import Node, Structure, Sum, is_above_fold, largest, priority_sums, sums
 from mixedsched.report.sites._terminal import structure_table, sums_table
-from mixedsched.sites import Described
+from mixedsched.sites.analysis import Described
 
 __all__ = [
     "Node",
     "Structure",
     "Sum",
-    "found_text",
     "is_above_fold",
     "largest",
     "priority_sums",
     "render_site",
-    "shortened",
     "structure_table",
     "sums",
     "sums_table",
@@ -41,7 +27,7 @@ def write_site(described: Described, path: Path) -> None:
 
 
 def render_site(described: Described) -> str:
-    """As write_site, the file's text. The same page gives the same bytes."""
+    """The text of the file that write_site writes. The same page gives the same bytes."""
     from mixedsched.report.sites._document import render_html  # templates take time to load
 
     return render_html(described)

@@ -1,39 +1,32 @@
-"""A page's structure as an HTML file that needs no network and no script."""
+"""A page's structure as an HTML file."""
 
-from __future__ import annotations
+from typing import Any
 
-from dataclasses import dataclass
-
-from mixedsched.page import Resource
-from mixedsched.report._templates import template
-from mixedsched.report.sites._picture import DEEPEST, icicle, left_out, sign_of
-from mixedsched.report.sites._structure import Structure, Sum, found_text, is_above_fold, largest, priority_sums, sums
-from mixedsched.request import ChromiumPriority, Flag
-from mixedsched.sites import Described, expected_connections
+from mixedsched.model.request import ChromiumPriority, Flag
+from mixedsched.report._document import render
+from mixedsched.report.sites._picture import DEEPEST, icicle, left_out
+from mixedsched.report.sites._structure import (
+    Structure,
+    Sum,
+    found_text,
+    is_above_fold,
+    largest,
+    priority_sums,
+    sign_of,
+    sums,
+)
+from mixedsched.sites.analysis import Described, expected_connections
 from mixedsched.units import format_bytes
 
 _MOST_HOSTS = 15
 _INDENT_PX, _MOST_INDENT_PX = 16, 240
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """A row of the table of resources. indent_px: by its depth. share: of the largest resource, in percent."""
-
-    item: Resource
-    indent_px: int
-    share: float
-    host: str
-    sign: str
-    size: str
-    found: str
-    flags: str
-
-
 def render_html(described: Described) -> str:
     items = described.page.resources
     site = described.site
-    return template("site.html.j2").render(
+    return render(
+        "site.html.j2",
         name=described.page.name,
         facts=described.facts,
         counted=f"{len(items)} resources, {format_bytes(sum(item.body_bytes for item in items))}",
@@ -44,23 +37,22 @@ def render_html(described: Described) -> str:
         priorities=list(ChromiumPriority),
         lines=_lines(described),
         tables=_tables(described),
-        size=format_bytes,
     )
 
 
-def _lines(described: Described) -> list[_Line]:
+def _lines(described: Described) -> list[dict[str, Any]]:
+    """Rows of the table of resources."""
     most = max((item.body_bytes for item in described.page.resources), default=0) or 1
     return [
-        _Line(
-            item=node.item,
-            indent_px=min(_MOST_INDENT_PX, _INDENT_PX * node.depth),
-            share=round(100 * node.item.body_bytes / most, 2),
-            host=described.host_of(node.item),
-            sign=sign_of(node.item.flags, above=is_above_fold(node.item)),
-            size=format_bytes(node.item.body_bytes),
-            found=found_text(node.item),
-            flags=", ".join(flag.value for flag in Flag if flag in node.item.flags),
-        )
+        {
+            "item": node.item,
+            "indent_px": min(_MOST_INDENT_PX, _INDENT_PX * node.depth),
+            "share": round(100 * node.item.body_bytes / most, 2),  # of the largest resource, in per cent
+            "host": described.host_of(node.item),
+            "sign": sign_of(node.item),
+            "found": found_text(node.item),
+            "flags": ", ".join(flag.value for flag in Flag if flag in node.item.flags),
+        }
         for node in Structure(described.page).nodes()
     ]
 

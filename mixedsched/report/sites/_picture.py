@@ -1,19 +1,17 @@
 """The tree of discovery as an icicle: a column for each step of discovery, a box for each resource, as tall as it has bytes.
 
-There is no time in it: what is right of a box was found by it. Boxes of one column are equally wide, so areas compare.
+It has no time axis: what stands right of a box was discovered by it. Boxes of one column are equally wide, so areas compare.
 """
-
-from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from mixedsched.report._svg import drawing, element, line, rectangle, shortened, text, tooltip
-from mixedsched.report.sites._structure import DRAWN_LEVELS, Node, Structure, found_text, is_above_fold
-from mixedsched.request import Flag
-from mixedsched.sites import Described
+from mixedsched.model.request import Flag
+from mixedsched.report.sites._structure import DRAWN_LEVELS, Node, Structure, found_text, sign_of
+from mixedsched.report.svg import drawing, element, line, rectangle, shortened, text, tooltip
+from mixedsched.sites.analysis import Described
 from mixedsched.units import format_bytes
 
 DEEPEST = DRAWN_LEVELS
@@ -23,20 +21,19 @@ _WIDTH, _NARROWEST, _WIDEST = 1100.0, 110.0, 300.0
 _GAP, _TOP = 10.0, 24.0
 _LABEL_HEIGHT, _LETTER_WIDTH = 11.5, 6.4
 _ROOM_FOR_KIND = 24  # characters
-HERO, ABOVE = "★", "▲"
 
 
 @dataclass(frozen=True, slots=True)
 class _Box:
-    """Where a resource is drawn. extent: of its box, or of all that it found, whichever is taller."""
+    """Where a resource is drawn."""
 
     y: float
     height: float
-    extent: float
+    extent: float  # of its box, or of all that it discovered, whichever is taller
 
 
 def icicle(described: Described) -> Markup:
-    """The whole picture. Resources found in more than DEEPEST steps are left out."""
+    """The whole picture, without resources that are deeper than DEEPEST steps."""
     nodes = [node for node in Structure(described.page).nodes() if node.depth < DEEPEST]
     boxes = _placed(nodes)
     columns = 1 + max(node.depth for node in nodes)
@@ -54,7 +51,7 @@ def icicle(described: Described) -> Markup:
 
 
 def left_out(described: Described) -> int:
-    """How many resources are found too late to be drawn."""
+    """How many resources are too deep to be drawn."""
     return sum(node.depth >= DEEPEST for node in Structure(described.page).nodes())
 
 
@@ -88,7 +85,7 @@ def _x(depth: int, width: float) -> float:
 
 
 def _link(node: Node, boxes: Mapping[str, _Box], width: float) -> list[Markup]:
-    """A line along all that a resource found, so that it is seen whose they are."""
+    """A line along all that a resource discovered."""
     found = [boxes[id_] for id_ in node.children if id_ in boxes]
     if not found:
         return []
@@ -100,7 +97,7 @@ def _link(node: Node, boxes: Mapping[str, _Box], width: float) -> list[Markup]:
 
 def _drawn(described: Described, node: Node, box: _Box, width: float) -> Markup:
     item, x = node.item, _x(node.depth, width)
-    sign = sign_of(item.flags, above=is_above_fold(item))
+    sign = sign_of(item)
     address = f"//{described.host_of(item)}{item.path}" if item.host else item.path
     flags = ", ".join(flag.value for flag in Flag if flag in item.flags)
     hint = (
@@ -121,8 +118,3 @@ def _drawn(described: Described, node: Node, box: _Box, width: float) -> Markup:
         shapes.append(text(x + 8, y, shortened(words, max(6, room)), class_=f"on-p{item.chromium_priority.rank}"))
         shapes.append(text(x + width - 5, y, size, "end", f"on-p{item.chromium_priority.rank}"))
     return element("g", *shapes)
-
-
-def sign_of(flags: frozenset[Flag], *, above: bool) -> str:
-    """What marks a resource of the first screen, also for eyes and printers that see no colour."""
-    return HERO if Flag.HERO in flags else ABOVE if above else ""

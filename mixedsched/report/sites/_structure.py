@@ -1,45 +1,45 @@
-"""A page as a tree of discovery: who found whom, how deep, in which order; and what it adds up to. Pure."""
-
-from __future__ import annotations
+"""A page as a tree of discovery: what led to what, how deep, in which order; and what it adds up to. Pure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from mixedsched.page import Page, Resource
-from mixedsched.request import ChromiumPriority, Flag
+from mixedsched.model.page import Page, Resource
+from mixedsched.model.request import ChromiumPriority, Flag
 
 DRAWN_LEVELS = 12
+HERO, ABOVE = "★", "▲"  # what marks the first screen, also for eyes and printers that see no colour
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A resource in the tree. depth: 0 for what nobody found. children: in order of request."""
+    """A resource in the tree."""
 
     item: Resource
-    depth: int
-    children: tuple[str, ...]
+    depth: int  # 0 for the navigation
+    children: tuple[str, ...]  # ids, in order of request
 
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """Resources that are not shown one by one: of one parent, and all that they found."""
+    """Children of one parent that are shown in one line."""
 
     depth: int
     items: tuple[Resource, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A line of the picture. last: of the levels below the top down to this one, the DRAWN_LEVELS lowest of them, whether
-    nothing more of its parent follows."""
+class TreeRow:
+    """A line of the picture."""
 
     content: Node | Folded
-    last: tuple[bool, ...]
+    last: tuple[
+        bool, ...
+    ]  # for each level down to this one (the DRAWN_LEVELS lowest): whether its parent has no more children
 
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """What some resources add up to."""
+    """Some resources, added up."""
 
     name: str
     resources: int
@@ -60,16 +60,17 @@ class Structure:
         """All of them, parents first, children in order of request."""
         return [row.content for row in self.rows(None) if isinstance(row.content, Node)]
 
-    def rows(self, most: int | None) -> list[Row]:
-        """The lines of the picture. most: children shown of each parent, heroes and who found others aside; None for all.
+    def rows(self, most: int | None) -> list[TreeRow]:
+        """The lines of the picture.
 
-        What is left out stands in one line behind the others, unless it is a single one.
+        most: how many children of a parent are shown, besides heroes and those with children; None for all. The others share
+        one line behind them, unless it is a single one.
         """
-        rows: list[Row] = []
+        rows: list[TreeRow] = []
         waiting: list[tuple[Node | Folded, tuple[bool, ...]]] = self._level(None, 0, (), most)
         while waiting:
             content, last = waiting.pop()
-            rows.append(Row(content, last))
+            rows.append(TreeRow(content, last))
             if isinstance(content, Node):
                 waiting += self._level(content.item.id, content.depth + 1, last, most)
         return rows
@@ -126,8 +127,13 @@ def is_above_fold(item: Resource) -> bool:
     return item.is_above_fold or Flag.ABOVE_FOLD in item.flags
 
 
+def sign_of(item: Resource) -> str:
+    """The mark of a resource of the first screen; "" for others."""
+    return HERO if Flag.HERO in item.flags else ABOVE if is_above_fold(item) else ""
+
+
 def found_text(item: Resource) -> str:
-    """When it is found, for people: "at byte 1200", "30 ms after it is complete"."""
+    """When its parent leads to it, as "at byte 1200" or "complete, 30 ms later"."""
     after = f", {item.delay_ms:g} ms later" if item.delay_ms else ""
     match item.found_when:
         case "start":

@@ -1,19 +1,17 @@
-"""A page's structure as lines of text: guides for who found whom, bars for sizes. Nothing is told by colour alone."""
-
-from __future__ import annotations
+"""A page's structure as lines of text: guides from parent to child, bars for sizes. Colour alone says nothing."""
 
 from collections.abc import Mapping, Sequence
 
-from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from mixedsched.page import Resource
-from mixedsched.report._svg import shortened
-from mixedsched.report.sites._structure import Folded, Node, Row, Sum, found_text, is_above_fold, sums
-from mixedsched.request import ChromiumPriority, Flag, Kind
-from mixedsched.sites import Described
-from mixedsched.units import format_bytes
+from mixedsched.model.page import Resource
+from mixedsched.model.request import ChromiumPriority, Flag, Kind
+from mixedsched.report._terminal import plain_table
+from mixedsched.report.sites._structure import Folded, Node, Sum, TreeRow, found_text, sign_of, sums
+from mixedsched.report.svg import shortened
+from mixedsched.sites.analysis import Described
+from mixedsched.units import format_bytes, printable
 
 KIND_STYLES: Mapping[Kind, str] = {
     Kind.DOCUMENT: "bold blue",
@@ -38,14 +36,13 @@ _OTHER_COLUMNS = 10 + _BAR_WIDTH + 11 + 12 + 2  # of size, bar, kind and priorit
 _FOUND = 26
 _COLUMNS = 6  # without the one for when it is found
 _ROOM_FOR_FOUND = 120  # terminals that are narrower do without
-_HERO, _ABOVE = "★", "▲"
 _OWN_SIGNS = {Flag.HERO, Flag.ABOVE_FOLD}
 
 
-def structure_table(described: Described, rows: Sequence[Row], width: int) -> Table:
-    """One line for each resource, or for those that are folded. width: of the terminal, in characters.
+def structure_table(described: Described, rows: Sequence[TreeRow], width: int) -> Table:
+    """One line for each resource, or for those that are folded; with when each is discovered, where there is room.
 
-    When each resource is found is told where there is room.
+    width: of the terminal, in characters.
     """
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim", width=width)
     tells_found = width >= _ROOM_FOR_FOUND
@@ -68,11 +65,11 @@ def structure_table(described: Described, rows: Sequence[Row], width: int) -> Ta
 
 
 def _add_resource(
-    table: Table, described: Described, row: Row, item: Resource, path_width: int, most_bytes: int
+    table: Table, described: Described, row: TreeRow, item: Resource, path_width: int, most_bytes: int
 ) -> None:
     guides = _guides(row)
     host = f"//{described.host_of(item)}" if item.host else ""
-    name = shortened(_printable(f"{host}{item.path}"), max(8, path_width - len(guides)))
+    name = shortened(printable(f"{host}{item.path}"), max(8, path_width - len(guides)))
     incremental = ", i" if item.incremental else ""
     found = (Text(found_text(item)),) if len(table.columns) > _COLUMNS else ()
     table.add_row(
@@ -86,15 +83,15 @@ def _add_resource(
     )
 
 
-def _add_folded(table: Table, row: Row, folded: Folded) -> None:
+def _add_folded(table: Table, row: TreeRow, folded: Folded) -> None:
     kinds = sums((item.kind.value, item) for item in folded.items)
-    told = ", ".join(f"{kind.resources} {kind.name}" for kind in kinds)
+    counts = ", ".join(f"{kind.resources} {kind.name}" for kind in kinds)
     size_bytes = sum(item.body_bytes for item in folded.items)
-    words = f"… {len(folded.items)} more: {told}"
+    words = f"… {len(folded.items)} more: {counts}"
     table.add_row(Text.assemble((_guides(row), "dim"), (words, "italic")), format_bytes(size_bytes))
 
 
-def _guides(row: Row) -> str:
+def _guides(row: TreeRow) -> str:
     """The lines that lead to a resource; levels that are too deep to be drawn are counted."""
     if not row.last:
         return ""
@@ -104,7 +101,7 @@ def _guides(row: Row) -> str:
 
 
 def size_bar(size_bytes: int, most_bytes: int) -> str:
-    """In eighths of a character; anything but nothing is seen."""
+    """A bar in eighths of a character; only nothing has none."""
     eighths = round(8 * _BAR_WIDTH * size_bytes / most_bytes) if most_bytes else 0
     whole, rest = divmod(max(eighths, 1 if size_bytes else 0), 8)
     return "█" * whole + (_BARS[rest] if rest else "")
@@ -112,33 +109,26 @@ def size_bar(size_bytes: int, most_bytes: int) -> str:
 
 def _marks(item: Resource) -> str:
     """A sign for the first screen, then the flags."""
-    sign = _HERO + " hero" if Flag.HERO in item.flags else _ABOVE if is_above_fold(item) else ""
+    sign = sign_of(item) + (" hero" if Flag.HERO in item.flags else "")
     flags = " ".join(flag.value for flag in Flag if flag in item.flags and flag not in _OWN_SIGNS)
     return f"{sign} {flags}".strip()
 
 
 def sums_table(title: str, found: Sequence[Sum]) -> Table:
     """Counts and bytes by name, with their shares."""
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE, pad_edge=False)
-    for name in (title, "resources", "bytes", "share", ""):
-        table.add_column(
-            name if name != title else "", justify="right" if name in {"resources", "bytes", "share"} else "left"
-        )
+    table = plain_table(title, "", numbers=["resources", "bytes", "share"])
+    table.title_style = "bold"
+    table.add_column("")
     whole = sum(item.body_bytes for item in found)
     most = max((item.body_bytes for item in found), default=0)
     for item in found:
         share = f"{100 * item.body_bytes / whole:.0f} %" if whole else "–"
         style = KIND_STYLES.get(Kind(item.name), "") if item.name in tuple(Kind) else ""
         table.add_row(
-            Text(_printable(item.name), style=style),
+            Text(printable(item.name), style=style),
             str(item.resources),
             format_bytes(item.body_bytes),
             share,
             Text(size_bar(item.body_bytes, most), style=style),
         )
     return table
-
-
-def _printable(text: str) -> str:
-    """Control characters as escapes: they could write anywhere on the terminal."""
-    return "".join(sign if sign.isprintable() else f"\\x{ord(sign):02x}" for sign in text)

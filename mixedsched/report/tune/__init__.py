@@ -1,11 +1,9 @@
 """The report of a search for a better order of bytes: for the terminal, and as one HTML file that needs no other."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
+from mixedsched.advice.tuner.result import Tuning
 from mixedsched.report.tune._terminal import render_tuning
-from mixedsched.tuner.result import Tuning
 
 __all__ = ["render_tuning", "write_tuning"]
 
@@ -13,7 +11,6 @@ __all__ = ["render_tuning", "write_tuning"]
 def write_tuning(tuning: Tuning, path: Path) -> None:
     """Write the HTML report to `path`. What is to be shipped is read from the files that lie beside it, as `tuning.files`
     names them; those that cannot be read are left out. Raises OSError if the report cannot be written."""
-    from mixedsched.report.tune._document import render_html  # here, because templates take time to load
-    from mixedsched.report.tune._shipped import read_shipped
+    from mixedsched.report.tune._document import read_shipped, render_html  # here, because templates take time to load
 
     path.write_text(render_html(tuning, read_shipped(path.parent, tuning.files)), encoding="utf-8")

@@ -1,140 +1,97 @@
-"""A tuning as one HTML file that needs no network, no script and no other file."""
+"""A tuning as one HTML file."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from markupsafe import Markup
 
-from mixedsched.experiment.comparison import Effect
-from mixedsched.experiment.model import Run, RunStatus
-from mixedsched.experiment.plan import WARM_UP_INDEX
-from mixedsched.metrics import Metric
-from mixedsched.report import _plots
-from mixedsched.report._facts import fact_rows, network_rows
-from mixedsched.report._filmstrip import Filmstrip, filmstrip, frame_store
-from mixedsched.report._templates import template
-from mixedsched.report._waterfall import KIND_LEGEND
-from mixedsched.report._words import SYMBOLS
+from mixedsched.advice.tuner.result import NetworkProof, Role, Tuning
+from mixedsched.core.sim.load import PlayedLoad
+from mixedsched.lab.model import Run, RunStatus
+from mixedsched.lab.page_view import hero_of, responses_of
+from mixedsched.lab.plan import WARM_UP_INDEX
+from mixedsched.model.request import Flag
+from mixedsched.report import _charts as charts
+from mixedsched.report._document import render, tables_of
+from mixedsched.report._facts import network_rows
+from mixedsched.report._filmstrip import filmstrip, frame_store
+from mixedsched.report._waterfall import Waterfall, WaterfallRow, draw_waterfalls, marks_of, response_row
+from mixedsched.report._words import objective_text
 from mixedsched.report.tune import _words
-from mixedsched.report.tune._evidence import (
-    Evidence,
-    metrics_to_tell,
-    primary_metric,
-    sequential_label,
-    simulated_values,
-    tuned_label,
-    value_of,
-)
+from mixedsched.report.tune._evidence import Evidence, primary_metric, simulated_values, tuned_label, value_of
 from mixedsched.report.tune._pictures import bound_bars, curve_domain, race_lanes, search_curve
-from mixedsched.report.tune._shipped import Shipped
-from mixedsched.report.tune._waterfall import Fall, draw_falls, measured_fall, simulated_fall
-from mixedsched.tuner.result import NetworkProof, Role, Tuning
+from mixedsched.units import format_bytes, format_ms
 
 SIMULATED_TUNED = "tuned"  # its label among the simulated values
-
-
-@dataclass(frozen=True, slots=True)
-class EffectCell:
-    """One effect in words. word: its verdict, for the style; said: as people read it. more: what would decide; may be empty."""
-
-    change: str
-    word: str
-    said: str
-    more: str
-
-
-@dataclass(frozen=True, slots=True)
-class EffectRow:
-    """One metric of the tuned order. medians: best baseline → tuned. is_declared: it was declared before the proof."""
-
-    metric: Metric
-    medians: str
-    forest: Markup
-    against_best: EffectCell
-    against_sequential: EffectCell | None
-    is_declared: bool
-
-
-@dataclass(frozen=True, slots=True)
-class NetworkView:
-    """A network's pictures and sentences. bars: (caption, picture) of the bound. others: what else was measured."""
-
-    network: NetworkProof
-    rows: Sequence[EffectRow]
-    blocks: str
-    others: Sequence[tuple[str, str, str, EffectCell]]
-    waterfalls: Sequence[tuple[str, Markup]]
-    is_measured: bool
-    film: Filmstrip | None
-    differences: Sequence[tuple[str, Markup]]
-    bars: Sequence[tuple[str, Markup]]
-    bound: str
-    race: Markup | None
-    link_rows: Sequence[tuple[str, str]]
+SHOWN_BYTES_MOST = 24_000  # a longer file is named, and cut
 
 
 def render_html(tuning: Tuning, shipped: Sequence[Shipped] = ()) -> str:
     """The report as text. The same tuning gives the same text."""
     views = [_network_view(Evidence(tuning, item)) for item in tuning.networks]
-    films = [frame for view in views if view.film is not None for frame in view.film.frames]
+    tone, chip = _words.TONES[tuning.outcome]
     domain = curve_domain(tuning.rungs)
-    return template("tune.html.j2").render(
+    links = [(item.name, network_rows(item.profile.facts())) for item in tuning.networks]
+    return render(
+        "tune.html.j2",
         tuning=tuning,
-        tone=_words.TONES[tuning.outcome],
-        chip=_words.CHIPS[tuning.outcome],
+        tone=tone,
+        chip=chip,
         headline=_words.headline(tuning),
-        objective=_words.objective_words(tuning),
+        objective=objective_text(tuning.objective),
         time_line=_words.time_line(tuning),
         search_line=_words.search_line(tuning),
         winner=_words.candidate_words(tuning.winner.candidate) if tuning.winner is not None else "",
-        sequential=sequential_label(tuning),
         primary=primary_metric(tuning),
         views=views,
-        store=frame_store(films),
-        kinds=KIND_LEGEND,
+        store=frame_store([view["film"] for view in views]),
         curves=[(rung, search_curve(rung, domain)) for rung in tuning.rungs],
         contenders=[
             (item, _words.ROLES[item.role], _words.contender_words(tuning, item)) for item in tuning.contenders
         ],
         runners_up=[(_words.candidate_words(item.candidate), item.candidate.code) for item in tuning.runners_up],
         kept=_words.kept_lines(tuning),
-        headers=[(rule, _words.effect_by_network(list(rule.effect_pct.items()))) for rule in tuning.headers],
+        headers=[(rule, _words.effect_by_network(rule.effect_pct)) for rule in tuning.headers],
         html=[
-            (
-                item,
-                _words.effect_by_network(list(item.effect_pct.items())),
-                _words.measured_by_network(item.measured_pct),
-            )
+            (item, _words.effect_by_network(item.effect_pct), _words.measured_by_network(item.measured_pct))
             for item in tuning.html
         ],
         withheld=_words.withheld_lines(tuning),
         shipped=shipped,
         command=str(tuning.facts.get("command") or ""),
-        fact_tables=[(name, fact_rows(value)) for name, value in tuning.facts.items() if isinstance(value, Mapping)],
+        fact_tables=[*links, *tables_of(tuning.facts)],
     )
 
 
-def _network_view(evidence: Evidence) -> NetworkView:
+def _network_view(evidence: Evidence) -> dict[str, Any]:
+    """A network's tables, pictures and sentences."""
     network, tuning = evidence.network, evidence.tuning
     runs = _runs_to_show(evidence)
-    falls = [measured_fall(title, run) for title, run in runs.items()] or _simulated_falls(evidence)
-    marks = {fall.title: fall.marks_ms for fall in falls}
-    return NetworkView(
-        network=network,
-        rows=_effect_rows(evidence),
-        blocks=_blocks_told(network),
-        others=_other_rows(evidence),
-        waterfalls=draw_falls(falls),
-        is_measured=bool(runs),
-        film=filmstrip(runs, marks) if runs else None,
-        differences=_differences(evidence),
-        bars=_bars(evidence),
-        bound=_words.bound_line(evidence),
-        race=_race(network, tuning),
-        link_rows=network_rows(network.profile.facts()),
-    )
+    falls = [_measured_fall(title, run) for title, run in runs.items()] or _simulated_falls(evidence)
+    arms = [
+        (_words.ROLES[item.role], evidence.view(item.label))
+        for item in tuning.contenders
+        if item.role is not Role.TUNED
+    ]
+    return {
+        "network": network,
+        "effects": evidence.views(tuning.best_baseline),
+        "others": {view.effect.metric.key: view for view in evidence.views(evidence.other_baseline)},
+        "other": evidence.other_baseline or "",
+        "blocks": _blocks_told(network),
+        "arms": [(role, view) for role, view in arms if view is not None],  # whatever else the proof loaded
+        "waterfalls": draw_waterfalls(falls),
+        "is_measured": bool(runs),
+        "film": filmstrip(runs),
+        "differences": _differences(evidence),
+        "bars": _bars(evidence),
+        "bound": _words.bound_line(evidence),
+        "race": _race(network, tuning),
+    }
 
 
 def _runs_to_show(evidence: Evidence) -> dict[str, Run]:
@@ -143,15 +100,25 @@ def _runs_to_show(evidence: Evidence) -> dict[str, Run]:
     proof = evidence.network.proof
     if proof is None or proof.median_block is None or tuned is None:
         return {}
-    choice = proof.median_block
-    found = {
-        run.arm: run for run in evidence.network.runs if (run.block, run.attempt) == (choice.block, choice.attempt)
-    }
+    found = proof.median_block.runs_by_arm(evidence.network.runs)
     wanted = {f"Before: {tuning.best_baseline}": tuning.best_baseline, "After: tuned": tuned}
     return {title: found[label] for title, label in wanted.items() if label in found}
 
 
-def _simulated_falls(evidence: Evidence) -> list[Fall]:
+def _measured_fall(title: str, run: Run) -> Waterfall:
+    """A load that Chromium made, with when its bytes came."""
+    responses = [item for item in responses_of(run) if not item.path.partition("?")[0].endswith(".ico")]
+    hero = hero_of(run, responses)
+    rows = []
+    for item in responses:
+        spans = tuple((part.from_ms, part.to_ms) for part in item.arrivals) or ((item.request_ms, item.end_ms),)
+        note = item.placement or item.signal or item.chromium_priority
+        rows.append(response_row(item, note, spans, is_hero=item is hero))
+    placed = any(item.placement for item in responses)
+    return Waterfall(title, "placed" if placed else "signalled", rows, marks_of(run))
+
+
+def _simulated_falls(evidence: Evidence) -> list[Waterfall]:
     """Before and after as they were played; none where nothing was kept."""
     tuning, name = evidence.tuning, evidence.network.name
     scored = [tuning.baselines.get(tuning.best_baseline), tuning.winner]
@@ -160,8 +127,37 @@ def _simulated_falls(evidence: Evidence) -> list[Fall]:
     for title, load, item in zip(titles, evidence.network.simulated, scored, strict=False):
         estimates = item.by_network.get(name) if item is not None else None
         marks = {"FCP": estimates.fcp_ms, "LCP": estimates.lcp_ms} if estimates is not None else {}
-        falls.append(simulated_fall(title, load, marks))
+        falls.append(Waterfall(title, "signalled", _simulated_rows(load), marks))
     return falls
+
+
+def _simulated_rows(load: PlayedLoad) -> list[WaterfallRow]:
+    by_id = load.page.by_id()
+    rows = []
+    for times in load.resources:
+        item = by_id[times.id]
+        signal = f"u={item.chromium_priority.rank}{', i' if item.incremental else ''}"
+        hint = (
+            f"{item.path}\n{item.kind.value}, {format_bytes(item.body_bytes)}\nsignalled: {signal}\n"
+            f"requested at {format_ms(times.requested_ms)}, first byte at {format_ms(times.first_byte_ms)}, "
+            f"complete at {format_ms(times.complete_ms)}"
+        )
+        rows.append(
+            WaterfallRow(
+                key=item.id,
+                name=item.path,
+                kind=item.kind,
+                note=signal,
+                size_bytes=item.body_bytes,
+                start_ms=times.requested_ms,
+                request_ms=times.requested_ms,
+                end_ms=times.complete_ms,
+                bytes_ms=((times.first_byte_ms, times.complete_ms),),
+                hint=hint,
+                is_hero=Flag.HERO in item.flags,
+            )
+        )
+    return rows
 
 
 def _blocks_told(network: NetworkProof) -> str:
@@ -172,67 +168,14 @@ def _blocks_told(network: NetworkProof) -> str:
     return f"{proof.complete_blocks} of {proof.planned_blocks} blocks of loads are complete{failed}"
 
 
-def _effect_rows(evidence: Evidence) -> list[EffectRow]:
-    """The tuned order in every metric of the page, the primary one first."""
-    tuning = evidence.tuning
-    best, sequential, tuned = tuning.best_baseline, sequential_label(tuning), tuned_label(tuning)
-    metrics = metrics_to_tell(evidence)
-    effects = {metric.key: evidence.effect(tuned, best, metric.key) for metric in metrics if metric.source == "page"}
-    ratios = [item for item in effects.values() if item is not None and item.metric.scale == "ratio"]
-    rows = []
-    for metric in metrics:
-        effect = effects.get(metric.key)
-        if effect is None or tuned is None:
-            continue
-        medians = evidence.medians(metric.key)
-        values = f"{metric.format(medians.get(best))} → {metric.format(medians.get(tuned))}" if medians else ""
-        other = evidence.effect(tuned, sequential, metric.key) if sequential not in {None, best} else None
-        rows.append(
-            EffectRow(
-                metric,
-                values,
-                _plots.forest(effect, _domain(ratios if metric.scale == "ratio" else [effect])),
-                _cell(effect),
-                _cell(other) if other is not None else None,
-                evidence.is_declared(effect),
-            )
-        )
-    return rows
-
-
-def _domain(effects: Sequence[Effect]) -> tuple[float, float]:
-    """For all intervals, and for changes that have none, too."""
-    most = max(
-        [_plots.forest_domain(effects)[1], *(abs(item.change) * 1.1 for item in effects if item.change is not None)]
-    )
-    return -most, most
-
-
-def _cell(effect: Effect) -> EffectCell:
-    said = f"{SYMBOLS[effect.verdict]} {effect.verdict.value}"
-    more = f"about {effect.more_blocks} more blocks would decide" if effect.more_blocks else ""
-    return EffectCell(_words.effect_words(effect), effect.verdict.value, said, more)
-
-
-def _other_rows(evidence: Evidence) -> list[tuple[str, str, str, EffectCell]]:
-    """(arm, what it stands for, median, effect on the primary metric) of whatever else the proof loaded."""
-    tuning, metric = evidence.tuning, primary_metric(evidence.tuning)
-    medians, rows = evidence.medians(metric.key), []
-    for item in tuning.contenders:
-        effect = evidence.effect(item.label, tuning.best_baseline, metric.key)
-        if effect is not None and item.role is not Role.TUNED:
-            rows.append((item.label, _words.ROLES[item.role], metric.format(medians.get(item.label)), _cell(effect)))
-    return rows
-
-
 def _differences(evidence: Evidence) -> list[tuple[str, Markup]]:
     """Block by block: the tuned order, and what is shipped to other servers, against the best baseline."""
-    tuning, metric = evidence.tuning, primary_metric(evidence.tuning)
     drawn = []
-    for index, item in enumerate(tuning.contenders):
-        effect = evidence.effect(item.label, tuning.best_baseline, metric.key)
-        if effect is not None and effect.differences and item.role is not Role.BASELINE:
-            drawn.append((f"{item.label} against {tuning.best_baseline}", _plots.paired_differences(effect, index)))
+    for index, item in enumerate(evidence.tuning.contenders):
+        view = evidence.view(item.label)
+        if view is not None and view.effect.differences and item.role is not Role.BASELINE:
+            caption = f"{item.label} against {evidence.tuning.best_baseline}"
+            drawn.append((caption, charts.paired_differences(view.effect, index)))
     return drawn
 
 
@@ -261,3 +204,30 @@ def _race(network: NetworkProof, tuning: Tuning) -> Markup | None:
     if not labels or not blocks:
         return None
     return race_lanes(labels, network.dropped, blocks, tuned_label(tuning) or "")
+
+
+@dataclass(frozen=True, slots=True)
+class Shipped:
+    """A file below the folder of results."""
+
+    name: str
+    text: str | None  # None if it is not text, or could not be read
+    is_cut: bool = False  # there is more of it
+
+
+def read_shipped(folder: Path, names: Sequence[str]) -> tuple[Shipped, ...]:
+    """Read them, in this order. A name that leads out of the folder is left unread."""
+    return tuple(_read(folder, name) for name in names)
+
+
+def _read(folder: Path, name: str) -> Shipped:
+    file = folder / name
+    try:
+        if not file.resolve().is_relative_to(folder.resolve()):
+            return Shipped(name, None)
+        with file.open("rb") as opened:
+            content = opened.read(SHOWN_BYTES_MOST + 1)
+        text = content[:SHOWN_BYTES_MOST].decode("utf-8", "strict" if len(content) <= SHOWN_BYTES_MOST else "ignore")
+    except (OSError, ValueError):
+        return Shipped(name, None)
+    return Shipped(name, text if "\0" not in text else None, len(content) > SHOWN_BYTES_MOST)

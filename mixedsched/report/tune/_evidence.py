@@ -1,22 +1,22 @@
-"""The numbers behind a tuning's sentences: which arm is which, and its effects against whichever baseline is asked for."""
-
-from __future__ import annotations
+"""The numbers behind a tuning's sentences: which arm is which, and its effects against any baseline."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from mixedsched.experiment.analysis import analyse
-from mixedsched.experiment.comparison import Comparison, Effect
-from mixedsched.metrics import METRICS, Metric, metric_named
-from mixedsched.tuner.result import Estimates, NetworkProof, Role, Scored, Tuning
+from mixedsched.advice.tuner.result import NetworkProof, Role, Scored, Tuning
+from mixedsched.core.metrics import METRICS, Metric, metric_named
+from mixedsched.core.metrics.paint import PaintEstimate
+from mixedsched.lab.analysis import analyse
+from mixedsched.lab.comparison import Comparison, Effect
+from mixedsched.report._effects import EffectView, effect_views
 
 SEQUENTIAL = "sequential"
 SIMULATED_METRICS = ("fcp_ms", "lcp_ms", "si_ms")
 
 
 def primary_metric(tuning: Tuning) -> Metric:
-    """The metric of most weight, the first one of several: what values are told of."""
+    """The metric of most weight, the first of several: the one that values are given for."""
     return (
         metric_named(max(tuning.objective, key=lambda key: tuning.objective[key])) if tuning.objective else METRICS[0]
     )
@@ -35,7 +35,7 @@ def sequential_label(tuning: Tuning) -> str | None:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the browser said on one network, told against any arm of the proof."""
+    """The proof on one network: what the browser measured, against any of its arms."""
 
     tuning: Tuning
     network: NetworkProof
@@ -73,9 +73,31 @@ class Evidence:
         found = (item for item in comparison.effects if (item.arm, item.metric.key) == (arm, metric))
         return next(found, None)
 
+    @property
+    def other_baseline(self) -> str | None:
+        """Sequential delivery, where it is measured and not the best baseline anyway."""
+        label = sequential_label(self.tuning)
+        return None if label == self.tuning.best_baseline else label
+
+    def views(self, baseline: str | None) -> list[EffectView]:
+        """The tuned order against a baseline, in what decides first, then in all that a browser measures of the page."""
+        proof = self.network.proof
+        if proof is None or not self.arms:
+            return []
+        ordered = [self.decision, primary_metric(self.tuning), *METRICS]
+        metrics = dict.fromkeys(metric for metric in ordered if metric.source == "page")
+        found = [self.effect(tuned_label(self.tuning), baseline, metric.key) for metric in metrics]
+        return effect_views([effect for effect in found if effect is not None], proof.arms, self.is_declared)
+
+    def view(self, arm: str) -> EffectView | None:
+        """One arm against the best baseline, in the primary metric."""
+        effect = self.effect(arm, self.tuning.best_baseline, primary_metric(self.tuning).key)
+        arms = self.network.proof.arms if self.network.proof is not None else ()
+        return effect_views([effect], arms, self.is_declared)[0] if effect is not None else None
+
     @cached_property
     def decision(self) -> Metric:
-        """What decides: the metric of the declared family, which is a weighted one where the objective has several."""
+        """The metric that decides: that of the declared family, a weighted one where the objective has several."""
         declared = [item.metric for item in self.network.effects]
         primary = primary_metric(self.tuning)
         return declared[0] if declared and primary not in declared else primary
@@ -93,19 +115,13 @@ class Evidence:
         return {label: value for label, value in found.items() if value is not None}
 
 
-def metrics_to_tell(evidence: Evidence) -> list[Metric]:
-    """What decides first, then all that a browser measures of the page."""
-    ordered = [evidence.decision, primary_metric(evidence.tuning), *METRICS]
-    return list(dict.fromkeys(metric for metric in ordered if metric.source == "page"))
-
-
-def value_of(estimates: Estimates, metric: str) -> float | None:
+def value_of(estimates: PaintEstimate, metric: str) -> float | None:
     """A simulated metric by its key; None for what simulation cannot tell."""
     return getattr(estimates, metric) if metric in SIMULATED_METRICS else None
 
 
 def simulated_change_pct(scored: Scored, baseline: Scored, network: str, metric: str) -> float | None:
-    """What simulation says of a candidate against another one; None where it says nothing."""
+    """The simulated change from one candidate to another; None if either has no estimate."""
     own, other = (item.by_network.get(network) for item in (scored, baseline))
     after = value_of(own, metric) if own is not None else None
     before = value_of(other, metric) if other is not None else None

@@ -1,38 +1,30 @@
-"""What a tuning says, in plain words. The same on the terminal and in the report."""
-
-from __future__ import annotations
+"""The sentences of a tuning, the same on the terminal and in the report."""
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 
-from mixedsched.experiment.comparison import Effect
-from mixedsched.metrics import metric_named
-from mixedsched.report._plots import told_change
-from mixedsched.report.tune._evidence import (
-    Evidence,
-    primary_metric,
-    simulated_change_pct,
-    tuned_label,
-    value_of,
+from mixedsched.advice.tuner.candidate import Candidate
+from mixedsched.advice.tuner.result import Contender, Dropped, Outcome, Role, Tuning
+from mixedsched.lab.comparison import Effect
+from mixedsched.report._words import (
+    confidence_text,
+    counted,
+    direction_text,
+    expected_text,
+    interval_text,
+    p_text,
+    with_minus,
 )
-from mixedsched.tuner.candidate import Candidate
-from mixedsched.tuner.result import Contender, Dropped, Outcome, Role, Tuning
+from mixedsched.report.tune._evidence import Evidence, primary_metric, simulated_change_pct, tuned_label, value_of
 from mixedsched.units import format_duration, format_ms
 
+# By outcome: the style of the answer, and the words in front of it.
 TONES = {
-    Outcome.CONFIRMED: "better",
-    Outcome.UNCONFIRMED: "undecided",
-    Outcome.NOTHING_TO_GAIN: "equivalent",
-    Outcome.SIMULATED: "undecided",
-    Outcome.INTERRUPTED: "undecided",
-}
-CHIPS = {
-    Outcome.CONFIRMED: "▼ confirmed",
-    Outcome.UNCONFIRMED: "? not confirmed",
-    Outcome.NOTHING_TO_GAIN: "= nothing to gain",
-    Outcome.SIMULATED: "~ simulated only",
-    Outcome.INTERRUPTED: "… stopped early",
+    Outcome.CONFIRMED: ("better", "▼ confirmed"),
+    Outcome.UNCONFIRMED: ("undecided", "? not confirmed"),
+    Outcome.NOTHING_TO_GAIN: ("equivalent", "= nothing to gain"),
+    Outcome.SIMULATED: ("undecided", "~ simulated only"),
+    Outcome.INTERRUPTED: ("undecided", "… stopped early"),
 }
 ROLES = {
     Role.BASELINE: "baseline",
@@ -70,7 +62,7 @@ def headline(tuning: Tuning) -> str:
 
 
 def _measured(evidence: Evidence) -> str:
-    """As "the main content appeared 18.2 % sooner than with eps over slow-4g: 2.29 s instead of 2.80 s (...)"."""
+    """For example "the main content appeared 18.2 % sooner than with eps over slow-4g: 2.29 s instead of 2.80 s (...)"."""
     tuning, metric = evidence.tuning, evidence.decision
     label, best = tuned_label(tuning), tuning.best_baseline
     effect = evidence.effect(label, best, metric.key)
@@ -80,30 +72,21 @@ def _measured(evidence: Evidence) -> str:
     values = ""
     if label in medians and best in medians:  # a weighted metric has none
         values = f": {metric.format(medians[label])} instead of {metric.format(medians[best])}"
-    return (
-        f"{metric.event} {directed(effect)} than with {best} over {evidence.network.name}{values} ({_interval(effect)})"
-    )
+    moved = f"{direction_text(effect, effect.change)} than with"
+    return f"{metric.event} {moved} {best} over {evidence.network.name}{values} ({_basis(effect)})"
 
 
-def directed(effect: Effect) -> str:
-    """As "18.2 % sooner"."""
-    assert effect.change is not None
-    size = effect.metric.format_change(effect.change, signed=False)
-    return f"{size} {effect.metric.less if effect.change < 0 else effect.metric.more}"
-
-
-def _interval(effect: Effect) -> str:
-    blocks = f"{effect.blocks} block{'s' if effect.blocks != 1 else ''}"
-    if effect.low is None or effect.high is None:
+def _basis(effect: Effect) -> str:
+    """For example "LCP; 95 % interval −22.0 % to −14.3 %; 8 blocks; p = 0.031"."""
+    blocks, interval = counted(effect.blocks, "block"), interval_text(effect)
+    if not interval:
         return f"{effect.metric.short}, {blocks}, no interval"
-    tell = effect.metric.format_change
-    confidence = f"{min(95.0, effect.confidence * 100):.3g} %"
-    sure = "p < 0.001" if effect.p_adjusted < 0.001 else f"p = {effect.p_adjusted:.2g}"
-    return f"{effect.metric.short}; {confidence} interval {tell(effect.low)} to {tell(effect.high)}; {blocks}; {sure}"
+    parts = (effect.metric.short, f"{confidence_text(effect)} interval {interval}", blocks, p_text(effect.p_adjusted))
+    return "; ".join(parts)
 
 
 def _promised(tuning: Tuning, network: str) -> str:
-    """As "LCP −18 % against eps over slow-4g, 2.29 s instead of 2.80 s"."""
+    """For example "LCP −18 % against eps over slow-4g, 2.29 s instead of 2.80 s"."""
     baseline = tuning.baselines.get(tuning.best_baseline)
     metric = primary_metric(tuning)
     if tuning.winner is None or baseline is None:
@@ -114,44 +97,26 @@ def _promised(tuning: Tuning, network: str) -> str:
     after = value_of(tuning.winner.by_network[network], metric.key)
     before = value_of(baseline.by_network[network], metric.key)
     return (
-        f"{metric.short} {expected_pct(change)} against {tuning.best_baseline} over {network}, "
+        f"{metric.short} {expected_text(change)} against {tuning.best_baseline} over {network}, "
         f"{metric.format(after)} instead of {metric.format(before)}"
     )
 
 
-def expected_pct(change: float | None) -> str:
-    """A simulated change in whole per cent: simulation is no finer. A dash where there is none."""
-    if change is None or not math.isfinite(change):
-        return "–"
-    rounded = round(change)
-    return "±0 %" if rounded == 0 else f"{'−' if rounded < 0 else '+'}{abs(rounded)} %"
-
-
-def objective_words(tuning: Tuning) -> str:
-    """As "LCP", "0.7 LCP + 0.3 FCP"."""
-    weights = tuning.objective
-    if len(weights) == 1:
-        return metric_named(next(iter(weights))).short
-    total = sum(weights.values()) or 1.0
-    return " + ".join(f"{weight / total:.2g} {metric_named(key).short}" for key, weight in weights.items())
-
-
 def candidate_words(candidate: Candidate) -> str:
-    """What delivers: the scheme, and the table it looks at."""
+    """The scheme of a candidate, and how its table differs from the browser's signals."""
     if candidate.published is not None:
         return f"{candidate.scheme} with the published table {candidate.published}"
     if not candidate.uses_mapping:
         return candidate.scheme
     if not candidate.cells and not candidate.overrides:
         return f"{candidate.scheme}, as the browser signals"
-    parts = [f"{len(candidate.cells)} cells"] if candidate.cells else []
-    parts += [f"{len(candidate.overrides)} paths"] if candidate.overrides else []
-    changed = _joined(parts).replace("1 cells", "1 cell").replace("1 paths", "1 path")
-    return f"{candidate.scheme}, {changed} otherwise than the browser signals"
+    parts = [counted(len(candidate.cells), "cell")] if candidate.cells else []
+    parts += [counted(len(candidate.overrides), "path")] if candidate.overrides else []
+    return f"{candidate.scheme}, {' and '.join(parts)} different from what the browser signals"
 
 
 def contender_words(tuning: Tuning, contender: Contender) -> str:
-    """What delivers in an arm of the browser rung."""
+    """The candidate of an arm of the browser rung."""
     if contender.is_by_headers and tuning.winner is not None:
         return (
             f"{candidate_words(tuning.winner.candidate)}: loaded as plain eps with response headers that say the same"
@@ -160,7 +125,7 @@ def contender_words(tuning: Tuning, contender: Contender) -> str:
 
 
 def search_line(tuning: Tuning) -> str:
-    """As "1840 candidates in 3120 simulated loads, 95 s: pipe 1600, stack 220, held out 20"."""
+    """For example "1840 candidates in 3120 simulated loads, 95 s: pipe 1600, stack 220, held out 20"."""
     if not tuning.rungs:
         return "nothing was searched"
     tried = sum(item.tried for item in tuning.rungs)
@@ -171,40 +136,35 @@ def search_line(tuning: Tuning) -> str:
 
 
 def time_line(tuning: Tuning) -> str:
-    """How long it took."""
+    """For example "9 min 48 s of 10 min 0 s"."""
     return f"{format_duration(tuning.spent_s)} of {format_duration(tuning.budget_s)}"
 
 
 def dropped_line(item: Dropped) -> str:
-    """Who left the race, when and why."""
-    blocks = f"{item.after} block{'s' if item.after != 1 else ''}"
-    sure = "p < 0.001" if item.p < 0.001 else f"p = {item.p:.2g}"
-    return f"{item.label} left after {blocks}: {item.change_pct:+.1f} % against {item.leader} ({sure})".replace(
-        "-", "−"
-    )
+    """Which arm left the race, when and why."""
+    text = f"{item.label} left after {counted(item.after, 'block')}: {item.change_pct:+.1f} % against {item.leader}"
+    return with_minus(f"{text} ({p_text(item.p)})")
 
 
 def kept_lines(tuning: Tuning) -> list[str]:
-    """How much of the gain remains on servers that only follow headers, or pages with other tags."""
+    """How much of the gain remains on servers that only follow headers, or with changed HTML alone."""
     lines = []
     for role, by_network in tuning.kept_pct.items():
         if role is Role.HEADERS and any(item.is_by_headers for item in tuning.contenders):
             lines.append(
-                "These headers under plain eps are what was loaded as tuned: they say all of it, and the gain is theirs."
+                "These headers under plain eps are what was loaded as the tuned order: the whole gain is theirs."
             )
             continue
         for network, share in by_network.items():
             low, high = tuning.kept_range_pct.get(role, {}).get(network, (math.nan, math.nan))
             interval = f" (95 % interval {_whole(low)} to {_whole(high)} %)" if low <= high else ""
-            share_told = f"{_whole(share)} % of the gain remain" if share > 0 else "nothing of the gain remains"
-            lines.append(
-                f"With plain eps and {ROLES[role]}, {share_told} over {network}{interval if share > 0 else ''}."
-            )
+            remains = f"{_whole(share)} % of the gain remains" if share > 0 else "nothing of the gain remains"
+            lines.append(f"With plain eps and {ROLES[role]}, {remains} over {network}{interval if share > 0 else ''}.")
     return lines
 
 
 def _whole(value: float) -> str:
-    return f"{value:.0f}".replace("-", "−")
+    return with_minus(f"{value:.0f}")
 
 
 def bound_line(evidence: Evidence) -> str:
@@ -215,43 +175,32 @@ def bound_line(evidence: Evidence) -> str:
         return ""
     least_ms = min(evidence.medians(metric.key).values(), default=math.inf)
     beside = (
-        "Loads in the browser were sooner still: simulation is a little late here."
+        "Loads in the browser were even faster: simulation is a little slow here."
         if least_ms < bound
         else "A browser adds its own work to that."
     )
     return (
         f"With nothing on the link but what the largest paint waits for, {metric.short} would be {format_ms(bound)} over "
-        f"{evidence.network.name}: no order of bytes is faster, says the simulation. {beside}"
+        f"{evidence.network.name}: according to simulation, no order of bytes is faster. {beside}"
     )
 
 
-def effect_words(effect: Effect | None) -> str:
-    """As "−18.2 % (−22.0 % to −14.3 %)"."""
-    return "not measured" if effect is None else told_change(effect)
-
-
-def effect_by_network(effects: Sequence[tuple[str, float]]) -> str:
-    """As "slow-4g +12 %, 4g +3 %"."""
-    return ", ".join(f"{name} {expected_pct(change)}" for name, change in effects)
+def effect_by_network(effects: Mapping[str, float]) -> str:
+    """For example "slow-4g +12 %, 4g +3 %". effects: in per cent."""
+    return ", ".join(f"{name} {expected_text(change)}" for name, change in effects.items())
 
 
 def measured_by_network(measured: Mapping[str, tuple[float, float, float]]) -> str:
-    """As "slow-4g −18.1 % (−22.0 % to −13.4 %)"."""
-    return _with_minus(
-        ", ".join(
-            f"{name} {change:+.1f} % ({low:+.1f} % to {high:+.1f} %)" for name, (change, low, high) in measured.items()
-        )
+    """For example "slow-4g −18.1 % (−22.0 % to −13.4 %)"."""
+    parts = (
+        f"{name} {change:+.1f} % ({low:+.1f} % to {high:+.1f} %)" for name, (change, low, high) in measured.items()
     )
+    return with_minus(", ".join(parts))
 
 
 def withheld_lines(tuning: Tuning) -> list[str]:
-    """What simulation likes for other servers and pages, and loads spoke against."""
-    return [_with_minus(f"Not recommended: {ROLES[role]}; {why}.") for role, why in tuning.withheld.items()]
-
-
-def _with_minus(text: str) -> str:
-    """Not the hyphen of "slow-4g"."""
-    return re.sub(r"(?<!\w)-(?=\d)", "−", text)
+    """Recommendations of the simulation for other servers and pages that measured loads did not confirm."""
+    return [with_minus(f"Not recommended: {ROLES[role]}; {why}.") for role, why in tuning.withheld.items()]
 
 
 def _joined(parts: Sequence[str]) -> str:

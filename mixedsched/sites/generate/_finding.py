@@ -1,15 +1,12 @@
-"""Who discovers a part of a page, when, and how it sits there."""
-
-from __future__ import annotations
+"""What discovers each part of a page, when, and how it sits there."""
 
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from mixedsched.request import ChromiumPriority, Flag, Kind
-from mixedsched.sites.generate._amounts import POINTS, Part
-from mixedsched.sites.generate._distributions import Distributions, Finder, FoundLater, KindFacts
-from mixedsched.sites.generate._draw import from_quantiles
+from mixedsched.model.request import ChromiumPriority, Flag, Kind
+from mixedsched.sites.generate._amounts import POINTS, PagePart
+from mixedsched.sites.generate._distributions import Distributions, Finder, FoundLater, KindFacts, from_quantiles
 
 _DELAY_POINTS = (0.0, 1 / 3, 2 / 3, 1.0)
 _HEAD = (0.02, 0.2)  # where of a document its head's references are, as shares of its length
@@ -25,12 +22,12 @@ _Zone = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """parent: index of the part that finds this one; None of the main document. at_share: where in it, if `bytes`."""
+class PartDiscovery:
+    """How a part is discovered."""
 
-    parent: int | None
+    parent: int | None  # index of the part that finds this one; None for the main document
     when: FoundLater | None = None
-    at_share: float = 0.0
+    at_share: float = 0.0  # where in the parent, if `bytes`
     delay_ms: int = 0
     flags: frozenset[Flag] = frozenset()
 
@@ -75,13 +72,13 @@ class _Finders:
         return rng.choices(known, self.weights[finder])[0] if known else None
 
 
-def find_parts(parts: Sequence[Part], facts: Distributions, rng: random.Random) -> list[Found]:
+def find_parts(parts: Sequence[PagePart], facts: Distributions, rng: random.Random) -> list[PartDiscovery]:
     """For each part who finds it. The first part is the main document.
 
     Parts that their priority ties to the document's markup have their place there; the others are found as their kind's
     table says, by what is there to find them: frames by scripts, fonts by style sheets, what scripts fetch by scripts.
     """
-    found: dict[int, Found] = {0: Found(None, flags=frozenset({Flag.MAIN, Flag.CRITICAL}))}
+    found: dict[int, PartDiscovery] = {0: PartDiscovery(None, flags=frozenset({Flag.MAIN, Flag.CRITICAL}))}
     finders, depths = _Finders(), {0: 0}
     finders.add("main", 0, 1.0)
     for index in _finding_order(parts):
@@ -96,7 +93,7 @@ def find_parts(parts: Sequence[Part], facts: Distributions, rng: random.Random) 
     return [found[index] for index in range(len(parts))]
 
 
-def _finding_order(parts: Sequence[Part]) -> list[int]:
+def _finding_order(parts: Sequence[PagePart]) -> list[int]:
     """Markup first, then scripts, then frames, then all that these may find."""
 
     def turn(index: int) -> tuple[int, int]:
@@ -107,7 +104,7 @@ def _finding_order(parts: Sequence[Part]) -> list[int]:
     return sorted(range(1, len(parts)), key=turn)
 
 
-def _as_finder(part: Part) -> Finder | None:
+def _as_finder(part: PagePart) -> Finder | None:
     if part.kind is Kind.STYLESHEET and part.priority is not ChromiumPriority.VERY_LOW:  # that is one for print
         return "stylesheet"
     if part.kind is Kind.SCRIPT and part.priority is not ChromiumPriority.VERY_LOW:  # that is a worker's
@@ -115,10 +112,10 @@ def _as_finder(part: Part) -> Finder | None:
     return "document" if part.kind is Kind.DOCUMENT else None
 
 
-def _found(part: Part, facts: KindFacts, finders: _Finders, rng: random.Random) -> Found:
+def _found(part: PagePart, facts: KindFacts, finders: _Finders, rng: random.Random) -> PartDiscovery:
     place = _PLACES.get((part.kind, part.priority))
     if place is not None:
-        return Found(0, "bytes", rng.uniform(*place.zone), flags=place.flags)
+        return PartDiscovery(0, "bytes", rng.uniform(*place.zone), flags=place.flags)
     flags = _FLAGS_ELSEWHERE.get(part.kind, frozenset())
     ways = [(finder, when) for finder, when, _ in facts.found]
     finder, when = rng.choices(ways, [weight for _, _, weight in facts.found])[0]
@@ -128,16 +125,18 @@ def _found(part: Part, facts: KindFacts, finders: _Finders, rng: random.Random) 
     if parent is None:  # no such part to find it: the document does
         parent, when = 0, "complete"
     if when == "complete":
-        return Found(parent, when, delay_ms=round(from_quantiles(facts.delay_ms, _DELAY_POINTS, rng)), flags=flags)
+        return PartDiscovery(
+            parent, when, delay_ms=round(from_quantiles(facts.delay_ms, _DELAY_POINTS, rng)), flags=flags
+        )
     low, high = (_HEAD[0], _LATE[1]) if part.kind is Kind.SCRIPT else _BODY
     at_share = low + from_quantiles(facts.at_pct, POINTS, rng) / 100 * (high - low)
     if part.kind is Kind.SCRIPT and rng.getrandbits(1):
         flags = frozenset({Flag.DEFER})
-    return Found(parent, when, at_share, flags=flags)
+    return PartDiscovery(parent, when, at_share, flags=flags)
 
 
-def with_visible_images(parts: Sequence[Part], found: Sequence[Found]) -> list[Found]:
-    """As found, with the images of the first screen before the others in the markup, and one of them as the hero."""
+def with_visible_images(parts: Sequence[PagePart], found: Sequence[PartDiscovery]) -> list[PartDiscovery]:
+    """The same, with the images of the first screen before the others in the markup, and one of them as the hero."""
     changed = list(found)
     in_markup = [index for index, item in enumerate(found) if item.when == "bytes" and item.parent == 0]
     images = [index for index in in_markup if parts[index].kind is Kind.IMAGE]
@@ -152,7 +151,7 @@ def with_visible_images(parts: Sequence[Part], found: Sequence[Found]) -> list[F
     return changed
 
 
-def with_visible_files(parts: Sequence[Part], found: Sequence[Found], rank: float) -> list[Part]:
+def with_visible_files(parts: Sequence[PagePart], found: Sequence[PartDiscovery], rank: float) -> list[PagePart]:
     """The parts with images that changed files, so that what is to be seen can be.
 
     The hero gets the file of that rank by size, 0 the longest, 1 the shortest that could be one. Images that Chromium
@@ -174,14 +173,14 @@ def with_visible_files(parts: Sequence[Part], found: Sequence[Found], rank: floa
     return changed
 
 
-def _swap_files(parts: list[Part], one: int, other: int) -> None:
+def _swap_files(parts: list[PagePart], one: int, other: int) -> None:
     first, second = parts[one], parts[other]
     parts[one] = replace(first, mime=second.mime, body_bytes=second.body_bytes)
     parts[other] = replace(second, mime=first.mime, body_bytes=first.body_bytes)
 
 
-def with_room_for_markup(parts: Sequence[Part], found: Sequence[Found]) -> list[Found]:
-    """As found, with references of one document as far apart as markup takes, or as its length allows."""
+def with_room_for_markup(parts: Sequence[PagePart], found: Sequence[PartDiscovery]) -> list[PartDiscovery]:
+    """The same, with references of one document as far apart as markup takes, or as its length allows."""
     changed = list(found)
     referring: dict[int, list[int]] = {}
     for index, item in enumerate(found):

@@ -1,25 +1,23 @@
-"""A whole page from a size class and a seed."""
+"""A whole page from a size class and a seed, and its page file."""
 
-from __future__ import annotations
-
+import json
 import random
 from collections.abc import Sequence
 from typing import Any
 
 from mixedsched.errors import UsageError, nearest_hint
-from mixedsched.page import PAGE_FORMAT, Page, derive_incremental
-from mixedsched.request import Kind
-from mixedsched.sites.generate._amounts import POINTS, Part, draw_parts
-from mixedsched.sites.generate._distributions import SizeClass, distributions
-from mixedsched.sites.generate._draw import from_quantiles
+from mixedsched.model.page import PAGE_FORMAT, Page, derive_incremental
+from mixedsched.model.request import Kind
+from mixedsched.sites.generate._amounts import POINTS, PagePart, Totals, draw_parts
+from mixedsched.sites.generate._distributions import SizeClass, distributions, from_quantiles
 from mixedsched.sites.generate._finding import (
-    Found,
+    PartDiscovery,
     find_parts,
     with_room_for_markup,
     with_visible_files,
     with_visible_images,
 )
-from mixedsched.sites.generate._totals import Totals
+from mixedsched.sites.site.wire import suffix_of_mime
 
 _PARSING_MS = 100  # of a document, in the guess that puts requests in order
 _FOLDERS = {
@@ -31,26 +29,6 @@ _FOLDERS = {
     Kind.MEDIA: "media",
     Kind.XHR: "api",
     Kind.OTHER: "other",
-}
-_ENDINGS = {
-    "text/html": "html",
-    "text/css": "css",
-    "text/javascript": "js",
-    "text/plain": "txt",
-    "font/woff2": "woff2",
-    "font/woff": "woff",
-    "image/jpeg": "jpg",
-    "image/png": "png",
-    "image/gif": "gif",
-    "image/svg+xml": "svg",
-    "image/webp": "webp",
-    "image/avif": "avif",
-    "image/x-icon": "ico",
-    "video/mp4": "mp4",
-    "video/webm": "webm",
-    "audio/mpeg": "mp3",
-    "application/json": "json",
-    "application/manifest+json": "webmanifest",
 }
 
 
@@ -77,8 +55,8 @@ def generate_page(size_class: str, seed: int, *, totals: Totals | None = None, n
     return Page.from_dict(page, "the generated page")
 
 
-def _request_order(found: Sequence[Found]) -> list[int]:
-    """Indices as requests would leave with a fast network; whoever finds a part comes before it."""
+def _request_order(found: Sequence[PartDiscovery]) -> list[int]:
+    """Indices as requests would leave with a fast network; the finder of a part comes before it."""
     asked_ms: dict[int, float] = {}
 
     def ask(index: int) -> float:
@@ -111,17 +89,19 @@ def _hosts(order: Sequence[int], size_class: SizeClass, totals: Totals | None, r
     return hosts
 
 
-def _paths(parts: Sequence[Part], order: Sequence[int]) -> list[str]:
+def _paths(parts: Sequence[PagePart], order: Sequence[int]) -> list[str]:
     """`/img/7.png` and the like, counted by folder in request order; `/` for the main document."""
     paths, counts = ["/"] * len(parts), dict.fromkeys(_FOLDERS.values(), 0)
     for index in order[1:]:
         folder = _FOLDERS[parts[index].kind]
         counts[folder] += 1
-        paths[index] = f"/{folder}/{counts[folder]}.{_ENDINGS[parts[index].mime]}"
+        paths[index] = f"/{folder}/{counts[folder]}{suffix_of_mime(parts[index].mime)}"
     return paths
 
 
-def _entry(parts: Sequence[Part], found: Found, paths: Sequence[str], index: int, host: int) -> dict[str, Any]:
+def _entry(
+    parts: Sequence[PagePart], found: PartDiscovery, paths: Sequence[str], index: int, host: int
+) -> dict[str, Any]:
     part = parts[index]
     entry: dict[str, Any] = {
         "id": paths[index].strip("/") or "html",
@@ -142,3 +122,27 @@ def _entry(parts: Sequence[Part], found: Found, paths: Sequence[str], index: int
     if found.when == "bytes":
         entry["found_at_bytes"] = round(found.at_share * parts[found.parent].body_bytes)
     return {**entry, "delay_ms": found.delay_ms} if found.delay_ms else entry
+
+
+def page_text(page: Page, **facts: str) -> str:
+    """The page in the format mixedsched.page/1, a resource on each line. facts: further keys for people, such as source."""
+    resources = [item.model_dump(mode="json", exclude_defaults=True) for item in page.resources]
+    lines = [
+        json.dumps(_in_full(fields, item.incremental)) for fields, item in zip(resources, page.resources, strict=True)
+    ]
+    head = json.dumps({"format": page.format, "name": page.name, **facts}, ensure_ascii=False)
+    return head[:-1] + ', "resources": [\n ' + ",\n ".join(lines) + "\n]}\n"
+
+
+def _in_full(fields: dict[str, Any], incremental: bool) -> dict[str, Any]:
+    """With what is worth saying though it is the default; flags in a fixed order."""
+    return {
+        "id": fields["id"],
+        "host": 0,
+        "chromium_priority": "Low",
+        "found_by": None,
+        "found_when": "start",
+        **fields,
+        "incremental": incremental,
+        "flags": sorted(fields.get("flags", ())),
+    }

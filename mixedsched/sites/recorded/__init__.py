@@ -1,18 +1,19 @@
 """Recorded exchanges become a site: names, graph, headers, manifest."""
 
+from mixedsched.sites.recorded._write import check_target, write_recording
 from mixedsched.sites.recorded.coding import decode_body, encode_body
-from mixedsched.sites.recorded.exchange import Exchange
-from mixedsched.sites.recorded.facts import KindTotal, LeftOut, RecordingFacts, RecordingSummary
-from mixedsched.sites.recorded.write import check_target, write_recording
+from mixedsched.sites.recorded.names import site_name_of_url
+from mixedsched.sites.recorded.records import KindSum, LeftOut, RecordedExchange, RecordingFacts, RecordingSummary
 
 __all__ = [
-    "Exchange",
+    "RecordedExchange",
     "LeftOut",
-    "KindTotal",
+    "KindSum",
     "RecordingFacts",
     "RecordingSummary",
     "check_target",
     "decode_body",
     "encode_body",
+    "site_name_of_url",
     "write_recording",
 ]

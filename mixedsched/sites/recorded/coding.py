@@ -1,7 +1,5 @@
 """Bodies as they were sent, the text in them, and text back into a body of about the size that was recorded."""
 
-from __future__ import annotations
-
 import gzip
 import zlib
 from collections.abc import Callable, Mapping
@@ -10,8 +8,8 @@ from types import MappingProxyType
 import brotli
 import zstandard
 
-from mixedsched.codings import CODINGS, Coding, UndecodableError, decode
 from mixedsched.errors import SiteError
+from mixedsched.model.codings import CODINGS, Coding, UndecodableError, decode
 
 DECODED_BYTES_MAX = 200_000_000  # what a body may grow to: as much as a whole recording may have
 
@@ -38,14 +36,14 @@ def coding_of(field: str | None) -> Coding | None:
 
 
 def decode_body(body: bytes, encoding: str | None, limit_bytes: int = DECODED_BYTES_MAX) -> bytes:
-    """What a body was made of. Raises SiteError if it is damaged, cut off, or would be larger than the limit."""
+    """The body without its content coding. Raises SiteError if it is damaged, cut off, or would be larger than the limit."""
     coding = coding_of(encoding)
     if coding is None:
         return body
     try:
         return decode(body, coding, limit_bytes)
     except UndecodableError as error:
-        raise SiteError(f"a body is no {coding}", why=str(error)) from error
+        raise SiteError(f"a body is not {coding}", why=str(error)) from error
 
 
 def encode_body(text: bytes, encoding: str | None, near_bytes: int | None = None) -> bytes:

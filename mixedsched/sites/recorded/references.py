@@ -1,6 +1,4 @@
-"""Where a document spells out an address, whatever the spelling."""
-
-from __future__ import annotations
+"""Finds the places in a document that spell out an address, in whatever form."""
 
 import html
 import re
@@ -25,10 +23,10 @@ def position_of(url: str, text: str, base_url: str) -> int | None:
 
 
 def addresses_in(text: str, base_url: str) -> dict[str, int]:
-    """What a text may refer to: absolute URLs, each with the character where it is spelt first.
+    """The absolute URLs that a text may refer to, each with the character where it is spelt first.
 
     For documents, style sheets and scripts alike: all that looks like an address is taken for one, so that the answer is to
-    "does this text spell out that address", and no list of what is loaded.
+    "does this text spell out that address", not a list of what is loaded.
     """
     places: dict[str, int] = {}
     origin = urljoin(base_url, "/").removesuffix("/")
@@ -46,7 +44,7 @@ def addresses_in(text: str, base_url: str) -> dict[str, int]:
 
 
 def base_of(text: str, url: str) -> str:
-    """What references in an HTML document are relative to: its URL, unless it has a base element."""
+    """The URL that references in an HTML document are relative to: its own, unless it has a base element."""
     found = _BASE.search(text)
     if found is None:
         return url
@@ -57,7 +55,7 @@ def base_of(text: str, url: str) -> str:
 
 
 def _find(spelling: str, text: str) -> int | None:
-    """Where the spelling stands by itself, not as a part of a longer one."""
+    """The first place where the spelling stands by itself, not as a part of a longer one."""
     at = text.find(spelling)
     while at >= 0:
         before, after = text[at - 1 : at], text[at + len(spelling) : at + len(spelling) + 2]

@@ -1,7 +1,5 @@
 """Which exchanges a site is made of: those of the page, those that it has besides, and those that it must do without."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence
@@ -9,11 +7,10 @@ from dataclasses import dataclass, replace
 from urllib.parse import urldefrag, urljoin
 
 from mixedsched.errors import SiteError
-from mixedsched.request import Kind
+from mixedsched.model.request import Kind
 from mixedsched.sites.recorded.coding import coding_of, decode_body
-from mixedsched.sites.recorded.exchange import Exchange
-from mixedsched.sites.recorded.facts import LeftOut
-from mixedsched.sites.recorded.hosts import origin_of
+from mixedsched.sites.recorded.names import origin_of
+from mixedsched.sites.recorded.records import LeftOut, RecordedExchange
 
 MAX_EXCHANGES = 10_000
 MAX_TOTAL_BYTES = 200_000_000
@@ -31,19 +28,17 @@ _LISTED_METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """main: the page's document. page: GET exchanges of the page, main first, in the order asked; every address once.
-    besides: what may be asked for as well: redirects that led to the document, requests with other methods.
-    """
+    """The exchanges that a site is made of."""
 
-    main: Exchange
-    page: tuple[Exchange, ...]
-    besides: tuple[Exchange, ...]
+    main: RecordedExchange  # the page's document
+    page: tuple[RecordedExchange, ...]  # GETs of the page, main first, in the order asked; every address once
+    besides: tuple[RecordedExchange, ...]  # redirects that led to the document, requests with other methods
     left_out: tuple[LeftOut, ...]
-    doubled: int
+    doubled: int  # requests for what was asked before
     notes: tuple[str, ...]
 
 
-def select(exchanges: Sequence[Exchange], url: str, more: Sequence[Exchange] = ()) -> Selection:
+def select(exchanges: Sequence[RecordedExchange], url: str, more: Sequence[RecordedExchange] = ()) -> Selection:
     """Sort the exchanges of a load out. url: of the page, before or after its redirects. more: what is besides the page anyway.
 
     Raises SiteError if there are none, too many, or too many bytes, and if none of them is the page's document.
@@ -65,7 +60,7 @@ def select(exchanges: Sequence[Exchange], url: str, more: Sequence[Exchange] = (
     return Selection(main, (main, *followers), besides, tuple(left_out), doubled, tuple(notes))
 
 
-def _check_bounds(exchanges: Sequence[Exchange]) -> None:
+def _check_bounds(exchanges: Sequence[RecordedExchange]) -> None:
     if not exchanges:
         raise SiteError("the recording is empty", why="it has no exchanges")
     if len(exchanges) > MAX_EXCHANGES:
@@ -78,7 +73,7 @@ def _check_bounds(exchanges: Sequence[Exchange]) -> None:
         )
 
 
-def _usable(item: Exchange, left_out: list[LeftOut], notes: list[str]) -> Exchange | None:
+def _usable(item: RecordedExchange, left_out: list[LeftOut], notes: list[str]) -> RecordedExchange | None:
     """An exchange as it can be served; None, with the reason noted, if it cannot."""
     item = replace(item, url=urldefrag(item.url).url, method=item.method.upper())
     why = _why_unusable(item)
@@ -96,27 +91,26 @@ def _usable(item: Exchange, left_out: list[LeftOut], notes: list[str]) -> Exchan
     return replace(item, encoding=coding)
 
 
-def _why_unusable(item: Exchange) -> str:
+def _why_unusable(item: RecordedExchange) -> str:
     times = (item.asked_ms, item.first_byte_ms, item.complete_ms)
     if any(time is not None and not (math.isfinite(time) and time >= 0) for time in times):
-        return "its times are no times"
+        return "its times are not times"
     if origin_of(item.url) is None:
-        return "it is no http or https address"
+        return "it is not an http or https address"
     if item.method not in _LISTED_METHODS:
         return f"requests with {item.method} are not kept"
     if not 200 <= item.status <= 599:
         return "it failed" if item.status <= 0 else f"status {item.status} ends no exchange"
     if item.status in _CANNOT_BE_SERVED:
         return f"status {item.status}: {_CANNOT_BE_SERVED[item.status]}"
-    if item.status // 100 == 3 and not any(name.lower() == "location" for name, _ in item.headers):
+    if item.status // 100 == 3 and not item.header("location"):
         return f"status {item.status} without a location"
     return ""
 
 
-def _as_whole(item: Exchange, left_out: list[LeftOut], notes: list[str]) -> Exchange | None:
+def _as_whole(item: RecordedExchange, left_out: list[LeftOut], notes: list[str]) -> RecordedExchange | None:
     """A partial response as a whole one, if it begins at the beginning."""
-    field = next((value for name, value in item.headers if name.lower() == "content-range"), "")
-    found = _RANGE.match(field)
+    found = _RANGE.match("".join(item.header("content-range")[:1]))
     if found is None or int(found[1]) != 0 or item.encoding:
         left_out.append(LeftOut(item.url, "only a part from its middle was recorded", item.method))
         return None
@@ -127,12 +121,12 @@ def _as_whole(item: Exchange, left_out: list[LeftOut], notes: list[str]) -> Exch
     return replace(item, status=_OK)
 
 
-def _once(exchanges: Sequence[Exchange]) -> tuple[list[Exchange], int]:
+def _once(exchanges: Sequence[RecordedExchange]) -> tuple[list[RecordedExchange], int]:
     """Every method and address once, at the place and time of the first request, with the last answer that succeeded.
 
     So it is in the study: its server gives the last 200 that was recorded, whatever was asked for first.
     """
-    kept: dict[tuple[str, str], Exchange] = {}
+    kept: dict[tuple[str, str], RecordedExchange] = {}
     for item in exchanges:
         key = item.method, item.url
         first = kept.setdefault(key, item)
@@ -141,7 +135,7 @@ def _once(exchanges: Sequence[Exchange]) -> tuple[list[Exchange], int]:
     return list(kept.values()), len(exchanges) - len(kept)
 
 
-def _supersedes(later: Exchange, first: Exchange) -> bool:
+def _supersedes(later: RecordedExchange, first: RecordedExchange) -> bool:
     """Whether a later answer stands for the first: not if it is less than that, or what a script made of the document."""
     if later.status != _OK or first.status != _OK:
         return later.status == _OK
@@ -152,7 +146,7 @@ def _supersedes(later: Exchange, first: Exchange) -> bool:
     return not _was_partial(later)
 
 
-def _answered_as(first: Exchange, later: Exchange) -> Exchange:
+def _answered_as(first: RecordedExchange, later: RecordedExchange) -> RecordedExchange:
     """The first request with a later answer. A first one that failed told nothing but when it was asked."""
     if first.status != _OK:
         return replace(later, asked_ms=first.asked_ms)
@@ -166,12 +160,12 @@ def _answered_as(first: Exchange, later: Exchange) -> Exchange:
     )
 
 
-def _was_partial(item: Exchange) -> bool:
+def _was_partial(item: RecordedExchange) -> bool:
     """Whether the whole response was made of a partial one."""
-    return any(name.lower() == "content-range" for name, _ in item.headers)
+    return bool(item.header("content-range"))
 
 
-def _main_of(gets: Sequence[Exchange], url: str, left_out: Sequence[LeftOut]) -> Exchange:
+def _main_of(gets: Sequence[RecordedExchange], url: str, left_out: Sequence[LeftOut]) -> RecordedExchange:
     """The page's document: what is at `url` after redirects, else the first document."""
     by_url = {item.url: item for item in gets}
     at = by_url.get(urldefrag(url).url)
@@ -188,9 +182,9 @@ def _main_of(gets: Sequence[Exchange], url: str, left_out: Sequence[LeftOut]) ->
     return document
 
 
-def _way_to(main: Exchange, gets: Sequence[Exchange]) -> list[Exchange]:
+def _way_to(main: RecordedExchange, gets: Sequence[RecordedExchange]) -> list[RecordedExchange]:
     """The redirects that led to the document, in their order."""
-    way: list[Exchange] = []
+    way: list[RecordedExchange] = []
     wanted = main.url
     for item in reversed(gets[: gets.index(main)]):
         if is_redirect(item) and wanted in redirect_targets(item):
@@ -199,18 +193,16 @@ def _way_to(main: Exchange, gets: Sequence[Exchange]) -> list[Exchange]:
     return way
 
 
-def _authority(item: Exchange) -> str:
+def _authority(item: RecordedExchange) -> str:
     origin = origin_of(item.url)
     return origin.authority if origin is not None else ""
 
 
-def is_redirect(item: Exchange) -> bool:
+def is_redirect(item: RecordedExchange) -> bool:
     """Whether it leads elsewhere."""
     return item.status // 100 == 3
 
 
-def redirect_targets(item: Exchange) -> list[str]:
-    """Where a redirect leads: absolute addresses without fragments."""
-    return [
-        urldefrag(urljoin(item.url, value.strip())).url for name, value in item.headers if name.lower() == "location"
-    ]
+def redirect_targets(item: RecordedExchange) -> list[str]:
+    """The targets of a redirect: absolute addresses without fragments."""
+    return [urldefrag(urljoin(item.url, value.strip())).url for value in item.header("location")]

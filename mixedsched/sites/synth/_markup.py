@@ -1,7 +1,5 @@
 """Pieces of HTML and CSS, and how they are laid out so that each stands where the manifest says it is found."""
 
-from __future__ import annotations
-
 import html
 import json
 import re
@@ -10,7 +8,8 @@ from dataclasses import dataclass, replace
 
 from scipy.optimize import isotonic_regression
 
-from mixedsched.sites.synth._plan import Planned
+from mixedsched.sites.synth._planned import Planned
+from mixedsched.sites.synth.texts import dots
 
 _BARE = re.compile(r"[\w./:%~?,;!*$@|+-]+")
 _COMMENT_BYTES = len("<!---->")
@@ -26,7 +25,7 @@ class Piece:
 
 
 def attribute(value: str) -> str:
-    """As the value of an attribute, with quotation marks where they are needed."""
+    """The text as the value of an attribute, in quotation marks where they are needed."""
     return value if _BARE.fullmatch(value) else f'"{html.escape(value)}"'
 
 
@@ -54,7 +53,7 @@ def tag_of(one: Planned, url: str, name: str, *, is_small: bool) -> str:
 
 
 def face_rules(name: str, url: str) -> str:
-    """What a style sheet says of a font, and of the element that is written in it."""
+    """The rules of a style sheet for a font, and for the element that is written in it."""
     return f"@font-face{{font-family:{name};src:{css_url(url)}}}#{name}{{font-family:{name}}}"
 
 
@@ -96,9 +95,3 @@ def filling(size_bytes: int) -> str:
     if size_bytes < _COMMENT_BYTES:
         return "\n" * size_bytes
     return f"<!--{dots(size_bytes - _COMMENT_BYTES)}-->"
-
-
-def dots(size_bytes: int) -> str:
-    """Full stops in lines of a hundred."""
-    line = "." * 99 + "\n"
-    return (line * (size_bytes // len(line) + 1))[:size_bytes]

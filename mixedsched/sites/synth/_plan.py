@@ -1,105 +1,33 @@
-"""Who asks for each resource of a page, by what way, and in which turn. Pure: nothing is written here."""
+"""The plan of a page's files: who asks for each resource, by what way, and in which turn. Pure: nothing is written here.
 
-from __future__ import annotations
+resources ─> documents that run (realms) ─> a carrier for each: tag, call or style rule
+          ─> tags ordered, head first; those that the parser would find much too early become calls
+          ─> a way for each: the markup or call with the nearest priority
+          ─> tickets: the turns of calls among those of their document
+"""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Literal
+from collections.abc import Mapping, Sequence
 
-from mixedsched.page import Resource
-from mixedsched.request import ChromiumPriority, Flag, Kind
-from mixedsched.sites.synth._boxes import Box, boxes_of
-from mixedsched.sites.synth._order import parsed_in_order
-from mixedsched.sites.synth._ways import (
-    WEB_APP_MANIFEST,
-    Way,
-    call_way_of,
-    needs_image_before,
-    way_of,
-)
+from mixedsched.model.page import Resource
+from mixedsched.model.request import ChromiumPriority, Flag, Kind
+from mixedsched.sites.synth._planned import Address, Box, Carrier, Planned, Realm, SynthesisPlan, boxes_of
+from mixedsched.sites.synth._turns import give_tickets, parents_first, parsed_in_order, script_work
+from mixedsched.sites.synth._ways import WEB_APP_MANIFEST, Way, call_way_of, needs_image_before, way_of
 
-Carrier = Literal["navigation", "tag", "call", "style"]
-
-Address = Callable[[Resource, int], str]
-"""The URL of a resource, as one writes it on a host."""
-
-WORK_LIMIT_MS = 50.0  # what is longer would be a long task
 _FONT_RULE_BYTES = 80  # without the address
 _IMAGE_RULE_BYTES = 30
 _MEDIUM_IMAGES = 5  # that many images of a document are hurried by the preload scanner
 
 
-@dataclass(slots=True)
-class Planned:
-    """A resource and how it is asked for.
-
-    carrier: a tag of its document, a call of the runtime, or a rule of a style sheet. realm: id of the document in which it is
-    asked for; its own parent's realm for a document. ticket: its turn among the calls of its realm. at_ms: when it would be
-    asked for if the network took no time. needs_image: whether the preload scanner must be shown an image before its tag.
-    """
-
-    item: Resource
-    carrier: Carrier
-    realm: str
-    way: Way | None = None
-    ticket: int = 0
-    at_ms: float = 0.0
-    wait_ms: float = 0.0
-    box: Box | None = None
-    is_gated: bool = False
-    needs_image: bool = False
-
-    @property
-    def priority(self) -> ChromiumPriority:
-        return self.way.priority if self.way is not None else ChromiumPriority.VERY_HIGH
-
-
-@dataclass(slots=True)
-class Realm:
-    """A document that holds tags and runs scripts. tags: in order, those of the head first. calls: by ticket."""
-
-    document: Resource
-    tags: list[Planned] = field(default_factory=list)
-    calls: list[Planned] = field(default_factory=list)
-    styled: list[Planned] = field(default_factory=list)
-    head_count: int = 0
-
-
-@dataclass(frozen=True)
-class Plan:
-    """All of a page. work_ms: main-thread work of scripts, by id."""
-
-    planned: Mapping[str, Planned]
-    realms: Mapping[str, Realm]
-    work_ms: Mapping[str, float]
-
-    @cached_property
-    def children(self) -> Mapping[str, list[Planned]]:
-        """Calls by the resource that they wait for."""
-        found: dict[str, list[Planned]] = {}
-        for realm in self.realms.values():
-            for call in realm.calls:
-                if not call.is_gated and call.item.found_by is not None:
-                    found.setdefault(trigger_of(call.item, self.planned), []).append(call)
-        return found
-
-
-def trigger_of(item: Resource, planned: Mapping[str, Planned]) -> str:
-    """The resource after which this one is asked for: the parent, or who asks for that, if it is found with its request."""
-    parent = item.found_by
-    assert parent is not None
-    while item.found_when == "requested" and (above := planned[parent].item.found_by) is not None:
-        item, parent = planned[parent].item, above
-    return parent
-
-
-def plan_page(resources: Sequence[Resource], main_id: str, address: Address) -> Plan:
+def plan_page(resources: Sequence[Resource], main_id: str, address: Address) -> SynthesisPlan:
     """Decide for every resource. resources: in request order; their graph is that of a page."""
     by_id = {item.id: item for item in resources}
     parents = {item.found_by for item in resources if item.found_by is not None}
     realms = {item.id: Realm(item) for item in resources if _is_realm(item, main_id, parents)}
-    home = {item.id: _home(item, by_id, realms, main_id) for item in resources}
+    home: dict[str, str] = {}
+    for item in parents_first(resources):
+        parent = item.found_by if item.found_by is not None else main_id
+        home[item.id] = parent if parent in realms else home[parent]
     boxes = boxes_of([item for item in resources if home[item.id] == main_id])
     planned = {
         item.id: Planned(item, _carrier(item, by_id, realms, main_id, boxes), home[item.id], box=boxes.get(item.id))
@@ -110,9 +38,9 @@ def plan_page(resources: Sequence[Resource], main_id: str, address: Address) -> 
     for realm in realms.values():
         _place_tags(realm, [one for one in planned.values() if one.realm == realm.document.id and one.carrier == "tag"])
     _choose_calls(planned, realms)
-    work_ms = _work(resources)
-    _schedule(resources, planned, realms, work_ms)
-    return Plan(planned, realms, work_ms)
+    work_ms = script_work(resources)
+    give_tickets(planned, realms, work_ms)
+    return SynthesisPlan(planned, realms, work_ms)
 
 
 def _is_realm(item: Resource, main_id: str, parents: set[str]) -> bool:
@@ -127,20 +55,8 @@ def _is_prefetched(item: Resource) -> bool:
     return item.chromium_priority is ChromiumPriority.VERY_LOW
 
 
-def _home(item: Resource, by_id: Mapping[str, Resource], realms: Mapping[str, Realm], main_id: str) -> str:
-    while item.found_by is not None:
-        if item.found_by in realms:
-            return item.found_by
-        item = by_id[item.found_by]
-    return main_id
-
-
 def _carrier(
-    item: Resource,
-    by_id: Mapping[str, Resource],
-    realms: Mapping[str, Realm],
-    main_id: str,
-    boxes: Mapping[str, Box],
+    item: Resource, by_id: Mapping[str, Resource], realms: Mapping[str, Realm], main_id: str, boxes: Mapping[str, Box]
 ) -> Carrier:
     if item.id == main_id:
         return "navigation"
@@ -157,7 +73,7 @@ def _carrier(
 
 
 def _fit_styles(planned: Mapping[str, Planned], address: Address) -> None:
-    """What a style sheet has no room for is asked for by a call after it."""
+    """Turn rules that a style sheet has no room for into calls after it."""
     room: dict[str, int] = {}
     for one in planned.values():
         if one.carrier != "style" or one.item.found_by is None:
@@ -172,7 +88,7 @@ def _fit_styles(planned: Mapping[str, Planned], address: Address) -> None:
 
 
 def _keep_order(resources: Sequence[Resource], planned: Mapping[str, Planned], main_id: str) -> None:
-    """Turn tags of the page's own document into calls in their place where the parser would come to them much too early."""
+    """Turn tags of the page's own document into calls in their place where the parser would find them much too early."""
     tags = [item for item in resources if planned[item.id].carrier == "tag" and planned[item.id].realm == main_id]
     at_layout = {item.id for item in tags if _is_found_at_layout(item)}
     at_once = {item.id for item in tags} - at_layout
@@ -228,7 +144,7 @@ def _fits_head(one: Planned) -> bool:
 
 
 def _head_length(tags: Sequence[Planned]) -> int:
-    """How many of the tags stand in the head: up to the last one flagged so, unless a body must begin before."""
+    """The number of tags in the head: up to the last one flagged so, unless a body must begin before."""
     flagged = max((index for index, one in enumerate(tags) if Flag.IN_HEAD in one.item.flags), default=-1) + 1
     body = next((index for index, one in enumerate(tags) if not _fits_head(one)), len(tags))
     return min(flagged, body)
@@ -250,87 +166,3 @@ def _choose_calls(planned: Mapping[str, Planned], realms: Mapping[str, Realm]) -
             one.way = WEB_APP_MANIFEST
             described.add(one.realm)
         realm.calls.append(one)
-
-
-def _work(resources: Sequence[Resource]) -> dict[str, float]:
-    """Main-thread work of scripts: the think time that all their children have in common, if it is no long task."""
-    scripts = {item.id for item in resources if item.kind is Kind.SCRIPT}
-    shortest: dict[str, float] = {}
-    for item in resources:
-        if item.found_by in scripts and item.found_by is not None and item.found_when != "requested":
-            shortest[item.found_by] = min(item.delay_ms, shortest.get(item.found_by, WORK_LIMIT_MS))
-    return shortest
-
-
-def _schedule(
-    resources: Sequence[Resource],
-    planned: Mapping[str, Planned],
-    realms: Mapping[str, Realm],
-    work_ms: Mapping[str, float],
-) -> None:
-    """Give tickets in the order of the manifest, parents before children, and say how long each may have to wait."""
-    times = _Times(planned, realms, work_ms)
-    turn: dict[str, tuple[int, int]] = {}
-    position = {item.id: index for index, item in enumerate(resources)}
-
-    def turn_of(item: Resource) -> tuple[int, int]:
-        chain = [item]
-        while chain[-1].found_by is not None and chain[-1].id not in turn:
-            chain.append(planned[chain[-1].found_by].item)
-        for one in reversed(chain):
-            if one.id not in turn:
-                parent, depth = turn.get(one.found_by or "", (-1, -1))
-                turn[one.id] = max(position[one.id], parent), depth + 1
-        return turn[item.id]
-
-    for realm in realms.values():
-        realm.calls.sort(key=lambda one: (*turn_of(one.item), position[one.item.id]))
-        latest_ms = 0.0
-        for ticket, one in enumerate(realm.calls):
-            one.ticket, one.at_ms = ticket, times.of(one.item.id)
-            one.wait_ms = max(0.0, latest_ms - one.at_ms)
-            latest_ms = max(latest_ms, one.at_ms)
-
-
-class _Times:
-    """When each resource would be asked for, ms from the start, if the network took no time and work were all that does."""
-
-    def __init__(
-        self, planned: Mapping[str, Planned], realms: Mapping[str, Realm], work_ms: Mapping[str, float]
-    ) -> None:
-        self._planned = planned
-        self._work_ms = work_ms
-        self._known: dict[str, float] = {}
-        self._parsed_ms: dict[str, float] = {}
-        self._run_ms: dict[str, float] = {}
-        for realm in realms.values():
-            passed_ms = 0.0
-            for one in realm.tags:
-                passed_ms += work_ms.get(one.item.id, 0.0)
-                self._run_ms[one.item.id] = passed_ms
-            self._parsed_ms[realm.document.id] = passed_ms
-
-    def of(self, name: str) -> float:
-        chain = [name]
-        while chain[-1] not in self._known:
-            parent = self._planned[chain[-1]].item.found_by
-            if parent is None:
-                self._known[chain[-1]] = 0.0
-                break
-            chain.append(parent)
-        for one in reversed(chain):
-            if one not in self._known:
-                self._known[one] = self._after_parent(one)
-        return self._known[name]
-
-    def _after_parent(self, name: str) -> float:
-        one = self._planned[name]
-        assert one.item.found_by is not None
-        start_ms = self._known[one.item.found_by]
-        if one.carrier == "tag" or one.is_gated:
-            return start_ms
-        return (
-            start_ms
-            + self._run_ms.get(one.item.found_by, self._parsed_ms.get(one.item.found_by, 0.0))
-            + one.item.delay_ms
-        )

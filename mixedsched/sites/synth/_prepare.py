@@ -1,15 +1,13 @@
 """A page as its files can have it: every address is there once and may stand in a link, every content type does its work."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from urllib.parse import quote
 
 from mixedsched.errors import PageError
-from mixedsched.page import Page, Resource
-from mixedsched.request import Kind
-from mixedsched.sites._responses import why_unfit
+from mixedsched.model.page import Page, Resource
+from mixedsched.model.request import Kind
+from mixedsched.sites.site.responses import why_unfit
 from mixedsched.units import format_bytes
 
 MAX_TOTAL_BYTES = 1_000_000_000
@@ -31,8 +29,8 @@ _FRAMES_SHOW = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Deviation:
-    """Something that comes out otherwise than the page says. what: `priority`, `path` ...; wanted, made: its values."""
+class SynthesisDeviation:
+    """A property that differs from the page. what: `priority`, `path` ...; wanted, made: its values."""
 
     id: str
     what: str
@@ -41,7 +39,7 @@ class Deviation:
     reason: str
 
 
-def prepare(page: Page) -> tuple[list[Resource], list[Deviation]]:
+def prepare(page: Page) -> tuple[list[Resource], list[SynthesisDeviation]]:
     """The resources with addresses and content types that work, and what was changed for it.
 
     Raises PageError if the files would be too large to be written.
@@ -53,7 +51,7 @@ def prepare(page: Page) -> tuple[list[Resource], list[Deviation]]:
             why=f"at most {format_bytes(MAX_TOTAL_BYTES)} are written",
             fix="make the large ones smaller",
         )
-    deviations: list[Deviation] = []
+    deviations: list[SynthesisDeviation] = []
     taken: set[tuple[int, str]] = set()
     prepared = []
     for item in page.resources:
@@ -63,11 +61,11 @@ def prepare(page: Page) -> tuple[list[Resource], list[Deviation]]:
         if path != item.path:
             is_twin = path != _linkable(item.path)
             reason = "another resource has this address" if is_twin else "such an address cannot be asked for"
-            deviations.append(Deviation(item.id, "path", item.path, path, reason))
+            deviations.append(SynthesisDeviation(item.id, "path", item.path, path, reason))
         if mime != item.mime:
             unfit = why_unfit("content-type", item.mime)
             reason = "no header field can have this value" if unfit else f"Chromium would not take it as {item.kind}"
-            deviations.append(Deviation(item.id, "mime", item.mime, mime, reason))
+            deviations.append(SynthesisDeviation(item.id, "mime", item.mime, mime, reason))
         prepared.append(item.model_copy(update={"path": path, "mime": mime}))
     return prepared, deviations
 

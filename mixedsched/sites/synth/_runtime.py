@@ -12,8 +12,6 @@ of the manifest. A request waits for those with a lower ticket, but no longer th
 times are as in the manifest, and a slow network holds up nothing for long.
 """
 
-from __future__ import annotations
-
 import html
 import json
 from collections.abc import Iterable, Mapping

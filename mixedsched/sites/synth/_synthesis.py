@@ -1,31 +1,30 @@
 """From a page description to a site folder: `page.json` and the files under `www/`."""
 
-from __future__ import annotations
-
 import json
 import mimetypes
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mixedsched.errors import PageError
-from mixedsched.page import PAGE_FORMAT, Page, Resource
-from mixedsched.request import Flag, Kind
-from mixedsched.sites._aside import make_folder
-from mixedsched.sites._connections import expected_connections
-from mixedsched.sites._load import load_site
-from mixedsched.sites._site import MANIFEST_NAME, ROOT_NAME, site_name_of
-from mixedsched.sites.synth._plan import Plan, Planned, plan_page
-from mixedsched.sites.synth._prepare import Deviation, prepare
-from mixedsched.sites.synth._room import RealmWriter
-from mixedsched.sites.synth._sessions import connection_count
+from mixedsched.model.page import PAGE_FORMAT, Page, Resource
+from mixedsched.model.request import Flag, Kind
+from mixedsched.sites.analysis.connections import expected_connections
+from mixedsched.sites.site import MANIFEST_NAME, ROOT_NAME, load_built, site_name_of
+from mixedsched.sites.site.folders import make_folder
+from mixedsched.sites.synth._plan import plan_page
+from mixedsched.sites.synth._planned import Box, Planned, SynthesisPlan
+from mixedsched.sites.synth._prepare import SynthesisDeviation, prepare
+from mixedsched.sites.synth._writer import RealmWriter
 from mixedsched.sites.synth.assets import asset, format_name, smallest_bytes
 
 _STEM_CHARACTERS = 12
 _SUFFIXES = {"text/javascript": ".js", "application/javascript": ".js", "application/x-javascript": ".js"}
 _NEAREST = "Chromium has no way to give this kind that priority"
 _GUESSED = "only so has a document this priority; browsers that are told not to guess, as the lab's are, leave it out"
+_ANONYMOUS_ELSEWHERE = frozenset("fFyeE")  # ways that are fetched by scripts, or preloaded as they would
+_APP_MANIFEST = "w"  # the way to ask for it
 _NO_ROOM = "neither its document nor a script has the bytes to ask for it"
 
 Progress = Callable[[int, int], None]
@@ -33,14 +32,14 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Synthesis:
-    """What was written. deviations: what comes out otherwise than the page says, by construction, in request order."""
+    """The site that was written."""
 
     target: Path
     name: str
     hosts: tuple[str, ...]
     resource_count: int
     body_bytes: int
-    deviations: tuple[Deviation, ...]
+    deviations: tuple[SynthesisDeviation, ...]  # what differs from the page by construction, in request order
 
 
 def synthesise(
@@ -71,24 +70,24 @@ def synthesise(
     plan = plan_page(resources, page.main.id, address)
     bodies, left_out = _texts(plan, address, host_names, name)
     never_asked = {one.item.id for one in left_out}
-    deviations += _of_plan(plan, never_asked)
+    deviations += _deviations_of_plan(plan, never_asked)
     as_files = [item for item in resources if item.id not in bodies and item.id not in never_asked]
-    deviations += [told for item in as_files for told in _of_size(item)]
+    deviations += _deviations_of_size(as_files)
     total_bytes = sum(item.body_bytes for item in resources)
 
     def fill(folder: Path) -> None:
         www, made_bytes = folder / ROOT_NAME, 0
         www.mkdir()
         for seed, item in enumerate(resources):
-            body = bodies[item.id].encode() if item.id in bodies else _made(item, seed, plan.planned[item.id])
+            body = bodies[item.id].encode() if item.id in bodies else _made(item, seed, plan.planned[item.id].box)
             (www / _file_name(seed, item)).write_bytes(body)
             made_bytes += len(body)
             if progress is not None:
                 progress(made_bytes, total_bytes)
         manifest = _manifest(page, name, host_names, plan, facts or {})
         _write(folder, manifest)
-        connections = connection_count(plan, page.main.id)
-        if expected_connections(load_site(folder)).count != connections:
+        connections = _connection_count(plan, page.main.id)
+        if expected_connections(load_built(folder)).count != connections:
             _write(folder, {**manifest, "connections": connections})
 
     make_folder(target, fill, is_good=lambda: False)
@@ -101,7 +100,9 @@ def _write(folder: Path, manifest: Mapping[str, Any]) -> None:
     (folder / MANIFEST_NAME).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
 
 
-def _manifest(page: Page, name: str, host_names: Sequence[str], plan: Plan, facts: Mapping[str, Any]) -> dict[str, Any]:
+def _manifest(
+    page: Page, name: str, host_names: Sequence[str], plan: SynthesisPlan, facts: Mapping[str, Any]
+) -> dict[str, Any]:
     return {
         "format": PAGE_FORMAT,
         "name": name,
@@ -122,7 +123,7 @@ def _host_names(name: str, resources: Sequence[Resource]) -> tuple[str, ...]:
 
 
 def _texts(
-    plan: Plan, address: Callable[[Resource, int], str], host_names: Sequence[str], title: str
+    plan: SynthesisPlan, address: Callable[[Resource, int], str], host_names: Sequence[str], title: str
 ) -> tuple[dict[str, str], list[Planned]]:
     bodies: dict[str, str] = {}
     left_out: list[Planned] = []
@@ -133,57 +134,37 @@ def _texts(
     return bodies, left_out
 
 
-def _made(item: Resource, seed: int, one: Planned) -> bytes:
-    if one.box is None:
+def _made(item: Resource, seed: int, box: Box | None) -> bytes:
+    if box is None:
         return asset(item.kind, item.mime, item.body_bytes, seed)
-    width_px, height_px = one.box.width_px, one.box.height_px
-    return asset(item.kind, item.mime, item.body_bytes, seed, width_px=width_px, height_px=height_px)
+    return asset(item.kind, item.mime, item.body_bytes, seed, width_px=box.width_px, height_px=box.height_px)
 
 
-def _of_plan(plan: Plan, left_out: set[str]) -> list[Deviation]:
-    found = []
+def _deviations_of_plan(plan: SynthesisPlan, left_out: set[str]) -> Iterator[SynthesisDeviation]:
     for name, one in plan.planned.items():
         item = one.item
-        wanted = item.chromium_priority
         if name in left_out:
-            found.append(Deviation(name, "request", "asked for", "never asked for", _NO_ROOM))
+            yield SynthesisDeviation(name, "request", "asked for", "never asked for", _NO_ROOM)
         elif one.way is not None and one.way.is_guess:
-            found.append(Deviation(name, "request", "asked for", "asked for ahead of a navigation", _GUESSED))
-        elif one.priority is not wanted:
-            found.append(Deviation(name, "priority", wanted, one.priority, _NEAREST))
-        is_box = bool(item.flags & {Flag.HERO, Flag.ABOVE_FOLD}) and item.kind is Kind.IMAGE
-        if is_box and one.box is None:
-            found.append(Deviation(name, "flags", "on the first screen", "not there", "it belongs to a frame"))
-        incremental = item.kind not in {Kind.STYLESHEET, Kind.SCRIPT, Kind.FONT} and not _is_app_manifest(one)
+            yield SynthesisDeviation(name, "request", "asked for", "asked for ahead of a navigation", _GUESSED)
+        elif one.priority is not item.chromium_priority:
+            yield SynthesisDeviation(name, "priority", item.chromium_priority, one.priority, _NEAREST)
+        if item.kind is Kind.IMAGE and item.flags & {Flag.HERO, Flag.ABOVE_FOLD} and one.box is None:
+            yield SynthesisDeviation(name, "flags", "on the first screen", "not there", "it belongs to a frame")
+        incremental = item.kind not in {Kind.STYLESHEET, Kind.SCRIPT, Kind.FONT} and one.call != _APP_MANIFEST
         if item.incremental is not incremental:
-            found.append(
-                Deviation(
-                    name,
-                    "incremental",
-                    _yes(item.incremental),
-                    _yes(incremental),
-                    f"Chromium decides it for {item.kind}",
-                )
-            )
-    return found
+            wanted, made = ("yes", "no") if item.incremental else ("no", "yes")
+            yield SynthesisDeviation(name, "incremental", wanted, made, f"Chromium decides it for {item.kind}")
 
 
-def _of_size(item: Resource) -> list[Deviation]:
-    """What is told of a file with too few bytes for its format. No bytes at all are what the page had: nothing."""
-    least_bytes = smallest_bytes(item.kind, item.mime)
-    if not 0 < item.body_bytes < least_bytes:
-        return []
-    name = format_name(item.kind, item.mime, item.body_bytes)
-    reason = f"a valid one needs {least_bytes} bytes, and this has {item.body_bytes}"
-    return [Deviation(item.id, "body", f"a {name} file", "bytes that nothing can decode", reason)]
-
-
-def _is_app_manifest(one: Planned) -> bool:
-    return one.way is not None and one.way.call == "w"
-
-
-def _yes(value: bool) -> str:
-    return "yes" if value else "no"
+def _deviations_of_size(items: Iterable[Resource]) -> Iterator[SynthesisDeviation]:
+    """The deviations of files with too few bytes for their formats; an empty body is as the page has it."""
+    for item in items:
+        least_bytes = smallest_bytes(item.kind, item.mime)
+        if 0 < item.body_bytes < least_bytes:
+            name = format_name(item.kind, item.mime, item.body_bytes)
+            reason = f"a valid one needs {least_bytes} bytes, and this has {item.body_bytes}"
+            yield SynthesisDeviation(item.id, "body", f"a {name} file", "bytes that nothing can decode", reason)
 
 
 def _entry(one: Planned, file: str) -> dict[str, Any]:
@@ -197,12 +178,12 @@ def _entry(one: Planned, file: str) -> dict[str, Any]:
 
 def _credentials(one: Planned) -> bool | None:
     """Whether cookies go along, where neither kind nor documents tell."""
-    match one.way.call if one.way is not None else "":
+    match one.call:
         case "b":  # prefetched as a navigation would be
             return True
         case "e" | "E":
             return None if one.item.host == 0 else False
-        case "w":
+        case "w":  # the web app manifest
             return False
         case _:
             return None
@@ -212,3 +193,26 @@ def _file_name(number: int, item: Resource) -> str:
     """A name that owes nothing to the address, so that it is fit for any file system."""
     essence = item.mime.partition(";")[0].strip().lower()
     return f"{number:04d}{_SUFFIXES.get(essence) or mimetypes.guess_extension(essence) or '.bin'}"
+
+
+def _connection_count(plan: SynthesisPlan, main_id: str) -> int:
+    """The number of connections that the page takes: here every request is known, also those that scripts make in frames.
+
+    The rules are those of `analysis/connections.py`: requests without credentials have a connection of their own, and so
+    have frames of other sites. All hosts of a synthesised page are sites of their own.
+    """
+    own_host = plan.planned[main_id].item.host
+    sessions = set()
+    for one in plan.planned.values():
+        if one.way is not None and one.way.is_guess:
+            continue  # browsers of the lab do not guess
+        is_document = one.item.kind is Kind.DOCUMENT
+        frame_host = one.item.host if is_document else plan.planned[one.realm].item.host
+        sessions.add((frame_host != own_host, _is_anonymous(one, frame_host)))
+    return len(sessions)
+
+
+def _is_anonymous(one: Planned, frame_host: int) -> bool:
+    item = one.item
+    is_anonymous = item.kind is Kind.FONT or one.call in _ANONYMOUS_ELSEWHERE
+    return one.call == _APP_MANIFEST or (item.host != frame_host and is_anonymous)

@@ -5,12 +5,10 @@ tried with Chromium 156: the first signal of the request, and what DevTools call
 Where Chromium has no way to the wanted priority, the nearest one of the same kind is taken, and the plan says so.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from mixedsched.request import ChromiumPriority, Flag, Kind
+from mixedsched.model.request import ChromiumPriority, Flag, Kind
 
 _VERY_HIGH, _HIGH, _MEDIUM, _LOW, _VERY_LOW = ChromiumPriority
 
@@ -21,19 +19,15 @@ _PREFETCH = "<link rel=prefetch href={url}>"
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How a resource is asked for.
+    """A way to ask for a resource."""
 
-    priority: what comes of it. tag: markup with {url} (an attribute), {json_url} and {place}; "" where only a script can.
-    call: function of the runtime; "" where only the parser can. is_guess: whether browsers may be told not to do it.
-    """
-
-    priority: ChromiumPriority
-    tag: str = ""
-    call: str = ""
-    is_guess: bool = False
+    priority: ChromiumPriority  # the one that Chromium gives to it
+    tag: str = ""  # markup with {url} (an attribute), {json_url} and {place}; "" where only a script can
+    call: str = ""  # function of the runtime; "" where only the parser can
+    is_guess: bool = False  # browsers may be told not to do it
 
 
-# The preload scanner takes it for an image, and nobody asks for it.
+# The preload scanner takes it for an image, which is never asked for.
 IMAGE_FOR_SCANNER = "<img width=1 height=1 src=about:blank>"
 
 # Scripts and style sheets are judged by whether the preload scanner has met an image before them.
@@ -105,14 +99,14 @@ def way_of(
 
 
 def call_way_of(kind: Kind, priority: ChromiumPriority, mime: str = "") -> Way:
-    """As way_of, of what scripts can do."""
+    """The nearest way of those that scripts have; see way_of."""
     if kind is Kind.MEDIA and mime.startswith("audio/"):
         return _SOUND
     return _nearest((way for late in (False, True) for way in _ways_of(kind, late).values() if way.call), priority)
 
 
 def _nearest(ways: Iterable[Way], priority: ChromiumPriority) -> Way:
-    """What browsers may leave out is not taken for anything but its very priority."""
+    """The way with the nearest priority; guesses, which browsers may leave out, only for their very priority."""
     fitting = [way for way in ways if way.priority is priority or not way.is_guess]
     return min(fitting, key=lambda way: (abs(way.priority.rank - priority.rank), way.priority.rank))
 

@@ -3,34 +3,25 @@
 A format has a least size (`smallest_bytes`); below it a resource of that size gets bytes that nothing can decode.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 
-from mixedsched.request import Kind
-from mixedsched.sites.synth import _asset_font as fonts
-from mixedsched.sites.synth import _asset_raster as raster
-from mixedsched.sites.synth import _asset_sound as sound
-from mixedsched.sites.synth import _asset_text as text
-from mixedsched.sites.synth import _asset_video as video
-from mixedsched.sites.synth._asset_pixels import Canvas
-from mixedsched.sites.synth._asset_wasm import WASM_LEAST_BYTES, wasm
+from mixedsched.model.request import Kind
+from mixedsched.sites.synth import fonts, media, pictures, texts
+from mixedsched.sites.synth._pixels import Canvas
 
 __all__ = ["asset", "smallest_bytes", "format_name"]
-
-_Make = Callable[[int, Canvas | None, int], bytes]
 
 
 @dataclass(frozen=True, slots=True)
 class _Format:
-    """make: from size, wanted pixels or None, and seed. least_bytes: from there on every size can be made."""
+    """The maker of files of a format."""
 
-    make: _Make
-    least_bytes: Callable[[], int]
+    make: Callable[[int, Canvas | None, int], bytes]  # from size in bytes, wanted pixels or None, and seed
+    least_bytes: Callable[[], int]  # from there on every size can be made
 
 
 def asset(
@@ -132,54 +123,38 @@ _FORMAT_BY_MIME = MappingProxyType(
 )  # fmt: skip
 
 
-def _text(make: Callable[[int, int], bytes], least_bytes: int) -> _Format:
-    return _Format(lambda size, _canvas, seed: make(size, seed), lambda: least_bytes)
+def _plain(make: Callable[[int, int], bytes], least_bytes: Callable[[], int]) -> _Format:
+    """A format without pixels. make: from size and seed."""
+    return _Format(lambda size_bytes, _canvas, seed: make(size_bytes, seed), least_bytes)
 
 
-def _fixed(make: Callable[[int], bytes], least_bytes: Callable[[], int]) -> _Format:
-    return _Format(lambda size, _canvas, _seed: make(size), least_bytes)
-
-
-def _font(flavour: str | None) -> _Format:
-    return _Format(
-        lambda size, _canvas, seed: fonts.font(flavour, size, seed), partial(fonts.least_font_bytes, flavour)
-    )
+def _text(make: Callable[[int, int], bytes], least_bytes: int = 0) -> _Format:
+    return _plain(make, lambda: least_bytes)
 
 
 def _svg(size_bytes: int, canvas: Canvas | None, seed: int) -> bytes:
-    width_px, height_px = (canvas.width_px, canvas.height_px) if canvas else _SVG_SIZE_PX
-    return text.svg(size_bytes, width_px, height_px, seed)
+    width_px, height_px = (canvas.width_px, canvas.height_px) if canvas else (300, 200)
+    return texts.svg(size_bytes, width_px, height_px, seed)
 
 
-_SVG_SIZE_PX = (300, 200)
 _FORMATS: MappingProxyType[str, _Format] = MappingProxyType(
     {
-        "jpeg": _Format(raster.jpeg, partial(raster.least_bytes, "jpeg")),
-        "png": _Format(raster.png, partial(raster.least_bytes, "png")),
-        "gif": _Format(raster.gif, partial(raster.least_bytes, "gif")),
-        "webp": _Format(raster.webp, partial(raster.least_bytes, "webp")),
-        "avif": _Format(raster.avif, partial(raster.least_bytes, "avif")),
-        "bmp": _Format(raster.bmp, partial(raster.least_bytes, "bmp")),
-        "icon": _Format(raster.icon, partial(raster.least_bytes, "icon")),
-        "svg": _Format(_svg, lambda: text.SVG_LEAST_BYTES),
-        "woff2": _font("woff2"),
-        "woff": _font("woff"),
-        "ttf": _font(None),
-        "mp4": _fixed(video.mp4, video.mp4_least_bytes),
-        "webm": _fixed(video.webm, video.webm_least_bytes),
-        "mp3": _fixed(sound.mp3, lambda: sound.MP3_LEAST_BYTES),
-        "wav": _Format(lambda size, _canvas, seed: sound.wav(size, seed), lambda: sound.WAV_LEAST_BYTES),
-        "ogg": _fixed(sound.ogg, sound.ogg_least_bytes),
-        "css": _text(text.css, 0),
-        "script": _text(text.script, 0),
-        "html": _text(text.html, 0),
-        "plain": _text(text.plain, 0),
-        "json": _text(text.json, 1),
-        "webmanifest": _text(text.web_manifest, 2),
-        "xml": _text(text.xml, 4),
-        "vtt": _text(partial(text.headed, "WEBVTT\n\nNOTE\n"), 13),
-        "m3u8": _text(partial(text.headed, "#EXTM3U\n"), 8),
-        "wasm": _text(wasm, WASM_LEAST_BYTES),
-        "octets": _text(lambda size, seed: random.Random(seed).randbytes(size), 0),
+        **{name: _Format(make, partial(pictures.least_bytes, name)) for name, make in pictures.MAKERS.items()},
+        **{name: _plain(make, partial(media.least_bytes, name)) for name, make in media.MAKERS.items()},
+        **{
+            name: _plain(partial(fonts.font, flavour), partial(fonts.least_bytes, flavour))
+            for name, flavour in (("woff2", "woff2"), ("woff", "woff"), ("ttf", None))
+        },
+        "svg": _Format(_svg, lambda: texts.SVG_LEAST_BYTES),
+        "css": _text(texts.css),
+        "script": _text(texts.script),
+        "html": _text(texts.html),
+        "plain": _text(texts.plain),
+        "json": _text(texts.json, 1),
+        "webmanifest": _text(texts.web_manifest, 2),
+        "xml": _text(texts.xml, 4),
+        "vtt": _text(partial(texts.headed, "WEBVTT\n\nNOTE\n"), 13),
+        "m3u8": _text(partial(texts.headed, "#EXTM3U\n"), 8),
+        "octets": _text(lambda size_bytes, seed: random.Random(seed).randbytes(size_bytes)),
     }
 )

@@ -11,6 +11,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from mixedsched.sites.har import page_called, pages_of, read_har
+from mixedsched.sites.har._importing import ImportedPage, imported
+from mixedsched.sites.har._write import Synthesiser
+from mixedsched.sites.recorded import RecordedExchange
+
 START = datetime(2026, 11, 22, 2, 58, 41, tzinfo=UTC)
 CHROME = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36"
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
@@ -307,3 +312,12 @@ def _entry(part: Part, *, bodies: bool, agent: str = CHROME, queued_ms: int = 0)
         "cache": {},
         "timings": timings,
     }
+
+
+def load(folder: Path, har: Any, page: str | None = None) -> ImportedPage:
+    log = read_har(save(folder, har))
+    return imported(log, page_called(pages_of(log), page), Synthesiser())
+
+
+def by_url(page: ImportedPage) -> dict[str, RecordedExchange]:
+    return {item.url: item for item in page.exchanges}

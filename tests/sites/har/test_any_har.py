@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.errors import MixedschedError
-from mixedsched.sites import load_site
 from mixedsched.sites.har import import_page, page_called, pages_of, read_har
+from mixedsched.sites.opening import load_site
 from tests.sites.har.hars import DIALECTS
 
 ODD: tuple[Any, ...] = (

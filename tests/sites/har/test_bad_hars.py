@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from mixedsched.errors import SiteError, UsageError
-from mixedsched.sites.har import import_page, page_called, pages_of, read_har, reading
+from mixedsched.sites.har import _reading as reading
+from mixedsched.sites.har import import_page, page_called, pages_of, read_har
 from mixedsched.sites.recorded import RecordingSummary
-from tests.sites.har.hars import PARTS, changed, chrome, entry_of, firefox, save, wire_bytes
-from tests.sites.har.test_dialects import by_url, load
+from tests.sites.har.hars import PARTS, by_url, changed, chrome, entry_of, firefox, load, save, wire_bytes
 
 HERO = "https://shop.test/hero.png"
 
@@ -267,6 +267,7 @@ def test_no_name_leads_out_of_the_folder(tmp_path: Path, path: str) -> None:
     assert outside == [tmp_path / "page.har"]
 
 
+@pytest.mark.slow
 def test_five_thousand_entries_are_a_page_like_any_other(tmp_path: Path) -> None:
     har = chrome(bodies=False)
     picture = entry_of(har, "low.png")

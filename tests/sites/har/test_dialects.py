@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from mixedsched.request import ChromiumPriority, Flag, Kind
-from mixedsched.sites.har import page_called, pages_of, read_har
-from mixedsched.sites.har.importing import ImportedPage, imported
-from mixedsched.sites.har.synthesis import Synthesiser
-from mixedsched.sites.recorded import Exchange, decode_body
+from mixedsched.model.request import ChromiumPriority, Flag, Kind
+from mixedsched.sites.har import pages_of, read_har
+from mixedsched.sites.recorded import decode_body
 from tests.sites.har.hars import (
     DIALECTS,
     PAGE,
     PARTS,
     Part,
+    by_url,
     changed,
     chrome,
     entry_of,
+    load,
     mitmproxy,
     save,
     sitespeed,
@@ -37,15 +36,6 @@ KINDS = dict(
 )
 TELL_PRIORITIES = ["chrome", "sitespeed", "webpagetest"]
 WITH_BODIES = ["chrome", "firefox", "sitespeed", "mitmproxy"]
-
-
-def load(folder: Path, har: Any, page: str | None = None) -> ImportedPage:
-    log = read_har(save(folder, har))
-    return imported(log, page_called(pages_of(log), page), Synthesiser())
-
-
-def by_url(page: ImportedPage) -> dict[str, Exchange]:
-    return {item.url: item for item in page.exchanges}
 
 
 @pytest.fixture(params=list(DIALECTS))

@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from mixedsched.browser.find import find_chromium
 from mixedsched.cli._sites import open_site
-from mixedsched.page import Page
-from mixedsched.request import Flag
-from mixedsched.sites import load_site
+from mixedsched.model.page import Page
+from mixedsched.model.request import Flag
 from mixedsched.sites.har import import_page, pages_of, read_har
-from tests.server.client import serving
+from mixedsched.sites.opening import load_site
+from mixedsched.world.browser.find import find_chromium
+from tests.world.server.client import serving
 
-pytestmark = pytest.mark.browser
+pytestmark = pytest.mark.usefixtures("chromium")
 
 SITE = "three-hosts"
 RUNNER = Path(__file__).parents[3] / "lighthouse-runner"

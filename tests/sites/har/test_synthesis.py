@@ -8,9 +8,9 @@ import pytest
 from PIL import Image
 
 from mixedsched.errors import SiteError
-from mixedsched.request import Kind
-from mixedsched.sites.har import synthesis
-from mixedsched.sites.har.synthesis import Synthesiser
+from mixedsched.model.request import Kind
+from mixedsched.sites.har import _write as write
+from mixedsched.sites.har._write import Synthesiser
 
 
 @pytest.mark.parametrize("mime", ["image/jpeg", "image/webp", "image/avif", "image/png", "image/gif"])
@@ -18,7 +18,7 @@ from mixedsched.sites.har.synthesis import Synthesiser
 def test_pictures_beyond_the_budget_are_decodable_and_exact(
     mime: str, size_bytes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(synthesis, "_BUDGET_BYTES", 0)
+    monkeypatch.setattr(write, "_BUDGET_BYTES", 0)
     body = Synthesiser()(Kind.IMAGE, mime, size_bytes, 1)
     assert len(body) == size_bytes
     with Image.open(io.BytesIO(body)) as picture:
@@ -27,7 +27,7 @@ def test_pictures_beyond_the_budget_are_decodable_and_exact(
 
 @pytest.mark.parametrize("size_bytes", range(20))
 def test_what_is_too_small_for_a_picture_has_its_size_too(size_bytes: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(synthesis, "_BUDGET_BYTES", 0)
+    monkeypatch.setattr(write, "_BUDGET_BYTES", 0)
     assert len(Synthesiser()(Kind.IMAGE, "image/avif", size_bytes, 1)) == size_bytes
 
 

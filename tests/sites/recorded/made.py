@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from mixedsched.request import Kind
-from mixedsched.sites.recorded import Exchange, RecordingFacts, RecordingSummary, encode_body, write_recording
+from mixedsched.model.request import Kind
+from mixedsched.sites.recorded import RecordedExchange, RecordingFacts, RecordingSummary, encode_body, write_recording
 
 SHOP = "https://shop.test/"
 _TYPES = {
@@ -33,12 +33,12 @@ def exchange(
     status: int = 200,
     method: str = "GET",
     **more: Any,
-) -> Exchange:
+) -> RecordedExchange:
     """An exchange whose first byte comes at once, and whose last after lasts_ms. body: before its encoding."""
     mime = _TYPES.get(kind, "application/octet-stream")
     text = body.encode() if isinstance(body, str) else body
     fields = (("content-type", mime), *headers)
-    return Exchange(
+    return RecordedExchange(
         method=method,
         url=url,
         status=status,
@@ -54,18 +54,18 @@ def exchange(
     )
 
 
-def document(body: str = "<!doctype html><title>Shop</title>", url: str = SHOP, **more: Any) -> Exchange:
+def document(body: str = "<!doctype html><title>Shop</title>", url: str = SHOP, **more: Any) -> RecordedExchange:
     return exchange(url, Kind.DOCUMENT, body, **more)
 
 
-def redirect(url: str, location: str, status: int = 302, **more: Any) -> Exchange:
+def redirect(url: str, location: str, status: int = 302, **more: Any) -> RecordedExchange:
     return exchange(url, more.pop("kind", Kind.IMAGE), b"", status=status, headers=(("location", location),), **more)
 
 
 class Recorded:
     """A site that was written: its manifest, its files, its summary."""
 
-    def __init__(self, folder: Path, *exchanges: Exchange, url: str | None = None, **facts: Any) -> None:
+    def __init__(self, folder: Path, *exchanges: RecordedExchange, url: str | None = None, **facts: Any) -> None:
         self.folder = folder
         self.summary: RecordingSummary = write_recording(
             folder, exchanges, RecordingFacts(name="shop", url=url or exchanges[0].url, **facts)

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixedsched.page import Page
-from mixedsched.request import ChromiumPriority, Flag, Kind
-from mixedsched.sites.recorded.copies import Copier
-from mixedsched.sites.recorded.graph import discovery
-from mixedsched.sites.recorded.hosts import Origin
-from mixedsched.sites.recorded.rewriting import Renaming
+from mixedsched.model.page import Page
+from mixedsched.model.request import ChromiumPriority, Flag, Kind
+from mixedsched.sites.recorded._copies import Copier
+from mixedsched.sites.recorded._graph import discovery
+from mixedsched.sites.recorded._rewriting import Renaming
+from mixedsched.sites.recorded.names import Origin
 from tests.sites.recorded.made import SHOP, Recorded, document, exchange, redirect
 
 PADDING = "<p>text</p>" * 100

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixedsched.request import Kind
-from mixedsched.sites._site import site_name_of
+from mixedsched.model.request import Kind
 from mixedsched.sites.recorded import decode_body
-from mixedsched.sites.recorded.hosts import Origin, origin_of, site_hosts
-from mixedsched.sites.recorded.rewriting import Renaming
+from mixedsched.sites.recorded._rewriting import Renaming
+from mixedsched.sites.recorded.names import Origin, origin_of, site_hosts
+from mixedsched.sites.site import site_name_of
 from tests.sites.recorded.made import SHOP, Recorded, document, exchange
 
 

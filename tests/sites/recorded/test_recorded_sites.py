@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import mixedsched.sites.recorded.selection as selection
 from mixedsched.errors import ExitCode, SiteError
-from mixedsched.request import Kind
-from mixedsched.sites import load_site
+from mixedsched.model.request import Kind
+from mixedsched.sites.opening import load_site
 from mixedsched.sites.recorded import LeftOut, RecordingFacts, decode_body, encode_body, write_recording
 from mixedsched.sites.recorded.coding import _ENCODERS
 from tests.sites.recorded.made import SHOP, Recorded, document, exchange, redirect

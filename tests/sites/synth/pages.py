@@ -6,8 +6,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from mixedsched.page import Page
-from mixedsched.request import Kind
+from mixedsched.model.page import Page
+from mixedsched.model.request import Kind
 
 PRIORITIES = ["VeryHigh", "High", "Medium", "Low", "VeryLow"]
 MIMES = {
@@ -40,13 +40,7 @@ def resource(name: str, kind: str, size_bytes: int, **more: Any) -> dict[str, An
 
 def main_document(size_bytes: int) -> dict[str, Any]:
     return resource(
-        "html",
-        "document",
-        size_bytes,
-        path="/",
-        found_by=None,
-        found_when="start",
-        flags=["main", "critical"],
+        "html", "document", size_bytes, path="/", found_by=None, found_when="start", flags=["main", "critical"]
     )
 
 

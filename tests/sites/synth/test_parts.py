@@ -6,18 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixedsched.page import Resource
-from mixedsched.request import ChromiumPriority, Flag, Kind
-from mixedsched.sites.synth._boxes import boxes_of
+from mixedsched.model.page import Resource
+from mixedsched.model.request import ChromiumPriority, Flag, Kind
 from mixedsched.sites.synth._markup import Piece, attribute, css_url, filling, laid_out, smoothed
-from mixedsched.sites.synth._order import GOOD_CORRELATION, parsed_in_order, rank_correlation
-from mixedsched.sites.synth._plan import Plan, plan_page
+from mixedsched.sites.synth._plan import plan_page
+from mixedsched.sites.synth._planned import SynthesisPlan, boxes_of
 from mixedsched.sites.synth._runtime import Item, items_call
+from mixedsched.sites.synth._turns import GOOD_CORRELATION, order_correlation, parsed_in_order
 from mixedsched.sites.synth._ways import call_way_of, way_of
 from tests.sites.synth.pages import page, pages, resource
 
 
-def planned(*resources: dict[str, object], size_bytes: int = 5000) -> Plan:
+def planned(*resources: dict[str, object], size_bytes: int = 5000) -> SynthesisPlan:
     made = page(size_bytes, *resources)
     return plan_page(made.resources, "html", lambda item, _: item.path)
 
@@ -35,8 +35,13 @@ class TestOrder:
     def test_what_is_kept_always_leaves_a_good_order(self, names: list[str], data: st.DataObject) -> None:
         tags = data.draw(st.sets(st.sampled_from(names[1:])))
         kept = parsed_in_order(names, tags)
-        got = [names[0], *(n for n in names[1:] if n in kept), *(n for n in names[1:] if n not in kept)]
-        assert not kept or rank_correlation(names, got) >= GOOD_CORRELATION
+        assert not kept or order_correlation(names, kept) >= GOOD_CORRELATION
+
+    @pytest.mark.parametrize(("parsed", "correlation"), [(set(), 1.0), ({"b"}, 1.0), ({"e"}, 0.4), ({"d"}, 0.7)])
+    def test_the_correlation_is_that_of_the_order_with_parsed_tags_first(
+        self, parsed: set[str], correlation: float
+    ) -> None:
+        assert order_correlation("abcde", parsed) == pytest.approx(correlation)
 
 
 class TestMarkup:

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from mixedsched.fidelity import Fidelity, check_site
-from mixedsched.sites import load_site
+from mixedsched.lab.fidelity import Fidelity, check_site
+from mixedsched.sites.opening import load_site
 from mixedsched.sites.synth import synthesise
 from tests.sites.synth.pages import page, resource
 
-pytestmark = pytest.mark.browser
+pytestmark = pytest.mark.usefixtures("chromium")
 
 
 def parsed(name: str, kind: str, priority: str, **more: Any) -> dict[str, Any]:
@@ -67,7 +67,7 @@ CALLS = [
 def fidelity(tmp_path_factory: pytest.TempPathFactory) -> Fidelity:
     made = synthesise(page(8000, *TAGS, *CALLS), tmp_path_factory.mktemp("made-up") / "site")
     assert not made.deviations, "Chromium can do all of this"
-    return asyncio.run(check_site(load_site(made.target), made.target))
+    return asyncio.run(check_site(load_site(made.target)))
 
 
 def test_chromium_asks_for_everything(fidelity: Fidelity) -> None:

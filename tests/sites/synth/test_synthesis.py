@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given
 
 from mixedsched.errors import PageError
-from mixedsched.page import Page
-from mixedsched.request import Kind
-from mixedsched.sites import Site, expected_connections, load_site
+from mixedsched.model.page import Page
+from mixedsched.model.request import Kind
+from mixedsched.sites.analysis import expected_connections
+from mixedsched.sites.opening import load_site
+from mixedsched.sites.site import Site
 from mixedsched.sites.synth import Synthesis, synthesise
 from mixedsched.sites.synth.assets import smallest_bytes
 from tests.sites.synth.pages import page, pages, resource

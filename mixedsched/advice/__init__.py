@@ -1,0 +1,1 @@
+"""Strategies over measured and simulated loads: audit, tuner, calibration."""

@@ -1,0 +1,158 @@
+"""The results of an audit as plain values, and its verdict: Holm over all networks together, then one word for the page."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from mixedsched.advice.audit._screening import ByNetwork, Screening
+from mixedsched.advice.changes.change import Change
+from mixedsched.advice.changes.findings import LateResource
+from mixedsched.advice.changes.html_change import Document
+from mixedsched.advice.changes.look import Look
+from mixedsched.core import stats
+from mixedsched.core.metrics import metric_named
+from mixedsched.lab.comparison import Comparison, Effect, Verdict
+from mixedsched.lab.model import Run
+from mixedsched.model.profile import Profile
+
+PRIMARY = "lcp_ms"
+TODAY = "today"  # label of the arm with today's delivery
+
+
+class AuditVerdict(StrEnum):
+    """One word for a page."""
+
+    GOOD = "good"  # nothing that was tried is better
+    IMPROVABLE = "improvable"  # changes are confirmed to be better on a network, and worse on none
+    MIXED = "mixed"  # they are better on one network, worse on another
+    OPEN = "open"  # they promise to help, but the time was too short to decide
+    UNMEASURED = "unmeasured"  # they promise to, and not one block is complete
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """Another delivery than today's that was worth measuring."""
+
+    label: str  # of its arm
+    scheme: str  # of the server
+    changes: tuple[Change, ...]
+    expected: ByNetwork  # estimated paints
+
+    @property
+    def is_new_server(self) -> bool:
+        """Whether it only changes the order in which the server delivers."""
+        return not self.changes
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkResult:
+    """The results on one network."""
+
+    profile: Profile
+    looks: Mapping[str, Run]  # the first loads of today's page, by scheme
+    look: Look  # the one under today's scheme, interpreted
+    findings: tuple[LateResource, ...]
+    comparison: Comparison | None = None  # of the contenders, if any was measured
+    effects: tuple[Effect, ...] = ()  # in the primary metric, judged over the whole family
+    runs: tuple[Run, ...] = ()  # of the comparison
+
+    @property
+    def name(self) -> str:
+        return self.profile.name
+
+    def effect(self, contender: str, metric: str) -> Effect | None:
+        """The effect of a contender on a metric (key); that on the primary one is judged over the whole family."""
+        for item in (*self.effects, *(self.comparison.effects if self.comparison is not None else ())):
+            if (item.arm, item.metric.key) == (contender, metric):
+                return item
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """All results of an audit."""
+
+    site: str
+    title: str
+    form_factor: str
+    baseline: str  # scheme of today's server
+    budget_s: float
+    spent_s: float
+    document: Document
+    networks: tuple[NetworkResult, ...]
+    screening: Screening
+    expected_today: ByNetwork  # estimated paints under today's scheme
+    contenders: tuple[Alternative, ...]
+    # The contender to recommend, or to judge today's delivery by; None if nothing was worth measuring.
+    chosen: Alternative | None
+    outcome: AuditVerdict
+    facts: Mapping[str, Any]  # machine, versions, browser model
+
+    @property
+    def complete_blocks(self) -> int:
+        """Complete blocks of the network that has fewest."""
+        counts = [item.comparison.complete_blocks for item in self.networks if item.comparison is not None]
+        return min(counts, default=0)
+
+    @property
+    def planned_blocks(self) -> int:
+        """Planned blocks of the network that has fewest; 0 where nothing is measured."""
+        counts = [item.comparison.planned_blocks for item in self.networks if item.comparison is not None]
+        return min(counts, default=0)
+
+
+def family_effects(comparisons: Mapping[str, Comparison]) -> dict[str, tuple[Effect, ...]]:
+    """The primary effects of every network, their p adjusted over all networks and contenders at once, by network."""
+    effects = [
+        (network, effect)
+        for network, comparison in comparisons.items()
+        for effect in comparison.effects
+        if effect.metric is metric_named(PRIMARY)
+    ]
+    adjusted = stats.holm([effect.p for _, effect in effects])
+    found: dict[str, list[Effect]] = {network: [] for network in comparisons}
+    for (network, effect), p in zip(effects, adjusted, strict=True):
+        found[network].append(_judged(effect, p, len(effects)))
+    return {network: tuple(items) for network, items in found.items()}
+
+
+def _judged(effect: Effect, p_adjusted: float, family_size: int) -> Effect:
+    """The effect with its p in the larger family. A verdict that this p does not support becomes undecided, or equivalent."""
+    verdict = effect.verdict
+    if verdict in {Verdict.BETTER, Verdict.WORSE} and p_adjusted >= stats.ALPHA:
+        margin = effect.metric.change_margin
+        low, high = effect.low, effect.high
+        within = low is not None and high is not None and -margin <= low and high <= margin
+        verdict = Verdict.EQUIVALENT if within else Verdict.UNDECIDED
+    more = None
+    if verdict is Verdict.UNDECIDED:
+        steps = [math.log1p(change / 100) for _, change in effect.differences]
+        more = stats.more_pairs_needed(steps, math.log1p(effect.metric.margin), family_size)
+    return replace(effect, p_adjusted=p_adjusted, verdict=verdict, more_blocks=more)
+
+
+def outcome_of(effects: Mapping[str, Sequence[Effect]], contender: str, *, promises: bool) -> AuditVerdict:
+    """One word for the page, by its best contender. promises: whether simulation expects a gain beyond the margin."""
+    mine = [effect for items in effects.values() for effect in items if effect.arm == contender]
+    verdicts = {effect.verdict for effect in mine}
+    if not any(effect.blocks for effect in mine):
+        return AuditVerdict.UNMEASURED
+    if Verdict.BETTER in verdicts:
+        return AuditVerdict.MIXED if Verdict.WORSE in verdicts else AuditVerdict.IMPROVABLE
+    decided = verdicts <= {Verdict.EQUIVALENT, Verdict.WORSE}
+    return AuditVerdict.GOOD if decided or not promises else AuditVerdict.OPEN
+
+
+def best_contender(effects: Mapping[str, Sequence[Effect]], contenders: Sequence[str]) -> str | None:
+    """The one with the largest gain of those confirmed to be better somewhere and worse nowhere; else the first planned."""
+
+    def gain(label: str) -> float:
+        changes = [item.change or 0.0 for items in effects.values() for item in items if item.arm == label]
+        return sum(changes) / len(changes) if changes else 0.0
+
+    confirmed = [label for label in contenders if outcome_of(effects, label, promises=False) is AuditVerdict.IMPROVABLE]
+    if confirmed:
+        return min(confirmed, key=gain)
+    return contenders[0] if contenders else None

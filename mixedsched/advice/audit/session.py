@@ -1,0 +1,268 @@
+"""An audit from its first load to its result: look, find, screen, measure. Every run is stored at once."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from mixedsched.advice.audit._play import EditionPlayer
+from mixedsched.advice.audit._screening import Screening, screen
+from mixedsched.advice.audit.budget import Measuring, more_blocks, plan_measuring
+from mixedsched.advice.audit.result import (
+    PRIMARY,
+    TODAY,
+    Alternative,
+    Audit,
+    AuditVerdict,
+    NetworkResult,
+    best_contender,
+    family_effects,
+    outcome_of,
+)
+from mixedsched.advice.changes.candidates import candidates_of
+from mixedsched.advice.changes.change import Change
+from mixedsched.advice.changes.edition import document_of, make_edition
+from mixedsched.advice.changes.findings import findings_of
+from mixedsched.advice.changes.look import look_at
+from mixedsched.advice.changes.observed import page_model, scenario_of
+from mixedsched.advice.changes.page_change import PageModel
+from mixedsched.core.metrics import metric_named
+from mixedsched.core.metrics.paint import PaintEstimate
+from mixedsched.lab.analysis import analyse
+from mixedsched.lab.bench import Bench, Design, ServedArm, Surroundings
+from mixedsched.lab.comparison import Effect
+from mixedsched.lab.costs import START_S, known_overhead_s, loads_cost_s, refuse_short_budget
+from mixedsched.lab.engine import TimeIsUp
+from mixedsched.lab.machine import machine_facts
+from mixedsched.lab.model import Arm
+from mixedsched.lab.play.pool import playing_costs
+from mixedsched.lab.play.scenario import SEEDS
+from mixedsched.lab.play.task import NamedScheme, Simulator
+from mixedsched.lab.results import ExperimentFacts, continued, open_store, spent_before_s
+from mixedsched.model.browser_model import BrowserModel
+from mixedsched.model.profile import Profile
+from mixedsched.sites.site import Site
+from mixedsched.world.store import Store
+
+FOLLOWS_PRIORITIES = "eps"  # the scheme of RFC 9218
+CHANGED, CHANGED_SAME_SERVER, NEW_SERVER = "changed", "changed, same server", "priorities followed"
+_SIMPLER_LABELS = "changed in part"
+EDITIONS_FOLDER = "editions"
+SCREENED = 25  # editions in a screening, about
+
+
+@dataclass(frozen=True, slots=True)
+class AuditJob:
+    """A site to audit, and how."""
+
+    site: Site
+    site_digest: str  # fingerprint of what it serves
+    networks: tuple[Profile, ...]
+    baseline: str  # scheme of today's server
+    form_factor: str
+    budget_s: float
+    seed: int  # of orders, links and simulations
+    folder: Path  # for everything that is kept
+    versions: Mapping[str, str]  # of our own programs
+    model: BrowserModel  # plays the page in simulation
+
+    @property
+    def schemes(self) -> tuple[str, ...]:
+        """Under which today's page is looked at, the baseline first."""
+        return tuple(dict.fromkeys((self.baseline, FOLLOWS_PRIORITIES)))
+
+    @property
+    def digest(self) -> str:
+        """Names the audit: equal for equal ones, whatever their budget."""
+        networks = [f"{item.name} {sorted(item.facts().items())}" for item in self.networks]
+        facts = (self.site_digest, networks, self.baseline, self.form_factor, self.seed)
+        return hashlib.sha256(repr(facts).encode()).hexdigest()[:12]
+
+    @property
+    def work(self) -> dict[str, str]:
+        """Marks its loads in the store."""
+        return {"audit": self.digest}
+
+
+@dataclass(frozen=True, slots=True)
+class AuditSurroundings(Surroundings):
+    """The outside world of an audit."""
+
+    simulator: Simulator[PaintEstimate | None]
+
+
+def refuse_small_budget(job: AuditJob) -> None:
+    """Raises UsageError before any work, if there is no time for one block. How long a load takes is simulated."""
+    load_s, screening_s = playing_costs(
+        [scenario_of(PageModel(job.site.page, {}), network, job.model) for network in job.networks],
+        NamedScheme(job.baseline),
+        job.seed,
+        lambda scenario: SCREENED * len(scenario.few_seeds_of(range(SEEDS))),
+    )
+    loads = len(job.schemes) + 2  # looks under every scheme, and one block of one contender
+    least_s = loads_cost_s(load_s, loads, known_overhead_s(job.folder)) + screening_s
+    work = "to look at the page, simulate changes and measure a single block"
+    refuse_short_budget(job.budget_s, least_s, f"{job.site.name} on {', '.join(load_s)}", work)
+
+
+async def run_audit(job: AuditJob, world: AuditSurroundings) -> Audit:
+    """Carry the audit out, or go on with it.
+
+    Raises MixedschedError if the page cannot be loaded, UsageError if the folder holds something else, and what the site's
+    files or the lab are refused for.
+    """
+    with open_store(job.folder) as store:
+        return await _AuditSession(job, world, store).run()
+
+
+class _AuditSession:
+    def __init__(self, job: AuditJob, world: AuditSurroundings, store: Store) -> None:
+        self._job = job
+        self._world = world
+        self._store = store
+        self._started_s = world.began_s - spent_before_s(store, job.work)
+        self._machine = machine_facts()  # with its load before ours
+
+    @property
+    def _spent_s(self) -> float:
+        return self._world.clock_s() - self._started_s
+
+    async def run(self) -> Audit:
+        job, world = self._job, self._world
+        results = [await self._looked_at(network) for network in job.networks]
+        screening, contenders, expected_today = self._screen(results)
+        measuring = self._measuring(results, len(contenders))
+        contenders = contenders[: measuring.contenders]
+        arms = " and ".join(f"'{item.label}'" for item in contenders)
+        for place, result in enumerate(results if contenders else ()):
+            share_s = (job.budget_s - self._spent_s) / (len(results) - place)
+            world.say(f"measuring {arms} against today's page over {result.name}")
+            results[place] = await self._measured(result, contenders, measuring.blocks, self._spent_s + share_s)
+        return self._concluded(results, screening, expected_today, contenders)
+
+    def _bench(self, arms: Sequence[ServedArm]) -> Bench:
+        job = self._job
+        design = Design(tuple(arms), (PRIMARY,), job.form_factor, job.seed)
+        facts = ExperimentFacts(versions=job.versions, work=job.work)
+        return Bench(design, self._store, job.folder, facts, self._world.observe)
+
+    def _arm(self, label: str, scheme: str, changes: Sequence[Change] = ()) -> ServedArm:
+        folder = (self._job.folder / EDITIONS_FOLDER).resolve()
+        edition = make_edition(self._job.site, self._job.site_digest, changes, folder)
+        return ServedArm(Arm(label, scheme), edition.site, edition.digest)
+
+    async def _looked_at(self, network: Profile) -> NetworkResult:
+        """One load of today's page under every scheme, and what it shows."""
+        job, site = self._job, self._job.site
+        self._world.say(f"looking at {site.name} as it is today over {network.name}")
+        labels = {scheme: f"{TODAY}, {scheme}" for scheme in job.schemes}
+        async with self._bench([self._arm(label, scheme) for scheme, label in labels.items()]) as bench:
+            runs = await bench.look(network)
+        looks = {scheme: runs[label] for scheme, label in labels.items()}
+        look = look_at(looks[job.baseline], site.page, site.hosts, network.rtt_ms)
+        return NetworkResult(network, looks, look, tuple(findings_of(look, network.down.rate_bps)))
+
+    def _screen(
+        self, results: Sequence[NetworkResult]
+    ) -> tuple[Screening, list[Alternative], Mapping[str, PaintEstimate]]:
+        job, site = self._job, self._job.site
+        late = [item for result in results for item in result.findings]
+        candidates = candidates_of([result.look for result in results], late, document_of(site))
+        self._world.say(f"simulating {len(candidates)} changes and sets of them")
+        models = {item.name: page_model(item.look, site.page, site.hosts, job.model) for item in results}
+        player = EditionPlayer(models, job.networks, self._world.simulator, job.model, job.seed)
+        screening = screen(candidates, player.under(FOLLOWS_PRIORITIES))
+        expected_today = player.under(job.baseline)([()])[0]
+        return screening, _contenders(screening, job.baseline, player), expected_today
+
+    def _measuring(self, results: Sequence[NetworkResult], contenders: int) -> Measuring:
+        """From costs of the looks, which are stored, so that an audit that goes on decides alike."""
+        looked_s = sum(run.cost_s for item in results for run in item.looks.values()) + START_S * len(results)
+        costs_s = {item.name: item.looks[self._job.baseline].cost_s for item in results}
+        return plan_measuring(self._job.budget_s - looked_s, costs_s, contenders)
+
+    async def _measured(
+        self, result: NetworkResult, contenders: Sequence[Alternative], blocks: int, deadline_s: float
+    ) -> NetworkResult:
+        """The network with its comparison. deadline_s: of the time spent, after which no run begins."""
+        network = result.profile
+        arms = [
+            self._arm(TODAY, self._job.baseline),
+            *(self._arm(item.label, item.scheme, item.changes) for item in contenders),
+        ]
+        async with self._bench(arms) as bench:
+            more = blocks
+            while more:
+                plan = bench.design.plan(network, blocks)
+                plan = continued(plan, bench.stored(plan))
+                try:
+                    await bench.carry_out(plan, network, lambda: self._spent_s < deadline_s)
+                except TimeIsUp:
+                    self._world.say("the time is up")
+                runs = bench.runs(plan)
+                costs_s = [run.cost_s for run in runs]
+                more = more_blocks(deadline_s - self._spent_s, costs_s, len(arms), len(plan.blocks))
+                blocks = len(plan.blocks) + more  # loads were cheaper than the first looks made believe
+        return replace(result, comparison=analyse(plan, runs), runs=tuple(runs))
+
+    def _concluded(
+        self,
+        results: Sequence[NetworkResult],
+        screening: Screening,
+        expected_today: Mapping[str, PaintEstimate],
+        contenders: Sequence[Alternative],
+    ) -> Audit:
+        job = self._job
+        comparisons = {item.name: item.comparison for item in results if item.comparison is not None}
+        effects = family_effects(comparisons)
+        judged = tuple(replace(item, effects=effects.get(item.name, ())) for item in results)
+        label = best_contender(effects, [item.label for item in contenders])
+        chosen = next((item for item in contenders if item.label == label), None)
+        return Audit(
+            site=job.site.name,
+            title=job.site.title or job.site.name,
+            form_factor=job.form_factor,
+            baseline=job.baseline,
+            budget_s=job.budget_s,
+            spent_s=self._spent_s,
+            document=document_of(job.site),
+            networks=judged,
+            screening=screening,
+            expected_today=expected_today,
+            contenders=tuple(contenders),
+            chosen=chosen,
+            outcome=_outcome(effects, chosen, expected_today),
+            facts={
+                "machine": self._machine,
+                "versions": dict(job.versions),
+                "browser_model": {"name": job.model.name, "source": job.model.source},
+            },
+        )
+
+
+def _contenders(screening: Screening, baseline: str, player: EditionPlayer) -> list[Alternative]:
+    """Deliveries worth measuring, in order of interest."""
+    best = screening.best.changes
+    if not best and screening.singles and screening.singles[0].score < 0:
+        best = screening.singles[0].changes  # little, if anything; simulation may be wrong
+    wanted: list[tuple[str, str, tuple[Change, ...]]] = [(CHANGED, FOLLOWS_PRIORITIES, best)] if best else []
+    if baseline != FOLLOWS_PRIORITIES:
+        in_document = tuple(change for change in best if change.is_html)
+        wanted += [(CHANGED_SAME_SERVER, baseline, in_document)] if in_document else []
+        wanted.append((NEW_SERVER, FOLLOWS_PRIORITIES, ()))
+    else:
+        simpler = [item.changes for item in screening.simpler][:1]
+        wanted += [(_SIMPLER_LABELS, FOLLOWS_PRIORITIES, changes) for changes in simpler]
+    return [
+        Alternative(label, scheme, changes, player.under(scheme)([changes])[0]) for label, scheme, changes in wanted
+    ]
+
+
+def _outcome(
+    effects: Mapping[str, Sequence[Effect]], chosen: Alternative | None, expected_today: Mapping[str, PaintEstimate]
+) -> AuditVerdict:
+    if chosen is None:
+        return AuditVerdict.GOOD
+    margin = metric_named(PRIMARY).margin
+    promises = any(chosen.expected[name].lcp_ms < expected_today[name].lcp_ms * (1 - margin) for name in expected_today)
+    return outcome_of(effects, chosen.label, promises=promises)

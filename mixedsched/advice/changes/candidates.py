@@ -1,0 +1,131 @@
+"""Changes worth a try, each by a rule that says why: from what is found on the networks to a list for the screening. Pure."""
+
+from collections.abc import Iterable, Sequence
+
+from mixedsched.advice.changes.change import Action, Change, Key, name_of
+from mixedsched.advice.changes.findings import HEAVY_BLOCKING_BYTES, LateResource, Reason
+from mixedsched.advice.changes.html_change import Document, edits_of
+from mixedsched.advice.changes.look import Look, PaintRole, SeenResource
+from mixedsched.model.request import Flag, Kind
+from mixedsched.units import format_bytes
+
+FONTS_MOST = 2  # more preloads compete with what blocks the first paint
+SCRIPTS_MOST = 3
+HERO_PRIORITY, UNSEEN_PRIORITY, LATE_SCRIPT_PRIORITY = "u=1, i=?0", "u=5, i", "u=4"
+
+
+def candidates_of(looks: Sequence[Look], findings: Sequence[LateResource], document: Document) -> list[Change]:
+    """Single changes in the order of the rules, none twice. looks: of the networks; the first says what is on the screen.
+
+    Changes of tags that the document does not have (scripts may have made them), or that change nothing, are left out.
+    """
+    if not looks:
+        return []
+    look = looks[0]
+    rules = (
+        _hero(look, findings),
+        _fonts(look, findings),
+        _unseen_images(look),
+        _blocking_scripts(look),
+        _late_scripts(look),
+    )
+    found: dict[str, Change] = {}
+    for change in (item for rule in rules for item in rule):
+        fitted = _fitted(change, document)
+        if fitted is not None:
+            found.setdefault(fitted.code, fitted)
+    return list(found.values())
+
+
+def _fitted(change: Change, document: Document) -> Change | None:
+    """The change with those targets that it can really be made to; None for none."""
+    if not change.is_html:
+        return change
+    if not document.can_be_changed:
+        return None
+    targets = tuple(key for key in change.targets if _changes_something(change, key, document))
+    return Change(change.action, targets, change.why, change.value) if targets else None
+
+
+def _changes_something(change: Change, key: Key, document: Document) -> bool:
+    edits = edits_of(document, Change(change.action, (key,), change.why, change.value))
+    return any(edit.before != edit.after for edit in edits)
+
+
+def _hero(look: Look, findings: Sequence[LateResource]) -> list[Change]:
+    hero = next((item for item in look.seen if item.role is PaintRole.HERO), None)
+    if hero is None:
+        return []
+    mine = {item.reason: item for item in findings if item.key == hero.key}
+    changes = []
+    what = f"{name_of(hero.key)} is the largest paint"
+    if Flag.LAZY in hero.resource.flags:
+        changes.append(Change(Action.EAGER, (hero.key,), f"{what}, and lazy images are fetched only after layout"))
+    if hero.resource.kind is Kind.IMAGE:
+        changes.append(Change(Action.FETCH_FIRST, (hero.key,), f"{what}, and browsers do not know that before layout"))
+    if Reason.FOUND_LATE in mine and hero.resource.kind is Kind.IMAGE:
+        finders = [name_of(key) for key in mine[Reason.FOUND_LATE].chain[1:]]
+        there = "is there" if len(finders) == 1 else "are there"
+        waits = f"it is asked for only when {' and '.join(finders)} {there}" if finders else "it is asked for late"
+        changes.append(Change(Action.PRELOAD, (hero.key,), f"{what}, and {waits}"))
+    changes.append(Change(Action.HEADER, (hero.key,), f"{what}, and it shares the link with others", HERO_PRIORITY))
+    return changes
+
+
+def _fonts(look: Look, findings: Sequence[LateResource]) -> list[Change]:
+    """The first fonts that text waits for."""
+    late = {item.key for item in findings if item.role is PaintRole.FONT and item.reason is Reason.FOUND_LATE}
+    fonts = [item.key for item in look.seen if item.key in late and Flag.PRELOAD not in item.resource.flags][
+        :FONTS_MOST
+    ]
+    why = "text waits for fonts, which are asked for only when styles are there and the page is laid out"
+    return [Change(Action.PRELOAD, tuple(fonts), why)] if fonts else []
+
+
+def _unseen_images(look: Look) -> list[Change]:
+    """Images that the first screen does not show."""
+    images = [item for item in look.seen if item.role is PaintRole.REST and item.resource.kind is Kind.IMAGE]
+    if not images:
+        return []
+    total = format_bytes(sum(item.response.size_bytes for item in images))
+    keys = _keys(images)
+    why = f"the first screen does not show them, and they are {total}"
+    urgent = _keys(item for item in images if item.resource.chromium_priority.rank < 3)
+    changes = [Change(Action.LAZY, keys, why)]
+    if urgent:
+        changes.append(Change(Action.FETCH_LAST, urgent, "browsers hurry the first images of a page, seen or not"))
+    changes.append(Change(Action.HEADER, keys, why, UNSEEN_PRIORITY))
+    return changes
+
+
+def _blocking_scripts(look: Look) -> list[Change]:
+    """Heavy scripts of the head, largest first, each alone and all of them."""
+    scripts = [item for item in look.seen if item.role is PaintRole.BLOCKING and item.resource.kind is Kind.SCRIPT]
+    heavy = sorted(
+        (item for item in scripts if item.response.size_bytes >= HEAVY_BLOCKING_BYTES),
+        key=lambda item: (-item.response.size_bytes, item.key),
+    )[:SCRIPTS_MOST]
+    changes = [
+        Change(
+            Action.DEFER,
+            (item.key,),
+            f"nothing is painted before {name_of(item.key)} ({format_bytes(item.response.size_bytes)}) has come and run",
+        )
+        for item in heavy
+    ]
+    if len(scripts) > 1:
+        changes.append(Change(Action.DEFER, _keys(scripts), "nothing is painted before all of them have come and run"))
+    return changes
+
+
+def _late_scripts(look: Look) -> list[Change]:
+    """Scripts at the end of the body, which browsers hurry more than images."""
+    scripts = [item for item in look.seen if item.role is PaintRole.SCRIPT]
+    if not scripts:
+        return []
+    why = "the first screen does not need them, and browsers fetch them before images"
+    return [Change(Action.DEFER, _keys(scripts), why), Change(Action.HEADER, _keys(scripts), why, LATE_SCRIPT_PRIORITY)]
+
+
+def _keys(seen: Iterable[SeenResource]) -> tuple[Key, ...]:
+    return tuple(item.key for item in seen)

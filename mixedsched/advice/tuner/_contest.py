@@ -1,0 +1,252 @@
+"""Race and proof in the browser: who takes part, and their loads, block by block on all networks while there is time."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from mixedsched.advice.changes.edition import make_edition
+from mixedsched.advice.tuner._budget import FINALISTS
+from mixedsched.advice.tuner._proof import decided_value
+from mixedsched.advice.tuner._race import Lap, best_of, outrun, planned_looks
+from mixedsched.advice.tuner._scoring import SEQUENTIAL
+from mixedsched.advice.tuner._search import SearchResult
+from mixedsched.advice.tuner.candidate import Candidate
+from mixedsched.advice.tuner.job import TuneJob
+from mixedsched.advice.tuner.result import Contender, Dropped, Role, Scored
+from mixedsched.core.schedulers import SCHEMES
+from mixedsched.lab.bench import Bench, Design, ServedArm, Surroundings
+from mixedsched.lab.costs import BLOCKS_MOST
+from mixedsched.lab.engine import TimeIsUp, block_state
+from mixedsched.lab.model import Arm, Plan, Run, RunStatus
+from mixedsched.lab.plan import arm_of
+from mixedsched.lab.play.scenario import LEAST_GAIN
+from mixedsched.lab.results import ExperimentFacts
+from mixedsched.model.mapping_file import dump_mapping
+from mixedsched.model.profile import Profile
+from mixedsched.world.store import Store
+
+TUNED = "tuned"
+EDITIONS_FOLDER, MAPPINGS_FOLDER = "editions", "mappings"
+
+# Who takes part: pure choices from the results of simulation and race
+
+
+def promising(found: SearchResult) -> tuple[Scored, ...]:
+    """Candidates that are better in simulation than every baseline, best first."""
+    if not found.baselines:
+        return found.best
+    known = {item.candidate.code for item in found.baselines.values()}
+    limit = min(item.value for item in found.baselines.values()) - LEAST_GAIN
+    return tuple(item for item in found.best if item.score < limit and item.candidate.code not in known)
+
+
+def entrants(found: SearchResult, candidates: Sequence[Scored]) -> tuple[Contender, ...]:
+    """All that would take part in the race, in order of interest, so that a short race takes the first few.
+
+    The best candidate and the best baseline, sequential delivery (which nothing may be worse than), the next candidate, the
+    other baselines by their simulated value, the rest.
+    """
+    tuned = [Contender(label_of(place), Role.TUNED, item.candidate) for place, item in enumerate(candidates)]
+    by_value = _by_value(found.baselines)
+    first = dict.fromkeys(label for label in [*by_value[:1], SEQUENTIAL] if label in found.baselines)
+    order = dict.fromkeys([*first, *by_value])
+    baselines = [Contender(label, Role.BASELINE, found.baselines[label].candidate) for label in order]
+    return (*tuned[:1], *baselines[: len(first)], *tuned[1:2], *baselines[len(first) :], *tuned[2:])
+
+
+def label_of(place: int) -> str:
+    """The arm's label of the n-th best candidate of the search, from 0."""
+    return TUNED if place == 0 else f"{TUNED} {place + 1}"
+
+
+def finalists(
+    entrants: Sequence[Contender], winner: str, best: str, shipped: Sequence[Contender], baselines: Mapping[str, Scored]
+) -> tuple[Contender, ...]:
+    """The arms of the proof, in order of interest: the winner, the best baseline, sequential delivery, then what is shipped.
+
+    Where sequential delivery is the best baseline, the next one by simulation takes the free place: it must be beaten, too.
+    """
+    by_label = {item.label: item for item in entrants}
+    for label, item in baselines.items():
+        by_label.setdefault(label, Contender(label, Role.BASELINE, item.candidate))
+    order = (winner, best, SEQUENTIAL, *_by_value(baselines))
+    wanted = dict.fromkeys(label for label in order if label in by_label)
+    return (*(by_label[label] for label in list(wanted)[:FINALISTS]), *shipped)
+
+
+def by_headers(finalists: Sequence[Contender]) -> tuple[Contender, ...]:
+    """The same, where headers say all that the winner does: it is loaded as plain `eps` with these, and one arm proves both."""
+    headers = next(item for item in finalists if item.role is Role.HEADERS)
+    return tuple(
+        replace(headers, label=item.label, role=Role.TUNED) if item.role is Role.TUNED else item
+        for item in finalists
+        if item is not headers
+    )
+
+
+def all_contenders(
+    finalists: Sequence[Contender], racing: Sequence[Contender], winner_label: str
+) -> tuple[Contender, ...]:
+    """Those of proof and race, each once, as it was loaded in the proof if it was. The winner first, then the proof's."""
+    everyone: dict[str, Contender] = {}
+    for item in (*finalists, *racing):
+        everyone.setdefault(item.label, item)
+    return tuple(sorted(everyone.values(), key=lambda item: item.label != winner_label))  # stable
+
+
+def _by_value(baselines: Mapping[str, Scored]) -> list[str]:
+    return sorted(baselines, key=lambda label: baselines[label].value)
+
+
+# As arms of a bench
+
+
+def bench_of(job: TuneJob, world: Surroundings, store: Store, phase: str, contenders: Sequence[Contender]) -> Bench:
+    """A bench for contenders. phase: names it, and seeds its links and orders."""
+    arms = tuple(_served_arm(job, item) for item in contenders)
+    design = Design(arms, tuple(job.objective.weights), job.form_factor, job.seed_of(phase))
+    facts = ExperimentFacts(versions=job.versions, work={**job.work, "phase": phase})
+    return Bench(design, store, job.folder, facts, world.observe)
+
+
+def _served_arm(job: TuneJob, contender: Contender) -> ServedArm:
+    subject = job.subject
+    assert subject.site is not None, "only sites are loaded"
+    folder = (job.folder / EDITIONS_FOLDER).resolve()
+    edition = make_edition(subject.site, subject.digest, contender.changes, folder)
+    file, own = None, contender.candidate.mapping()
+    if own is not None:  # servers take tables as files
+        file = (job.folder / MAPPINGS_FOLDER / f"{own.digest}.toml").resolve()
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(dump_mapping(own, {}), encoding="utf-8")
+    return ServedArm(contender_arm(contender), edition.site, edition.digest, file)
+
+
+def contender_arm(contender: Contender) -> Arm:
+    """The arm as plans have it: a mapping table of its own goes by its fingerprint, wherever its file is."""
+    candidate, own = contender.candidate, contender.candidate.mapping()
+    if own is not None:
+        return Arm(contender.label, candidate.scheme, f"{own.name}-{own.digest}", own.digest)
+    usual = SCHEMES[candidate.scheme.partition(":")[0]].default_mapping
+    arm = arm_of(candidate.scheme, candidate.published if candidate.published != usual else None)
+    return replace(arm, label=contender.label)
+
+
+def plain_eps(label: str, role: Role, changes: Sequence[Any] = ()) -> Contender:
+    """A server that follows the browser's signals, and response headers over them."""
+    return Contender(label, role, Candidate("eps", published=SCHEMES["eps"].default_mapping), tuple(changes))
+
+
+# Their loads
+
+
+@dataclass(slots=True)
+class Raced:
+    """A race. It is filled while it is under way, so that its state can be reported at any time."""
+
+    plans: dict[str, Plan] = field(default_factory=dict)  # by network, as far as they were carried out
+    laps: list[Lap] = field(default_factory=list)  # complete on all networks
+    dropped: list[Dropped] = field(default_factory=list)  # in the order in which they left
+
+    def best(self, labels: Sequence[str]) -> str | None:
+        """The best of these arms; None if none of them ran a whole lap."""
+        return best_of(self.laps, labels)
+
+    def has_dropped(self, labels: Sequence[str]) -> bool:
+        """Whether all of these have left; False if there are none."""
+        gone = {item.label for item in self.dropped}
+        return bool(labels) and all(label in gone for label in labels)
+
+
+async def run_race(
+    bench: Bench,
+    networks: Sequence[Profile],
+    labels: Sequence[str],
+    laps: int,
+    weights: Mapping[str, float],
+    has_time: Callable[[], bool],
+    raced: Raced,
+) -> None:
+    """Run the laps, or continue them. has_time: asked before each load. raced: is filled."""
+    left: dict[int, tuple[str, ...]] = {}
+    alive = tuple(labels)
+    for number in range(1, laps + 1):
+        if len(alive) == 1:
+            return
+        left[number] = alive
+        plans = {item.name: bench.design.plan(item, number, still_in=left.__getitem__) for item in networks}
+        to_come = (laps - number) * len(alive) * len(networks)
+        if not await _carry_out(bench, networks, plans, len(alive), to_come, has_time, raced.plans):
+            return
+        lap = _lap([_complete(plan, bench.runs(plan), number) for plan in plans.values()], alive, weights)
+        if lap is None:
+            continue
+        raced.laps.append(lap)
+        if number < laps:
+            lost = outrun(raced.laps, len(labels), planned_looks(laps))
+            raced.dropped += lost
+            alive = tuple(label for label in alive if label not in {item.label for item in lost})
+
+
+async def run_proof(
+    bench: Bench,
+    networks: Sequence[Profile],
+    has_time: Callable[[], bool],
+    is_room_for: Callable[[int], bool],
+    planned: int,
+    plans: dict[str, Plan],
+) -> None:
+    """Run blocks until the time is up.
+
+    has_time: asked before each load. is_room_for: whether so many loads can be made before the time is up. planned: blocks
+    that are expected, for showing the time left. plans: by network, filled as far as they are carried out.
+    """
+    for number in range(1, BLOCKS_MOST + 1):
+        blocks = {network.name: bench.design.plan(network, number) for network in networks}
+        missing = sum(bench.missing(plan) for plan in blocks.values())
+        if missing and number > 1 and not is_room_for(missing):
+            return
+        arms = len(next(iter(blocks.values())).arms)
+        to_come = max(0, planned - number) * arms * len(networks)
+        if not await _carry_out(bench, networks, blocks, arms, to_come, has_time, plans):
+            return
+
+
+async def _carry_out(
+    bench: Bench,
+    networks: Sequence[Profile],
+    wanted: Mapping[str, Plan],
+    arms: int,
+    to_come: int,
+    has_time: Callable[[], bool],
+    plans: dict[str, Plan],
+) -> bool:
+    """One block on every network; False if the time was up before its end. to_come: loads after it. plans: filled."""
+    for place, network in enumerate(networks, start=1):
+        plans[network.name] = wanted[network.name]
+        try:
+            await bench.carry_out(wanted[network.name], network, has_time, to_come + (len(networks) - place) * arms)
+        except TimeIsUp:
+            return False
+    return True
+
+
+def _complete(plan: Plan, runs: Sequence[Run], number: int) -> dict[str, Run] | None:
+    """The runs of a block by arm; None if it is not complete."""
+    block = next(item for item in plan.blocks if item.index == number)
+    state = block_state(block, runs)
+    if state.missing:
+        return None
+    ok = [run for run in runs if run.block == number and run.attempt == state.attempt and run.status is RunStatus.OK]
+    return {run.arm: run for run in ok}
+
+
+def _lap(found: Sequence[Mapping[str, Run] | None], labels: Sequence[str], weights: Mapping[str, float]) -> Lap | None:
+    """Means over networks of the weighted logarithms; None where a network lacks its block, or a load a metric."""
+    values: dict[str, float] = {}
+    for label in labels:
+        metrics = [runs[label].page_load["metrics"] for runs in found if runs is not None]
+        if len(metrics) < len(found) or any(item.get(key) is None for item in metrics for key in weights):
+            return None
+        values[label] = sum(decided_value(item, weights) for item in metrics) / len(metrics)
+    return values

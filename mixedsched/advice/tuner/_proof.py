@@ -1,0 +1,234 @@
+"""The results of the proof: is the tuned delivery better than all baselines, and harmless; what do headers and HTML keep?
+
+The family is declared before the first load: on every network, the winner against the best baseline and against every other
+baseline of the proof (all must be beaten: an intersection-union test, its p is the largest), then the headers, then the
+lines of HTML against the best baseline. On each network these questions stand in this order, each asked only if those before
+it are answered (a fixed sequence), and p is multiplied by the number of networks. So one false claim in the whole proof stays
+as rare as in one test. A deterioration counts without any of this: a warning needs less proof than a promise. Pure.
+"""
+
+import math
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from mixedsched.advice.tuner._scoring import SEQUENTIAL
+from mixedsched.advice.tuner.objective import GUARDED
+from mixedsched.advice.tuner.result import Contender, Role
+from mixedsched.advice.tuner.ship.lines import HtmlLine
+from mixedsched.core import stats
+from mixedsched.core.metrics import Metric, metric_named
+from mixedsched.lab.analysis import paired_effect
+from mixedsched.lab.comparison import ArmSummary, Comparison, Effect, Verdict
+
+GUARD_PCT = 2.0  # that a guarded metric may be worse than under sequential delivery
+RESAMPLED = 2000  # times, for the interval of what remains
+_ORDER = (Role.TUNED, Role.HEADERS, Role.HTML, Role.LINE)  # in which the questions are asked
+
+WEIGHTED = Metric(
+    key="objective",
+    title="Objective",
+    short="objective",
+    unit="",
+    scale="ratio",
+    margin=0.02,
+    event="the page was there",
+    less="sooner",
+    more="later",
+    explanation="The weighted geometric mean of the times that the objective names.",
+)
+
+
+def decision_metric(weights: Mapping[str, float]) -> Metric:
+    """The metric of the decision: the objective's own, or all of them weighted."""
+    return metric_named(next(iter(weights))) if len(weights) == 1 else WEIGHTED
+
+
+def decided_value(metrics: Mapping[str, float], weights: Mapping[str, float]) -> float:
+    """The weighted logarithm of a load's times: lower is better. weights: by metric key, they add up to 1."""
+    return sum(weight * math.log(max(metrics[key], 1e-3)) for key, weight in weights.items())
+
+
+# The winner
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The result of the proof."""
+
+    is_confirmed: bool  # better than all baselines on a network, worse on none, and harmless
+    effects: Mapping[str, tuple[Effect, ...]]  # by network, see NetworkProof.effects
+    harm: str  # the harm that it does, a sentence without a stop, or ""
+
+
+def judge(
+    comparisons: Mapping[str, Comparison], contenders: Sequence[Contender], best: str, weights: Mapping[str, float]
+) -> Judgement:
+    """The result of the proof. comparisons: by network. best: label of the best baseline."""
+    winner = next(item.label for item in contenders if item.role is Role.TUNED)
+    in_order = sorted((item for item in contenders if item.role in _ORDER), key=lambda item: _ORDER.index(item.role))
+    baselines = [item.label for item in contenders if item.role is Role.BASELINE]
+    effects: dict[str, tuple[Effect, ...]] = {}
+    for network, comparison in comparisons.items():
+        against_all = [effect_between(comparison, winner, label, weights) for label in baselines]
+        so_far = max(item.p for item in against_all)
+        judged = []
+        for contender in in_order:
+            effect = effect_between(comparison, contender.label, best, weights)
+            so_far = max(so_far, effect.p)
+            beats_all = contender.label != winner or all((item.change or 0.0) < 0 for item in against_all)
+            judged.append(_judged(effect, min(1.0, so_far * len(comparisons)), beats_all=beats_all))
+        effects[network] = tuple(judged)
+    harmful = harm(comparisons, {name: items[0] for name, items in effects.items()}, winner)
+    better = any(items[0].verdict is Verdict.BETTER for items in effects.values())
+    return Judgement(better and not harmful, effects, harmful)
+
+
+def effect_between(comparison: Comparison, arm: str, against: str, weights: Mapping[str, float]) -> Effect:
+    """One arm against another over the complete blocks, in one metric or several weighted ones; p is not adjusted."""
+    first, second = comparison.arm(against), comparison.arm(arm)
+    return paired_effect(first, second, decision_metric(weights), _steps(comparison, first, second, weights))
+
+
+def harm(comparisons: Mapping[str, Comparison], effects: Mapping[str, Effect], arm: str) -> str:
+    """Worse than the best baseline on a network, or a first or largest paint that is worse than under sequential: a sentence
+    without a stop, or "". effects: of the arm against the best baseline, by network."""
+    for network, effect in effects.items():
+        if effect.verdict is Verdict.WORSE:
+            return f"on {network} it is {effect.change:.1f} % slower than {effect.baseline}"
+    for network, comparison in comparisons.items():
+        if SEQUENTIAL not in {item.label for item in comparison.arms}:
+            continue
+        for key in GUARDED:
+            effect = effect_between(comparison, arm, SEQUENTIAL, {key: 1.0})
+            if effect.verdict is Verdict.WORSE and (effect.change or 0.0) > GUARD_PCT:
+                return f"on {network} its {effect.metric.short} is {effect.change:.1f} % later than under sequential delivery"
+    return ""
+
+
+def _judged(effect: Effect, p_adjusted: float, *, beats_all: bool) -> Effect:
+    """With the p of the whole family: a gain that it no longer supports becomes undecided, or equivalent."""
+    verdict, more = effect.verdict, effect.more_blocks
+    if verdict is Verdict.BETTER and (p_adjusted >= stats.ALPHA or not beats_all):
+        within = effect.low is not None and effect.low >= -effect.metric.change_margin
+        verdict = Verdict.EQUIVALENT if within else Verdict.UNDECIDED
+        if verdict is Verdict.UNDECIDED:
+            steps = [math.log1p(change / 100) for _, change in effect.differences]
+            more = stats.more_pairs_needed(steps, math.log1p(effect.metric.margin))
+    return replace(effect, p_adjusted=p_adjusted, verdict=verdict, more_blocks=more)
+
+
+def _steps(
+    comparison: Comparison, first: ArmSummary, second: ArmSummary, weights: Mapping[str, float]
+) -> dict[int, float]:
+    """By block: the weighted logarithm of the second arm's times to the first's. Blocks without a value are left out."""
+    steps: dict[int, float] = {}
+    for place, block in enumerate(comparison.block_indices):
+        before = {key: first.values[key][place] for key in weights}
+        after = {key: second.values[key][place] for key in weights}
+        if all(before.values()) and all(after.values()):
+            steps[block] = decided_value(after, weights) - decided_value(before, weights)  # type: ignore[arg-type]
+    return steps
+
+
+# Headers and lines of HTML by themselves
+
+
+@dataclass(frozen=True, slots=True)
+class Remains:
+    """The part of the gain that headers and HTML keep alone; all by role, as in Tuning."""
+
+    kept_pct: Mapping[Role, Mapping[str, float]] = field(default_factory=dict)
+    kept_range_pct: Mapping[Role, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
+    withheld: Mapping[Role, str] = field(default_factory=dict)
+
+
+def remains(
+    comparisons: Mapping[str, Comparison],
+    judgement: Judgement,
+    finalists: Sequence[Contender],
+    best: str,
+    weights: Mapping[str, float],
+    seed: int,
+) -> Remains:
+    """comparisons: of the proof, by network. best: label of the best baseline. seed: of the intervals' resampling."""
+    winner = next(item for item in finalists if item.role is Role.TUNED)
+    better = [name for name, effects in judgement.effects.items() if effects[0].verdict is Verdict.BETTER]
+    shares: dict[Role, dict[str, float]] = {}
+    ranges: dict[Role, dict[str, tuple[float, float]]] = {}
+    withheld: dict[Role, str] = {}
+    if winner.is_by_headers and better:
+        shares[Role.HEADERS] = dict.fromkeys(better, 100.0)
+    for item in finalists:
+        if item.role not in {Role.HEADERS, Role.HTML}:
+            continue
+        for name in better:
+            found = kept(comparisons[name], winner.label, item.label, best, weights, seed)
+            if found is not None:
+                shares.setdefault(item.role, {})[name] = found[0]
+                ranges.setdefault(item.role, {})[name] = found[1:]
+        if why := _not_to_ship(comparisons, item.label, best, weights):
+            withheld[item.role] = why
+    return Remains(shares, ranges, withheld)
+
+
+def kept(
+    comparison: Comparison, winner: str, label: str, best: str, weights: Mapping[str, float], seed: int
+) -> tuple[float, float, float] | None:
+    """How much of the winner's gain over the best baseline an arm has, in per cent, with a 95 % interval: blocks drawn again
+    and again, seeded. None where the winner gains nothing, or there is only one block."""
+    baseline = comparison.arm(best)
+    gains = _steps(comparison, baseline, comparison.arm(winner), weights)
+    theirs = _steps(comparison, baseline, comparison.arm(label), weights)
+    pairs = [(gains[block], theirs[block]) for block in gains if block in theirs]
+    if len(pairs) < 2 or stats.hodges_lehmann([gain for gain, _ in pairs]) >= 0:
+        return None
+    rng = random.Random(f"{seed}/kept/{label}")
+    drawn = sorted(share for _ in range(RESAMPLED) if (share := _share(rng.choices(pairs, k=len(pairs)))) is not None)
+    share = _share(pairs)
+    if share is None or len(drawn) < RESAMPLED * 0.9:
+        return None
+    cut = len(drawn) // 40
+    return share, drawn[cut], drawn[-1 - cut]
+
+
+def measured_lines(
+    lines: Sequence[HtmlLine],
+    finalists: Sequence[Contender],
+    comparisons: Mapping[str, Comparison],
+    best: str,
+    weights: Mapping[str, float],
+) -> tuple[HtmlLine, ...]:
+    """The lines with the results of their own arms of the proof, where they have one."""
+    arms = {item.changes: item.label for item in finalists if item.role in {Role.HTML, Role.LINE}}
+    measured = []
+    for line in lines:
+        label = arms.get((line.change,))
+        if label is not None:
+            effects = {name: effect_between(item, label, best, weights) for name, item in comparisons.items()}
+            intervals = {
+                name: (item.change, item.low, item.high)
+                for name, item in effects.items()
+                if item.change is not None and item.low is not None and item.high is not None
+            }
+            line = replace(line, measured=label, measured_pct=intervals)
+        measured.append(line)
+    return tuple(measured)
+
+
+def _share(pairs: Sequence[tuple[float, float]]) -> float | None:
+    """The second's share of the first's gain, in per cent; None where there is no gain to share."""
+    gain = sum(first for first, _ in pairs)
+    return sum(second for _, second in pairs) / gain * 100 if gain < 0 else None
+
+
+def _not_to_ship(comparisons: Mapping[str, Comparison], label: str, best: str, weights: Mapping[str, float]) -> str:
+    """A sentence without a stop; "" if it may be shipped: nothing is worse with it, and something is better."""
+    effects = {name: effect_between(item, label, best, weights) for name, item in comparisons.items()}
+    if why := harm(comparisons, effects, label):
+        return why
+    changes = [effect.change for effect in effects.values() if effect.change is not None]
+    if changes and min(changes) >= 0:
+        name, effect = min(effects.items(), key=lambda item: item[1].change or 0.0)
+        return f"measured, it gains nothing: {effect.metric.short} is {effect.change:+.1f} % against {best} over {name}"
+    return ""

@@ -1,0 +1,130 @@
+"""The goal of a search: earlier paints, by weights that people name, or a score like Lighthouse's."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from scipy.special import ndtr
+
+from mixedsched.core.metrics import METRICS, metric_named
+from mixedsched.core.metrics.paint import PaintEstimate
+from mixedsched.errors import UsageError, nearest_hint
+
+SCORE = "score"
+KEYS = ("fcp_ms", "lcp_ms", "si_ms")  # metrics of simulated loads
+GUARDED = ("fcp_ms", "lcp_ms")  # metrics that must not become worse, whatever the weights say
+TIE_WEIGHT = 0.01  # of metrics without a weight, which decide among candidates that are equal in the others
+
+# Lighthouse 12 (core/config/default-config.js) gives FCP, SI and LCP 10, 10 and 25 of its 100 points; the rest is TBT and CLS.
+SCORE_WEIGHTS: Mapping[str, float] = MappingProxyType({"fcp_ms": 10 / 45, "lcp_ms": 25 / 45, "si_ms": 10 / 45})
+
+# Its control points, in ms: at the first a metric scores 0.9, at the second 0.5.
+CONTROL_POINTS: Mapping[str, Mapping[str, tuple[float, float]]] = MappingProxyType(
+    {
+        "mobile": MappingProxyType({"fcp_ms": (1800, 3000), "lcp_ms": (2500, 4000), "si_ms": (3387, 5800)}),
+        "desktop": MappingProxyType({"fcp_ms": (934, 1600), "lcp_ms": (1200, 2400), "si_ms": (1311, 2300)}),
+    }
+)
+_LOG_OF_P10 = 1.2815515655446004  # standard deviations from the median to the best tenth
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """The metrics that are to become better."""
+
+    text: str  # as people wrote it
+    weights: Mapping[str, float]  # by metric key, together 1
+    points: Mapping[str, tuple[float, float]] | None = None  # of the score by metric; None for plain ratios
+
+    @property
+    def primary(self) -> str:
+        """Key of the metric that counts most; LCP among equals."""
+        return max(self.weights, key=lambda key: (self.weights[key], key == "lcp_ms"))
+
+    def value(self, paints: PaintEstimate, reference: PaintEstimate) -> float:
+        """How much worse than the reference, without guards; below 0 is better.
+
+        With weights: the weighted logarithm of the ratios, so 0.01 is about one per cent. With points: the loss of score, so
+        0.01 is one point of Lighthouse's hundred.
+        """
+        ours, theirs = paints.to_dict(), reference.to_dict()
+        value = 0.0
+        for key in KEYS:
+            weight = self.weights.get(key, 0.0)
+            if self.points is not None:
+                value += weight * (score(theirs[key], *self.points[key]) - score(ours[key], *self.points[key]))
+            else:
+                value += (weight or TIE_WEIGHT) * log_ratio(ours[key], theirs[key])
+        return value
+
+    def guard(self, paints: PaintEstimate, limit: PaintEstimate) -> float:
+        """The cost of a later first or largest paint where it has no weight: all of the logarithm of the ratio."""
+        ours, theirs = paints.to_dict(), limit.to_dict()
+        return sum(max(0.0, log_ratio(ours[key], theirs[key])) for key in GUARDED if not self.weights.get(key))
+
+
+def score(value_ms: float, p10_ms: float, median_ms: float) -> float:
+    """Lighthouse's score of one metric, 0 to 1: a log-normal distribution through two points."""
+    if value_ms <= 0:
+        return 1.0
+    spread = math.log(median_ms / p10_ms) / _LOG_OF_P10
+    return float(ndtr(-math.log(value_ms / median_ms) / spread))
+
+
+def log_ratio(value_ms: float, other_ms: float) -> float:
+    """Logarithm of the ratio; times below a microsecond count as one, which no page load tells apart."""
+    return math.log(max(value_ms, 1e-3) / max(other_ms, 1e-3))
+
+
+def parse_objective(text: str, form_factor: str) -> Objective:
+    """Read "lcp", "lcp=0.7,fcp=0.3" or "score". form_factor: mobile or desktop, for the points of the score.
+
+    Weights are scaled to a sum of 1; a metric without one counts 1. Raises UsageError.
+    """
+    words = [part.strip() for part in text.split(",") if part.strip()]
+    if words == [SCORE]:
+        return Objective(SCORE, SCORE_WEIGHTS, CONTROL_POINTS[form_factor])
+    if not words:
+        raise UsageError("the objective is empty", fix=f"for instance {_known()}, or lcp=0.7,fcp=0.3")
+    weights: dict[str, float] = {}
+    for word in words:
+        name, equals, number = (part.strip() for part in word.partition("="))
+        key = _key_of(name)
+        if key in weights:
+            raise UsageError(f"objective {text}: '{name}' is given twice", fix="give it once")
+        weights[key] = _weight(text, name, number) if equals else 1.0
+    total = sum(weights.values())
+    in_order = {key: weights[key] / total for key in KEYS if key in weights}
+    return Objective(",".join(words), MappingProxyType(in_order))
+
+
+def _key_of(name: str) -> str:
+    known = _known()
+    if name.lower() == SCORE:
+        raise UsageError("'score' combines all paints already", fix="use it alone, or weights of fcp, lcp and si")
+    names = [other for metric in METRICS for other in (metric.key, metric.short.lower())]
+    if name.lower() not in names:
+        raise UsageError(f"there is no metric '{name}'", fix=nearest_hint(name.lower(), (*known.split(", "),)))
+    key = metric_named(name).key
+    if key not in KEYS:
+        raise UsageError(
+            f"'{name}' cannot be searched for",
+            why="it is not simulated",
+            fix=f"choose among {known}; every browser metric is measured and reported all the same",
+        )
+    return key
+
+
+def _known() -> str:
+    return ", ".join((*(metric_named(key).short.lower() for key in KEYS), SCORE))
+
+
+def _weight(text: str, name: str, number: str) -> float:
+    try:
+        weight = float(number)
+    except ValueError:
+        weight = math.nan
+    if not (math.isfinite(weight) and weight > 0):
+        raise UsageError(f"objective {text}: the weight of '{name}' is not possible", fix="a number above 0")
+    return weight

@@ -1,0 +1,221 @@
+"""The candidates that a search may try: schemes with their parameters, a table of used cells, overrides of few resources.
+
+A candidate in the space is a Genome, a few small numbers; `canonical` says which of them are the same in effect.
+"""
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+from mixedsched.advice.tuner._targets import Target, cell_of, targets_of
+from mixedsched.advice.tuner.candidate import AS_SENT, PLAIN, SIGNALLED, Candidate
+from mixedsched.core.schedulers import SCHEMES
+from mixedsched.errors import UsageError
+from mixedsched.lab.play import task
+from mixedsched.model.mapping import Cell
+from mixedsched.model.page import Page
+from mixedsched.model.priority import URGENCY_MAX, Priority
+from mixedsched.model.request import ChromiumPriority, Kind
+from mixedsched.model.scheme import Parameter, configure
+from mixedsched.world import catalog
+
+DEFAULT_SCHEMES = ("eps", "mixed", "nip", "ip", "batched-rr", "firefox-tree", "firefox")
+
+OFF = -1  # no override
+CODES = 2 * (URGENCY_MAX + 1)  # of priorities: twice the urgency, one more for incremental ones
+LINEAR_STEPS = 10  # between the bounds of a parameter without a natural unit
+PER_DECADE = (1, 2, 3, 5)  # of one that counts something
+
+
+class Genome(NamedTuple):
+    """A candidate in numbers. Cells and targets are empty where the family has no table."""
+
+    family: int
+    values: tuple[int, ...] = ()  # place of each parameter's value among its steps
+    cells: tuple[int, ...] = ()  # code of each cell's priority
+    targets: tuple[int, ...] = ()  # code of each override's priority, or OFF
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """A parameter and the values that are tried."""
+
+    name: str
+    values: tuple[str, ...]  # in order
+    usual: int  # place of its default among them
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A scheme of the space."""
+
+    name: str
+    steps: tuple[Steps, ...]
+    fixed: str = ""  # parameters that are given, as written
+    has_table: bool = False  # its table is searched
+    published: str | None = None  # the mapping that it uses otherwise; None if it uses none
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Resources that are always placed alike: those of an override, or the rest of a cell."""
+
+    home: int  # place of the cell
+    target: int  # place of the override; OFF for the rest of the cell
+    counts: tuple[int, ...]  # its resources on each page
+    signal: int  # code that the browser signals
+    kind: Kind  # of its resources
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """All candidates of a search."""
+
+    pages: tuple[Page, ...]
+    families: tuple[Family, ...]
+    cells: tuple[Cell, ...]  # used by the pages, in order of the table
+    targets: tuple[Target, ...]
+    units: tuple[Unit, ...]  # that cells and targets make
+
+    @classmethod
+    def of(
+        cls,
+        pages: Sequence[Page],
+        schemes: Sequence[str] = DEFAULT_SCHEMES,
+        *,
+        tables: bool = True,
+        hero_needs: Collection[str] = (),
+    ) -> Self:
+        """schemes: names, with parameters where these are not to be searched. tables: False leaves every scheme its published
+        mapping, to choose among schemes alone. hero_needs: ids, as Scenario has them.
+
+        Raises UsageError for an unknown scheme or parameter.
+        """
+        used = {cell_of(item): None for page in pages for item in page.resources}
+        cells = tuple(
+            (priority, kind) for priority in ChromiumPriority for kind in Kind if tables and (priority, kind) in used
+        )
+        targets = targets_of(pages, hero_needs) if tables else ()
+        families = tuple(_family(spec, tables) for spec in dict.fromkeys(schemes))
+        if all(len(page.resources) == 1 for page in pages):
+            families, cells, targets = _without_order(families), (), ()
+        return cls(tuple(pages), families, cells, targets, _units(pages, cells, targets))
+
+    def size(self) -> int:
+        """How many candidates there are, counting each way of writing those that are the same in effect."""
+        tables = CODES ** len(self.cells) * (CODES + 1) ** len(self.targets)
+        return sum(
+            math.prod(len(item.values) for item in family.steps) * (tables if family.has_table else 1)
+            for family in self.families
+        )
+
+    def usual(self, family: int) -> Genome:
+        """A family's candidate without any departure: usual parameters, as the browser signals."""
+        values = tuple(item.usual for item in self.families[family].steps)
+        if not self.families[family].has_table:
+            return Genome(family, values)
+        return Genome(family, values, tuple(map(signal_code, self.cells)), (OFF,) * len(self.targets))
+
+    def candidate(self, genome: Genome) -> Candidate:
+        """The candidate to be played and shipped."""
+        family = self.families[genome.family]
+        words = [family.fixed] if family.fixed else []
+        words += [
+            f"{item.name}={item.values[place]}"
+            for item, place in zip(family.steps, genome.values, strict=True)
+            if place != item.usual
+        ]
+        scheme = f"{family.name}:{','.join(words)}" if words else family.name
+        if not family.has_table:
+            return Candidate(scheme, published=family.published)
+        cells = tuple(
+            (cell, priority_of(code))
+            for cell, code in zip(self.cells, genome.cells, strict=True)
+            if code != signal_code(cell)
+        )
+        overrides = tuple(
+            target.override(priority_of(code))
+            for target, code in zip(self.targets, genome.targets, strict=True)
+            if code != OFF
+        )
+        return Candidate(scheme, cells, overrides)
+
+
+def priority_of(code: int) -> Priority:
+    return _PRIORITIES[code]
+
+
+_PRIORITIES = tuple(Priority(code // 2, bool(code % 2)) for code in range(CODES))
+
+
+def signal_code(cell: Cell) -> int:
+    """Code of the browser's signal for a cell."""
+    return 2 * SIGNALLED[cell].urgency + SIGNALLED[cell].incremental
+
+
+def _without_order(families: Sequence[Family]) -> tuple[Family, ...]:
+    """For pages of one response, which all schemes deliver alike: the plainest family, without choices."""
+    plainest = min(families, key=lambda item: item.name != PLAIN)
+    return (Family(plainest.name, (), plainest.fixed, published=AS_SENT if plainest.has_table else plainest.published),)
+
+
+def read_schemes(text: str | None) -> tuple[str, ...]:
+    """The value of an option: None for the usual ones, "all" for every one that there is. Raises UsageError."""
+    if text is None:
+        return DEFAULT_SCHEMES
+    return tuple(dict.fromkeys(scheme.spec for scheme in task.read_schemes(text)))
+
+
+def _family(spec: str, tables: bool) -> Family:
+    configured = configure(spec, SCHEMES, catalog.load_mapping)
+    scheme, fixed = configured.scheme, spec.partition(":")[2]
+    given = {word.partition("=")[0] for word in fixed.replace(":", ",").split(",")}
+    has_table = tables and scheme.default_mapping is not None
+    if has_table and any(item.switch and item.name in given for item in scheme.parameters):
+        raise UsageError(f"{spec}: the table is searched, so it has no switches", fix="leave them out")
+    steps = tuple(
+        steps_of(item)
+        for item in scheme.parameters
+        if item.name not in given and not (item.switch and (has_table or scheme.default_mapping is None))
+    )
+    return Family(scheme.name, steps, fixed, has_table, None if has_table else scheme.default_mapping)
+
+
+def steps_of(parameter: Parameter) -> Steps:
+    """The values of a parameter that are worth trying, its default included: its words, evenly spread numbers or, where it
+    counts something, ever larger ones."""
+    if parameter.choices:
+        return Steps(parameter.name, parameter.choices, parameter.choices.index(str(parameter.default)))
+    low, high, default = parameter.low, parameter.high, float(parameter.default)
+    if parameter.whole:
+        decades = (float(step * 10**power) for power in range(len(str(int(high)))) for step in PER_DECADE)
+        numbers = {low, default, *(number for number in decades if low <= number <= high)}
+        if high < 1000:
+            numbers.add(high)
+    else:
+        numbers = {default, *(low + (high - low) * step / LINEAR_STEPS for step in range(LINEAR_STEPS + 1))}
+    values = sorted(numbers)
+    return Steps(parameter.name, tuple(f"{value:g}" for value in values), values.index(default))
+
+
+def _units(pages: Sequence[Page], cells: Sequence[Cell], targets: Sequence[Target]) -> tuple[Unit, ...]:
+    """The rests of cells that have any, then the targets."""
+    places = {cell: place for place, cell in enumerate(cells)}
+    patterns = [target.override(Priority()) for target in targets]
+    rests = [[0] * len(pages) for _ in cells]
+    singles = [[0] * len(pages) for _ in targets]
+    for number, page in enumerate(pages):
+        for item in page.resources:
+            place = places.get(cell_of(item))
+            if place is None:
+                continue
+            target = next((index for index, pattern in enumerate(patterns) if pattern.fits(item.path)), OFF)
+            (rests[place] if target == OFF else singles[target])[number] += 1
+    found = [(place, OFF, counts) for place, counts in enumerate(rests) if any(counts)]
+    found += [
+        (places[item.home], number, counts) for number, (item, counts) in enumerate(zip(targets, singles, strict=True))
+    ]
+    return tuple(
+        Unit(home, target, tuple(counts), signal_code(cells[home]), cells[home][1]) for home, target, counts in found
+    )

@@ -1,5 +1,0 @@
-"""Puts together what the browser's DevTools, its NetLog and the page itself told of one load."""
-
-from mixedsched.browser._observed._assemble import observation_of
-
-__all__ = ["observation_of"]

@@ -1,0 +1,63 @@
+"""How `compare` and `report` show an experiment: as text or JSON, and as an HTML report."""
+
+import shlex
+import statistics
+
+from rich.text import Text
+
+from mixedsched.cli._console import err, out
+from mixedsched.cli._output import say_json
+from mixedsched.lab.costs import median_overhead_s
+from mixedsched.lab.experiment import Experiment
+from mixedsched.lab.model import RunStatus
+from mixedsched.report.compare import miss_lines, render_comparison, write_comparison
+from mixedsched.units import format_duration, printable
+
+REPORT_NAME = "report.html"
+
+
+def say_experiment(experiment: Experiment, *, as_json: bool) -> None:
+    """Write the report of an experiment into its folder, and say what it shows."""
+    comparison, runs = experiment.comparison, experiment.runs
+    report = experiment.folder / REPORT_NAME
+    write_comparison(comparison, runs, {**experiment.facts.to_dict(), "command": _command(experiment)}, report)
+    if as_json:
+        say_json(experiment.to_dict(str(report)))
+        return
+    out.print(render_comparison(comparison))
+    for line in miss_lines(comparison, runs):
+        out.print(Text(printable(line), style="yellow"), soft_wrap=True)
+    out.print(f"report: {report}", soft_wrap=True)
+
+
+def say_cost(experiment: Experiment) -> None:
+    """Say what a run costs, and how much of that beyond the page's own load time."""
+    costs_s = [run.cost_s for run in experiment.runs if run.status is RunStatus.OK]
+    beyond_s = median_overhead_s(experiment.runs)
+    if beyond_s is None:
+        return
+    err.print(
+        f"cost of a run: {statistics.median(costs_s):.1f} s, of which {beyond_s:.1f} s beyond the page's load; "
+        f"all {len(experiment.runs)} runs: {format_duration(sum(run.cost_s for run in experiment.runs))}",
+        style="dim",
+        soft_wrap=True,
+    )
+
+
+def _command(experiment: Experiment) -> str:
+    """The command that makes this experiment, in full, as one would type it."""
+    plan, facts = experiment.plan, experiment.facts
+    arms = plan.arms
+    is_aa = len(arms) == 2 and arms[0].scheme == arms[1].scheme and arms[0].mapping == arms[1].mapping
+    schemes = [arms[0].scheme] if is_aa else [arm.scheme for arm in arms]
+    words = ["mixedsched", "compare", facts.site_argument or plan.site, "--schemes", ",".join(schemes)]
+    words += ["--aa"] if is_aa else ["--baseline", plan.baseline]
+    words += ["--link", plan.link]
+    words += ["--backend", plan.backend] if plan.backend != "relay" else []
+    words += ["--origins", "merge"] if facts.origins == "merge" else []
+    words += ["--across-connections"] if plan.across_connections else []
+    words += ["--blocks", str(plan.counted_blocks)]
+    mapping = next((arm.mapping for arm in arms if arm.mapping is not None), None)
+    words += ["--mapping", mapping] if mapping is not None else []
+    words += ["--primary", ",".join(plan.primary), "--form-factor", plan.form_factor, "--seed", str(plan.seed)]
+    return shlex.join(words)

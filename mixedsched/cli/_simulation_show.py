@@ -1,0 +1,83 @@
+"""Prints simulated loads as they are played: lines of JSON, or tables; then a picture, and what failed."""
+
+import itertools
+import sys
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+from rich.console import RenderableType
+from rich.markup import escape
+
+from mixedsched.cli._console import err, out
+from mixedsched.cli._progress import Progress
+from mixedsched.cli._simulation_table import AllPages, caption, page_tables, resource_tables
+from mixedsched.core.sim.load import PlayedLoad
+from mixedsched.errors import MixedschedError
+from mixedsched.lab.play.simulation import RecordedLoad, Simulation
+
+
+def show(
+    simulation: Simulation, played: Generator[RecordedLoad], *, as_json: bool, resources: bool, plot: Path | None
+) -> bool:
+    """Print the outcomes of all loads; whether none failed. resources: a table of them, too. plot: file of a picture."""
+    loads: list[PlayedLoad] = []
+    failures: list[RecordedLoad] = []
+    quiet = as_json and (sys.stdout.isatty() or not err.is_terminal)  # lines of results and a bar share no terminal
+    with closing(played), Progress("playing pages", simulation.total, unit="loads", quiet=quiet) as progress:
+        for outcome in _say_lines(played) if as_json else _say_tables(simulation, played, progress, resources):
+            progress.advance()
+            if outcome.load is not None:
+                loads.append(outcome.load)
+            if outcome.error:
+                failures.append(outcome)
+    if plot is not None and loads:
+        _draw(loads, plot)
+    for outcome in failures:
+        where = f"{outcome.record['page']}, {outcome.record['scheme']}"
+        err.print(f"[bold yellow]failed[/] {escape(where)}: {escape(outcome.error)}", soft_wrap=True)
+    if failures:
+        err.print(f"[bold yellow]{len(failures)} of {simulation.total} loads could not be finished[/]", soft_wrap=True)
+    return not failures
+
+
+def _say_lines(played: Iterable[RecordedLoad]) -> Iterator[RecordedLoad]:
+    for outcome in played:
+        sys.stdout.write(outcome.line + "\n")
+        sys.stdout.flush()
+        yield outcome
+
+
+def _say_tables(
+    simulation: Simulation, played: Iterator[RecordedLoad], progress: Progress, resources: bool
+) -> Iterator[RecordedLoad]:
+    """Tables of each page as soon as it is complete, then one of all pages."""
+
+    def say(tables: Iterable[RenderableType]) -> None:
+        progress.hide()
+        for table in tables:
+            out.print(table)
+
+    summary = AllPages(simulation)
+    for page in simulation.pages:
+        outcomes = []
+        for outcome in itertools.islice(played, simulation.loads_per_page):
+            outcomes.append(outcome)
+            yield outcome
+        say(page_tables(simulation, page, outcomes, out.width))
+        if resources:
+            say(resource_tables(simulation, page, outcomes, out.width))
+        summary.add(outcomes)
+    if len(simulation.pages) > 1:
+        say(summary.tables(out.width))
+    out.print(caption(simulation), style="dim", markup=False)
+
+
+def _draw(loads: Sequence[PlayedLoad], path: Path) -> None:
+    from mixedsched.report.simulation import write_plot  # here, because most runs draw nothing
+
+    try:
+        write_plot(loads, path)
+    except OSError as error:
+        raise MixedschedError(f"cannot write the picture {path}", why=error.strerror or "") from error
+    err.print(f"picture: {path}", soft_wrap=True, markup=False)

@@ -1,0 +1,348 @@
+"""HTTP/3 on the server's side of one connection: stream data in, requests and priority updates out (RFC 9114, RFC 9204).
+
+aioquic has a layer of this kind, too. It drops PRIORITY_UPDATE frames before any hook, on whichever stream they come;
+closes the connection for what is a request's own fault; and holds header sections of any size. So this one stands in
+its place.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from aioquic.buffer import encode_uint_var
+
+from mixedsched.core.h3 import _fields as field_rules
+from mixedsched.core.h3._control import ControlStream, Settings
+from mixedsched.core.h3._flood import FloodGate
+from mixedsched.core.h3._frames import encode_frame, read_varint
+from mixedsched.core.h3._qpack import BLOCKED_STREAMS, TABLE_BYTES, Qpack, count_lines
+from mixedsched.core.h3._requests import RequestStream
+from mixedsched.core.h3.codes import ErrorCode, FrameType, Http3Error, Setting, StreamError, StreamType
+from mixedsched.core.h3.events import (
+    FrameContent,
+    FrameObserver,
+    HttpEvent,
+    RequestFailed,
+    RequestReceived,
+    RequestTooLarge,
+)
+from mixedsched.core.h3.response import Headers
+
+MAX_SECTION_BYTES = 32 * 1024  # of a request's head, encoded or not; announced to the client
+MAX_FIELD_LINES = 256
+MAX_HELD_BYTES = 512 * 1024  # of incomplete heads and control frames, on all streams of a connection together
+
+_SETTINGS: dict[int, int] = {
+    Setting.QPACK_MAX_TABLE_CAPACITY: TABLE_BYTES,
+    Setting.MAX_FIELD_SECTION_SIZE: MAX_SECTION_BYTES,
+    Setting.QPACK_BLOCKED_STREAMS: BLOCKED_STREAMS,
+}
+_CRITICAL = frozenset({StreamType.CONTROL, StreamType.QPACK_ENCODER, StreamType.QPACK_DECODER})
+_IGNORED = -1  # stands for the type of a stream whose data is dropped
+
+
+class Quic(Protocol):
+    """The part of a QUIC connection that is needed here; aioquic's has it."""
+
+    def get_next_available_stream_id(self, is_unidirectional: bool = False) -> int: ...
+
+    def send_stream_data(self, stream_id: int, data: bytes, end_stream: bool = False) -> None: ...
+
+    def reset_stream(self, stream_id: int, error_code: int) -> None: ...
+
+    def stop_stream(self, stream_id: int, error_code: int) -> None: ...
+
+
+@dataclass(slots=True)
+class _UnidirectionalStream:
+    """type: None until it is known."""
+
+    type: int | None = None
+    start: bytes = b""
+
+
+class HttpLayer:
+    """Reads what the client sends, in pieces of any size, and writes heads of responses.
+
+    All that reads or writes may raise Http3Error, upon which the connection must be closed and the layer no longer used. A
+    mistake within one request gives up its stream only.
+    """
+
+    def __init__(self, quic: Quic, now_s: float, observer: FrameObserver | None = None) -> None:
+        self._quic = quic
+        self._observer = observer
+        self._gate = FloodGate(now_s)
+        self._qpack = Qpack()
+        self._control = ControlStream()
+        self._requests: dict[int, RequestStream] = {}
+        self._unidirectional: dict[int, _UnidirectionalStream] = {}
+        self._critical: dict[int, int] = {}  # the client's critical streams: ID -> type
+        self._held_bytes = 0
+        self._next_request_id = 0
+        self._goaway_id: int | None = None  # the first request that is no longer served
+        self._control_id = self._open_stream(StreamType.CONTROL)
+        payload = b"".join(encode_uint_var(key) + encode_uint_var(value) for key, value in _SETTINGS.items())
+        self._send_control(FrameType.SETTINGS, payload, Settings(_SETTINGS))
+        self._encoder_id = self._open_stream(StreamType.QPACK_ENCODER)
+        self._decoder_id = self._open_stream(StreamType.QPACK_DECODER)
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether a request that is to be served has begun to arrive and is not complete."""
+        return any(not request.is_abandoned and not request.is_ended for request in self._requests.values())
+
+    def awaits_request(self, stream_id: int) -> bool:
+        """Whether a request may still come on a stream, or the rest of one."""
+        if self._goaway_id is not None and stream_id >= self._goaway_id:
+            return False
+        request = self._requests.get(stream_id)
+        return request is None or not (request.has_head or request.is_abandoned)
+
+    def receive(self, stream_id: int, data: bytes, end_stream: bool, now_s: float) -> list[HttpEvent]:
+        """Take the next bytes of one of the client's streams."""
+        if stream_id % 4 == 2:
+            return list(self._receive_unidirectional(stream_id, data, end_stream, now_s))
+        return list(self._receive_request(stream_id, data, end_stream, now_s))
+
+    def reset(self, stream_id: int, now_s: float) -> list[HttpEvent]:
+        """The client has cut off its half of a stream."""
+        if stream_id % 4 == 2:
+            self._require_not_critical(stream_id)
+            self._unidirectional.pop(stream_id, None)
+            return []
+        self._gate.take(now_s)
+        request = self._request(stream_id)
+        if request.is_ended or request.is_abandoned:
+            return []
+        self._abandon(request)
+        self._count_held(request)
+        if request.has_head:
+            return []
+        self._quic.reset_stream(stream_id, ErrorCode.H3_REQUEST_INCOMPLETE)
+        return [RequestFailed(stream_id, ErrorCode.H3_REQUEST_INCOMPLETE)]
+
+    def stopped(self, stream_id: int, now_s: float) -> None:
+        """The client does not want our half of a stream."""
+        if stream_id in (self._control_id, self._encoder_id, self._decoder_id):
+            raise _critical_stream_stopped()
+        if stream_id % 4 == 0:
+            self._gate.take(now_s)
+
+    def send_head(self, stream_id: int, fields: Headers, body_bytes: int | None) -> None:
+        """Send the head of a response, and the head of the DATA frame that its body makes.
+
+        body_bytes: None for no body, which ends the stream here. The body itself, and the stream's end behind it, is up to the
+        QUIC connection, which sends it when its turn comes.
+        """
+        instructions, section = self._qpack.encode(stream_id, fields)
+        self._send_critical(self._encoder_id, instructions)
+        data = encode_frame(FrameType.HEADERS, section)
+        if body_bytes is not None:
+            data += encode_uint_var(FrameType.DATA) + encode_uint_var(body_bytes)
+        self._quic.send_stream_data(stream_id, data, end_stream=body_bytes is None)
+        if self._observer is not None:
+            self._observer.frame_created(stream_id, FrameType.HEADERS, len(section), fields)
+            if body_bytes is not None:
+                self._observer.frame_created(stream_id, FrameType.DATA, body_bytes, None)
+
+    def send_goaway(self) -> None:
+        """Tell the client that requests it makes from now on are not served. Those that have begun to arrive still are."""
+        if self._goaway_id is None:
+            self._goaway_id = self._next_request_id
+            self._send_control(FrameType.GOAWAY, encode_uint_var(self._goaway_id))
+
+    def forget(self, stream_id: int) -> None:
+        """A stream is over, both ways."""
+        self._unidirectional.pop(stream_id, None)
+        request = self._requests.pop(stream_id, None)
+        if request is not None:
+            self._held_bytes -= request.counted_bytes
+            if request.is_blocked:
+                self._abandon(request)
+
+    def _open_stream(self, stream_type: StreamType) -> int:
+        stream_id = self._quic.get_next_available_stream_id(is_unidirectional=True)
+        self._quic.send_stream_data(stream_id, encode_uint_var(stream_type))
+        if self._observer is not None:
+            self._observer.stream_type_set(stream_id, stream_type)
+        return stream_id
+
+    def _send_control(self, frame_type: FrameType, payload: bytes, content: FrameContent = None) -> None:
+        self._send_critical(self._control_id, encode_frame(frame_type, payload))
+        if self._observer is not None:
+            self._observer.frame_created(self._control_id, frame_type, len(payload), content)
+
+    def _send_critical(self, stream_id: int, data: bytes) -> None:
+        """Send on a stream of our own, which the client may have stopped in this very datagram."""
+        if not data:
+            return
+        try:
+            self._quic.send_stream_data(stream_id, data)
+        except (RuntimeError, ValueError) as error:
+            raise _critical_stream_stopped() from error
+
+    def _hold(self, change_bytes: int) -> None:
+        self._held_bytes += change_bytes
+        if self._held_bytes > MAX_HELD_BYTES:
+            raise Http3Error(ErrorCode.H3_EXCESSIVE_LOAD, "too many frames are begun and not finished")
+
+    # Unidirectional streams
+
+    def _receive_unidirectional(
+        self, stream_id: int, data: bytes, end_stream: bool, now_s: float
+    ) -> Iterator[HttpEvent]:
+        stream = self._unidirectional.setdefault(stream_id, _UnidirectionalStream())
+        if stream.type is None:
+            stream.start += data
+            first = read_varint(stream.start, 0)
+            if first is not None:
+                data, stream.start = stream.start[first[1] :], b""
+                stream.type = self._set_type(stream_id, first[0])
+        match stream.type:
+            case StreamType.CONTROL:
+                yield from self._receive_control(stream_id, data, now_s)
+            case StreamType.QPACK_ENCODER:
+                yield from self._receive_encoder(data, now_s)
+            case StreamType.QPACK_DECODER:
+                self._qpack.feed_decoder(data)
+            case _:
+                pass  # its type is unknown, or not yet known
+        if end_stream:
+            self._require_not_critical(stream_id)
+            del self._unidirectional[stream_id]
+
+    def _set_type(self, stream_id: int, stream_type: int) -> int:
+        if self._observer is not None:
+            self._observer.stream_type_set(stream_id, stream_type)
+        if stream_type == StreamType.PUSH or stream_type in self._critical.values():
+            raise Http3Error(ErrorCode.H3_STREAM_CREATION_ERROR, "a push stream, or a second critical one of its type")
+        if stream_type not in _CRITICAL:
+            return _IGNORED
+        self._critical[stream_id] = stream_type
+        return stream_type
+
+    def _require_not_critical(self, stream_id: int) -> None:
+        if stream_id in self._critical:
+            raise Http3Error(ErrorCode.H3_CLOSED_CRITICAL_STREAM, "a critical stream was closed")
+
+    def _receive_control(self, stream_id: int, data: bytes, now_s: float) -> Iterator[HttpEvent]:
+        held_bytes = self._control.held_bytes
+        for frame in self._control.feed(data):
+            self._gate.take(now_s)
+            if self._observer is not None:
+                self._observer.frame_parsed(stream_id, *frame.head, frame.content)
+            if isinstance(frame.content, Settings):
+                self._apply(frame.content)
+            elif frame.content is not None:
+                yield frame.content
+        self._hold(self._control.held_bytes - held_bytes)
+
+    def _apply(self, settings: Settings) -> None:
+        table_bytes = settings.values.get(Setting.QPACK_MAX_TABLE_CAPACITY, 0)
+        blocked_streams = settings.values.get(Setting.QPACK_BLOCKED_STREAMS, 0)
+        self._send_critical(self._encoder_id, self._qpack.apply_settings(table_bytes, blocked_streams))
+
+    def _receive_encoder(self, data: bytes, now_s: float) -> Iterator[HttpEvent]:
+        for stream_id in self._qpack.feed_encoder(data):
+            request = self._requests[stream_id]
+            yield from self._guarded(request, self._resume(request), now_s)
+
+    # Request streams
+
+    def _receive_request(self, stream_id: int, data: bytes, end_stream: bool, now_s: float) -> Iterator[HttpEvent]:
+        request = self._request(stream_id)
+        request.is_ended |= end_stream
+        yield from self._guarded(request, self._read(request, data), now_s)
+
+    def _request(self, stream_id: int) -> RequestStream:
+        """The stream, which is new if nothing of it has come before."""
+        request = self._requests.get(stream_id)
+        if request is None:
+            request = self._requests[stream_id] = RequestStream(stream_id)
+            self._next_request_id = max(self._next_request_id, stream_id + 4)
+        return request
+
+    def _guarded(self, request: RequestStream, events: Iterator[HttpEvent], now_s: float) -> Iterator[HttpEvent]:
+        """Pass events on; give the stream up where they end with an error of its own."""
+        try:
+            yield from events
+        except StreamError as error:
+            self._gate.take(now_s)
+            self._abandon(request)
+            if not request.is_ended:
+                self._quic.stop_stream(request.stream_id, error.error_code)
+            self._quic.reset_stream(request.stream_id, error.error_code)
+            yield RequestFailed(request.stream_id, error.error_code)
+        self._gate.take(now_s, request.pop_idle_frames())
+        self._count_held(request)
+
+    def _read(self, request: RequestStream, data: bytes) -> Iterator[HttpEvent]:
+        if self._goaway_id is not None and request.stream_id >= self._goaway_id and not request.is_abandoned:
+            raise StreamError(ErrorCode.H3_REQUEST_REJECTED, "the server is shutting down")
+        if request.is_abandoned:
+            return
+        for frame in request.feed(data, MAX_SECTION_BYTES):
+            if frame.type == FrameType.HEADERS:
+                yield from self._decode(request, frame.size_bytes)
+            elif self._observer is not None:
+                self._observer.frame_parsed(request.stream_id, *frame, None)
+        request.require_complete()
+
+    def _decode(self, request: RequestStream, size_bytes: int) -> Iterator[HttpEvent]:
+        """A field section has come, unless it is too long to be kept."""
+        if size_bytes > MAX_SECTION_BYTES:
+            yield from self._refuse_section(request)
+        while request.sections and not request.is_blocked:
+            section = request.sections[0]
+            if count_lines(section, MAX_FIELD_LINES) > MAX_FIELD_LINES:
+                yield from self._refuse_section(request)
+                return
+            decoded = self._qpack.decode(request.stream_id, section)
+            if decoded is None:
+                request.is_blocked = True
+                return
+            yield from self._take_section(request, *decoded)
+
+    def _resume(self, request: RequestStream) -> Iterator[HttpEvent]:
+        """Go on with a section that was blocked: the encoder stream has brought what it waited for."""
+        decoded = self._qpack.resume(request.stream_id)
+        request.is_blocked = False
+        yield from self._take_section(request, *decoded)
+        yield from self._decode(request, 0)
+        request.require_complete()
+
+    def _take_section(self, request: RequestStream, instructions: bytes, fields: Headers) -> Iterator[HttpEvent]:
+        """The request's first section is decoded. instructions: for our decoder stream."""
+        self._send_critical(self._decoder_id, instructions)
+        section = request.sections.popleft()
+        if self._observer is not None:
+            self._observer.frame_parsed(request.stream_id, FrameType.HEADERS, len(section), fields)
+        if request.has_head:
+            field_rules.require_trailers(fields)
+        elif field_rules.section_size_bytes(fields) > MAX_SECTION_BYTES:
+            yield from self._refuse_section(request)
+        else:
+            head = field_rules.read_head(fields)
+            request.content_length = field_rules.content_length(fields)
+            request.has_head = True
+            self._gate.earn()
+            yield RequestReceived(request.stream_id, head)
+
+    def _refuse_section(self, request: RequestStream) -> Iterator[HttpEvent]:
+        """A field section is too long. A head's request may be answered; trailers are not needed."""
+        self._abandon(request)
+        if not request.has_head:
+            request.has_head = True
+            yield RequestTooLarge(request.stream_id)
+
+    def _abandon(self, request: RequestStream) -> None:
+        request.abandon()
+        self._send_critical(self._decoder_id, self._qpack.cancel(request.stream_id))
+
+    def _count_held(self, request: RequestStream) -> None:
+        self._hold(request.held_bytes - request.counted_bytes)
+        request.counted_bytes = request.held_bytes
+
+
+def _critical_stream_stopped() -> Http3Error:
+    return Http3Error(ErrorCode.H3_CLOSED_CRITICAL_STREAM, "a critical stream was stopped")

@@ -1,0 +1,18 @@
+"""The scheduler seam: the only package that touches aioquic's private parts. See docs/seam.md.
+
+    _streams     senders that pull a body's bytes when a packet has room; receivers that report what changed
+    _service     stands where aioquic keeps its list of streams, and serves them as the scheduler picks
+    _express     fast path: packets with nothing but response data, put together at once
+    _receiving   fast path: datagrams of an established connection, read at once
+    _recovery    acknowledgements at the cost of what they acknowledge; probes that repeat data of the most urgent response
+    _pacer       bursts that one system call can send
+    _connection  a server's connection, which joins all of it
+    _observed    a client for virtual time, which reports which packets brought which stream data
+
+`tests/core/h3/test_seam_contract.py` says what is expected of aioquic, and fails with a clear message when a version moves it.
+"""
+
+from mixedsched.core.h3.seam._connection import ScheduledConnection
+from mixedsched.core.h3.seam._observed import ObservedConnection
+
+__all__ = ["ObservedConnection", "ScheduledConnection"]

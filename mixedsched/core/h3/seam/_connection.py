@@ -1,0 +1,251 @@
+"""A server's QUIC connection: aioquic's, in the scheduler's order, and with fast paths."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+from aioquic import tls
+from aioquic.buffer import Buffer  # type: ignore[attr-defined]
+from aioquic.quic.configuration import QuicConfiguration
+from aioquic.quic.connection import END_STATES, Limit, QuicConnection, QuicNetworkPath, QuicReceiveContext
+from aioquic.quic.crypto import CryptoPair
+from aioquic.quic.packet import QuicPacketType
+from aioquic.quic.packet_builder import QuicDeliveryState, QuicPacketBuilder, QuicPacketBuilderStop
+from aioquic.quic.stream import QuicStream
+
+from mixedsched.core.h3.response import Body
+from mixedsched.core.h3.seam._express import write_response_packets
+from mixedsched.core.h3.seam._pacer import FlightPacer
+from mixedsched.core.h3.seam._receiving import receive_plain_datagram
+from mixedsched.core.h3.seam._recovery import PacketRecovery, packets_to_repeat
+from mixedsched.core.h3.seam._service import ServiceQueue
+from mixedsched.core.h3.seam._streams import StreamsById
+from mixedsched.model.scheme import Scheduler
+
+_EPOCH = tls.Epoch.ONE_RTT  # of all packets once the handshake is confirmed
+
+Sent = Callable[[int, int, int, bool], None]
+"""(stream ID, size of a STREAM frame's data in bytes, how much of it had been sent before, whether it ends the stream)"""
+
+Discarded = Callable[[int], None]
+"""(stream ID)"""
+
+
+class _PacketIsDone(QuicPacketBuilderStop):
+    """Stops aioquic after it has written one packet."""
+
+
+class ScheduledConnection(QuicConnection):
+    """A server's QUIC connection whose responses are sent in the order that a scheduler picks.
+
+    sent: called for every STREAM frame of a response that goes into a packet, repeats included. Must not raise.
+    discarded: called for every stream that is over, both ways. make_connection_id: makes the connection IDs for the client to
+    use, all of the configured length; random ones by default. request_limit: how many requests the client may have open.
+    sends_flights: pace in flights on fast links, for a caller that can send a flight at once. notes_server_name: keep the host
+    name that the client gives in its handshake, as `server_name`.
+    """
+
+    def __init__(
+        self,
+        *,
+        configuration: QuicConfiguration,
+        scheduler: Scheduler[Any],
+        sent: Sent = lambda _stream_id, _size_bytes, _again_bytes, _fin: None,
+        discarded: Discarded = lambda _stream_id: None,
+        make_connection_id: Callable[[], bytes] | None = None,
+        request_limit: int | None = None,
+        sends_flights: bool = False,
+        notes_server_name: bool = False,
+        **arguments: Any,
+    ) -> None:
+        self._make_connection_id = make_connection_id
+        self._notes_server_name = notes_server_name
+        self.server_name: str | None = None
+        self._service = ServiceQueue(self, scheduler)  # before aioquic's constructor, which assigns _streams_queue
+        self.sent = sent
+        self.discarded = discarded
+        super().__init__(configuration=configuration, **arguments)
+        self._streams = self.streams = StreamsById()
+        self._loss = PacketRecovery(
+            congestion_control_algorithm=configuration.congestion_control_algorithm,
+            initial_rtt=configuration.initial_rtt,
+            max_datagram_size=self._max_datagram_size,
+            peer_completed_address_validation=not self._is_client,
+            quic_logger=self._quic_logger,
+            send_probe=self._send_probe,
+            choose_repeats=partial(packets_to_repeat, self),
+            logger=self._logger,
+        )
+        if make_connection_id is not None:
+            self.host_cid = self._host_cids[0].cid = self._local_initial_source_connection_id = make_connection_id()
+        if request_limit is not None:
+            self._local_max_streams_bidi.value = self._local_max_streams_bidi.sent = request_limit
+        if sends_flights:
+            self._loss._pacer = FlightPacer(max_datagram_size=configuration.max_datagram_size)
+
+    def _initialize(self, peer_cid: bytes) -> None:
+        super()._initialize(peer_cid)
+        if self._notes_server_name:
+            self.tls._server_handle_hello = partial(self._handle_hello, self.tls._server_handle_hello)  # type: ignore[method-assign]
+
+    def _handle_hello(self, handle: Callable[..., None], message: Buffer, *buffers: Buffer) -> None:
+        """Note the host name in the ClientHello (RFC 6066 section 3), which aioquic's server reads and forgets."""
+        start = message.tell()
+        self.server_name = tls.pull_client_hello(message).server_name
+        message.seek(start)
+        handle(message, *buffers)
+
+    def _replenish_connection_ids(self) -> None:
+        first_new = len(self._host_cids)
+        super()._replenish_connection_ids()
+        if self._make_connection_id is not None:
+            for connection_id in self._host_cids[first_new:]:
+                connection_id.cid = self._make_connection_id()
+
+    @property  # type: ignore[override]
+    def _streams_queue(self) -> ServiceQueue:
+        return self._service
+
+    @_streams_queue.setter
+    def _streams_queue(self, value: list[QuicStream]) -> None:
+        """aioquic's own order is not used."""
+
+    def receive_datagram(self, data: bytes, addr: Any, now: float) -> None:
+        is_usual = self._handshake_confirmed and not self._is_client and self._quic_logger is None
+        if not (is_usual and receive_plain_datagram(self, data, addr, now)):
+            super().receive_datagram(data, addr, now)
+
+    def datagrams_to_send(self, now: float) -> list[tuple[bytes, Any]]:
+        datagrams = super().datagrams_to_send(now)
+        while self._service.lost_body:  # the reset is still to be sent, and what the other responses have
+            self._service.lost_body = False
+            datagrams += super().datagrams_to_send(now)
+        return datagrams
+
+    def _write_application(self, builder: QuicPacketBuilder, network_path: QuicNetworkPath, now: float) -> None:
+        """Write packets: through aioquic, one at a time, while there is more than response data; then by the fast path."""
+        if self._is_client or self._quic_logger is not None or not self._handshake_confirmed:
+            super()._write_application(builder, network_path, now)
+            return
+        while not self._has_only_responses(network_path, now):
+            try:
+                with _one_packet(builder):
+                    super()._write_application(builder, network_path, now)
+            except _PacketIsDone:
+                builder._end_packet()
+            else:
+                return
+        write_response_packets(self, builder, now)
+
+    def _has_only_responses(self, path: QuicNetworkPath, now_s: float) -> bool:
+        """Whether there is nothing to send but response data: the conditions that aioquic checks before streams."""
+        space = self._spaces[_EPOCH]
+        crypto = self._cryptos[_EPOCH]
+        max_data = self._local_max_data
+        return not (
+            (space.ack_at is not None and space.ack_at <= now_s)
+            or not path.is_validated
+            or path.remote_challenges
+            or self._handshake_done_pending
+            or self._retire_connection_ids
+            or self._streams_blocked_pending
+            or max_data.used * 2 > max_data.value
+            or max_data.value != max_data.sent
+            or _is_due(self._local_max_streams_bidi)
+            or _is_due(self._local_max_streams_uni)
+            or self._ping_pending
+            or self._probe_pending
+            or self._datagrams_pending
+            or self._service.has_data
+            or self.streams.values()
+            or crypto._update_key_requested
+            or not self._crypto_streams[_EPOCH].sender.buffer_is_empty
+            or [True for connection_id in self._host_cids if not connection_id.was_sent]
+        )
+
+    def _handle_max_stream_data_frame(self, context: QuicReceiveContext, frame_type: int, buf: Buffer) -> None:
+        start = buf.tell()
+        stream_id = buf.pull_uint_var()
+        buf.seek(start)
+        super()._handle_max_stream_data_frame(context, frame_type, buf)
+        self._service.note(stream_id)
+
+    def _on_max_stream_data_delivery(self, delivery: QuicDeliveryState, stream: QuicStream) -> None:
+        super()._on_max_stream_data_delivery(delivery, stream)
+        assert stream.stream_id is not None
+        self.streams.note(stream.stream_id)
+
+    @property
+    def is_established(self) -> bool:
+        """Whether the handshake is over, which also proves the client's address."""
+        return self._handshake_confirmed
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the connection was closed, by us or by the client, so that nothing more will be sent."""
+        return self._state in END_STATES
+
+    @property
+    def packet(self) -> int:
+        """A rising number of the packet that is being written: frames that `sent` reports under the same one share it."""
+        return self._service.packets
+
+    @property
+    def credit_bytes(self) -> int:
+        """Bytes that the peer's connection flow control still lets us send."""
+        return self._remote_max_data - self._remote_max_data_used
+
+    @property
+    def is_probing(self) -> bool:
+        """Whether a probe timeout has passed since the peer last acknowledged something (RFC 9002 section 6.2)."""
+        return self._loss._pto_count > 0
+
+    @property
+    def request_stream_limit(self) -> int:
+        """How many request streams the client may have opened in all; stream IDs below 4 times that are legal."""
+        return self._local_max_streams_bidi.value
+
+    def is_discarded(self, stream_id: int) -> bool:
+        """Whether the stream was opened and is over."""
+        return self._stream_is_discarded(stream_id)
+
+    def awaits_response(self, stream_id: int) -> bool:
+        """Whether a request may be answered: it was not answered yet, and the client has not cancelled it."""
+        return self._service.awaits_response(stream_id)
+
+    def has_response(self, stream_id: int) -> bool:
+        """Whether a response was opened and is not over, though all of it may have been sent."""
+        return self._service.has_response(stream_id)
+
+    def open_response(self, stream_id: int, placement: Any, body: Body | None) -> None:
+        """Hand a response to the scheduler. The body follows what is written to the stream next, and ends it."""
+        self._service.open_response(stream_id, placement, body)
+
+    def reprioritize(self, stream_id: int, placement: Any) -> None:
+        """Move a response; takes effect at the next packet. Nothing happens if it is over already."""
+        self._service.reprioritize(stream_id, placement)
+
+
+def _is_due(limit: Limit) -> bool:
+    """Whether a limit on streams must be announced: once the client has fewer left than it would get."""
+    return limit.value != limit.sent and limit.sent - limit.used < limit.value - limit.sent
+
+
+@contextmanager
+def _one_packet(builder: QuicPacketBuilder) -> Iterator[None]:
+    """Have the builder refuse to start another packet after the next, by raising _PacketIsDone."""
+    start_packet = builder.start_packet
+
+    def refuse(packet_type: QuicPacketType, crypto: CryptoPair) -> None:  # noqa: ARG001 - as the one it stands for
+        raise _PacketIsDone
+
+    def start_last(packet_type: QuicPacketType, crypto: CryptoPair) -> None:
+        builder.start_packet = refuse  # type: ignore[method-assign]
+        start_packet(packet_type, crypto)
+
+    builder.start_packet = start_last  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        del builder.start_packet

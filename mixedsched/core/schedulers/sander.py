@@ -1,0 +1,140 @@
+"""`chrome7`, `safari-wrr`, `firefox-tree`, `firefox-eps`: today's browsers as Sander et al. had one server imitate them."""
+
+from types import MappingProxyType
+
+from mixedsched.core.schedulers import _sander
+from mixedsched.core.schedulers._levels import Level, StrictLevels
+from mixedsched.core.schedulers._queue import Fifo
+from mixedsched.core.schedulers._round import NewcomersFirst
+from mixedsched.core.schedulers._sander import (
+    BACKGROUND,
+    FOLLOWERS,
+    LEADERS,
+    SPECULATIVE,
+    UNBLOCKED,
+    URGENT_START,
+    firefox_group,
+)
+from mixedsched.core.schedulers._siblings import Siblings
+from mixedsched.core.schedulers._tree import DependencyTree, Group, TreePlace, group_weights, weighted_groups
+from mixedsched.core.schedulers._weighted import WeightedFair
+from mixedsched.model.mapping import PriorityMapping
+from mixedsched.model.request import Kind, Request
+from mixedsched.model.scheme import Parameter, Scheme, Values
+
+__all__ = [
+    "BACKGROUND",
+    "FOLLOWERS",
+    "LEADERS",
+    "SCHEMES",
+    "SPECULATIVE",
+    "UNBLOCKED",
+    "URGENT_START",
+]  # classes of service
+
+CHROME_LEVELS = 7  # the last two, idle and throttled, are for what Chromium hardly sends
+
+SAFARI_WEIGHTS = MappingProxyType(
+    {Kind.DOCUMENT: 255, Kind.STYLESHEET: 24, Kind.SCRIPT: 24, Kind.XHR: 16, Kind.FONT: 16}  # everything else: 8
+)
+
+TREE_GROUPS = (
+    Group(LEADERS, 201),
+    Group(UNBLOCKED, 101),
+    Group(BACKGROUND, 1),
+    Group(SPECULATIVE, 1, BACKGROUND),
+    Group(FOLLOWERS, 1, LEADERS),
+    Group(URGENT_START, 241),
+)
+
+TREE_WEIGHTS = group_weights(
+    {
+        URGENT_START: "the navigation",
+        LEADERS: "style sheets and blocking scripts",
+        UNBLOCKED: "XHR and scripts that block nothing",
+        BACKGROUND: "what Chromium asks for as VeryLow",
+        FOLLOWERS: "images and fonts, beside the single responses of the leaders",
+    },
+    TREE_GROUPS,
+)
+
+URGENCIES = MappingProxyType(
+    {
+        "study": {URGENT_START: 1, LEADERS: 2, FOLLOWERS: 3, UNBLOCKED: 4, BACKGROUND: 5, SPECULATIVE: 6},
+        "firefox": {URGENT_START: 1, LEADERS: 2, UNBLOCKED: 3, FOLLOWERS: 4, BACKGROUND: 6, SPECULATIVE: 6},
+    }
+)
+
+
+def _place_in_chrome(request: Request, _mapping: PriorityMapping | None, _values: Values) -> Level:
+    return Level(request.chromium_priority.rank)
+
+
+def _place_in_safari(request: Request, _mapping: PriorityMapping | None, _values: Values) -> int:
+    is_manifest = request.kind is Kind.OTHER and ("manifest" in request.mime or "json" in request.mime)
+    return SAFARI_WEIGHTS.get(Kind.XHR if is_manifest else request.kind, 8)
+
+
+def _place_in_tree(request: Request, _mapping: PriorityMapping | None, _values: Values) -> TreePlace:
+    """Weights by Firefox's channel priorities, 22 - p: fonts highest (-20), what blocks high (-10), images normal (0)."""
+    match request.kind:
+        case Kind.FONT:
+            weight = 42
+        case Kind.DOCUMENT | Kind.STYLESHEET | Kind.SCRIPT | Kind.XHR:
+            weight = 32
+        case _:
+            weight = 22
+    return TreePlace(firefox_group(request), weight)
+
+
+def _place_by_urgency(request: Request, _mapping: PriorityMapping | None, values: Values) -> Level:
+    return Level(URGENCIES[str(values["urgencies"])][firefox_group(request)])
+
+
+SCHEMES = (
+    Scheme(
+        name="chrome7",
+        description="Seven strict levels by Chromium's own priority; inside one, responses in the order of their requests. "
+        "A better one interrupts at the next packet.",
+        source=f"{_sander.SOURCE}, Chrome: a chain of exclusive insertions ordered by (level, arrival)",
+        needs="Chromium priority",
+        create=lambda _: StrictLevels(CHROME_LEVELS, Fifo),
+        place=_place_in_chrome,
+    ),
+    Scheme(
+        name="safari-wrr",
+        description="All responses take turns, with more packets for documents (255) than for style sheets and scripts (24), "
+        "XHR and fonts (16) and the rest (8). Weights share packets, as in the H2O server of the study.",
+        source=f"{_sander.SOURCE}, WRR (Safari)",
+        needs="kind",
+        create=lambda _: Siblings(WeightedFair(by_packets=True)),
+        place=_place_in_safari,
+    ),
+    Scheme(
+        name="firefox-tree",
+        description="Groups that share by weight: urgent start (241: the navigation), leaders (201), unblocked (101), "
+        "background (1); images and fonts follow as a sibling of weight 1 beside the leaders.",
+        source=f"{_sander.SOURCE}, Firefox, Fig. 3 with updated weights; groups by rules instead of recorded per URL",
+        needs=_sander.FIREFOX_NEEDS,
+        create=lambda values: DependencyTree(weighted_groups(TREE_GROUPS, TREE_WEIGHTS, values), by_packets=True),
+        place=_place_in_tree,
+        parameters=TREE_WEIGHTS,
+    ),
+    Scheme(
+        name="firefox-eps",
+        description="Firefox's groups as six urgencies, strictly; inside one, responses take turns packet by packet, "
+        "a newcomer first.",
+        source=f"{_sander.SOURCE}, Firefox (EPS) on H2O's scheduler of extensible priorities",
+        needs=_sander.FIREFOX_NEEDS,
+        create=lambda _: StrictLevels(8, NewcomersFirst),
+        place=_place_by_urgency,
+        parameters=(
+            Parameter(
+                "urgencies",
+                "of the study (followers 3, unblocked 4) or of Firefox since November 2021 (the other way round)",
+                default="study",
+                choices=("study", "firefox"),
+            ),
+        ),
+    ),
+)

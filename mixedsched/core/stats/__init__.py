@@ -1,0 +1,36 @@
+"""Paired statistics: how large a change is, how sure that is, and how many blocks it takes. Pure."""
+
+from mixedsched.core.stats._family import holm, paired_dominance
+from mixedsched.core.stats._planning import (
+    ALPHA,
+    POWER,
+    minimum_detectable_effect,
+    more_pairs_needed,
+    smallest_deciding_pairs,
+    spread,
+)
+from mixedsched.core.stats._shift import CONFIDENCE, Interval, hodges_lehmann, signed_rank_interval, walsh_averages
+from mixedsched.core.stats._signed_rank import EXACT_PAIRS_MAX, smallest_p, wilcoxon_p
+from mixedsched.core.stats._single import mean_interval, median_interval, share_interval
+
+__all__ = [
+    "ALPHA",
+    "CONFIDENCE",
+    "EXACT_PAIRS_MAX",
+    "POWER",
+    "Interval",
+    "hodges_lehmann",
+    "holm",
+    "mean_interval",
+    "median_interval",
+    "minimum_detectable_effect",
+    "more_pairs_needed",
+    "paired_dominance",
+    "share_interval",
+    "signed_rank_interval",
+    "smallest_deciding_pairs",
+    "smallest_p",
+    "spread",
+    "walsh_averages",
+    "wilcoxon_p",
+]

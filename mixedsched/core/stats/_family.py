@@ -1,0 +1,34 @@
+"""Many questions at once, and how often a pair points the same way."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mixedsched.core.stats._signed_rank import finite
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """p values adjusted so that one false finding in the whole family stays as rare as in one test; in the order given.
+
+    Source: Holm 1979 (step-down Bonferroni). Raises ValueError for a value outside 0 .. 1.
+    """
+    if not all(0 <= p <= 1 for p in p_values):
+        raise ValueError("p values must lie between 0 and 1")
+    order = sorted(range(len(p_values)), key=lambda index: (p_values[index], index))
+    adjusted = [1.0] * len(p_values)
+    largest = 0.0
+    for position, index in enumerate(order):
+        largest = max(largest, min(1.0, p_values[index] * (len(p_values) - position)))
+        adjusted[index] = largest
+    return adjusted
+
+
+def paired_dominance(differences: Sequence[float]) -> float:
+    """Share of positive minus share of negative differences: -1 (always less) .. 0 (as often) .. 1 (always more).
+
+    Cliff's delta within pairs (Cliff 1993). Raises ValueError for no pairs.
+    """
+    values = finite(differences)
+    if not len(values):
+        raise ValueError("at least one pair is needed")
+    return float(np.sign(values).mean())

@@ -1,1 +1,0 @@
-"""Experiments: the plan (pure), the engine that carries it out, and what its runs show."""

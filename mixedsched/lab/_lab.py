@@ -1,0 +1,247 @@
+"""The browser rung: one page load through server, emulated link and Chromium, as a Run."""
+
+import datetime as dt
+import re
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+from mixedsched.errors import InputError, MixedschedError
+from mixedsched.lab._validity import LoadEvidence, ServerView, why_invalid
+from mixedsched.lab.diagnostics import Waits
+from mixedsched.lab.model import Arm, Arrival, Connection, Run, RunStatus
+from mixedsched.model.profile import Profile
+from mixedsched.model.request import Flag
+from mixedsched.sites.analysis import expected_connections
+from mixedsched.sites.serving import served_site
+from mixedsched.sites.site import Site
+from mixedsched.world.browser.netlog import NetLog, arrival_order, read_netlog
+from mixedsched.world.browser.pageload import BrowserLoad, PageLoadFailed, PageLoadJob
+from mixedsched.world.browser.runner import LighthouseRunner
+from mixedsched.world.emulator.awake import processors_to_keep_awake
+from mixedsched.world.emulator.backend import RELAY, Backend, LinkInUse, open_backend
+from mixedsched.world.server.running import RunningServer, ServerInput, running_server
+from mixedsched.world.server.settings import LogSettings, ServerSettings
+from mixedsched.world.system.precedence import Precedence, browser_courtesy, kernel_release
+
+NEEDS_OWN_WAITS = "needs_own_waits"  # a long task came so late that Lighthouse must wait longer to find TTI
+LIMIT_SLACK_S = 40.0  # a page that still loads so long before the limit is scored as it is, and not trusted
+
+
+@dataclass(frozen=True, slots=True)
+class LabSetup:
+    """Everything that the runs of an experiment have in common."""
+
+    profile: Profile
+    form_factor: str
+    sites: Mapping[str, Site]  # by label of the arm; all of one URL and the same hosts
+    backend: str = RELAY  # which emulated network, see emulator.backend
+    across_connections: bool = False  # whether servers schedule across a client's connections
+    packet_logs: Path | None = None  # folder for the fate of every packet, one folder a run; None for none
+    limit_s: float = 180.0  # for one load
+
+    @property
+    def site(self) -> Site:
+        """One of them, for its URL and hosts."""
+        return next(iter(self.sites.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """A run after its load, and what is needed to judge it."""
+
+    run: Run
+    seen: ServerView
+    load: BrowserLoad | None  # None if there is no result
+
+
+class Lab:
+    """Keeps the emulated network, a server per arm and one browser worker; every run gets a fresh browser and a fresh link.
+
+    folder: where the browser's log lies while a page is loaded. Use with `async with`. All child processes end with it, and
+    also if this process is killed.
+    """
+
+    def __init__(self, setup: LabSetup, arms: Sequence[Arm], folder: Path) -> None:
+        self._setup = setup
+        self._arms = {arm.label: arm for arm in arms}
+        self._netlog = folder / "netlog.json"
+        self._servers: dict[str, RunningServer] = {}
+        # The highest number of a connection that each server has logged before the load in progress.
+        self._highest_connection = dict.fromkeys(self._arms, 0)
+        self._stack = AsyncExitStack()
+        self._backend: Backend
+        self._runner: LighthouseRunner
+
+    async def __aenter__(self) -> Self:
+        try:
+            self._backend = await self._stack.enter_async_context(
+                open_backend(self._setup.backend, self._setup.profile)
+            )
+            runner = LighthouseRunner(prefix=self._backend.client_prefix, courtesy=self.precedence.browser)
+            self._runner = await self._stack.enter_async_context(runner)
+            for label, arm in self._arms.items():
+                self._servers[label] = await self._stack.enter_async_context(self._server(arm))
+        except BaseException:
+            await self._stack.aclose()
+            raise
+        return self
+
+    async def __aexit__(self, *error: Any) -> None:
+        await self._stack.__aexit__(*error)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Remarks on what the emulated network cannot do of what its profile asks, or does differently."""
+        return self._backend.notes
+
+    @property
+    def precedence(self) -> Precedence:
+        """Who runs first on this machine."""
+        network = self._backend.promptness
+        awake = len(processors_to_keep_awake())
+        return Precedence(network, browser_courtesy(network, kernel_release()), awake)
+
+    async def versions(self) -> dict[str, str]:
+        """Versions of Lighthouse, Chromium and Node, and who runs first: loads are compared only if all of these are equal."""
+        versions = await self._runner.versions()
+        return {
+            "lighthouse": versions.lighthouse,
+            "chromium": versions.chromium,
+            "node": versions.node,
+            "precedence": str(self.precedence),
+        }
+
+    async def run(self, *, arm: str, block: int, attempt: int, position: int, link_seed: int) -> Run:
+        """Load the page once. Whatever goes wrong with the load becomes a failed run; only a broken lab raises."""
+        started, started_at = time.monotonic(), dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
+        server = self._servers[arm]
+        heroes = _declared_heroes(self._setup.sites[arm])
+        run = Run(block, attempt, arm, position, RunStatus.OK, started_at=started_at, heroes=heroes)
+        try:
+            loaded = await self._load(run, server, link_seed, own_waits=False)
+            if loaded.run.reason == NEEDS_OWN_WAITS:
+                loaded = await self._load(run, server, link_seed, own_waits=True)
+            run = replace(loaded.run, cost_s=round(time.monotonic() - started, 3))
+            if not server.process.is_alive:
+                raise MixedschedError(f"the server for {arm} has stopped", why=await server.process.complaint())
+            if loaded.load is None:
+                return run
+            return self._judged(replace(run, page_load=loaded.load.to_dict()), loaded.load, loaded.seen)
+        finally:
+            self._netlog.unlink(missing_ok=True)
+
+    async def _load(self, run: Run, server: RunningServer, link_seed: int, *, own_waits: bool) -> _Loaded:
+        """One load over a fresh link; without a page load, the run says why there is none."""
+        self._seen(run.arm, server)  # stragglers of the load before
+        load, status, reason = None, RunStatus.OK, ""
+        waits = Waits({"server": server.process.pid, "worker": self._runner.worker_pid})
+        async with self._backend.link(server.facts.address, link_seed, self._packet_log(run)) as link:
+            try:
+                load = await self._runner.run(self._job(server, link, own_waits))
+            except PageLoadFailed as error:
+                status = RunStatus.FAILED
+                reason = NEEDS_OWN_WAITS if error.needs_own_waits else f"{error.reason}: {error.detail}"
+        if load is None and not link.counters:
+            reason = f"link: the emulated link has stopped before its time, and the load ended with {reason}"
+        seen = self._seen(run.arm, server)
+        finished = {item["connection"] for item in seen.requests if item["complete"]}
+        placements = tuple(item for item in seen.requests if item["connection"] in finished)
+        run = replace(
+            run, status=status, reason=reason, placements=placements, relay=link.counters, waited_ms=waits.so_far_ms()
+        )
+        return _Loaded(run, seen, load)
+
+    def _seen(self, arm: str, server: RunningServer) -> ServerView:
+        """The server's log since it was last read: entries of connections that are new since then."""
+        requests, connections = server.take_log()
+        before = self._highest_connection[arm]
+        new = ServerView(
+            [item for item in requests if item["connection"] > before],
+            [item for item in connections if item["connection"] > before],
+        )
+        numbers = (item["connection"] for item in (*new.requests, *(new.connections or ())))
+        self._highest_connection[arm] = max(numbers, default=before)
+        return new
+
+    def _packet_log(self, run: Run) -> Path | None:
+        folder = self._setup.packet_logs
+        return None if folder is None else folder / f"block-{run.block}-attempt-{run.attempt}" / file_name(run.arm)
+
+    def _server(self, arm: Arm) -> AbstractAsyncContextManager[RunningServer]:
+        settings = ServerSettings(
+            host=self._backend.server_host,
+            gso=self._backend.name == RELAY,  # a kernel's link would take a flight of packets for one
+            log=LogSettings(connections=True),
+            across_connections=self._setup.across_connections,
+        )
+        given = ServerInput(served_site(self._setup.sites[arm.label]), arm.scheme, arm.mapping, settings)
+        return running_server(given, arm.label, prefix=self._backend.server_prefix)
+
+    def _job(self, server: RunningServer, link: LinkInUse, own_waits: bool) -> PageLoadJob:
+        address, port = link.address
+        return PageLoadJob(
+            url=self._setup.site.url,
+            hosts=dict.fromkeys(self._setup.site.hosts, port),
+            spki_sha256=(server.facts.spki_sha256,),
+            address=address,
+            form_factor="desktop" if self._setup.form_factor == "desktop" else "mobile",
+            netlog=self._netlog,
+            limit_s=self._setup.limit_s,
+            max_wait_s=self._setup.limit_s - LIMIT_SLACK_S,
+            own_waits=own_waits,
+        )
+
+    def _judged(self, run: Run, load: BrowserLoad, seen: ServerView) -> Run:
+        """The run with what the NetLog shows, and marked invalid if it must not be trusted."""
+        try:
+            log = read_netlog(self._netlog)
+        except InputError as error:
+            return replace(run, status=RunStatus.INVALID, reason=f"netlog: {error}")
+        run = with_evidence(run, log)
+        site = self._setup.sites[run.arm]
+        reason = why_invalid(LoadEvidence(load, site.hosts, expected_connections(site), log, run.relay, seen))
+        return replace(run, status=RunStatus.INVALID, reason=reason) if reason else run
+
+
+def _declared_heroes(site: Site) -> tuple[str, ...]:
+    """URLs of what the manifest flags as the largest paint."""
+    heroes = (item for item in site.page.resources if Flag.HERO in item.flags)
+    return tuple(f"https://{site.hosts[item.host]}{item.path}" for item in heroes)
+
+
+def file_name(label: str) -> str:
+    """An arm's label as a name of files: `mixed:alpha=0.5` -> `mixed-alpha-0.5`."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", label).strip("-")
+
+
+def with_evidence(run: Run, log: NetLog) -> Run:
+    """The run with what the browser's own log of the load shows.
+
+    A log without its end gives no HOL bytes: those that are in it would be too few to be compared.
+    """
+    return replace(
+        run,
+        arrivals=tuple(
+            Arrival(item.path, item.from_ms, item.to_ms, item.frames, item.size_bytes, item.blocked_bytes)
+            for item in arrival_order(log)
+        ),
+        connections=len(log.connections),
+        lost_packets=log.packets_lost,
+        quic=tuple(
+            Connection(
+                host=session.host,
+                reason=session.reason.value,
+                why=session.why,
+                hol_bytes=None if log.truncated else session.hol_bytes,
+                connection_hol_bytes=None if log.truncated else session.connection_hol_bytes,
+                packets_seen=session.packets_seen,
+                packets_lost=session.packets_lost,
+                losses=session.losses,
+            )
+            for session in log.connections
+        ),
+    )

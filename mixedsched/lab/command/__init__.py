@@ -1,0 +1,1 @@
+"""`lab run`: any command over an emulated network."""

@@ -1,0 +1,198 @@
+"""The main job as a function: load a page under several schemes in real Chromium, and see which is better."""
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from mixedsched.core.metrics import metric_named
+from mixedsched.errors import InputError, UsageError
+from mixedsched.lab.analysis import analyse
+from mixedsched.lab.bench import Bench, Design, Observe, Say, ServedArm, unobserved
+from mixedsched.lab.comparison import Comparison
+from mixedsched.lab.diagnostics import held_up_of, misses_of
+from mixedsched.lab.engine import missing_blocks, stored_runs
+from mixedsched.lab.machine import machine_facts, own_versions
+from mixedsched.lab.model import Plan, Run
+from mixedsched.lab.plan import arms_of
+from mixedsched.lab.results import DATABASE_NAME, ExperimentFacts, continued, folder_of, open_store, owned
+from mixedsched.model.profile import Profile
+from mixedsched.sites.analysis import expected_connections
+from mixedsched.sites.opening import open_site
+from mixedsched.sites.site import Origins, Site, site_digest
+from mixedsched.world import catalog
+from mixedsched.world.emulator.backend import RELAY
+
+DEFAULT_SCHEMES = ("sequential", "mixed")
+DEFAULT_LINK = "4g"
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """An experiment as stored in a folder of results, finished or not."""
+
+    folder: Path
+    plan: Plan
+    runs: tuple[Run, ...]  # all attempts, in the order in which they were made
+    facts: ExperimentFacts
+
+    @cached_property
+    def comparison(self) -> Comparison:
+        """The results of the analysis."""
+        return analyse(self.plan, self.runs)
+
+    @property
+    def missing_blocks(self) -> tuple[int, ...]:
+        """Indices of the analysed blocks that are not complete."""
+        return missing_blocks(self.plan, self.runs)
+
+    def to_dict(self, report: str | None = None) -> dict[str, Any]:
+        """The JSON contract of `compare --json`. report: path of the HTML report."""
+        labels = [arm.label for arm in self.comparison.arms]
+        return {
+            **self.comparison.to_dict(report),
+            "misses": [item.to_dict() for item in misses_of(self.runs, labels)],
+            "held_up": [item.to_dict() for item in held_up_of(self.runs, labels)],
+        }
+
+
+def compare(
+    site: Site | str,
+    schemes: Sequence[str] = DEFAULT_SCHEMES,
+    *,
+    link: Profile | str = DEFAULT_LINK,
+    blocks: int = 8,
+    baseline: str = "",
+    mapping: str | None = None,
+    primary: Sequence[str] = ("lcp",),
+    form_factor: str = "mobile",
+    seed: int = 1,
+    origins: Origins | None = None,
+    backend: str = RELAY,
+    across_connections: bool = False,
+    against_itself: bool = False,
+    packet_log: bool = False,
+    folder: Path | str | None = None,
+    observe: Observe = unobserved,
+    say: Say = lambda _: None,
+) -> Experiment:
+    """Load a page under several schemes in real Chromium, in paired blocks; see Experiment.comparison for what that shows.
+
+    Every run is stored at once: after an interruption the same call goes on where it stopped, and with more blocks it adds
+    to what is there.
+
+    Args:
+        site: A site, or what `load_site` takes.
+        schemes: Names with parameters: "mixed:alpha=0.5".
+        link: A network profile, or its name or file.
+        blocks: Paired repeats; 6 decide on one metric of two schemes, 8 on all seven.
+        baseline: The scheme that others are measured against; the first by default.
+        mapping: Name or file of a priority table for all schemes that use one, instead of their own.
+        primary: Metrics to decide on ("lcp", "fcp" ...); the others are exploratory.
+        form_factor: "mobile" or "desktop".
+        seed: Of the order of loads and of the network's losses.
+        origins: Of a named site of several hosts: keep them, or merge them into the first; by default as the site says.
+        backend: What emulates the network: "relay", "netns" or "vm".
+        across_connections: Whether the server schedules across the connections of a client.
+        against_itself: Compare one scheme with itself, as a test of the laboratory.
+        packet_log: Keep the fate of every packet beside the results; for the relay only.
+        folder: For the results; by default one in runs/ that is named after the comparison.
+        observe: Watches the runs; called with the number of those that are left.
+        say: Takes remarks, a line each, such as what the emulated network cannot do.
+
+    Raises:
+        MixedschedError: UsageError for bad arguments, and for a folder that holds another experiment or runs of other versions;
+            MissingPartError without Node or Chromium; others if the page cannot be loaded.
+    """
+    network = catalog.load_profile(link) if isinstance(link, str) else link
+    arms = arms_of(schemes, mapping, against_itself=against_itself)
+    keys = dict.fromkeys(metric_named(name.strip()).key for name in primary)
+    opened = open_site(site, origins, say) if isinstance(site, str) else site  # last, because it may have to be built
+    digest = site_digest(opened)
+    served = tuple(ServedArm(arm, opened, digest) for arm in arms)
+    design = Design(served, tuple(keys), form_factor, seed, baseline, backend, across_connections)
+    plan = design.plan(network, blocks, warm_up=True)
+    if packet_log and backend != RELAY:
+        raise UsageError("only the relay logs the fate of packets", fix="leave --packet-log or --backend out")
+    folder = Path(folder) if folder is not None else _default_folder(plan)
+    named = site if isinstance(site, str) else site.name
+    try:
+        return run_experiment(design, network, plan, folder, named, observe, say, packet_log=packet_log)
+    except KeyboardInterrupt:
+        say(f"stopped; all finished runs are stored in {folder}, the same command goes on")
+        raise
+
+
+def run_experiment(
+    design: Design,
+    network: Profile,
+    plan: Plan,
+    folder: Path,
+    site_argument: str,
+    observe: Observe = unobserved,
+    say: Say = lambda _: None,
+    *,
+    packet_log: bool = False,
+) -> Experiment:
+    """Make the runs of a plan of a design that the folder does not hold yet, and return all that is known then.
+
+    site_argument: how the site was named, for reports. The rest, and what it raises, is as in `compare`.
+    """
+    facts = _facts(design.arms[0].site, site_argument)
+
+    async def measure() -> None:
+        with open_store(folder) as store:
+            kept = continued(plan, next(iter(store.experiments()), None))
+            async with Bench(design, store, folder, facts, observe, say=say, packet_log=packet_log) as bench:
+                await bench.carry_out(kept, network)
+
+    with owned(folder):
+        complete(measure())
+        return read_experiment(folder)
+
+
+def complete(work: Coroutine[Any, Any, None]) -> None:
+    """Run to the end; where a loop is running already, as in a notebook, in a thread of its own."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        asyncio.run(work)
+        return
+    with ThreadPoolExecutor(max_workers=1) as executor:
+        executor.submit(asyncio.run, work).result()
+
+
+def _default_folder(plan: Plan) -> Path:
+    return folder_of(f"{plan.site}-{plan.link}", plan.digest, own_versions())
+
+
+def read_experiment(folder: Path) -> Experiment:
+    """The experiment stored in a folder. Raises InputError if there is none, or more than one."""
+    if not (folder / DATABASE_NAME).is_file():
+        raise InputError(
+            f"{folder} holds no results",
+            why=f"there is no {DATABASE_NAME} in it",
+            fix="name a folder that compare made",
+        )
+    with open_store(folder) as store:
+        experiments = store.experiments()
+        if len(experiments) != 1:
+            raise InputError(f"{folder} holds {len(experiments)} experiments", fix="a report is made of exactly one")
+        stored = experiments[0]
+        runs = tuple(stored_runs(store, stored.digest))
+        return Experiment(folder, Plan.from_dict(stored.plan), runs, ExperimentFacts.from_dict(stored.facts))
+
+
+def _facts(site: Site, site_argument: str) -> ExperimentFacts:
+    return ExperimentFacts(
+        site_argument=site_argument,
+        title=site.title or site.name,
+        origins=(Origins.MERGE if site.merged_hosts else Origins.KEEP).value,
+        connections=str(expected_connections(site)),
+        licence=site.licence,
+        machine=machine_facts(),
+        versions=own_versions(),
+    )

@@ -1,0 +1,162 @@
+"""One page load as charts need it: requests joined with what the server logged and when their bytes arrived."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import urlsplit
+
+from mixedsched.lab.model import Arrival, Run
+from mixedsched.model.request import Kind
+
+SAME_TIME_MS = 60.0  # by which the browser's two accounts of one request may differ
+
+_KIND_BY_RESOURCE_TYPE: Mapping[str, Kind] = {
+    "document": Kind.DOCUMENT,
+    "stylesheet": Kind.STYLESHEET,
+    "font": Kind.FONT,
+    "script": Kind.SCRIPT,
+    "image": Kind.IMAGE,
+    "media": Kind.MEDIA,
+    "texttrack": Kind.MEDIA,
+    "xhr": Kind.XHR,
+    "fetch": Kind.XHR,
+    "eventsource": Kind.XHR,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SeenResponse:
+    """One response of a page load; times in ms since the navigation started."""
+
+    name: str  # path, with the host in front where it is not the page's own
+    url: str
+    path: str
+    kind: Kind
+    signal: str  # what the browser asked for, such as "u=2, i"; "" when the server's log has no such request
+    chromium_priority: str
+    placement: str  # where the scheduler put it; "" likewise
+    protocol: str
+    size_bytes: float
+    start_ms: float  # the page asked for it
+    request_ms: float  # the request left
+    end_ms: float
+    finished: bool
+    arrivals: tuple[Arrival, ...]  # when its bytes came, with the same zero; empty without a network log
+
+    @property
+    def first_byte_ms(self) -> float | None:
+        """When its first bytes came, within the request's own time; None without a network log."""
+        if not self.arrivals:
+            return None
+        return min(max(self.arrivals[0].from_ms, self.request_ms), self.end_ms)
+
+
+def responses_of(run: Run) -> tuple[SeenResponse, ...]:
+    """The responses of a run in the order in which they were requested. Missing fields become zero or empty.
+
+    The n-th request of a path is joined with the n-th log entry of that path. Arrivals count from the first QUIC event, which
+    comes with the first request: that is the shift between both clocks (a few ms of doubt).
+    """
+    requests = _requests(run)
+    shift_ms = _shift_ms(requests)
+    logged = _queues((str(entry.get("path", "")), entry) for entry in run.placements)
+    arrivals = _arrivals_by_path(run.arrivals, shift_ms)
+    own_host = urlsplit(str(requests[0].get("url", ""))).netloc if requests else ""
+    found = []
+    for item in requests:
+        url = str(item.get("url", ""))
+        path = path_of(url)
+        entries = logged.get(path, [])
+        found.append(_response(item, url, path, own_host, entries.pop(0) if entries else {}, arrivals.pop(path, ())))
+    return tuple(found)
+
+
+def losses_of(run: Run) -> tuple[tuple[float, int], ...]:
+    """(when it showed, in ms since the navigation started; packets) of all losses on the way to the browser, in order."""
+    shift_ms = _shift_ms(_requests(run))
+    return tuple(sorted((at_ms + shift_ms, packets) for item in run.quic for at_ms, packets in item.losses))
+
+
+def hero_of(run: Run, responses: Sequence[SeenResponse]) -> SeenResponse | None:
+    """The response with the image of the largest paint; None where that is text, or is not known.
+
+    It is the image that was loaded just when, by the browser's account, the one of the largest paint was; where there is none,
+    the first that the site's manifest flags so.
+    """
+    observed: Mapping[str, Any] = run.page_load.get("observed") or {}
+    begin_ms, end_ms = observed.get("lcp_load_start_ms"), observed.get("lcp_load_end_ms")
+    if not isinstance(begin_ms, int | float) or not isinstance(end_ms, int | float):
+        return None
+    images = [item for item in responses if item.kind in {Kind.IMAGE, Kind.MEDIA, Kind.OTHER}]
+    apart_ms = [abs(item.request_ms - begin_ms) + abs(item.end_ms - end_ms) for item in images]
+    if images and min(apart_ms) <= 2 * SAME_TIME_MS:
+        return images[apart_ms.index(min(apart_ms))]
+    return next((item for item in responses if item.url in run.heroes), None)
+
+
+def _requests(run: Run) -> list[Mapping[str, Any]]:
+    """In the order in which they were made."""
+    return sorted(
+        (item for item in run.page_load.get("requests") or () if isinstance(item, Mapping)),
+        key=lambda item: (_number(item.get("request_ms")), _number(item.get("start_ms"))),
+    )
+
+
+def _shift_ms(requests: Sequence[Mapping[str, Any]]) -> float:
+    return min((_number(item.get("request_ms")) for item in requests), default=0.0)
+
+
+def path_of(url: str) -> str:
+    """Path and query of a URL, as the server logs it; the text itself where it is no URL."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url
+    if not parts.netloc:
+        return url
+    return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+
+
+def _response(
+    item: Mapping[str, Any], url: str, path: str, own_host: str, entry: Mapping[str, Any], arrivals: tuple[Arrival, ...]
+) -> SeenResponse:
+    host = url.split("://", 1)[-1].split("/", 1)[0]
+    request_ms = _number(item.get("request_ms"))
+    logged_kind = str(entry.get("kind", ""))
+    by_type = _KIND_BY_RESOURCE_TYPE.get(str(item.get("resource_type", "")).lower(), Kind.OTHER)
+    return SeenResponse(
+        name=path if host == own_host else f"{host}{path}",
+        url=url,
+        path=path,
+        kind=Kind(logged_kind) if logged_kind in set(Kind) else by_type,
+        signal=str(entry.get("signal") or ""),
+        chromium_priority=str(item.get("priority") or entry.get("chromium_priority") or ""),
+        placement=str(entry.get("placement") or ""),
+        protocol=str(item.get("protocol") or ""),
+        size_bytes=_number(item.get("transfer_bytes")) or _number(entry.get("body_bytes")),
+        start_ms=min(_number(item.get("start_ms")), request_ms),
+        request_ms=request_ms,
+        end_ms=max(_number(item.get("end_ms")), request_ms),
+        finished=bool(item.get("finished", True)),
+        arrivals=arrivals,
+    )
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else 0.0
+
+
+def _queues(entries: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, list[Mapping[str, Any]]]:
+    queues: dict[str, list[Mapping[str, Any]]] = {}
+    for path, entry in entries:
+        queues.setdefault(path, []).append(entry)
+    return queues
+
+
+def _arrivals_by_path(arrivals: Sequence[Arrival], shift_ms: float) -> dict[str, tuple[Arrival, ...]]:
+    grouped: dict[str, list[Arrival]] = {}
+    for item in arrivals:
+        shifted = replace(item, from_ms=item.from_ms + shift_ms, to_ms=item.to_ms + shift_ms)
+        grouped.setdefault(path_of(item.path), []).append(shifted)
+    return {path: tuple(sorted(items, key=lambda item: item.from_ms)) for path, items in grouped.items()}

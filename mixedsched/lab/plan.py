@@ -1,0 +1,107 @@
+"""Decides an experiment before its first run: the same arguments give the same plan."""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from mixedsched.core.schedulers import SCHEMES
+from mixedsched.errors import UsageError
+from mixedsched.lab.model import Arm, Block, Plan
+from mixedsched.model.scheme import configure
+from mixedsched.world import catalog
+
+WARM_UP_INDEX = 0  # the warm-up block; analysed ones count from 1
+AGAIN = " (again)"  # marks the second arm of a scheme that is compared with itself
+
+
+def arm_of(scheme: str, mapping: str | None = None) -> Arm:
+    """The arm of a scheme, as the registry parses it; `mapping` replaces its priority table, if it uses one.
+
+    Raises UsageError for a scheme, InputError for a table that does not exist or cannot be read.
+    """
+    configured = configure(scheme, SCHEMES, catalog.load_mapping, mapping)
+    if configured.scheme.default_mapping is None or configured.mapping is None:
+        return Arm(scheme, scheme)
+    return Arm(scheme, scheme, mapping, configured.mapping.digest)
+
+
+def arms_of(schemes: Sequence[str], mapping: str | None = None, *, against_itself: bool = False) -> list[Arm]:
+    """The arms of a comparison of schemes. against_itself: compare one scheme with itself, as a test of the laboratory.
+
+    Raises UsageError as arm_of, and for several schemes against themselves.
+    """
+    arms = [arm_of(scheme, mapping) for scheme in schemes]
+    if not against_itself:
+        return arms
+    if len(arms) > 1:
+        raise UsageError("--aa compares one scheme with itself", fix="name one scheme only")
+    return [arms[0], replace(arms[0], label=arms[0].label + AGAIN)]
+
+
+def make_plan(
+    *,
+    site: str,
+    site_digest: str,
+    link: str,
+    link_facts: Mapping[str, Any],
+    form_factor: str,
+    arms: Sequence[Arm],
+    baseline: str,
+    primary: Sequence[str],
+    seed: int,
+    blocks: int,
+    backend: str = "relay",
+    across_connections: bool = False,
+    warm_up: bool = True,
+) -> Plan:
+    """One warm-up block, then `blocks` analysed ones, each with a link seed and an order of its own.
+
+    Orders are random, and every second block reverses the one before it, so that no arm is more often the first of a pair.
+    A plan with more blocks begins with those of the shorter one. `warm_up=False` leaves the warm-up block out. Raises
+    UsageError for fewer than one block or two arms, and for a baseline that is not one of them.
+    """
+    labels = [arm.label for arm in arms]
+    if blocks < 1:
+        raise UsageError(f"{blocks} blocks are too few", fix="a verdict needs at least 6")
+    if len(labels) < 2:
+        raise UsageError("there is nothing to compare", fix="name two or more schemes")
+    if len(set(labels)) < len(labels):
+        raise UsageError("a scheme is named twice", fix="to compare a scheme with itself, use --aa")
+    if baseline not in labels:
+        raise UsageError(
+            f"the baseline '{baseline}' is not among the schemes", fix=f"choose one of {', '.join(labels)}"
+        )
+    return Plan(
+        site=site,
+        site_digest=site_digest,
+        link=link,
+        link_facts=link_facts,
+        form_factor=form_factor,
+        arms=tuple(arms),
+        baseline=baseline,
+        primary=tuple(primary),
+        seed=seed,
+        backend=backend,
+        across_connections=across_connections,
+        blocks=(
+            *([Block(WARM_UP_INDEX, _link_seed(seed, WARM_UP_INDEX), tuple(labels), warm_up=True)] if warm_up else []),
+            *(Block(index, _link_seed(seed, index), _order(seed, index, labels)) for index in range(1, blocks + 1)),
+        ),
+    )
+
+
+def attempt_seed(block: Block, attempt: int) -> int:
+    """The link's seed in the n-th attempt at a block: another network, in case it was the network that failed."""
+    return block.link_seed + attempt - 1
+
+
+def _link_seed(seed: int, index: int) -> int:
+    return random.Random(f"{seed}/link/{index}").getrandbits(48)
+
+
+def _order(seed: int, index: int, labels: Sequence[str]) -> tuple[str, ...]:
+    pair, is_second = divmod(index - 1, 2)
+    order = list(labels)
+    random.Random(f"{seed}/order/{pair}").shuffle(order)
+    return tuple(reversed(order)) if is_second else tuple(order)

@@ -1,0 +1,143 @@
+"""The HTML report of a comparison."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from mixedsched.core import stats
+from mixedsched.core.metrics import Metric, metric_named
+from mixedsched.lab.comparison import ArmSummary, BlockChoice, Comparison, Effect
+from mixedsched.lab.model import Run
+from mixedsched.report import _charts as charts
+from mixedsched.report._document import render, tables_of
+from mixedsched.report._effects import effect_views
+from mixedsched.report._facts import fact_rows, network_rows
+from mixedsched.report._filmstrip import AFTER_LOAD_MS, Filmstrip, filmstrip, frame_store
+from mixedsched.report._words import listed
+from mixedsched.report.compare import _words
+from mixedsched.report.compare._health import failure_rows, health_rows, miss_lines
+from mixedsched.report.compare._loads import block_loads, lcp_elements
+
+# Frames are nearly all of a report's size. What the median pair leaves of this is there for the worst pair.
+FRAMES_BYTES_MOST = 2_000_000
+_FACTS_WITH_PLACES = ("command", "history", "title", "licence", "network_notes", "notes")
+
+
+def write_comparison(comparison: Comparison, runs: Sequence[Run], facts: Mapping[str, Any], path: Path) -> None:
+    """Write the report of a comparison to `path`; its folder is made where missing.
+
+    runs: all stored runs of the plan. facts: shown as they are; the keys command, history (numbers of blocks planned, in time),
+    title, licence, network_notes (what the emulated network does otherwise) and notes have places of their own, mappings such
+    as machine and versions become tables; none need be there. Raises OSError if it cannot be written.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(render_html(comparison, runs, facts), encoding="utf-8")
+
+
+def render_html(comparison: Comparison, runs: Sequence[Run], facts: Mapping[str, Any]) -> str:
+    """The report as text. The same input gives the same text."""
+    median = _runs_of(comparison, comparison.median_block, runs)
+    film, worst_film = _films(comparison, runs, median)
+    views = effect_views(comparison.effects, comparison.arms)
+    rest = {key: value for key, value in facts.items() if key not in _FACTS_WITH_PLACES}
+    others = fact_rows({key: value for key, value in rest.items() if not isinstance(value, Mapping)})
+    return render(
+        "compare.html.j2",
+        comparison=comparison,
+        plan=comparison.plan,
+        primary_names=", ".join(metric_named(name).short for name in comparison.plan.primary),
+        same_network=_words.same_network(comparison.plan),
+        history=_words.history_note(facts.get("history")),
+        facts={key: facts.get(key) or "" for key in _FACTS_WITH_PLACES},
+        arm_index={arm.label: index for index, arm in enumerate(comparison.arms)},
+        headlines=[
+            (view, _words.headline(view.effect)) for view in views if view.effect.metric is comparison.headline_metric
+        ],
+        metric_rows=[
+            {
+                "metric": metric,
+                "strip": charts.strip(metric, comparison.arms),
+                "effects": [view for view in views if view.effect.metric is metric],
+                "ratings": _ratings(metric, comparison.arms, comparison.plan.form_factor),
+            }
+            for metric in comparison.metrics
+        ],
+        differences=_differences(comparison),
+        film=film,
+        worst_film=worst_film,
+        store=frame_store((film, worst_film)),
+        after_load_s=AFTER_LOAD_MS / 1000,
+        loads=block_loads(median),
+        lcp_elements=lcp_elements(comparison, runs),
+        failures=failure_rows(comparison),
+        health=health_rows(comparison, runs),
+        misses=miss_lines(comparison, runs),
+        link_rows=network_rows(comparison.plan.link_facts),
+        questions=sum(not view.is_exploratory for view in views),
+        often_zero=listed([metric.short for metric in comparison.metrics if metric.scale == "difference"]),
+        alpha=stats.ALPHA,
+        fact_tables=[*tables_of(rest), *([("other facts", others)] if others else [])],
+        block_rows=_block_rows(comparison),
+    )
+
+
+def _ratings(metric: Metric, arms: Sequence[ArmSummary], form_factor: str) -> str:
+    """Lighthouse's bands in words; "" where the form factor has none or nothing was measured."""
+    said = []
+    for arm in arms:
+        middle = arm.median[metric.key]
+        rating = metric.rating(middle, form_factor) if middle is not None else None
+        if rating is not None:
+            said.append(f"{arm.label}: {rating.value}")
+    limits = metric.thresholds.get(form_factor)
+    if not said or limits is None:
+        return ""
+    bands = f"Good up to {metric.format(limits.good)}, poor above {metric.format(limits.poor)} ({form_factor})"
+    return f"{bands}. {', '.join(said)}."
+
+
+def _differences(comparison: Comparison) -> list[tuple[Effect, Markup]]:
+    """Charts by metric, then arm."""
+    position = {arm.label: index for index, arm in enumerate(comparison.arms)}
+    return [
+        (effect, charts.paired_differences(effect, position[effect.arm]))
+        for metric in comparison.metrics
+        for effect in comparison.effects
+        if effect.metric is metric
+    ]
+
+
+def _runs_of(comparison: Comparison, choice: BlockChoice | None, runs: Sequence[Run]) -> dict[str, Run]:
+    """The runs of a chosen block by arm label, baseline first."""
+    if choice is None:
+        return {}
+    found = choice.runs_by_arm(runs)
+    return {arm.label: found[arm.label] for arm in comparison.arms if arm.label in found}
+
+
+def _films(
+    comparison: Comparison, runs: Sequence[Run], median: Mapping[str, Run]
+) -> tuple[Filmstrip | None, Filmstrip | None]:
+    """Filmstrips of the median and the worst pair; the worst one only while there is room."""
+    film, worst_film = filmstrip(median), None
+    if comparison.worst_block != comparison.median_block:
+        worst_film = filmstrip(_runs_of(comparison, comparison.worst_block, runs))
+    if film and worst_film and film.size_bytes + worst_film.size_bytes > FRAMES_BYTES_MOST:
+        worst_film = None
+    return film, worst_film
+
+
+def _block_rows(comparison: Comparison) -> list[tuple[int, int, str, list[str], str]]:
+    """(block, link seed, order, headline metric by arm, change by arm) of every analysed block."""
+    metric = comparison.headline_metric
+    changes = [dict(effect.differences) for effect in comparison.effects if effect.metric is metric]
+    planned = {block.index: block for block in comparison.plan.blocks}
+    rows = []
+    for row, index in enumerate(comparison.block_indices):
+        block = planned[index]
+        values = [metric.format(arm.values[metric.key][row]) for arm in comparison.arms]
+        by_arm = [metric.format_change(by_block[index]) if index in by_block else "–" for by_block in changes]
+        rows.append((index, block.link_seed, " → ".join(block.order), values, ", ".join(by_arm)))
+    return rows

@@ -1,0 +1,64 @@
+"""The sentences of a comparison: the verdict, and notes on the plan."""
+
+from collections.abc import Sequence
+
+from mixedsched.lab.comparison import Effect, Verdict
+from mixedsched.lab.model import Plan
+from mixedsched.report._facts import has_random_losses
+from mixedsched.report._words import confidence_text, counted, direction_text
+
+
+def headline(effect: Effect) -> str:
+    """One honest sentence on one effect, with its interval and number of blocks."""
+    metric = effect.metric
+    if effect.change is None:
+        return f"Nothing can be said yet on {effect.arm} against {effect.baseline}: no block has {metric.short} in both arms."
+    interval = f"{confidence_text(effect)} interval {_interval(effect)}; " if effect.blocks > 1 else ""
+    basis = f"{metric.short}; {interval}{counted(effect.blocks, 'block')}"
+    match effect.verdict:
+        case Verdict.BETTER | Verdict.WORSE:
+            said = (
+                f"With {effect.arm}, {metric.event} {direction_text(effect, effect.change)} than with {effect.baseline}"
+            )
+            return f"{said} ({basis})."
+        case Verdict.EQUIVALENT:
+            margin = metric.format_change(metric.change_margin, signed=False)
+            said = f"{effect.arm} and {effect.baseline} do equally well: the typical difference is within ±{margin}"
+            return f"{said} ({basis})."
+        case Verdict.UNDECIDED:
+            said = f"Undecided: whether {effect.arm} is better or worse than {effect.baseline} cannot be told yet"
+            more = f" About {effect.more_blocks} more blocks would decide." if effect.more_blocks else ""
+            return f"{said} (best guess {direction_text(effect, effect.change)}; {basis}).{more}"
+
+
+def _interval(effect: Effect) -> str:
+    """Both ends in words; a direction that both share is named once."""
+    assert effect.low is not None
+    assert effect.high is not None
+    tell = effect.metric.format_change
+    if effect.low < effect.high < 0:
+        ends = tell(effect.high, signed=False), tell(effect.low, signed=False)
+        return f"{ends[0]} to {ends[1]} {effect.metric.less}"
+    if 0 < effect.low < effect.high:
+        return f"{tell(effect.low, signed=False)} to {tell(effect.high, signed=False)} {effect.metric.more}"
+    return f"{direction_text(effect, effect.low)} to {direction_text(effect, effect.high)}"
+
+
+def same_network(plan: Plan) -> str:
+    """The network that the arms of a block share: the link, and its random losses if it has any."""
+    losses = " with the same random losses" if has_random_losses(plan.link_facts) else ""
+    return f"over the same link{losses}"
+
+
+def history_note(history: object) -> str:
+    """A warning about an experiment that was extended; "" for others. history: numbers of blocks planned, in time."""
+    if not isinstance(history, Sequence) or isinstance(history, str):
+        return ""
+    counts = list(dict.fromkeys(item for item in history if isinstance(item, int)))
+    if len(counts) < 2:
+        return ""
+    extended = ", then to ".join(str(count) for count in counts[1:])
+    return (
+        f"First planned with {counted(counts[0], 'block')}, extended to {extended}. Extending until a verdict appears makes "
+        "false findings more frequent than p says."
+    )

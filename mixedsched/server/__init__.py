@@ -1,1 +1,0 @@
-"""The server's room: UDP sockets, certificates and files around the sessions of `mixedsched.h3`."""

@@ -1,0 +1,151 @@
+"""Small questions to a parsed HTML document, and the candidates of srcset attributes."""
+
+import re
+import string
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from selectolax.lexbor import LexborNode
+
+_SMALL_IMAGE_PX = 10_000  # Blink does not hurry images of at most this area
+_LONGEST_SIZE = 9  # digits of a width or height that are worth reading
+_PICTURE_TYPES = {"", "image/webp", "image/avif", "image/png", "image/jpeg", "image/gif", "image/svg+xml"}
+_RAW = {"<!--": "-->", "<script": "</script", "<noscript": "</noscript"}  # opening -> closing
+_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+
+
+def elements(root: LexborNode) -> Iterator[LexborNode]:
+    """All elements in document order, without comments and the like."""
+    return (node for node in root.traverse(include_text=False) if (node.tag or "-")[0].isalpha())
+
+
+def ascii_lower(text: str) -> str:
+    """Letters A to Z in lower case, the rest as it is: unlike str.lower, this never changes a length."""
+    return text.translate(_LOWER)
+
+
+def searchable(text: str) -> str:
+    """The text in lower case with blanks for comments and contents of scripts, so that only real tags are found."""
+    lowered = ascii_lower(text)
+    return _blanked(lowered, list(_raw_regions(lowered)))
+
+
+def without_noscript(text: str) -> str:
+    """The text with blanks inside noscript elements, which are mere text to a browser that runs scripts."""
+    regions = [region for region in _raw_regions(ascii_lower(text)) if region.opening == "<noscript"]
+    return _blanked(text, regions)
+
+
+@dataclass(frozen=True, slots=True)
+class _Region:
+    """A stretch of text in which nothing is a tag: begin and end are offsets of what is inside."""
+
+    opening: str
+    begin: int
+    end: int
+
+
+def _raw_regions(lowered: str) -> Iterator[_Region]:
+    """Insides of comments, scripts and noscript elements, in order. One that is never closed is left alone."""
+    at = 0
+    while found := min(((lowered.find(mark, at), mark) for mark in _RAW if mark in lowered[at:]), default=None):
+        begin, opening = found
+        if opening != "<!--":
+            begin = lowered.find(">", begin)
+        end = lowered.find(_RAW[opening], begin) if begin >= 0 else -1
+        if end < 0:
+            at = found[0] + 1
+            continue
+        yield _Region(opening, begin + 1, end)
+        at = end
+
+
+def _blanked(text: str, regions: list[_Region]) -> str:
+    parts, at = [], 0
+    for region in regions:
+        parts += [text[at : region.begin], " " * (region.end - region.begin)]
+        at = region.end
+    return "".join([*parts, text[at:]])
+
+
+def has_ancestor(node: LexborNode, tag: str) -> bool:
+    parent = node.parent
+    while parent is not None:
+        if parent.tag == tag:
+            return True
+        parent = parent.parent
+    return False
+
+
+def in_head(node: LexborNode) -> bool:
+    return has_ancestor(node, "head")
+
+
+def first_source(picture: LexborNode) -> LexborNode | None:
+    """The source a picture takes: the first of a type that Chromium knows and without a media condition."""
+    if picture.tag != "picture":
+        return None
+    for child in picture.iter():
+        known = (child.attributes.get("type") or "").strip().lower() in _PICTURE_TYPES
+        if child.tag == "source" and known and "media" not in child.attributes:
+            return child
+    return None
+
+
+def is_small(image: LexborNode) -> bool:
+    """Whether its attributes say it is too small for Chromium to hurry."""
+    width, height = (image.attributes.get(name) or "" for name in ("width", "height"))
+    if not (width.isdecimal() and height.isdecimal()) or max(len(width), len(height)) > _LONGEST_SIZE:
+        return False
+    return int(width) * int(height) <= _SMALL_IMAGE_PX
+
+
+# Lighthouse's phone: 412 CSS pixels wide at 1.75 device pixels each, images taken as wide as the screen.
+_SCREEN_DENSITY = 1.75
+_SCREEN_PX = 412 * _SCREEN_DENSITY
+_URL = re.compile(r"[^ \t\n\r\f]*")  # ends at ASCII white space only
+
+
+@dataclass(frozen=True, slots=True)
+class ImageCandidate:
+    """One image of a srcset. descriptor: as written, "480w", "2x" or ""."""
+
+    url: str
+    descriptor: str = ""
+
+    @property
+    def fills_screen(self) -> bool:
+        """Whether it is at least as fine as the screen."""
+        return self.fineness >= 1.0
+
+    @property
+    def fineness(self) -> float:
+        """Image pixels per screen pixel; 1x where the descriptor says nothing usable."""
+        try:
+            amount = float(self.descriptor[:-1])
+        except ValueError:
+            amount = 1.0
+        return amount / (_SCREEN_PX if self.descriptor.endswith("w") else _SCREEN_DENSITY)
+
+
+def parse_srcset(value: str) -> list[ImageCandidate]:
+    """The candidates in order. Source: HTML standard, parsing a srcset attribute (without its obsolete descriptors)."""
+    candidates = []
+    rest = value
+    while rest := rest.lstrip(" \t\n\r\f,"):
+        url = _URL.match(rest)[0]  # type: ignore[index]  # something is left, and no white space begins it
+        rest = rest[len(url) :]
+        if url.endswith(","):
+            candidates.append(ImageCandidate(url.rstrip(",")))
+            continue
+        descriptor, _, rest = rest.partition(",")
+        candidates.append(ImageCandidate(url, " ".join(descriptor.split())))
+    return candidates
+
+
+def chosen(candidates: list[ImageCandidate]) -> ImageCandidate | None:
+    """The coarsest candidate that fills the screen, else the finest there is; None of none."""
+    if not candidates:
+        return None
+    enough = [item for item in candidates if item.fills_screen]
+    return min(enough, key=lambda item: item.fineness) if enough else max(candidates, key=lambda item: item.fineness)

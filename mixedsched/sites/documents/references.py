@@ -1,0 +1,110 @@
+"""One reference of a document to something else, and how a visitor may change it."""
+
+import codecs
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from mixedsched.errors import SiteError
+from mixedsched.model.codings import UndecodableError, decode
+from mixedsched.model.request import ChromiumPriority, Flag, Kind
+from mixedsched.sites.site import Site
+
+
+class ReferenceRole(StrEnum):
+    """The part that a reference plays when a browser loads the page.
+
+    LOAD: it is fetched. SERVE: it may be, so it must be there (icons, other sizes of an image). SPARE: Chromium never
+    asks for it (old font formats). CONTACT: nothing is fetched, but the browser calls on the host (preconnect).
+    """
+
+    LOAD = "load"
+    SERVE = "serve"
+    SPARE = "spare"
+    CONTACT = "contact"
+
+
+class Credentials(StrEnum):
+    """When a request carries cookies: always, to the document's own origin only, or never. Source: Fetch standard,
+    credentials mode; which place in a document means which was confirmed with Chromium 156."""
+
+    INCLUDE = "include"
+    SAME_ORIGIN = "same-origin"
+    OMIT = "omit"
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A reference as written.
+
+    offset: where it stands in the document's text, in characters (after normalised line ends).
+    styled: it is a style's image or font, fetched only when the page is first laid out.
+    chromium_priority: where the place in the document settles it and kind and flags do not.
+    """
+
+    url: str
+    kind: Kind
+    offset: int
+    role: ReferenceRole = ReferenceRole.LOAD
+    flags: frozenset[Flag] = frozenset()
+    styled: bool = False
+    chromium_priority: ChromiumPriority | None = None
+    credentials: Credentials = Credentials.INCLUDE
+
+
+@dataclass(frozen=True, slots=True)
+class Scripted:
+    """A request that a script puts together, so that no text spells it out. path: as requested. by: the script's path."""
+
+    path: str
+    by: str
+    kind: Kind
+
+
+# A visitor sees every reference in document order and says what shall stand there: a URL, or DROP.
+Visitor = Callable[[Reference], str | None]
+DROP: Final = None
+
+
+def noting(references: list[Reference]) -> Visitor:
+    """A visitor that changes nothing, and lists what it sees."""
+
+    def visit(reference: Reference) -> str:
+        references.append(reference)
+        return reference.url
+
+    return visit
+
+
+def normalised(text: str) -> str:
+    """Text with the line ends that HTML and CSS parsers see."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n").replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+def decoded(body: bytes) -> str:
+    """The text of a document: UTF-16 if it begins like that, UTF-8 where it is that, else Windows-1252, as browsers guess."""
+    if body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return normalised(body.decode("utf-16", errors="replace"))
+    try:
+        return normalised(body.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        return normalised(body.decode("cp1252", errors="replace"))
+
+
+def document_text(site: Site, key: tuple[int, str]) -> str:
+    """key: host index and path. Raises SiteError if the file cannot be read, or is not in the encoding that it is served in."""
+    return decoded(document_bytes(site, key))
+
+
+def document_bytes(site: Site, key: tuple[int, str]) -> bytes:
+    """The file's content without its content coding. Raises SiteError as document_text."""
+    coding = site.encodings.get(key)
+    try:
+        body = site.files[key].read_bytes()
+        return decode(body, coding) if coding is not None and body else body
+    except (OSError, UndecodableError) as error:
+        why = str(error) if coding is None else f"as {coding}: {error}"
+        raise SiteError(
+            f"site '{site.name}': {key[1]} cannot be read", why=why, fix="put the right file there"
+        ) from error

@@ -1,0 +1,224 @@
+"""The graph of discoveries of a page, from what the recording tells, and inferred where it does not.
+
+The rules, in this order:
+
+1. A redirect's target is found when the redirect is complete.
+2. Where the recording names who asked, that is the parent. Where it does not, it is the document whose header preloads it;
+   else an earlier one that spells the address out: documents first, then style sheets, then scripts and other texts, the
+   earliest of each; else the document or style sheet that the `referer` names; else the page's document.
+3. A parent that is a document gives what it spells out at that place of its bytes: the share of its text before the
+   reference, as a share of its bytes on the wire. A preload named in its header is found at byte 0. What it does not spell
+   out was found at the place that had arrived at that time, or when it was complete.
+4. Style sheets, scripts and all others give when they are complete. One that had not even begun to arrive cannot have been
+   it: then rule 3 holds for the page's document.
+5. What is left between that moment and the request is think time. What all that a document spells out has of it in common is
+   the browser's, not the page's, and goes; so does what all that its header names has in common.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+from urllib.parse import urldefrag
+
+from mixedsched.model.page import MAX_DELAY_MS, FoundWhen
+from mixedsched.model.request import Kind
+from mixedsched.sites.recorded._copies import Copy
+from mixedsched.sites.recorded._rewriting import fetched_links
+from mixedsched.sites.recorded.records import RecordedExchange
+from mixedsched.sites.recorded.references import addresses_in, base_of, position_of
+from mixedsched.sites.recorded.selection import is_redirect, redirect_targets
+
+_NOISE_MS = 10.0  # less is how evenly bytes came and how busy the recorder was, and no think time
+_RANK = {Kind.DOCUMENT: 0, Kind.STYLESHEET: 1}
+_RANK_OTHERS = 2
+_Spelling = tuple[int | None, str]  # a parent, and which part of it
+
+
+@dataclass(frozen=True, slots=True)
+class CopyDiscovery:
+    """How a copy is discovered; what is not explained is as in page.Resource."""
+
+    parent: int | None = None  # index among the copies, None for the page's document
+    when: FoundWhen = "start"
+    at_bytes: int = 0
+    delay_ms: float = 0.0
+    spelt: Literal["header", "text"] | None = None  # where its finder, a document, spells it out
+
+
+def discovery(copies: Sequence[Copy]) -> list[CopyDiscovery]:
+    """The discovery of each copy of a page. copies: the document first, the others in the order of their requests."""
+    texts = [_Text(item, copies[0].source.url) for item in copies]
+    by_url = {item.source.url: index for index, item in reversed(list(enumerate(copies)))}
+    redirects = {
+        target: index
+        for index, item in reversed(list(enumerate(copies)))
+        if is_redirect(item.source)
+        for target in redirect_targets(item.source)
+    }
+    graph = _Graph(texts, by_url, redirects)
+    found = [CopyDiscovery(), *(graph.found(index) for index in range(1, len(copies)))]
+    return _without_browsers_time(found)
+
+
+def _without_browsers_time(found: Sequence[CopyDiscovery]) -> list[CopyDiscovery]:
+    """The same, less the think time that everything spelt out in the same text, or in the same header, has at least."""
+    common: dict[_Spelling, float] = {}
+    for item in found:
+        if item.spelt is not None:
+            key = item.parent, item.spelt
+            common[key] = min(common.get(key, item.delay_ms), item.delay_ms)
+    return [replace(item, delay_ms=_page_time(item, common)) for item in found]
+
+
+def _page_time(item: CopyDiscovery, common: Mapping[_Spelling, float]) -> float:
+    """The think time that is the page's."""
+    left_ms = item.delay_ms - (common[item.parent, item.spelt] if item.spelt is not None else 0.0)
+    return round(left_ms, 1) if left_ms >= _NOISE_MS else 0.0
+
+
+class _Text:
+    """A copy that may refer to others. page_url: of the page's document, to which references of scripts are relative."""
+
+    def __init__(self, copy: Copy, page_url: str) -> None:
+        self.copy = copy
+        self._page_url = page_url
+        self.source: RecordedExchange = copy.source
+        self.kind: Kind = copy.source.kind
+
+    @cached_property
+    def base_url(self) -> str:
+        match self.kind:
+            case Kind.DOCUMENT:
+                return base_of(self.copy.text, self.source.url)
+            case Kind.SCRIPT:
+                return self._page_url
+            case _:
+                return self.source.url
+
+    @cached_property
+    def addresses(self) -> dict[str, int]:
+        return addresses_in(self.copy.text, self.base_url)
+
+    @cached_property
+    def _encoded_bytes(self) -> int:
+        return max(1, len(self.copy.text.encode("utf-8", "replace")))
+
+    def place_of(self, item: RecordedExchange) -> int | None:
+        """The character at which the text refers to what was asked for."""
+        if item.found_at is not None and item.found_at <= len(self.copy.text):
+            return item.found_at
+        if item.url in self.addresses:
+            return self.addresses[item.url]
+        return position_of(item.url, self.copy.text, self.base_url)
+
+    def share_at(self, place: int) -> float:
+        """The share of the text before a character, in bytes."""
+        if self.copy.text.isascii():
+            return place / self._encoded_bytes
+        return len(self.copy.text[:place].encode("utf-8", "replace")) / self._encoded_bytes
+
+    def share_arrived(self, time_ms: float) -> float:
+        """The share of the body that had arrived by then, if it came evenly; 1.0 if all had, or nothing is known."""
+        first_ms, complete_ms = self.source.first_byte_ms, self.source.complete_ms
+        if first_ms is None or complete_ms is None or complete_ms <= first_ms:
+            return 1.0
+        return min(1.0, max(0.0, (time_ms - first_ms) / (complete_ms - first_ms)))
+
+    def time_of(self, share: float) -> float | None:
+        """When this share of the body had arrived, if it came evenly."""
+        first_ms, complete_ms = self.source.first_byte_ms, self.source.complete_ms
+        if first_ms is None or complete_ms is None:
+            return complete_ms if first_ms is None else first_ms
+        return first_ms + share * (complete_ms - first_ms)
+
+    @cached_property
+    def preloads(self) -> frozenset[str]:
+        """The addresses that its recorded header makes browsers fetch, with the recorded names of hosts."""
+        return fetched_links(self.source.headers, self.source.url)
+
+
+class _Graph:
+    def __init__(self, texts: Sequence[_Text], by_url: dict[str, int], redirects: dict[str, int]) -> None:
+        self._texts = texts
+        self._by_url = by_url
+        self._redirects = redirects
+
+    @cached_property
+    def _spelling(self) -> dict[str, list[int]]:
+        """For each address of the page the texts that spell it out, in order."""
+        spelling: dict[str, list[int]] = {url: [] for url in self._by_url}
+        for index, text in enumerate(self._texts):
+            for url in text.addresses.keys() & spelling.keys():
+                spelling[url].append(index)
+        return spelling
+
+    @cached_property
+    def _preloading(self) -> list[int]:
+        """The documents whose headers preload something, in order."""
+        return [index for index, text in enumerate(self._texts) if text.kind is Kind.DOCUMENT and text.preloads]
+
+    def found(self, index: int) -> CopyDiscovery:
+        item = self._texts[index].source
+        hop = self._redirects.get(item.url)
+        if hop is not None and hop < index and item.found_how in {None, "redirect"}:
+            return self._by_completion(index, hop)
+        parent = self._told_parent(index)
+        if parent is None:
+            parent = self._inferred_parent(index)
+        if self._texts[parent].kind is Kind.DOCUMENT:
+            return self._by_document(index, parent)
+        if self._was_there(parent, item):
+            return self._by_completion(index, parent)
+        return self._by_document(index, 0)
+
+    def _told_parent(self, index: int) -> int | None:
+        """The one that asked, if the recording names it and it was asked for before."""
+        url = self._texts[index].source.found_by_url
+        parent = self._by_url.get(urldefrag(url).url) if url is not None else None
+        return parent if parent is not None and parent < index else None
+
+    def _inferred_parent(self, index: int) -> int:
+        item = self._texts[index].source
+        for other in self._preloading:
+            if other < index and item.url in self._texts[other].preloads and self._was_there(other, item):
+                return other
+        spelling = [
+            other for other in self._spelling.get(item.url, ()) if other < index and self._was_there(other, item)
+        ]
+        if spelling:
+            return min(spelling, key=lambda other: (_RANK.get(self._texts[other].kind, _RANK_OTHERS), other))
+        referer = next((value for name, value in item.request_headers if name.lower() == "referer"), None)
+        parent = self._by_url.get(referer) if referer is not None else None
+        return parent if parent is not None and parent < index and self._was_there(parent, item) else 0
+
+    def _was_there(self, parent: int, item: RecordedExchange) -> bool:
+        """Whether a parent had begun to arrive when a request was made."""
+        first_ms = self._texts[parent].source.first_byte_ms
+        return first_ms is None or item.asked_ms >= first_ms - _NOISE_MS
+
+    def _by_completion(self, index: int, parent: int) -> CopyDiscovery:
+        item, complete_ms = self._texts[index].source, self._texts[parent].source.complete_ms
+        return CopyDiscovery(parent, "complete", 0, _think_time(item.asked_ms, complete_ms))
+
+    def _by_document(self, index: int, parent: int) -> CopyDiscovery:
+        item, document = self._texts[index].source, self._texts[parent]
+        size_bytes = len(document.copy.body)
+        if item.url in document.preloads:
+            return CopyDiscovery(
+                parent, "bytes", 0, _think_time(item.asked_ms, document.source.first_byte_ms), "header"
+            )
+        place = document.place_of(item)
+        if place is not None:
+            share = document.share_at(place)
+            at_bytes = min(size_bytes, int(share * size_bytes) + 1)
+            return CopyDiscovery(parent, "bytes", at_bytes, _think_time(item.asked_ms, document.time_of(share)), "text")
+        share = document.share_arrived(item.asked_ms)
+        if share < 1.0:
+            return CopyDiscovery(parent, "bytes", int(share * size_bytes))
+        return self._by_completion(index, parent)
+
+
+def _think_time(asked_ms: float, allowed_ms: float | None) -> float:
+    """The time between the moment when a request was possible and the request."""
+    return 0.0 if allowed_ms is None else min(max(0.0, asked_ms - allowed_ms), float(MAX_DELAY_MS))

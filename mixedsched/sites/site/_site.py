@@ -1,0 +1,88 @@
+"""The site as a value, and the words that go with it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from mixedsched.model.codings import Coding
+from mixedsched.model.page import Page
+from mixedsched.sites.site.responses import ResponseSettings
+
+MANIFEST_NAME = "page.json"
+ROOT_NAME = "www"
+
+Key = tuple[int, str]  # host index, path with query
+
+
+class Origins(StrEnum):
+    """What becomes of a site's hosts: keep serves each under its name, merge serves all their files from the first."""
+
+    KEEP = "keep"
+    MERGE = "merge"
+
+
+@dataclass(frozen=True, slots=True)
+class Connections:
+    """How many QUIC connections a load takes, and why: a sentence without a stop at its end."""
+
+    count: int
+    explanation: str
+
+    def __str__(self) -> str:
+        return f"{self.count}, {self.explanation}"
+
+
+@dataclass(frozen=True, slots=True)
+class SiteVariant:
+    """An answer to another request than a plain GET; only sites that are replayed have any."""
+
+    id: str  # of its resource in the page, "" if it is not part of the page
+    host: int
+    path: str
+    method: str
+    file: Path | None  # None for a recorded 304
+    mime: str
+    encoding: Coding | None
+    settings: ResponseSettings
+    if_none_match: str | None = None  # the GETs that a recorded 304 answers
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A complete page with its files, ready to serve."""
+
+    name: str
+    description: str
+    source: str
+    licence: str
+    # Names it is reached under, the page's own first; resources name theirs by index.
+    hosts: tuple[str, ...]
+    entry: str  # path of the page
+    # Where the site's files are from. Compressed copies of a plain folder lie elsewhere: only `files` tells what is sent.
+    root: Path
+    page: Page
+    # What is sent, absolute and free of links: for the page's resources, and for whatever else may be asked for.
+    files: Mapping[Key, Path]
+    mimes: Mapping[Key, str]
+    encodings: Mapping[Key, Coding]  # of those that have a content-encoding
+    title: str = ""
+    settings: Mapping[Key, ResponseSettings] = field(default_factory=dict)
+    origins: Origins = Origins.KEEP  # what is to become of its hosts unless the one who opens it says otherwise
+    credentials: Mapping[Key, bool] = field(default_factory=dict)  # whether requests carry any, where the manifest says
+    connections: int | None = None  # how many a load takes, if the manifest says so
+    merged_hosts: tuple[str, ...] = ()  # hosts that were merged into the first
+    notes: tuple[str, ...] = ()  # what merging could not do
+    replay: bool = False  # requests are matched as in a recording, see docs/sites.md
+    variants: tuple[SiteVariant, ...] = ()
+
+    @property
+    def url(self) -> str:
+        """What a browser opens, without a port."""
+        return f"https://{self.hosts[0]}{self.entry}"
+
+
+def site_name_of(text: str) -> str:
+    """A name that may stand in a host name: lower-case letters, digits and hyphens."""
+    kept = "".join(sign if sign.isascii() and sign.isalnum() else "-" for sign in text.lower())
+    return kept.strip("-")[:63].strip("-") or "site"

@@ -1,0 +1,89 @@
+"""Folders that appear whole: written aside, renamed to their name at the end."""
+
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from mixedsched.errors import SiteError
+from mixedsched.sites.site.paths import is_confined, shown
+
+_FINGERPRINT_LENGTH = 16  # hex digits
+
+
+def make_folder(target: Path, fill: Callable[[Path], None], is_good: Callable[[], bool]) -> None:
+    """Make or replace the folder `target`.
+
+    fill: writes into an empty folder, which is then renamed. is_good: whether `target`, as it is, will do: if another
+    process was faster, its folder stays. Raises SiteError if it cannot be written, and what fill raises; then `target`
+    is as before.
+    """
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        aside = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    except OSError as error:
+        raise _unwritable(target, error) from error
+    try:
+        fresh = aside / "new"
+        fresh.mkdir()
+        fill(fresh)
+        if not is_good():
+            _put_in_place(fresh, target, aside / "old", is_good)
+    except OSError as error:
+        raise _unwritable(target, error) from error
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def keep_files(bodies: Mapping[str, bytes], prefix: str, build_dir: Path) -> Path:
+    """Write files to build_dir/PREFIXFINGERPRINT, unless just these are there; that folder. bodies: by path in it.
+
+    Raises SiteError if they cannot be written.
+    """
+    digest = hashlib.sha256()
+    for path, body in sorted(bodies.items()):
+        digest.update(f"{len(path.encode())} {path} {len(body)} ".encode() + body)
+    target = build_dir / f"{prefix}{digest.hexdigest()[:_FINGERPRINT_LENGTH]}"
+
+    def is_good() -> bool:
+        return all(is_confined(target, path) and (target / path).read_bytes() == body for path, body in bodies.items())
+
+    def fill(folder: Path) -> None:
+        for path, body in bodies.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_bytes(body)
+
+    if bodies and not is_good():
+        make_folder(target, fill, is_good)
+    return target
+
+
+def require_writable(target: Path) -> None:
+    """Raise SiteError unless the folder `target` could be made: a trial folder is made where it would be, and removed.
+
+    Permissions alone do not tell: some file systems refuse everybody.
+    """
+    try:
+        place = next(folder for folder in target.absolute().parents if folder.exists())
+        Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=place)).rmdir()
+    except OSError as error:
+        raise _unwritable(target, error) from error
+
+
+def _put_in_place(fresh: Path, target: Path, old: Path, is_good: Callable[[], bool]) -> None:
+    try:
+        if target.exists() or target.is_symlink():
+            target.rename(old)
+        fresh.rename(target)
+    except OSError:
+        if not is_good():
+            raise
+
+
+def _unwritable(target: Path, error: OSError) -> SiteError:
+    return SiteError(
+        f"{shown(target)} cannot be written",
+        why=shown(error.strerror or error),
+        fix="free the space, or make its folder writable",
+    )

@@ -1,1 +1,0 @@
-"""What a site owner can put in place on any server: response headers, tags, and configuration for the servers people run."""

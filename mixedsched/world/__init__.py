@@ -1,0 +1,1 @@
+"""Files, sockets, processes and real time: the server, emulated networks, browsers, what is stored where."""

@@ -1,0 +1,144 @@
+"""One load from all reports of it: requests in the order in which they left, with bodies, flags and notes."""
+
+import base64
+from collections.abc import Sequence
+from dataclasses import replace
+
+from mixedsched.model.request import Flag
+from mixedsched.world.browser._observed._flags import PageFlags
+from mixedsched.world.browser._observed._report import LoadReport, ReportedMoments
+from mixedsched.world.browser._observed._request import Clock, Match, match, request_of
+from mixedsched.world.browser.netlog import LoggedRequest
+from mixedsched.world.browser.observation import Observation, ObservationJob, ObservedRequest
+
+_LOGIN_STATUSES = (401, 407)
+_READING_METHODS = ("GET", "HEAD", "OPTIONS")
+
+
+def observation_of(job: ObservationJob, report: LoadReport, logged: Sequence[LoggedRequest]) -> Observation:
+    """The load of a job. There is at least one request: the worker refuses loads without any."""
+    matches, cached = match(report.requests, logged, report.watched_until_tick_ms)
+    clock = Clock(report.requests[0].asked_tick_ms)
+    requests = _with_redirects(matches, [request_of(item, clock, keeps=job.bodies_dir is not None) for item in matches])
+    requests = _with_flags(requests, matches, report)
+    origin_ms = report.requests[0].asked_wall_ms
+    moments = report.moments or ReportedMoments(
+        origin_ms=origin_ms, fcp_ms=None, dom_content_loaded_ms=None, load_ms=None
+    )
+    later_ms = moments.origin_ms - origin_ms
+    return Observation(
+        url=job.url,
+        final_url=report.final_url,
+        form_factor=job.form_factor,
+        requests=tuple(requests),
+        ended=report.ended,
+        notes=(*report.notes, *_notes([item for item in requests if not item.after_scroll], report, cached, job)),
+        title=report.title,
+        viewport_px=report.viewport_px,
+        lcp_url=report.paint.url if report.paint else None,
+        lcp_element=report.paint.element if report.paint else None,
+        fcp_ms=_shifted(moments.fcp_ms, later_ms),
+        lcp_ms=_shifted(report.paint.at_ms, report.paint.origin_ms - origin_ms) if report.paint else None,
+        dom_content_loaded_ms=_shifted(moments.dom_content_loaded_ms, later_ms),
+        load_ms=_shifted(moments.load_ms, later_ms),
+        chromium_version=report.chromium,
+        screenshot=base64.b64decode(report.screenshot_base64) if report.screenshot_base64 else None,
+    )
+
+
+def _shifted(value_ms: float | None, by_ms: float) -> float | None:
+    return None if value_ms is None else round(value_ms + by_ms, 1)
+
+
+def _with_redirects(matches: Sequence[Match], requests: Sequence[ObservedRequest]) -> list[ObservedRequest]:
+    """Number the requests, and change DevTools' numbers of redirects to these."""
+    number_of = {item.reported.index: place for place, item in enumerate(matches) if item.reported is not None}
+    numbered = []
+    for place, (item, request) in enumerate(zip(matches, requests, strict=True)):
+        before = item.reported.redirected_from if item.reported is not None else None
+        numbered.append(
+            replace(request, index=place, redirected_from=number_of.get(before) if before is not None else None)
+        )
+    return numbered
+
+
+def _with_flags(
+    requests: Sequence[ObservedRequest], matches: Sequence[Match], report: LoadReport
+) -> list[ObservedRequest]:
+    """Both ends of a redirect get the same flags; the main document is the one that stayed."""
+    page_flags = PageFlags(report)
+    flags = [page_flags.of(item.reported) if item.reported is not None else frozenset() for item in matches]
+    by_chain: dict[int, frozenset[Flag]] = {}
+    chain_of = _chains(requests)
+    for chain, own in zip(chain_of, flags, strict=True):
+        by_chain[chain] = by_chain.get(chain, frozenset()) | own
+    flags = [by_chain[chain] for chain in chain_of]
+    main = _main(requests, matches, report)
+    if main is not None:
+        flags[main] |= {Flag.MAIN, Flag.CRITICAL}
+    return [replace(request, flags=own) for request, own in zip(requests, flags, strict=True)]
+
+
+def _chains(requests: Sequence[ObservedRequest]) -> list[int]:
+    """For each request, the number of the first one in its chain of redirects."""
+    first: list[int] = []
+    for request in requests:
+        before = request.redirected_from
+        first.append(first[before] if before is not None and before < len(first) else request.index)
+    return first
+
+
+def _main(requests: Sequence[ObservedRequest], matches: Sequence[Match], report: LoadReport) -> int | None:
+    """The document of the page that was seen at the end; the first one if none was."""
+    navigations = [
+        request.index
+        for request, item in zip(requests, matches, strict=True)
+        if item.reported is not None
+        and item.reported.type == "Document"
+        and item.reported.frame_id == report.main_frame_id
+        and not item.after_scroll
+    ]
+    final_url = report.final_url.partition("#")[0]
+    final = [index for index in navigations if requests[index].url == final_url]
+    candidates = final or navigations
+    return candidates[-1] if candidates else None
+
+
+def _notes(requests: Sequence[ObservedRequest], report: LoadReport, cached: int, job: ObservationJob) -> list[str]:
+    """Remarks on the requests as a whole, and on how the load went."""
+    notes = []
+    main = next((request for request in requests if Flag.MAIN in request.flags), None)
+    if main is not None and main.status in _LOGIN_STATUSES:
+        notes.append(f"the page wants a login: it was answered with status {main.status}")
+    elif main is not None and main.status >= 400:
+        notes.append(f"the page itself was answered with status {main.status}")
+    if len(report.navigations) > 1:
+        notes.append(f"it sent its visitor on: {' -> '.join(report.navigations[:5])}")
+    if report.ended == "limit":
+        notes.append("it did not become quiet in time" + (", and was not scrolled" if job.scroll else ""))
+    counts = {
+        "{} had not ended": sum(_is_unfinished(request) for request in requests),
+        "{} sent data or changed something (other methods than GET)": sum(
+            request.method not in _READING_METHODS for request in requests
+        ),
+        "{} opened a stream of events, which cannot be kept": sum(_is_stream(request) for request in requests),
+        "{} failed": sum(_has_failed(request) for request in requests),
+        "{} for what was there already came from the browser's cache": cached,
+    }
+    return notes + [text.format(_requests(count)) for text, count in counts.items() if count]
+
+
+def _requests(count: int) -> str:
+    return "1 request" if count == 1 else f"{count} requests"
+
+
+def _is_unfinished(request: ObservedRequest) -> bool:
+    return request.complete_ms is None and not _is_stream(request)
+
+
+def _is_stream(request: ObservedRequest) -> bool:
+    return request.resource_type == "EventSource" or request.mime == "text/event-stream"
+
+
+def _has_failed(request: ObservedRequest) -> bool:
+    return request.status == 0 and request.complete_ms is not None

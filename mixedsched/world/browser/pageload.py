@@ -1,0 +1,180 @@
+"""A page load: what is asked of the browser, and what it gives. Times are ms from navigation start."""
+
+import base64
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from mixedsched.core.metrics import LIGHTHOUSE_METRICS
+from mixedsched.errors import InputError, MixedschedError
+
+PAGE_LOAD_SCHEMA = 1
+
+FormFactor = Literal["mobile", "desktop"]
+
+
+class PageLoadFailed(MixedschedError):  # noqa: N818 -- it says what happened to the load
+    """A page load gave no result.
+
+    reason: for machines; one of timeout, chrome_start, chrome_died, runtime_error:CODE (Lighthouse's), needs_own_waits,
+    metric_missing:NAME, bad_job, internal, and, from our side, worker_died, worker_silent, bad_answer. detail: for people.
+    """
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(f"the page load failed ({reason})", why=detail)
+        self.reason = reason
+        self.detail = detail
+
+    @property
+    def needs_own_waits(self) -> bool:
+        """The page had no quiet period while we waited: with a fresh network and `own_waits` the same job may well succeed."""
+        return self.reason == "needs_own_waits"
+
+    @property
+    def spares_worker(self) -> bool:
+        """Whether it was the page that failed, and the worker is as good as before."""
+        return self.needs_own_waits or self.reason.startswith("navigation:")
+
+
+@dataclass(frozen=True, slots=True)
+class PageLoadJob:
+    """One load of `url` in a fresh browser. The worker reads the fields by these names."""
+
+    url: str
+    hosts: Mapping[str, int]
+    """UDP port of each host name, all at `address`; all other names resolve to nothing."""
+    spki_sha256: tuple[str, ...]
+    """Base64 SHA-256 of the public keys to trust."""
+    address: str = "127.0.0.1"
+    form_factor: FormFactor = "mobile"
+    netlog: Path | None = None
+    """File to write; None for none."""
+    limit_s: float = 90.0
+    """For the whole job."""
+    max_wait_s: float = 45.0
+    """A page that is still loading then is scored as it is."""
+    own_waits: bool = False
+    """Wait as long as Lighthouse would by itself, some 5 s more, for pages that failed with needs_own_waits."""
+    extra_features_off: tuple[str, ...] = ()
+    frames: bool = True
+
+    def to_message(self, profile_dir: Path) -> dict[str, Any]:
+        """The job as the worker reads it, without its id."""
+        return {
+            **asdict(self),
+            "op": "run",
+            "metrics": {metric.key: metric.audit for metric in LIGHTHOUSE_METRICS},
+            "netlog": str(self.netlog.resolve()) if self.netlog is not None else None,
+            "profile_dir": str(profile_dir),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedRequest:
+    """A request as DevTools saw it."""
+
+    url: str
+    protocol: str
+    """ "h3", for instance; "" if it got no answer."""
+    priority: str
+    """The final one, such as "VeryHigh"."""
+    resource_type: str
+    status: int
+    transfer_bytes: int
+    resource_bytes: int
+    start_ms: float | None
+    """The renderer asks."""
+    request_ms: float | None
+    """The request leaves."""
+    end_ms: float | None
+    """The response is complete."""
+    finished: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The look of the page from at_ms on."""
+
+    at_ms: float
+    jpeg: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """The versions of the programs that measured."""
+
+    lighthouse: str
+    chromium: str
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class BrowserLoad:
+    """The result of a load."""
+
+    metrics: Mapping[str, float]
+    """Lighthouse's numbers by key, observed and unrounded."""
+    requests: tuple[LoadedRequest, ...]
+    frames: tuple[Frame, ...]
+    lcp_element: str | None
+    warnings: tuple[str, ...]
+    fallback_waits: bool
+    """Loaded with Lighthouse's own, longer waits (PageLoadJob.own_waits)."""
+    versions: Versions
+    benchmark_index: float
+    """Lighthouse's CPU index just before the load."""
+    observed: Mapping[str, float | None]
+    """Moments by name; None if they did not happen."""
+    timings_ms: Mapping[str, float]
+    """The cost of the run itself: chrome_start, lighthouse, total."""
+    sandboxed: bool | None = None
+    """Whether Chromium had its own sandbox; None if that was not recorded."""
+
+    def answered_without_h3(self) -> tuple[LoadedRequest, ...]:
+        """Requests over the network that were answered over another protocol than "h3", in order of start.
+
+        A valid run has none. Requests without an answer (status -1: no such host, refused, still waiting at the end) do not
+        count, whatever their protocol; those with a status but no protocol do.
+        """
+        fetched = (item for item in self.requests if item.url.startswith(("https:", "http:")))
+        return tuple(item for item in fetched if item.status > 0 and item.protocol != "h3")
+
+    def to_dict(self) -> dict[str, Any]:
+        """For storage as JSON; frames in base64."""
+        data = asdict(self)
+        data["frames"] = [
+            {"at_ms": frame.at_ms, "jpeg_base64": base64.b64encode(frame.jpeg).decode()} for frame in self.frames
+        ]
+        return {
+            "schema": PAGE_LOAD_SCHEMA,
+            **data,
+            "metrics": dict(self.metrics),
+            "observed": dict(self.observed),
+            "timings_ms": dict(self.timings_ms),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Read what to_dict wrote, or the worker's answer. Raises InputError."""
+        schema = data.get("schema", PAGE_LOAD_SCHEMA)
+        if schema != PAGE_LOAD_SCHEMA:
+            raise InputError(
+                f"this page load has schema {schema!r}", fix=f"this version reads schema {PAGE_LOAD_SCHEMA}"
+            )
+        try:
+            return cls(
+                metrics={name: float(value) for name, value in data["metrics"].items()},
+                requests=tuple(LoadedRequest(**item) for item in data["requests"]),
+                frames=tuple(Frame(item["at_ms"], base64.b64decode(item["jpeg_base64"])) for item in data["frames"]),
+                lcp_element=data["lcp_element"],
+                warnings=tuple(data["warnings"]),
+                fallback_waits=data["fallback_waits"],
+                versions=Versions(**data["versions"]),
+                benchmark_index=data["benchmark_index"],
+                observed=dict(data["observed"]),
+                timings_ms=dict(data["timings_ms"]),
+                sandboxed=data.get("sandboxed"),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InputError("this is not a page load", why=f"{type(error).__name__}: {error}") from error

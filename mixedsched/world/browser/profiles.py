@@ -1,0 +1,64 @@
+"""Browser profiles: one temporary directory a run, named after the process that owns it."""
+
+import os
+import re
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+_PREFIX = "mixedsched-chrome-"
+_SOCKET_DIR_NAME = re.compile(r"(org|com)\.\w+\.\w+\.\w{6}$")  # org.chromium.Chromium.a1B2c3
+_REMOVALS_MAX = 5
+_REMOVAL_PAUSE_S = 0.1
+_NAME = re.compile(re.escape(_PREFIX) + r"(\d+)-[a-z0-9_]+$")
+
+
+def make_profile_dir(parent: Path | None = None) -> Path:
+    """A new directory `mixedsched-chrome-<our pid>-xxxx` below `parent` (default: the system's place for such)."""
+    return Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=parent))
+
+
+def remove_profile_dir(directory: Path) -> None:
+    """Remove it if it still exists, and what a killed Chromium has left elsewhere for it.
+
+    What cannot be removed now is swept by a later start.
+    """
+    socket_dir = _socket_dir(directory)
+    if socket_dir is not None:
+        shutil.rmtree(socket_dir, ignore_errors=True)
+    for _ in range(_REMOVALS_MAX):
+        shutil.rmtree(directory, ignore_errors=True)
+        if not directory.exists():
+            return
+        time.sleep(_REMOVAL_PAUSE_S)  # a browser that is being killed may write a last file
+
+
+def sweep_profile_dirs(parent: Path | None = None) -> list[Path]:
+    """Remove the profiles of processes that have ended; returns them."""
+    swept = []
+    for directory in sorted(Path(parent or tempfile.gettempdir()).glob(f"{_PREFIX}*")):
+        match = _NAME.match(directory.name)
+        if match and not _is_alive(int(match.group(1))):
+            remove_profile_dir(directory)
+            swept.append(directory)
+    return swept
+
+
+def _socket_dir(directory: Path) -> Path | None:
+    """The folder of the socket by which the profile's Chromium would have answered a second one; None if there is none."""
+    try:
+        socket_dir = (directory / "SingletonSocket").readlink().parent
+    except OSError:
+        return None
+    return socket_dir if _SOCKET_DIR_NAME.match(socket_dir.name) else None
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # another user's
+        return True
+    return True

@@ -1,0 +1,340 @@
+"""The UDP side: one socket for many sessions, which are looked up by connection ID."""
+
+import asyncio
+import contextlib
+import logging
+import socket
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from aioquic.buffer import Buffer  # type: ignore[attr-defined]
+from aioquic.quic.configuration import QuicConfiguration
+from aioquic.quic.packet import QuicHeader, QuicPacketType, pull_quic_header
+
+from mixedsched.core.h3.certificate import Certificate
+from mixedsched.core.h3.events import SessionEvents
+from mixedsched.core.h3.response import Responder
+from mixedsched.core.h3.session import H3_INTERNAL_ERROR, H3_NO_ERROR, Address, Session
+from mixedsched.model.scheme import ConfiguredScheme
+from mixedsched.world.server._admission import Admission, MemoryLimit
+from mixedsched.world.server._client_groups import ClientGroups
+from mixedsched.world.server._closed import ClosedConnections
+from mixedsched.world.server._connections import ConnectionTable, LazyTimer, ServedConnection
+from mixedsched.world.server._first_packets import FirstPackets, NewClient
+from mixedsched.world.server._observers import ConnectionObservers
+from mixedsched.world.server._outbox import Outbox
+from mixedsched.world.server.facts import ConnectionRecord
+from mixedsched.world.server.handover import CONNECTION_ID_BYTES, Handover, make_connection_id
+from mixedsched.world.server.log import ServerLog
+from mixedsched.world.server.settings import ServerSettings
+from mixedsched.world.system.udp import host_and_port
+
+_log = logging.getLogger(__name__)
+
+BATCH = 64  # datagrams taken before their answers are sent, and timers and other sockets get their turn
+_LARGEST_DATAGRAM_BYTES = 65536
+_LONG_HEADER = 0x80
+
+
+class Endpoint:
+    """Receives datagrams, gives each to its session, and sends what sessions have to send.
+
+    Datagrams that came in together are answered together: a session is flushed once per turn of the event loop.
+    While the kernel has no room for packets, none are built. Time is the monotonic clock's, not the event loop's, which
+    uvloop keeps in milliseconds: too coarse to measure RTTs.
+
+    sock: bound and non-blocking; `close` closes it. handover: to the other workers on the same port, if there are any.
+    """
+
+    def __init__(
+        self,
+        sock: socket.socket,
+        settings: ServerSettings,
+        certificate: Certificate,
+        scheme: ConfiguredScheme,
+        responder: Responder,
+        log: ServerLog,
+        handover: Handover | None = None,
+    ) -> None:
+        limits = settings.limits.shared_among(settings.workers)
+        self._configuration = QuicConfiguration(
+            is_client=False,
+            alpn_protocols=["h3"],
+            certificate=certificate.certificate,
+            private_key=certificate.private_key,
+            congestion_control_algorithm=settings.congestion_control,
+            connection_id_length=CONNECTION_ID_BYTES,
+            idle_timeout=limits.idle_s,
+            max_data=limits.receive_bytes,
+            max_stream_data=limits.receive_bytes,
+        )
+        self._limits = limits
+        self._scheme = scheme
+        self._responder = responder
+        self._log = log
+        self._logs_connections = settings.log.connections
+        self._handover = handover
+        self._worker = handover.worker if handover is not None else 0
+        self._workers = settings.workers
+        self._loop = asyncio.get_running_loop()
+        self._sock = sock
+        self._outbox = Outbox(sock, settings.gso, self._flush_delayed)
+        self._admission = Admission(limits, settings.retry)
+        versions = self._configuration.supported_versions
+        self._first_packets = FirstPackets(versions, self._admission, MemoryLimit(limits.memory_bytes), self._worker)
+        self._observers = ConnectionObservers(settings.log, scheme.label, log.schedule)
+        self._groups = (
+            ClientGroups(scheme.create_scheduler, lambda number: self._flush_one(self._connections[number]))
+            if settings.across_connections
+            else None
+        )
+        self._closed = ClosedConnections()
+        self._connections = ConnectionTable()
+        self._touched: dict[int, ServedConnection] = {}  # have received something in this turn
+        self._delayed: dict[int, ServedConnection] = {}  # wait until the kernel has room
+        self._count = 0
+        self._is_stopping = False
+        self._all_gone = asyncio.Event()
+
+    @property
+    def uses_gso(self) -> bool:
+        return self._outbox.uses_gso
+
+    def start(self) -> None:
+        self._loop.add_reader(self._sock, self._on_readable)
+        if self._handover is not None:
+            self._loop.add_reader(self._handover.fileno(), self._on_handed_over)
+
+    async def shut_down(self, grace_s: float) -> None:
+        """Take no more requests, tell every client so (GOAWAY), and wait until the responses under way are over.
+
+        Returns after grace_s at the latest; `close` then ends what is left.
+        """
+        self._is_stopping = True
+        now_s = time.monotonic()
+        for connection in self._connections:
+            if self._guarded(connection, partial(connection.session.shut_down, now_s, grace_s)):
+                self._flush(connection)
+        if self._connections:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._all_gone.wait(), grace_s)
+
+    def close(self) -> None:
+        """Close every connection and stop listening."""
+        for connection in self._connections:
+            self._end(connection, H3_NO_ERROR)
+        self._observers.stop()
+        self._loop.remove_reader(self._sock)
+        if self._handover is not None:
+            self._loop.remove_reader(self._handover.fileno())
+            self._handover.close()
+        self._outbox.close()
+        self._sock.close()
+
+    def _on_readable(self) -> None:
+        now_s = time.monotonic()
+        for data, address in self._take():
+            self._receive(data, address, now_s, handed_over=False)
+        self._flush_touched()
+
+    def _on_handed_over(self) -> None:
+        assert self._handover is not None
+        now_s = time.monotonic()
+        for data, address in self._handover.take():
+            self._receive(data, address, now_s, handed_over=True)
+        self._flush_touched()
+
+    def _take(self) -> Iterator[tuple[bytes, Address]]:
+        receive = self._sock.recvfrom
+        for _ in range(BATCH):
+            try:
+                yield receive(_LARGEST_DATAGRAM_BYTES)
+            except OSError:  # nothing left, or an earlier packet of ours was refused
+                return
+
+    def _receive(self, data: bytes, address: Address, now_s: float, handed_over: bool) -> None:
+        """Give a datagram to its session. now_s: when the datagrams of this turn were read."""
+        header: QuicHeader | None = None
+        if data and not data[0] & _LONG_HEADER:
+            connection_id = data[1 : 1 + CONNECTION_ID_BYTES]
+        else:
+            try:
+                header = pull_quic_header(Buffer(data=data), host_cid_length=CONNECTION_ID_BYTES)
+            except ValueError:
+                return
+            connection_id = header.destination_cid
+        connection = self._connections.find(connection_id)
+        if connection is None and (answer := self._closed.answer(connection_id, len(data), now_s)) is not None:
+            self._outbox.send([(answer, address)])
+            return
+        if connection is None and not handed_over and self._hand_over(header, connection_id, data, address):
+            return
+        if connection is None and header is not None:
+            connection = self._accept(header, len(data), address, now_s)
+        if connection is None:
+            return
+        self._touched[connection.number] = connection
+        session = connection.session
+        if self._guarded(connection, lambda: session.receive(data, address, now_s)):
+            self._note_handshake(connection, address)
+            if session.has_ended:  # its place is free for the next datagram's client
+                self._remove(connection)
+
+    def _hand_over(self, header: QuicHeader | None, connection_id: bytes, data: bytes, address: Address) -> bool:
+        """Pass a packet to the worker that has its connection. First packets stay with the worker that the kernel chose: their
+        connection ID was made by the client."""
+        if self._handover is None or (header is not None and header.packet_type == QuicPacketType.INITIAL):
+            return False
+        owner = self._handover.owner_of(connection_id)
+        if owner is None:
+            return False
+        self._handover.give(owner, data, address)
+        return True
+
+    def _accept(self, header: QuicHeader, size_bytes: int, address: Address, now_s: float) -> ServedConnection | None:
+        """A new connection for the first packet of a client; None if it is not admitted."""
+        judged = self._first_packets.judge(header, size_bytes, address, now_s, is_closed=self._is_stopping)
+        if judged is None:
+            return None
+        if not isinstance(judged, NewClient):
+            self._outbox.send([(judged, address)])
+            return None
+        connection = self._open(judged, address, now_s)
+        self._connections.add_id(connection.number, header.destination_cid)
+        return connection
+
+    def _open(self, new: NewClient, address: Address, now_s: float) -> ServedConnection:
+        self._count += 1
+        number = 1 + self._worker + (self._count - 1) * self._workers  # no two workers use the same
+        configuration, events = self._observers.open(
+            number,
+            new.first_id,
+            now_s,
+            self._configuration,
+            SessionEvents(
+                connection_id_issued=partial(self._connections.add_id, number),
+                connection_id_retired=partial(self._connections.drop_id, number),
+                served=self._log.request,
+            ),
+        )
+        session = Session(
+            configuration=configuration,
+            scheme=self._scheme,
+            responder=self._responder,
+            events=events,
+            number=number,
+            now_s=now_s,
+            scheduler=self._groups.join(number, str(address[0])) if self._groups is not None else None,
+            original_destination_connection_id=new.first_id,
+            retry_source_connection_id=new.retry_id,
+            make_connection_id=lambda: make_connection_id(self._worker),
+            request_limit=self._limits.streams,
+            sends_flights=True,
+            notes_server_name=self._logs_connections,
+        )
+        if self._groups is not None:
+            self._groups.set_stall_test(number, lambda: session.is_stalled)
+        timer = LazyTimer(partial(self._on_timer, number))
+        handshake_timer = self._loop.call_later(self._limits.handshake_s, self._time_out, number)
+        connection = ServedConnection(number, session, new.client, new.retry_id is not None, timer, handshake_timer)
+        self._connections.add(connection)
+        self._connections.add_id(number, session.quic.host_cid)
+        self._admission.opened(new.client, proven=connection.proven)
+        return connection
+
+    def _note_handshake(self, connection: ServedConnection, address: Address) -> None:
+        if connection.handshake_timer is not None and connection.session.is_established:
+            self._end_handshake(connection)
+            if self._logs_connections:
+                client = host_and_port(address[0], address[1])
+                self._log.connection(ConnectionRecord(connection.number, client, connection.session.server_name))
+
+    def _end_handshake(self, connection: ServedConnection) -> None:
+        if connection.handshake_timer is not None:
+            connection.handshake_timer.cancel()
+            connection.handshake_timer = None
+            self._admission.established(proven=connection.proven)
+
+    def _flush_touched(self) -> None:
+        touched, self._touched = self._touched, {}
+        for connection in touched.values():
+            if not connection.is_gone:
+                self._flush(connection)
+
+    def _flush_delayed(self) -> None:
+        """The kernel has room again: go on with those that waited, until it has none."""
+        delayed, self._delayed = self._delayed, {}
+        for connection in delayed.values():
+            if not connection.is_gone:
+                self._flush(connection)
+
+    def _flush(self, connection: ServedConnection) -> None:
+        """Send what may leave on this connection, and on those that share its scheduler."""
+        if self._groups is None:
+            self._flush_one(connection)
+        else:
+            self._groups.flush(connection.number)
+
+    def _flush_one(self, connection: ServedConnection) -> None:
+        """Send what may leave, set the next timer, and drop the session if it has ended."""
+        if self._outbox.is_blocked:
+            self._delayed[connection.number] = connection
+            return
+        session = connection.session
+        if not self._guarded(connection, lambda: self._send_all(connection)):
+            return
+        if session.has_ended:
+            self._remove(connection)
+        else:
+            connection.timer.arm(session.next_timer_s())
+
+    def _on_timer(self, number: int, now_s: float) -> None:
+        connection = self._connections[number]
+        if self._guarded(connection, partial(connection.session.handle_timer, now_s)):
+            self._flush(connection)
+
+    def _time_out(self, number: int) -> None:
+        """The handshake takes too long."""
+        self._end(self._connections[number])
+
+    def _guarded(self, connection: ServedConnection, step: Callable[[], None]) -> bool:
+        """Take a step of a session; an error that a hostile packet provokes there costs only its own connection."""
+        try:
+            step()
+        except Exception:
+            _log.exception("connection %d is closed after an internal error", connection.number)
+            self._end(connection, H3_INTERNAL_ERROR)
+            return False
+        return True
+
+    def _send_all(self, connection: ServedConnection) -> None:
+        now_s = time.monotonic()
+        datagrams = connection.session.send(now_s)
+        if datagrams:
+            self._outbox.send(datagrams)
+            if connection.session.has_ended:
+                self._closed.remember(sorted(connection.connection_ids), datagrams[-1][0], now_s)
+
+    def _end(self, connection: ServedConnection, error_code: int = H3_NO_ERROR) -> None:
+        """Close a connection at once, with a CONNECTION_CLOSE if one can be sent."""
+        with contextlib.suppress(Exception):
+            connection.session.close(error_code)
+            self._send_all(connection)
+        self._remove(connection)
+
+    def _remove(self, connection: ServedConnection) -> None:
+        if connection.is_gone:
+            return
+        connection.is_gone = True
+        with contextlib.suppress(Exception):
+            connection.session.abandon()
+        self._observers.close(connection.number)
+        self._end_handshake(connection)
+        connection.timer.cancel()
+        self._connections.remove(connection)
+        if self._groups is not None:
+            self._loop.call_soon(self._groups.leave(connection.number))
+        self._admission.closed(connection.client)
+        if not self._connections:
+            self._all_gone.set()

@@ -1,0 +1,221 @@
+"""Runs a server until it is told to stop: in this process, or in several that share its port."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import datetime as dt
+import errno
+import os
+import signal
+import socket
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+
+import uvloop
+
+from mixedsched.core.h3.certificate import Certificate, make_certificate
+from mixedsched.core.h3.exchange import ServedRequest
+from mixedsched.core.schedulers import SCHEMES
+from mixedsched.errors import MixedschedError
+from mixedsched.model.scheme import configure
+from mixedsched.world import catalog
+from mixedsched.world.server._endpoint import Endpoint
+from mixedsched.world.server._files import SiteFiles
+from mixedsched.world.server.facts import ConnectionRecord, ServerFacts
+from mixedsched.world.server.handover import Handover
+from mixedsched.world.server.log import ServerLog
+from mixedsched.world.server.running import INPUT, ServerInput, WorkerInput
+from mixedsched.world.server.schedule import ScheduleInterval
+from mixedsched.world.server.settings import ServerSettings
+from mixedsched.world.system.children import Child
+from mixedsched.world.system.udp import buffer_sizes, host_and_port, open_shared_udp_sockets, open_udp_socket
+
+_STDIN = 0
+_STOP_SLACK_S = 3.0  # that a worker may take to stop, beyond the grace of its clients, before it is killed
+
+
+def run_server(given: ServerInput, log: ServerLog) -> None:
+    """Serve until told to stop: by SIGINT or SIGTERM, or by the end of standard input if the settings say so.
+
+    A second signal ends it at once. Raises UsageError or MappingError for a bad scheme or mapping, and MixedschedError if the
+    port cannot be had, or a worker ends by itself.
+    """
+    if given.settings.workers > 1 and given.worker is None:
+        asyncio.run(_run_workers(given, log))  # uvloop starts no processes in groups of their own
+    else:
+        uvloop.run(_run(given, log))
+
+
+async def _run(given: ServerInput, log: ServerLog) -> None:
+    site, settings, worker = given.site, given.settings, given.worker
+    scheme = configure(given.scheme, SCHEMES, catalog.load_mapping, given.mapping)
+    certificate = Certificate.from_pem(worker.certificate_pem) if worker is not None else _certificate(given)
+    (sock,) = _open_sockets(settings) if worker is None else (socket.socket(fileno=worker.socket),)
+    stop = _StopRequest(with_stdin=settings.stop_with_stdin)
+    with log:
+        responder = SiteFiles(site.entries, site.hosts[0], recorded=site.recorded)
+        endpoint = Endpoint(sock, settings, certificate, scheme, responder, log, _handover(worker))
+        buffers = buffer_sizes(sock)
+        log.listening(
+            ServerFacts(
+                listening=host_and_port(*sock.getsockname()[:2]),
+                spki_sha256=certificate.spki_sha256,
+                site=site.name,
+                url=site.url,
+                hosts=site.hosts,
+                connections=site.connections,
+                across_connections=settings.across_connections,
+                scheme=scheme.label,
+                mapping=scheme.mapping.name if scheme.mapping is not None else None,
+                workers=settings.workers,
+                gso=endpoint.uses_gso,
+                receive_buffer_bytes=buffers.receive_bytes,
+                send_buffer_bytes=buffers.send_bytes,
+            )
+        )
+        endpoint.start()
+        try:
+            await stop.asked.wait()
+            await _first_of(endpoint.shut_down(settings.grace_s), stop.at_once.wait())
+        finally:
+            endpoint.close()
+
+
+async def _run_workers(given: ServerInput, log: ServerLog) -> None:
+    """Serve with several processes on one port.
+
+    None is replaced: a worker that ends by itself ends the server with an error, so that no measurement goes on with less.
+    """
+    configure(
+        given.scheme, SCHEMES, catalog.load_mapping, given.mapping
+    )  # here, too, so that a bad one is reported once
+    certificate, sockets = _certificate(given), _open_sockets(given.settings)
+    stop = _StopRequest(with_stdin=given.settings.stop_with_stdin)
+    workers: list[Child] = []
+    handovers = Handover.among(len(sockets))
+    try:
+        for sock, handover in zip(sockets, handovers, strict=True):
+            workers.append(await _start_worker(given, certificate, sock, handover))
+        for sock, handover in zip(sockets, handovers, strict=True):
+            sock.close()
+            handover.close()
+        await asyncio.gather(*(worker.until_ready("a worker of the server did not start") for worker in workers))
+        facts = [ServerFacts.from_dict(worker.first) for worker in workers]
+        with log:
+            log.listening(replace(facts[0], gso=all(item.gso for item in facts)))
+            await _until_stopped(workers, stop, given.settings.grace_s, log)
+    finally:
+        for worker in workers:
+            worker.kill()
+        await asyncio.gather(*(worker.stop() for worker in workers))
+
+
+async def _start_worker(given: ServerInput, certificate: Certificate, sock: socket.socket, handover: Handover) -> Child:
+    inbox, *inboxes = (end.fileno() for end in handover.sockets)
+    own = WorkerInput(handover.worker, certificate.to_pem(), sock.fileno(), inbox, tuple(inboxes))
+    return await Child.start(
+        *(sys.executable, "-m", "mixedsched.world.server"),
+        settings=INPUT.dump_python(replace(given, worker=own), mode="json"),
+        pass_fds=(own.socket, own.inbox, *own.inboxes),
+        own_stderr=False,
+    )
+
+
+async def _until_stopped(workers: Sequence[Child], stop: _StopRequest, grace_s: float, log: ServerLog) -> None:
+    relays = [asyncio.create_task(_relay_log(number, worker, log)) for number, worker in enumerate(workers)]
+    await _first_of(stop.asked.wait(), *(asyncio.shield(relay) for relay in relays))
+    ended = [number for number, relay in enumerate(relays) if relay.done()]
+    asked = stop.asked.is_set()
+    for worker in workers:
+        worker.end_input()
+    over = asyncio.gather(*relays)
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(grace_s + _STOP_SLACK_S):
+            await _first_of(asyncio.shield(over), stop.at_once.wait())
+    if not over.done():
+        for worker in workers:
+            worker.terminate()  # which asks a second time
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(over, _STOP_SLACK_S)
+    if ended and not asked:
+        raise MixedschedError(
+            f"worker {ended[0]} of the server has ended by itself", why="see above, or the system's log"
+        )
+
+
+async def _relay_log(number: int, worker: Child, log: ServerLog) -> None:
+    """Pass on a worker's log until the worker has ended."""
+    async for line in worker.lines():
+        if "request" in line:
+            log.request(ServedRequest(**line["request"]), number)
+        elif "connection" in line:
+            log.connection(ConnectionRecord(**line["connection"]), number)
+        elif "schedule" in line:
+            log.schedule(ScheduleInterval.from_dict(line["schedule"]), number)
+
+
+def _certificate(given: ServerInput) -> Certificate:
+    return make_certificate([*given.site.hosts, "localhost", "127.0.0.1", "::1"], dt.datetime.now(dt.UTC))
+
+
+def _handover(worker: WorkerInput | None) -> Handover | None:
+    if worker is None:
+        return None
+    inboxes = [socket.socket(fileno=inbox) for inbox in worker.inboxes]
+    return Handover(worker.number, socket.socket(fileno=worker.inbox), inboxes)
+
+
+def _open_sockets(settings: ServerSettings) -> list[socket.socket]:
+    """One socket for each worker. Raises MixedschedError."""
+    try:
+        if settings.workers > 1:
+            return open_shared_udp_sockets(settings.host, settings.port, settings.workers)
+        return [open_udp_socket(settings.host, settings.port)]
+    except OSError as error:
+        where = host_and_port(settings.host, settings.port)
+        if error.errno == errno.EADDRINUSE:
+            why, fix = "the port is in use", "choose another --port, or 0 for a free one"
+        else:
+            why, fix = error.strerror or str(error), "check --host and --port"
+        raise MixedschedError(f"cannot listen on UDP {where}", why=why, fix=fix) from error
+
+
+class _StopRequest:
+    """Whether the server is asked to stop, by a signal or the end of standard input, and asked again, to stop at once."""
+
+    def __init__(self, *, with_stdin: bool) -> None:
+        self.asked = asyncio.Event()
+        self.at_once = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._loop.add_signal_handler(number, self._on_signal)
+        if with_stdin:
+            try:
+                self._loop.add_reader(_STDIN, self._on_stdin)
+            except PermissionError:  # epoll cannot wait for a file or /dev/null, which count as ended
+                self.asked.set()
+
+    def _on_signal(self) -> None:
+        if self.asked.is_set():
+            self.at_once.set()
+        self.asked.set()
+
+    def _on_stdin(self) -> None:
+        if not os.read(_STDIN, 4096):  # what it says is ignored
+            self._loop.remove_reader(_STDIN)
+            self.asked.set()
+
+
+async def _first_of(*coroutines: object) -> None:
+    """Wait until one of them is done, and cancel the others. Raises what the first one raises."""
+    tasks = [asyncio.ensure_future(coroutine) for coroutine in coroutines]  # type: ignore[call-overload]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

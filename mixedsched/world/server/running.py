@@ -1,0 +1,68 @@
+"""A server in a process of its own: `python -m mixedsched.world.server`, and what it reads from standard input."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from mixedsched.world.server.facts import ServerFacts
+from mixedsched.world.server.settings import ServerSettings
+from mixedsched.world.server.site import ServedSite
+from mixedsched.world.system.children import Child, child
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerInput:
+    """The certificate and sockets that a worker process inherits. Sockets are file descriptors."""
+
+    number: int
+    certificate_pem: str  # with its key
+    socket: int  # bound to the server's port
+    inbox: int  # for packets that other workers hand over
+    inboxes: tuple[int, ...]  # of all workers, by number
+
+
+@dataclass(frozen=True, slots=True)
+class ServerInput:
+    """The site to serve, and how: the first line of standard input, as JSON. The server stops when standard input ends."""
+
+    site: ServedSite
+    scheme: str = "eps"  # with parameters: "mixed:alpha=0.5"
+    mapping: str | None = None  # table by name or file; None for the scheme's own
+    settings: ServerSettings = field(default_factory=ServerSettings)
+    worker: WorkerInput | None = None  # for one of several processes on a port
+
+
+INPUT = TypeAdapter(ServerInput)
+
+
+@dataclass(frozen=True, slots=True)
+class RunningServer:
+    """A server process that listens."""
+
+    process: Child
+    facts: ServerFacts
+
+    def take_log(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """Requests that are over and connections that are established since the last call, as the server's log has them."""
+        lines = self.process.take_lines()
+        requests = [line["request"] for line in lines if "request" in line]
+        return requests, [line["connection"] for line in lines if "connection" in line]
+
+
+@asynccontextmanager
+async def running_server(given: ServerInput, name: str, *, prefix: Sequence[str] = ()) -> AsyncIterator[RunningServer]:
+    """Start a server, wait until it listens, and stop it at the end; it also stops if this process is killed.
+
+    name: what the error calls it. prefix: words before the command, see children.child. Raises MixedschedError if it does not
+    start.
+    """
+    async with child(
+        "mixedsched.world.server",
+        failure=f"the server for {name} did not start",
+        settings=INPUT.dump_python(given, mode="json"),
+        prefix=prefix,
+    ) as process:
+        yield RunningServer(process, ServerFacts.from_dict(process.first))

@@ -1,0 +1,163 @@
+"""Stored experiments (the plan before its first run, every run as soon as it is over) and simulated loads, by key, in SQLite or
+any other database that SQLAlchemy supports.
+
+Records are JSON objects of the caller's; what the store searches by has columns of its own.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from sqlalchemy import JSON, ForeignKey, String, UniqueConstraint, create_engine, event, select
+from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
+
+from mixedsched.errors import MixedschedError
+
+STORE_SCHEMA = 1
+_KEYS_MOST = 500  # in a query
+
+
+class _Base(DeclarativeBase):
+    type_annotation_map = {dict[str, Any]: JSON}  # noqa: RUF012 - SQLAlchemy reads it from the class
+
+
+class _SchemaRow(_Base):
+    __tablename__ = "mixedsched_schema"
+    version: Mapped[int] = mapped_column(primary_key=True)
+
+
+class _ExperimentRow(_Base):
+    __tablename__ = "experiment"
+    digest: Mapped[str] = mapped_column(String(64), primary_key=True)
+    plan: Mapped[dict[str, Any]]
+    facts: Mapped[dict[str, Any]]
+
+
+class _RunRow(_Base):
+    __tablename__ = "run"
+    __table_args__ = (UniqueConstraint("experiment", "block", "attempt", "arm"),)
+    id: Mapped[int] = mapped_column(primary_key=True)
+    experiment: Mapped[str] = mapped_column(ForeignKey("experiment.digest"), index=True)
+    block: Mapped[int]
+    attempt: Mapped[int]
+    arm: Mapped[str] = mapped_column(String(200))
+    record: Mapped[dict[str, Any]]
+
+
+class _SimulatedRow(_Base):
+    __tablename__ = "simulated_load"
+    key: Mapped[str] = mapped_column(String(64), primary_key=True)
+    record: Mapped[Any] = mapped_column(JSON)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredExperiment:
+    """An experiment without its runs."""
+
+    digest: str
+    plan: Mapping[str, Any]
+    """As decided before the first run."""
+    facts: Mapping[str, Any]
+    """Machine, versions and command at that time."""
+
+
+class Store:
+    """Experiments and runs in a database. Every call is a transaction; when it returns, the data is on disk.
+
+    url: as SQLAlchemy writes it, for instance "sqlite:///runs/x/results.sqlite". Raises MixedschedError if it cannot be used.
+    """
+
+    def __init__(self, url: str) -> None:
+        try:
+            self._engine = create_engine(url)
+            if self._engine.dialect.name == "sqlite":
+                event.listen(self._engine, "connect", _make_sqlite_durable)
+            self._prepare()
+        except SQLAlchemyError as error:
+            raise MixedschedError(f"cannot use the database {url}", why=str(error).splitlines()[0]) from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._engine.dispose()
+
+    def save_plan(self, digest: str, plan: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
+        """Store a plan with its facts, or replace those of an earlier start."""
+        with Session(self._engine) as session, session.begin():
+            row = session.get(_ExperimentRow, digest)
+            if row is None:
+                session.add(_ExperimentRow(digest=digest, plan=dict(plan), facts=dict(facts)))
+            else:
+                row.plan, row.facts = dict(plan), dict(facts)
+
+    def experiments(self) -> list[StoredExperiment]:
+        with Session(self._engine) as session:
+            rows = session.scalars(select(_ExperimentRow).order_by(_ExperimentRow.digest))
+            return [StoredExperiment(row.digest, row.plan, row.facts) for row in rows]
+
+    def add_run(self, digest: str, block: int, attempt: int, arm: str, record: Mapping[str, Any]) -> None:
+        """Store a run. Raises ValueError if that run is stored already."""
+        row = _RunRow(experiment=digest, block=block, attempt=attempt, arm=arm, record=dict(record))
+        try:
+            with Session(self._engine) as session, session.begin():
+                session.add(row)
+        except IntegrityError as error:
+            raise ValueError(f"run {block}/{attempt}/{arm} of {digest} is stored already") from error
+
+    def runs(self, digest: str) -> list[dict[str, Any]]:
+        """The records of all runs of an experiment, in the order in which they were made."""
+        with Session(self._engine) as session:
+            return list(
+                session.scalars(select(_RunRow.record).where(_RunRow.experiment == digest).order_by(_RunRow.id))
+            )
+
+    def simulated(self, keys: Iterable[str]) -> dict[str, Any]:
+        """The records of simulated loads by key, in the order of the keys; those that are not stored are left out."""
+        wanted = list(keys)
+        found: dict[str, Any] = {}
+        with Session(self._engine) as session:
+            for first in range(0, len(wanted), _KEYS_MOST):
+                some = wanted[first : first + _KEYS_MOST]
+                rows = session.execute(
+                    select(_SimulatedRow.key, _SimulatedRow.record).where(_SimulatedRow.key.in_(some))
+                )
+                found.update((row.key, row.record) for row in rows)
+        return {key: found[key] for key in wanted if key in found}
+
+    def add_simulated(self, records: Mapping[str, Any]) -> None:
+        """Store the records of simulated loads by key, or replace them."""
+        with Session(self._engine) as session, session.begin():
+            for key, record in records.items():
+                session.merge(_SimulatedRow(key=key, record=record))
+
+    def _prepare(self) -> None:
+        """Make missing tables; no connection is left open to a database that is refused."""
+        try:
+            _Base.metadata.create_all(self._engine)
+            self._check_schema()
+        except BaseException:
+            self._engine.dispose()
+            raise
+
+    def _check_schema(self) -> None:
+        with Session(self._engine) as session, session.begin():
+            versions = list(session.scalars(select(_SchemaRow.version)))
+            if not versions:
+                session.add(_SchemaRow(version=STORE_SCHEMA))
+            elif max(versions) > STORE_SCHEMA:
+                raise MixedschedError(
+                    "the database was written by a newer version of mixedsched",
+                    why=f"its schema is {max(versions)}, this version knows {STORE_SCHEMA}",
+                    fix="upgrade mixedsched, or use another folder",
+                )
+
+
+def _make_sqlite_durable(connection: Any, _: object) -> None:
+    """A killed process or machine must not lose a run that was reported as stored."""
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA journal_mode=WAL")
+    cursor.execute("PRAGMA synchronous=FULL")
+    cursor.execute("PRAGMA foreign_keys=ON")
+    cursor.close()

@@ -1,0 +1,1 @@
+"""The operating system: child processes, their precedence, programs, UDP sockets, locks."""

@@ -1,0 +1,179 @@
+"""Screening, budget and verdict: decisions that are pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mixedsched.advice.audit._screening import Changes, screen
+from mixedsched.advice.audit.budget import blocks_wanted, more_blocks, plan_measuring
+from mixedsched.advice.audit.result import AuditVerdict, best_contender, family_effects, outcome_of
+from mixedsched.advice.changes.change import Action, Change
+from mixedsched.core.metrics.paint import PaintEstimate
+from mixedsched.lab.analysis import analyse
+from mixedsched.lab.comparison import Comparison, Verdict
+from mixedsched.lab.costs import BLOCKS_MOST
+from mixedsched.lab.model import Arm, Run, RunStatus
+from mixedsched.lab.plan import make_plan
+
+NAMES = ("a", "b", "c", "d")
+CHANGES = {name: Change(Action.LAZY, ((0, f"/{name}"),), "") for name in NAMES}
+
+
+class Model:
+    """A page on which every change shortens, or lengthens, the largest paint by so much; some only in company."""
+
+    def __init__(self, gains: Mapping[frozenset[str], float]) -> None:
+        self.gains = gains
+        self.asked: list[Changes] = []
+
+    def __call__(self, sets: Sequence[Changes]) -> list[dict[str, PaintEstimate]]:
+        self.asked += sets
+        return [{"net": PaintEstimate(500.0, 1000.0 - self._gain(changes), 0.0)} for changes in sets]
+
+    def _gain(self, changes: Changes) -> float:
+        names = {change.targets[0][1].lstrip("/") for change in changes}
+        return sum(gain for needed, gain in self.gains.items() if needed <= names)
+
+
+def gains(**single: float) -> dict[frozenset[str], float]:
+    return {frozenset({name}): gain for name, gain in single.items()}
+
+
+def test_helpful_changes_join_harmful_and_idle_ones_do_not() -> None:
+    found = screen([CHANGES[name] for name in NAMES], Model(gains(a=100, b=200, c=-50, d=0)))
+    assert found.best.changes == (CHANGES["b"], CHANGES["a"])
+    assert [item.changes[0] for item in found.singles] == [CHANGES[name] for name in "badc"]
+
+
+def test_a_change_that_another_makes_idle_leaves() -> None:
+    overlap = {**gains(a=200, b=150), frozenset("ab"): -150.0}
+    assert screen([CHANGES["a"], CHANGES["b"]], Model(overlap)).best.changes == (CHANGES["a"],)
+
+
+def test_a_change_that_harms_alone_may_join_where_it_helps_in_company() -> None:
+    company = {**gains(a=200, b=-20), frozenset("ab"): 100.0}
+    assert screen([CHANGES["b"], CHANGES["a"]], Model(company)).best.changes == (CHANGES["a"], CHANGES["b"])
+
+
+def test_where_nothing_helps_the_best_set_is_none() -> None:
+    found = screen(list(CHANGES.values()), Model(gains(a=-10, b=0)))
+    assert found.best.changes == ()
+    assert found.simpler == ()
+    assert screen([], Model({})).singles == ()
+
+
+@given(st.dictionaries(st.sampled_from(NAMES), st.integers(-300, 200), min_size=1))
+def test_the_best_set_is_never_worse_than_any_single_change(single: dict[str, int]) -> None:
+    candidates = [CHANGES[name] for name in single]
+    found = screen(candidates, Model(gains(**single)))
+    best_ms = found.best.paints["net"].lcp_ms
+    assert best_ms <= min(1000.0, *(item.paints["net"].lcp_ms for item in found.singles)) * 1.01
+    assert set(found.best.changes) == {CHANGES[name] for name, gain in single.items() if gain > 10} or any(
+        5 >= gain / 10 > 0 for gain in single.values()
+    )
+
+
+COSTS_S = {"4g": 12.0, "slow-4g": 18.0}
+
+
+def test_ten_minutes_decide_on_one_contender_over_two_networks() -> None:
+    plan = plan_measuring(560.0, COSTS_S, available=2)
+    assert plan.contenders == 1
+    assert plan.blocks >= blocks_wanted(1, 2)
+
+
+def test_more_time_is_for_more_contenders_then_for_more_blocks() -> None:
+    assert plan_measuring(2000.0, COSTS_S, available=2).contenders == 2
+    assert plan_measuring(1e6, COSTS_S, available=2).blocks == BLOCKS_MOST
+
+
+@given(st.floats(-100, 1e5), st.integers(0, 4), st.floats(5, 60))
+def test_a_plan_has_a_block_and_fits_into_the_time(left_s: float, available: int, cost_s: float) -> None:
+    plan = plan_measuring(left_s, {"net": cost_s}, available)
+    assert plan.blocks >= 1
+    assert plan.contenders <= available
+    assert plan.blocks == 1 or plan.blocks * (plan.contenders + 1) * cost_s <= left_s
+
+
+def test_time_that_is_left_is_for_more_blocks() -> None:
+    assert more_blocks(100.0, [10.0, 10.0], arms=2, planned=5) == 4
+    assert more_blocks(1e6, [10.0], arms=2, planned=BLOCKS_MOST - 3) == 3
+    assert more_blocks(20.0, [10.0], arms=2, planned=5) == 0
+    assert more_blocks(-5.0, [10.0], arms=2, planned=5) == 0
+    assert more_blocks(100.0, [], arms=2, planned=5) == 0
+
+
+def measured(ratios: Sequence[float], arms: Sequence[str] = ("today", "changed")) -> Comparison:
+    """A comparison whose second arm has these ratios of the largest paint, a block each."""
+    plan = make_plan(
+        site="s", site_digest="d", link="l", link_facts={}, form_factor="mobile", arms=[Arm(arm, "eps") for arm in arms],
+        baseline="today", primary=("lcp_ms",), seed=1, blocks=max(1, len(ratios)),
+    )  # fmt: skip
+    runs = [
+        Run(
+            index,
+            1,
+            arm,
+            0,
+            RunStatus.OK,
+            page_load={"metrics": {"lcp_ms": 1000.0 * (ratio if arm != "today" else 1.0)}},
+        )
+        for index, ratio in enumerate(ratios, start=1)
+        for arm in arms
+    ]
+    return analyse(plan, runs)
+
+
+CLEAR = (0.80, 0.81, 0.79, 0.82, 0.78, 0.80, 0.83)
+
+
+def outcome(**by_network: Sequence[float]) -> AuditVerdict:
+    effects = family_effects({name: measured(ratios) for name, ratios in by_network.items()})
+    return outcome_of(effects, "changed", promises=True)
+
+
+def test_a_gain_on_one_network_and_no_loss_is_improvable() -> None:
+    assert outcome(a=CLEAR, b=[1.001, 0.999, 1.002, 0.998, 1.0, 1.001, 0.999]) is AuditVerdict.IMPROVABLE
+
+
+def test_a_gain_here_and_a_loss_there_is_mixed() -> None:
+    assert outcome(a=CLEAR, b=[1 / ratio for ratio in CLEAR]) is AuditVerdict.MIXED
+
+
+def test_a_loss_or_no_difference_means_that_today_is_good() -> None:
+    assert outcome(a=[1 / ratio for ratio in CLEAR]) is AuditVerdict.GOOD
+    assert outcome(a=[1.0] * 7, b=[1.001] * 7) is AuditVerdict.GOOD
+
+
+def test_few_blocks_leave_it_open_and_say_how_many_more() -> None:
+    effects = family_effects({"a": measured(CLEAR[:3])})
+    assert outcome_of(effects, "changed", promises=True) is AuditVerdict.OPEN
+    assert outcome_of(effects, "changed", promises=False) is AuditVerdict.GOOD
+    assert effects["a"][0].more_blocks
+
+
+def test_no_block_at_all_is_unmeasured() -> None:
+    assert outcome(a=[]) is AuditVerdict.UNMEASURED
+
+
+def test_the_family_is_all_networks_together() -> None:
+    """Six blocks decide on one network; on two, p is doubled, and they do not."""
+    assert family_effects({"a": measured(CLEAR[:6])})["a"][0].verdict is Verdict.BETTER
+    assert family_effects({"a": measured(CLEAR[:6]), "b": measured([1.0] * 6)})["a"][0].verdict is Verdict.UNDECIDED
+
+
+def test_a_confirmed_contender_is_preferred_to_a_larger_guess() -> None:
+    effects = family_effects({"a": measured(CLEAR)})
+    assert best_contender(effects, ["not measured", "changed"]) == "changed"
+    assert best_contender(effects, ["not measured"]) == "not measured"
+    assert best_contender({}, []) is None
+
+
+@pytest.mark.parametrize("contenders", [1, 2, 3])
+def test_fewer_blocks_than_wanted_cannot_decide(contenders: int) -> None:
+    least = blocks_wanted(contenders, 2)
+    assert 2 / 2**least * contenders * 2 < 0.05 <= 2 / 2 ** (least - 1) * contenders * 2

@@ -1,0 +1,150 @@
+"""A changed document differs in the change alone."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mixedsched.advice.changes.change import Action, Change, Key
+from mixedsched.advice.changes.html_change import (
+    Document,
+    changed_text,
+    edits_of,
+    head_place,
+    start_tags,
+    with_attribute,
+)
+from tests.advice.changes.shop import APP, BELOW, CSS, DOCUMENT, FONT, HERO, HOSTS, LATE, PAGE
+
+
+def change(action: Action, *targets: Key, value: str = "") -> Change:
+    return Change(action, targets, "a test wants it", value)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "before", "after"),
+    [
+        (change(Action.FETCH_FIRST, HERO), '<img src="/hero.jpg"', '<img fetchpriority="high" src="/hero.jpg"'),
+        (
+            change(Action.FETCH_LAST, BELOW),
+            '<img src="/below.jpg"><no',
+            '<img fetchpriority="low" src="/below.jpg"><no',
+        ),
+        (change(Action.LAZY, BELOW), '<img src="/below.jpg"><no', '<img loading="lazy" src="/below.jpg"><no'),
+        (change(Action.DEFER, LATE), '<script src="/late.js">', '<script defer src="/late.js">'),
+        (
+            change(Action.PRELOAD, FONT),
+            '  <script src="/app.js">',
+            '  <link rel="preload" as="font" href="/text.woff2" type="font/woff2" crossorigin>\n  <script src="/app.js">',
+        ),
+        (
+            change(Action.PRELOAD, HERO),
+            '  <script src="/app.js">',
+            '  <link rel="preload" as="image" href="/hero.jpg" fetchpriority="high">\n  <script src="/app.js">',
+        ),
+    ],
+)
+def test_a_change_edits_its_tags_and_nothing_else(wanted: Change, before: str, after: str) -> None:
+    assert changed_text(DOCUMENT, [wanted]) == DOCUMENT.text.replace(before, after)
+    assert edits_of(DOCUMENT, wanted)
+
+
+def test_a_change_for_the_server_leaves_the_document_alone() -> None:
+    header = change(Action.HEADER, HERO, value="u=1")
+    assert changed_text(DOCUMENT, [header]) == DOCUMENT.text
+    assert edits_of(DOCUMENT, header) == []
+
+
+def test_changes_add_up_and_do_not_disturb_each_other() -> None:
+    text = changed_text(
+        DOCUMENT, [change(Action.DEFER, APP, LATE), change(Action.FETCH_FIRST, HERO), change(Action.PRELOAD, FONT)]
+    )
+    assert text.count(" defer ") == 2
+    assert text.index("preload") < text.index("/app.js") < text.index('fetchpriority="high" src="/hero.jpg"')
+
+
+def test_bytes_that_are_no_text_survive() -> None:
+    raw = b'<html><head><script src="/app.js"></script></head><img src="/hero.jpg" alt="\xff\xfe\x80">'
+    document = Document(raw.decode("latin-1"), PAGE, HOSTS)
+    changed = changed_text(document, [change(Action.FETCH_FIRST, HERO)]).encode("latin-1")
+    assert changed == raw.replace(b"<img ", b'<img fetchpriority="high" ')
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        '<!-- <img src="/hero.jpg"> -->',
+        "<script>'<img src=\"/hero.jpg\">'</script>",
+        '<noscript><img src="/hero.jpg"></noscript>',
+        '<template><img src="/hero.jpg"></template>',
+        '<style>/* <img src="/hero.jpg"> */</style>',
+        '<img src="/other.jpg">',
+        '<img src="https://other.test/hero.jpg">',
+        '<img alt="/hero.jpg">',
+    ],
+)
+def test_what_a_browser_does_not_load_as_that_file_is_not_touched(hidden: str) -> None:
+    document = Document(f"<html><head></head><body>{hidden}</body></html>", PAGE, HOSTS)
+    assert changed_text(document, [change(Action.FETCH_FIRST, HERO)]) == document.text
+
+
+@pytest.mark.parametrize(
+    ("tag", "after"),
+    [
+        ('<img loading="lazy" src="a">', '<img loading="eager" src="a">'),
+        ("<img src=a LOADING=lazy>", '<img src=a loading="eager">'),
+        ("<img src=a loading='lazy'/>", '<img src=a loading="eager"/>'),
+        ("<img loading src=a>", '<img loading="eager" src=a>'),
+        ('<img data-loading="lazy" src=a>', '<img loading="eager" data-loading="lazy" src=a>'),
+        ("<img>", '<img loading="eager">'),
+        ("<IMG\n src=a>", '<IMG loading="eager"\n src=a>'),
+    ],
+)
+def test_an_attribute_that_is_there_is_replaced(tag: str, after: str) -> None:
+    assert with_attribute(tag, "loading", "eager") == after
+    assert with_attribute(after, "loading", "eager") == after
+
+
+def test_images_are_found_by_their_srcset_too() -> None:
+    document = Document('<head></head><img srcset="/hero.jpg 2x, /small.jpg">', PAGE, HOSTS)
+    assert 'fetchpriority="high"' in changed_text(document, [change(Action.FETCH_FIRST, HERO)])
+
+
+def test_a_document_with_a_base_or_without_a_head_is_left_to_its_owner() -> None:
+    assert DOCUMENT.can_be_changed
+    for text in ('<head><base href="/x/"></head>', "<p>no head, nothing loaded"):
+        assert not Document(text, PAGE, HOSTS).can_be_changed
+    assert head_place("<p>no head") is None
+
+
+PIECES = st.sampled_from(
+    ['<img src="/hero.jpg">', "<img src='/below.jpg' alt=\"a > b\">", "<p class=x>", "text & more < than", "<!-- c -->", "\n",
+     "<script>if (a<b) {}</script>", "<noscript>", "</noscript>", "\u00e9", "<br/>", "</p>"]
+)  # fmt: skip
+
+
+@given(st.lists(PIECES, max_size=12).map("".join))
+def test_without_its_attribute_a_changed_document_is_the_old_one(body: str) -> None:
+    document = Document(f"<html><head><title>t</title></head><body>{body}</body></html>", PAGE, HOSTS)
+    changed = changed_text(document, [change(Action.FETCH_LAST, HERO, BELOW)])
+    assert re.sub(' fetchpriority="low"', "", changed) == document.text
+    assert changed_text(Document(changed, PAGE, HOSTS), [change(Action.FETCH_LAST, HERO, BELOW)]) == changed
+
+
+@given(st.text(alphabet="<>/=\"' imgsrcode!-\n", max_size=60))
+def test_tags_of_any_text_lie_where_they_are_said_to(text: str) -> None:
+    for tag in start_tags(text):
+        assert text[tag.begin] == "<"
+        assert text[tag.begin + 1 : tag.end].lower().startswith(tag.name)
+
+
+def test_a_style_sheet_can_be_preloaded_from_another_host() -> None:
+    page = PAGE.model_copy(
+        update={"resources": (*PAGE.resources, PAGE.by_path()[CSS].model_copy(update={"host": 1, "id": "x"}))}
+    )
+    document = Document(DOCUMENT.text, page, ("shop.test", "cdn.test"))
+    (edit,) = edits_of(document, change(Action.PRELOAD, (1, CSS[1])))
+    assert edit.after == '<link rel="preload" as="style" href="https://cdn.test/site.css">'

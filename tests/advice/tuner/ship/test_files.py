@@ -1,0 +1,150 @@
+"""The files that are shipped."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mixedsched.advice.changes.change import Action, Change
+from mixedsched.advice.tuner.candidate import Candidate
+from mixedsched.advice.tuner.ship._patterns import canonical
+from mixedsched.advice.tuner.ship._servers import RENDERERS
+from mixedsched.advice.tuner.ship.files import Shipment, ship_files, write_ship
+from mixedsched.advice.tuner.ship.headers import Elsewhere, HeaderPlan
+from mixedsched.advice.tuner.ship.lines import HeaderRule, HtmlLine
+from mixedsched.model.mapping_file import parse_mapping
+from mixedsched.world import catalog
+from tests.advice.tuner.ship import servers
+from tests.advice.tuner.ship.pages import HOSTS, LOW_IMAGES_LAST, SHOP, page_of, plan_of, resource
+
+HERO = Change(Action.FETCH_FIRST, ((0, "/img/hero.jpg"),), "hero.jpg is the largest paint")
+LINES = (HtmlLine(HERO, {"4g": -3.6}, measured="html 1", measured_pct={"4g": (-4.1, -6.0, -2.2)}),)
+SHIPMENT = Shipment(SHOP, LOW_IMAGES_LAST, plan_of(LOW_IMAGES_LAST), LINES, HOSTS, evidence={"gain_pct": 12.5})
+
+
+def test_a_full_shipment_has_a_file_for_everybody(tmp_path: Path) -> None:
+    names = write_ship(tmp_path / "ship", SHIPMENT)
+    assert names == ("headers.txt", "nginx.conf", "Caddyfile", "h2o.conf", "apache.conf", "html.md", "mapping.toml")
+    assert sorted(item.name for item in (tmp_path / "ship").iterdir()) == sorted(names)
+    assert list(tmp_path.iterdir()) == [tmp_path / "ship"]  # nothing is left aside
+
+
+def test_the_mapping_is_the_candidates_own() -> None:
+    files = ship_files(SHIPMENT)
+    found = parse_mapping(files["mapping.toml"], "mapping.toml")
+    own = LOW_IMAGES_LAST.mapping()
+    assert own is not None
+    assert found.digest == own.digest
+
+
+def test_the_list_is_for_machines_too() -> None:
+    text = ship_files(SHIPMENT)["headers.txt"]
+    lines = [line.split("\t") for line in text.splitlines() if line and not line.startswith("#")]
+    assert lines == [["/img/p*.jpg", "u=6, i", ", ".join(f"p{index}.jpg" for index in range(6))]]
+
+
+def test_other_hosts_and_what_is_lost_are_told() -> None:
+    plan = HeaderPlan((), (Elsewhere("chat", 1, "/js/chat.js", "u=6, i=?0"),), ("shares are equal",))
+    files = ship_files(Shipment(SHOP, Candidate("sequential"), plan, hosts=HOSTS))
+    assert list(files) == ["headers.txt"]
+    assert "cdn.test/js/chat.js\tu=6, i=?0\tchat" in files["headers.txt"].splitlines()
+    assert "# Not said by these headers: shares are equal." in files["headers.txt"].splitlines()
+
+
+def test_where_there_is_nothing_to_ship_a_file_says_why(tmp_path: Path) -> None:
+    plan = HeaderPlan((), lost=("headers gain nothing in simulation",))
+    assert write_ship(tmp_path / "ship", Shipment(SHOP, Candidate("sequential"), plan)) == ("nothing.txt",)
+    assert "headers gain nothing in simulation" in (tmp_path / "ship" / "nothing.txt").read_text()
+
+
+def test_an_earlier_shipment_is_replaced_as_a_whole(tmp_path: Path) -> None:
+    write_ship(tmp_path / "ship", SHIPMENT)
+    write_ship(tmp_path / "ship", Shipment(SHOP, Candidate("sequential"), HeaderPlan(())))
+    assert [item.name for item in (tmp_path / "ship").iterdir()] == ["nothing.txt"]
+
+
+def test_html_lines_tell_tags_effect_and_risk() -> None:
+    text = ship_files(SHIPMENT)["html.md"]
+    assert '```html\n<img fetchpriority="high" src="/img/hero.jpg">\n```' in text
+    assert "Effect of this line alone, simulated: -3.6 % (4g)." in text
+    assert "Effect of this line alone, measured: -4.1 % (4g, interval -6.0 to -2.2)." in text
+
+
+def test_lines_can_be_written_as_json() -> None:
+    (rule,) = SHIPMENT.plan.rules
+    told = json.loads(json.dumps([rule.to_dict(), LINES[0].to_dict()]))
+    assert told[0]["match"] == "/img/p*.jpg"
+    assert told[0]["covers"][0] == "p0.jpg"
+    assert told[1]["targets"] == [[0, "/img/hero.jpg"]]
+    assert (told[1]["action"], told[1]["measured"]) == ("fetch_first", "html 1")
+
+
+def test_only_priorities_can_be_shipped() -> None:
+    for value in ("", 'u=1"; evil "', "u=8", "u=1\n", "u=1, i=?0; x"):
+        with pytest.raises(ValueError, match="priority"):
+            RENDERERS["nginx.conf"]([HeaderRule("/a", value, (), "", {})])
+
+
+HOSTILE = st.text(
+    st.characters(exclude_categories=["Cs"]) | st.sampled_from("\"'`\\\n\r\t;{}$#%*<>&\u2028\u0085\x00"), max_size=12
+)
+
+
+@given(HOSTILE, HOSTILE)
+def test_no_path_id_or_reason_can_add_a_line(name: str, other: str) -> None:
+    """Whatever a page calls its files: each configuration has the same lines as for harmless names, and only those differ
+    that hold the pattern or a comment."""
+    hostile = [HeaderRule(canonical(f"/{name}"), "u=5, i", (name,), other, {other: 1.0})]
+    harmless = [HeaderRule("/a", "u=5, i", ("a",), "b", {"c": 1.0})]
+    for render in RENDERERS.values():
+        lines, expected = (
+            [line for line in render(rules).split("\n") if not line.strip().startswith("#")]
+            for rules in (hostile, harmless)
+        )
+        assert len(lines) == len(expected)
+        for line, plain in zip(lines, expected, strict=True):
+            assert line == plain or re.search(r"\^/|path == ", line)
+            assert line.isprintable() or line.lstrip("\t").isprintable()
+
+
+@given(HOSTILE, HOSTILE)
+def test_html_text_keeps_hostile_names_inside_their_places(name: str, path: str) -> None:
+    page = page_of(resource(f"/{path}", "image", "hero") | {"id": f"x{name}"})
+    change = Change(Action.FETCH_FIRST, ((0, f"/{path}"),), name)
+    text = ship_files(Shipment(page, Candidate("sequential"), HeaderPlan(()), (HtmlLine(change, {}),)))["html.md"]
+    fences = [line for line in text.split("\n") if re.fullmatch(r"`{3,}(html)?", line)]
+    assert len(fences) == 4
+    assert "<" not in re.sub(r"(?ms)^(`{3,})html\n.*?\n\1$", "", text).replace("\\<", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [
+        ("nginx.conf", servers.nginx),
+        ("Caddyfile", servers.caddy),
+        ("apache.conf", servers.apache),
+        ("h2o.conf", servers.h2o),
+    ],
+)
+def test_a_server_takes_rules_of_all_schemes_at_once(
+    name: str, start: Callable[[servers.Place, str], servers.Setup]
+) -> None:
+    """Patterns that come again, or that mean the same to a server, included."""
+    plans = [plan_of(Candidate(scheme)) for scheme in ("mixed", "ip", "sequential", "s+", "firefox")]
+    twins = tuple(HeaderRule(match, "u=5, i", (), "", {}) for match in ("/x%2Fy", "/x/y"))
+    rules = (*(rule for plan in plans for rule in plan.rules), *twins)
+    assert len({rule.match for rule in rules}) < len(rules)
+    with servers.place() as where:
+        start(where, ship_files(Shipment(SHOP, Candidate("sequential"), HeaderPlan(rules)))[name]).checked()
+
+
+def test_published_tables_are_not_shipped_again() -> None:
+    candidate = Candidate("mixed", published="gupta2024")
+    candidate.configured(catalog.load_mapping)
+    assert "mapping.toml" not in ship_files(Shipment(SHOP, candidate, plan_of(candidate)))

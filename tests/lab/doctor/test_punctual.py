@@ -1,0 +1,85 @@
+"""What the doctor says of this machine's punctuality, and of what would give more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mixedsched.lab.doctor import _browser
+from mixedsched.lab.doctor._browser import advice, punctuality_check
+from mixedsched.lab.model import Run, RunStatus
+from mixedsched.world.system.precedence import Courtesy, Precedence, Promptness
+
+LATE = "late_link: packets were held up for 90 ms of the 900 ms before the largest paint"
+
+
+@pytest.fixture(autouse=True)
+def machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two processors, no container, a user called ada."""
+    monkeypatch.setattr(_browser, "_CONTAINER_MARKS", ())
+    monkeypatch.setattr(_browser, "processors", lambda: 2)
+    monkeypatch.setattr(_browser.getpass, "getuser", lambda: "ada")
+
+
+def run(reason: str = "") -> Run:
+    return Run(
+        1,
+        1,
+        "eps",
+        0,
+        RunStatus.INVALID if reason else RunStatus.OK,
+        reason,
+        page_load={"metrics": {"lcp_ms": 900.0}},
+        relay={"punctuality": {"delivered": 3000, "late": 12, "stalls_us": [[100_000, 104_000], [890_000, 950_000]]}},
+        waited_ms={"server": 7.0, "worker": None},
+    )
+
+
+def test_it_tells_what_was_held_up_and_what_made_it_so_punctual() -> None:
+    check = punctuality_check(run(), Precedence(Promptness.SHORT_SLICES, Courtesy.NICE, awake=2))
+    assert check.ok
+    assert "held up for 14 of the 900 ms before the largest paint; 12 of 3000 left over 1 ms late" in check.detail
+    assert "server waited 7 ms" in check.detail
+    assert "worker" not in check.detail  # of which nobody tells
+    assert "short slices; the browser has a lower priority (nice); 2 processors are kept awake" in check.detail
+
+
+def test_a_load_that_this_machine_spoiled_fails_it() -> None:
+    assert not punctuality_check(run(LATE), Precedence(Promptness.ORDINARY, Courtesy.IDLE, awake=0)).ok
+
+
+def test_a_load_that_failed_otherwise_says_nothing_of_the_machine() -> None:
+    assert punctuality_check(run("unfinished: 1 request"), Precedence(Promptness.ORDINARY, Courtesy.IDLE, 0)).ok
+
+
+@pytest.mark.parametrize("network", [Promptness.REAL_TIME, Promptness.KERNEL])
+def test_who_has_the_best_is_advised_nothing(network: Promptness) -> None:
+    assert advice(network) == ()
+
+
+def test_an_ordinary_user_is_told_the_one_line_that_gives_real_time_priority_first() -> None:
+    first, second = advice(Promptness.SHORT_SLICES)
+    assert first.startswith(
+        "`echo 'ada - rtprio 1' | sudo tee /etc/security/limits.d/mixedsched.conf`, and a new login"
+    )
+    assert second.startswith("`sudo setcap cap_sys_nice+ep /")
+
+
+def test_in_a_container_its_own_option_comes_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(_browser, "_CONTAINER_MARKS", (tmp_path,))
+    assert "--ulimit rtprio=1" in advice(Promptness.ORDINARY)[0]
+
+
+def test_one_processor_is_said_to_be_too_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_browser, "processors", lambda: 1)
+    assert "second processor" in advice(Promptness.REAL_TIME)[0]
+
+
+def test_a_user_without_a_name_is_told_by_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown() -> str:
+        raise KeyError("uid not found")
+
+    monkeypatch.setattr(_browser.getpass, "getuser", unknown)
+    monkeypatch.setattr(_browser.os, "getuid", lambda: 4711)
+    assert "'4711 - rtprio 1'" in advice(Promptness.ORDINARY)[0]

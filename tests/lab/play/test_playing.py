@@ -1,0 +1,162 @@
+"""Simulated loads: the same from any number of processes, in order, played once, and nothing is left behind."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from mixedsched.core.metrics.paint import PaintEstimate
+from mixedsched.core.sim.pipe import PipeOptions
+from mixedsched.errors import MixedschedError, PageLoadError, UsageError
+from mixedsched.lab.play import pool as play_pool
+from mixedsched.lab.play.pool import Pool
+from mixedsched.lab.play.scenario import Scenario
+from mixedsched.lab.play.simulation import RecordReader
+from mixedsched.lab.play.stored import PlayedLoads
+from mixedsched.lab.play.task import LoadTimes, NamedScheme, PaintReader, Player, Task, TimesReader, play_whole
+from mixedsched.model.profile import Direction, Profile, RandomLoss
+from mixedsched.world import catalog
+from tests.advice.tuner.pages import shop
+
+SLOW_4G = catalog.load_profile("slow-4g")
+ON_STACK = Scenario(shop(), SLOW_4G)
+LOST = Direction(rate_bps=1_000_000, delay_us=10_000, loss=RandomLoss(1.0))
+ENDLESS = Scenario(shop(), Profile("endless", "", "", LOST, LOST))
+TASKS = [
+    Task(scenario, NamedScheme(spec), seed)
+    for spec in ("eps", "sequential", "mixed")
+    for scenario in (ON_STACK, ON_STACK.on_pipe, Scenario(shop(), PipeOptions(send_buffer_bytes=14_000)))
+    for seed in (1, 2)
+]
+
+
+def test_any_number_of_processes_plays_the_same_in_the_order_of_the_tasks() -> None:
+    alone = Pool(PaintReader, 1).play(TASKS)
+    assert alone == [Player(PaintReader).play(task) for task in TASKS]
+    with Pool(PaintReader, 2) as pool:
+        assert pool.play(TASKS) == alone
+        assert pool.play(TASKS[::-1]) == alone[::-1], "processes that know the scenarios already"
+        assert list(pool.results(TASKS, lot=5)) == alone
+
+
+def test_processes_remember_few_scenarios_and_play_any_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(play_pool, "SCENARIOS_MOST", 3)
+    page = shop()
+    tasks = [Task(Scenario(page, PipeOptions(packet_bytes=500 + 100 * n)), NamedScheme("eps")) for n in range(12)]
+    with Pool(PaintReader, 2) as pool:
+        assert pool.play([*tasks, *tasks]) == 2 * Pool(PaintReader, 1).play(tasks)
+
+
+def test_results_come_while_tasks_are_still_being_thought_of() -> None:
+    tasks = (replace(TASKS[2], seed=seed) for seed in count())
+    with Pool(PaintReader, 2) as pool:
+        found = pool.results(tasks)
+        assert next(found) == next(found) is not None
+        found.close()
+        assert not multiprocessing.active_children(), "no process is left with work in hand"
+    assert next(tasks).seed < 100
+
+
+def test_a_load_that_ends_with_its_last_paint_has_the_paints_of_the_whole_load() -> None:
+    task = Task(ON_STACK, NamedScheme("mixed"))
+    whole = play_whole(task)
+    assert Player(PaintReader).play(task) == PaintReader(ON_STACK).read(task, whole)
+    assert Player(TimesReader).play(task) == LoadTimes.of(whole)
+
+
+def test_a_load_that_never_ends_has_no_paints_and_no_times() -> None:
+    task = Task(ENDLESS, NamedScheme("eps"))
+    assert Player(PaintReader).play(task) is None
+    assert Player(TimesReader).play(task) is None
+    with pytest.raises(PageLoadError):
+        play_whole(task)
+
+
+def test_a_failed_load_is_recorded_under_the_scheme_as_written() -> None:
+    failed = Player(RecordReader).play(Task(ENDLESS, NamedScheme("eps", "gupta2024")))
+    assert failed.record["scheme"] == "eps"
+    assert failed.error
+    assert Player(RecordReader).play(Task(ON_STACK, NamedScheme("eps", "gupta2024"))).record["scheme"] == "eps"
+
+
+def test_a_scheme_that_does_not_exist_is_refused_from_other_processes_too() -> None:
+    with Pool(PaintReader, 2) as pool, pytest.raises(UsageError, match="there is no scheme 'none'"):
+        pool.play([*TASKS, Task(ON_STACK, NamedScheme("none"))])
+
+
+def test_a_process_that_is_killed_is_an_error_and_is_replaced() -> None:
+    with Pool(PaintReader, 2) as pool:
+        whole = pool.play(TASKS)
+        for child in multiprocessing.active_children():
+            assert child.pid is not None
+            os.kill(child.pid, signal.SIGKILL)
+            child.join()
+        with pytest.raises(MixedschedError, match="a worker process died"):
+            pool.play(TASKS)
+        assert pool.play(TASKS) == whole
+    assert not multiprocessing.active_children()
+
+
+def paints(folder: Path, patch: pytest.MonkeyPatch | None = None, loads: int = 0) -> PlayedLoads[PaintEstimate | None]:
+    """Played in this process. patch: there comes an interrupt when so many loads are played."""
+
+    def interrupted(_: object, tasks: Iterable[Task]) -> Iterator[PaintEstimate | None]:
+        for number, task in enumerate(tasks):
+            if number == loads:
+                raise KeyboardInterrupt
+            yield Player(PaintReader).play(task)
+
+    if patch is not None:
+        patch.setattr(Pool, "results", interrupted)
+    return PlayedLoads(PaintReader, folder, jobs=1)
+
+
+def test_what_was_played_is_not_played_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tasks = [*TASKS, Task(ENDLESS, NamedScheme("eps")), TASKS[0]]
+    with paints(tmp_path) as loads:
+        played = loads.play(tasks)
+    assert played[-1] == played[0]
+    with paints(tmp_path, monkeypatch) as loads:
+        assert loads.play(tasks[::-1]) == played[::-1]
+
+
+def test_what_was_done_before_an_interruption_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with paints(tmp_path, monkeypatch, 3) as loads, pytest.raises(KeyboardInterrupt):
+        loads.play(TASKS)
+    with paints(tmp_path, monkeypatch) as loads:
+        assert loads.play(TASKS[:3]) == list(map(Player(PaintReader).play, TASKS[:3]))
+        with pytest.raises(KeyboardInterrupt):
+            loads.play(TASKS[:4])
+
+
+def test_when_the_time_is_over_stored_loads_still_count_and_no_other_begins(tmp_path: Path) -> None:
+    with paints(tmp_path) as loads:
+        loads.play(TASKS[4:6])
+        asked = iter((False, True))
+        assert [place for place, _ in loads.results(TASKS, lambda: next(asked))] == [4, 5, 0]
+
+
+def test_another_seed_scheme_scenario_result_or_simulator_is_played_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = TASKS[0]
+    with paints(tmp_path) as loads:
+        loads.play([task])
+    varied = replace(ON_STACK, is_varied=True)
+    others = [replace(task, seed=7), replace(task, scheme=NamedScheme("fifo")), replace(task, scenario=varied)]
+    with paints(tmp_path, monkeypatch) as loads:
+        for other in others:
+            with pytest.raises(KeyboardInterrupt):
+                loads.play([other])
+    with PlayedLoads(TimesReader, tmp_path, jobs=1) as times, pytest.raises(KeyboardInterrupt):
+        times.play([task])
+    monkeypatch.setattr("mixedsched.lab.play.stored.own_versions", lambda _: {"code": "another"})
+    with paints(tmp_path, monkeypatch) as loads, pytest.raises(KeyboardInterrupt):
+        loads.play([task])

@@ -1,0 +1,48 @@
+"""Which changes of our source make results those of another version."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mixedsched.lab.machine import ADVICE_CODE, LOAD_CODE, own_versions
+from mixedsched.world import places
+
+
+@pytest.fixture
+def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A package with a file in each room."""
+    monkeypatch.setenv(places.HOME_VARIABLE, str(places.home()))
+    for room in ("model", "core", "world", "sites", "lab", "advice", "report", "cli"):
+        (tmp_path / room).mkdir()
+        (tmp_path / room / "part.py").write_text("1")
+    for name in ("errors.py", "units.py"):
+        (tmp_path / name).write_text("1")
+    monkeypatch.setattr(places, "PACKAGE", tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("file", "loads_change", "advice_changes"),
+    [
+        ("report/part.py", False, False),
+        ("cli/part.py", False, False),
+        ("advice/part.py", False, True),
+        ("lab/part.py", True, True),
+        ("core/part.py", True, True),
+        ("errors.py", True, True),
+    ],
+)
+def test_only_rooms_that_make_results_make_another_version(
+    file: str, loads_change: bool, advice_changes: bool, source: Path
+) -> None:
+    before = own_versions(LOAD_CODE)["code"], own_versions(ADVICE_CODE)["code"]
+    (source / file).write_text("1  # a comment")
+    assert (own_versions(LOAD_CODE)["code"] != before[0]) is loads_change
+    assert (own_versions(ADVICE_CODE)["code"] != before[1]) is advice_changes
+
+
+def test_every_room_that_a_load_uses_is_counted() -> None:
+    rooms = {path.name for path in places.PACKAGE.iterdir() if (path / "__init__.py").is_file()}
+    assert rooms - {room for room in ADVICE_CODE if "." not in room} == {"report", "cli"}

@@ -1,0 +1,114 @@
+"""The plan: decided before the first run, the same for the same arguments, balanced, extendable."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mixedsched.errors import UsageError
+from mixedsched.lab.model import Arm, Plan
+from mixedsched.lab.plan import arm_of, arms_of, attempt_seed
+from tests.lab.scripted import plan
+
+
+def test_a_warm_up_block_comes_first_and_is_marked() -> None:
+    blocks = plan(blocks=3).blocks
+    assert [block.warm_up for block in blocks] == [True, False, False, False]
+    assert [block.index for block in blocks] == [0, 1, 2, 3]
+
+
+@given(st.integers(0, 2**32), st.integers(1, 12), st.integers(2, 5))
+def test_every_block_has_every_arm_once_and_a_seed_of_its_own(seed: int, blocks: int, arms: int) -> None:
+    labels = "ABCDE"[:arms]
+    made = plan(labels, blocks, seed)
+    assert all(sorted(block.order) == list(labels) for block in made.blocks)
+    assert len({block.link_seed for block in made.blocks}) == blocks + 1
+
+
+@given(st.integers(0, 2**32), st.integers(1, 6))
+def test_orders_are_balanced_over_each_pair_of_blocks(seed: int, pairs: int) -> None:
+    analysed = plan(blocks=2 * pairs, seed=seed).blocks[1:]
+    assert [block.order[0] for block in analysed].count("A") == pairs
+
+
+def test_orders_are_random() -> None:
+    orders = {tuple(block.order for block in plan(blocks=8, seed=seed).blocks) for seed in range(20)}
+    assert len(orders) > 5
+
+
+@given(st.integers(0, 2**32), st.integers(1, 8), st.integers(0, 8))
+def test_a_longer_plan_begins_with_the_shorter_one_and_is_the_same_experiment(
+    seed: int, blocks: int, more: int
+) -> None:
+    short, long = plan(blocks=blocks, seed=seed), plan(blocks=blocks + more, seed=seed)
+    assert long.blocks[: len(short.blocks)] == short.blocks
+    assert long.digest == short.digest
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"seed": 2},
+        {"site_digest": "e"},
+        {"link_facts": {"down": {"rate_bps": 1}}},
+        {"form_factor": "desktop"},
+        {"primary": ["si_ms"]},
+        {"baseline": "B"},
+        {"arms": [Arm("A", "A"), Arm("B", "B", None, "other table")]},
+    ],
+)
+def test_whatever_bears_on_results_makes_another_experiment(change: dict[str, Any]) -> None:
+    assert plan(**change).digest != plan().digest
+
+
+def test_a_plan_survives_storage() -> None:
+    read = Plan.from_dict(json.loads(json.dumps(plan().to_dict())))
+    assert (read, read.digest) == (plan(), plan().digest)
+
+
+def test_plans_stay_what_they_are_so_that_stored_experiments_can_be_continued() -> None:
+    made = plan("ABC", blocks=5, seed=3, baseline="B")
+    assert made.digest == "338c6312349e"
+    written = json.dumps(made.to_dict(), sort_keys=True)
+    assert hashlib.sha256(written.encode()).hexdigest().startswith("24ffd74b0c687d18")
+
+
+def test_without_a_warm_up_the_other_blocks_are_the_same() -> None:
+    assert plan(warm_up=False).blocks == plan().blocks[1:]
+
+
+def test_an_arm_has_the_fingerprint_of_its_table_if_it_uses_one() -> None:
+    assert arm_of("sequential") == Arm("sequential", "sequential")
+    assert arm_of("mixed").table_digest is not None
+    assert arm_of("mixed").table_digest != arm_of("mixed", "chromium").table_digest
+
+
+def test_a_scheme_against_itself_makes_two_arms_of_one_scheme_and_takes_no_more() -> None:
+    first, second = arms_of(["eps"], against_itself=True)
+    assert (first.scheme, second.scheme, second.label) == ("eps", "eps", "eps (again)")
+    with pytest.raises(UsageError, match="one scheme with itself"):
+        arms_of(["eps", "stock"], against_itself=True)
+
+
+def test_another_attempt_meets_another_network() -> None:
+    block = plan().blocks[1]
+    assert len({attempt_seed(block, attempt) for attempt in (1, 2, 3)}) == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"blocks": 0}, "too few"),
+        ({"arms": [Arm("A", "A")]}, "nothing to compare"),
+        ({"arms": [Arm("A", "A"), Arm("A", "A")]}, "--aa"),
+        ({"baseline": "C"}, "choose one of A, B"),
+    ],
+)
+def test_a_plan_that_can_show_nothing_is_refused(change: dict[str, Any], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        plan(**change)

@@ -1,0 +1,288 @@
+"""Which references of HTML and CSS a browser follows, and how they are replaced."""
+
+from __future__ import annotations
+
+from html import escape as html_escape
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mixedsched.errors import SiteError
+from mixedsched.model.request import Flag, Kind
+from mixedsched.sites.documents.css import rewrite_css
+from mixedsched.sites.documents.dom import chosen, parse_srcset
+from mixedsched.sites.documents.html import rewrite_html
+from mixedsched.sites.documents.references import Reference, ReferenceRole, decoded
+from mixedsched.sites.site.paths import External, Local, resolve
+
+
+def seen(text: str, is_css: bool = False) -> list[Reference]:
+    found: list[Reference] = []
+
+    def note(reference: Reference) -> str:
+        found.append(reference)
+        return reference.url
+
+    assert (rewrite_css if is_css else rewrite_html)(text, note, "test") == text, "looking changes nothing"
+    return found
+
+
+def loads(text: str, is_css: bool = False) -> list[tuple[str, str]]:
+    return [(item.kind.value, item.url) for item in seen(text, is_css) if item.role is ReferenceRole.LOAD]
+
+
+def replaced(text: str, answers: dict[str, str | None], is_css: bool = False) -> str:
+    rewrite = rewrite_css if is_css else rewrite_html
+    return rewrite(text, lambda reference: answers.get(reference.url, reference.url), "test")
+
+
+@pytest.mark.parametrize(
+    ("css", "expected"),
+    [
+        ("a{background:url(x.png)}", [("image", "x.png")]),
+        ("a{background:url( 'x.png' ) , URL(\"y.png\")}", [("image", "x.png"), ("image", "y.png")]),
+        ("@media screen{a{background:url(x.png)}}", [("image", "x.png")]),
+        ("@import 'x.css' screen; @import url(y.css);", [("stylesheet", "x.css"), ("stylesheet", "y.css")]),
+        ("@namespace svg url(http://www.w3.org/2000/svg);", []),
+        ("/* url(x.png) */ a{content:'url(y.png)'}", []),
+        ("a{background:image-set('x.png' 1x, 'y.png' 2x)}", [("image", "x.png")]),
+        ("@font-face{src:url(x.woff2) format('woff2'),url(x.woff) format('woff')}", [("font", "x.woff2")]),
+        ("@font-face{src:url(x.eot);src:url(x.eot?#i) format('embedded-opentype'),url(x.woff)}", [("font", "x.woff")]),
+        ("@font-face{src:local('A'),url(x.woff2) format('woff2-variations')}", [("font", "x.woff2")]),
+        ("@font-face{src:url(x.woff2);unicode-range:U+0400-04FF}", []),
+        ("@font-face{src:url(x.woff2);unicode-range:U+0000-00FF}", [("font", "x.woff2")]),
+    ],
+)
+def test_css_loads(css: str, expected: list[tuple[str, str]]) -> None:
+    assert loads(css, is_css=True) == expected
+
+
+def test_only_the_url_of_a_style_sheet_changes() -> None:
+    css = "a { background : url( 'http://x.test/a.png' ) /* http://x.test/a.png */ ;;\n\tcolor:RED }"
+    expected = css.replace("http://x.test/a.png", "/a.png", 1)
+    assert replaced(css, {"http://x.test/a.png": "/a.png"}, is_css=True) == expected
+
+
+def test_a_dropped_css_url_loads_nothing_any_more() -> None:
+    assert (
+        replaced("a{background:url(//x/a.png) red}", {"//x/a.png": None}, is_css=True)
+        == "a{background:url(data:,) red}"
+    )
+
+
+def test_signs_that_would_end_a_css_url_are_encoded() -> None:
+    assert replaced("a{b:url(x)}", {"x": "/a(1)'.png"}, is_css=True) == "a{b:url(/a%281%29%27.png)}"
+
+
+def test_an_escaped_css_url_is_read_but_not_replaced_blindly() -> None:
+    css = r"a{background:url(a\ b.png)}"
+    assert loads(css, is_css=True) == [("image", "a b.png")]
+    with pytest.raises(SiteError, match="escapes"):
+        replaced(css, {"a b.png": "/c.png"}, is_css=True)
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ('<link rel="stylesheet" href="a.css">', [("stylesheet", "a.css")]),
+        ('<link rel="stylesheet" href="a.css" disabled><link rel="canonical" href="https://x.test/">', []),
+        ('<link rel="alternate stylesheet" href="a.css">', [("stylesheet", "a.css")]),
+        ('<link rel="preload" as="font" href="a.woff2">', [("font", "a.woff2")]),
+        ('<script src="a.js"></script><script type="text/template" src="b.js"></script>', [("script", "a.js")]),
+        ('<a href="https://x.test/">x</a><form action="https://x.test/"></form>', []),
+        ('<iframe src="a.html"></iframe><embed src="b.pdf">', [("document", "a.html"), ("other", "b.pdf")]),
+        ('<video poster="a.jpg" src="b.mp4"></video>', [("image", "a.jpg"), ("media", "b.mp4")]),
+        ('<video><source src="a.webm"><source src="b.mp4"></video>', [("media", "a.webm")]),
+        ('<img src="a.jpg" srcset="b.jpg 400w, c.jpg 800w, d.jpg 1600w">', [("image", "c.jpg")]),
+        ('<picture><source type="image/avif" srcset="a.avif"><img src="b.jpg"></picture>', [("image", "a.avif")]),
+        ('<picture><source type="image/jxl" srcset="a.jxl"><img src="b.jpg"></picture>', [("image", "b.jpg")]),
+        ("<style>a{background:url(a.png)}</style>", [("image", "a.png")]),
+        ('<p style="background:url(&quot;a.png&quot;)">', [("image", "a.png")]),
+        ('<svg><image href="a.svg"/><use xlink:href="b.svg#x"/></svg>', [("image", "a.svg"), ("image", "b.svg#x")]),
+        ('<iframe srcdoc="<img src=a.png>"></iframe>', [("image", "a.png")]),
+        ('<noscript><img src="a.png"></noscript><template><img src="b.png"></template><!-- <img src="c.png"> -->', []),
+        ("<script>document.write('<img src=a.png>')</script>", []),
+        ('<svg xmlns="http://www.w3.org/2000/svg"></svg>', []),
+    ],
+)
+def test_html_loads(html: str, expected: list[tuple[str, str]]) -> None:
+    assert loads(html) == expected
+
+
+def flags_of(html: str) -> dict[str, set[Flag]]:
+    return {item.url: set(item.flags) for item in seen(html)}
+
+
+def test_head_scripts_block_unless_async_or_deferred() -> None:
+    flags = flags_of(
+        "<head><script src=a></script><script src=b async></script><script src=c defer></script>"
+        "<script src=d type=module></script></head><body><script src=e></script><img src=f><script src=g></script>"
+    )
+    assert flags["a"] == {Flag.IN_HEAD, Flag.CRITICAL}
+    assert flags["b"] == {Flag.IN_HEAD, Flag.ASYNC}
+    assert flags["c"] == flags["d"] == {Flag.IN_HEAD, Flag.DEFER}
+    assert flags["e"] == set()
+    assert flags["g"] == {Flag.AFTER_FIRST_IMAGE}
+
+
+def test_style_sheets_block_in_the_head_and_are_late_in_the_body() -> None:
+    flags = flags_of(
+        "<head><link rel=stylesheet href=a><link rel=stylesheet href=b media=print></head><body><link rel=stylesheet href=c>"
+    )
+    assert flags == {"a": {Flag.IN_HEAD, Flag.CRITICAL}, "b": {Flag.IN_HEAD}, "c": {Flag.LATE_BODY}}
+
+
+def test_the_first_five_images_that_are_not_small_or_lazy_are_hurried() -> None:
+    html = "<img src=small width=50 height=50><img src=lazy loading=lazy>" + "".join(
+        f"<img src=i{n}>" for n in range(7)
+    )
+    hurried = [item.url for item in seen(html) if item.chromium_priority == "Medium"]
+    assert hurried == ["i0", "i1", "i2", "i3", "i4"]
+
+
+def test_icons_are_served_and_preconnects_are_contacts() -> None:
+    html = '<link rel=icon href=a.ico><link rel=preconnect href="https://x.test"><link rel=apple-touch-icon href=b.png>'
+    assert [item.role for item in seen(html)] == [ReferenceRole.SERVE, ReferenceRole.CONTACT, ReferenceRole.SPARE]
+
+
+def test_noscript_in_the_head_does_not_end_the_head() -> None:
+    flags = flags_of('<head><noscript><img src="a.png"></noscript><script src="a.js"></script></head>')
+    assert flags == {"a.js": {Flag.IN_HEAD, Flag.CRITICAL}}
+
+
+def test_tags_in_script_texts_do_not_shift_offsets() -> None:
+    html = "<script>x='<script src=a.js>'</script><script>y='<noscript>'</script><script src=a.js></script>"
+    assert [item.offset for item in seen(html)] == [html.rindex("a.js")]
+
+
+def test_a_reference_is_found_where_it_stands() -> None:
+    html = '<!-- <img src="a.png"> --><body><a href="a.png">İ</a><img alt="x" src="a.png"><p style="b:url(c.png)">'
+    places = {item.url: item.offset for item in seen(html)}
+    assert places == {"a.png": html.rindex("a.png"), "c.png": html.index("c.png")}
+
+
+def test_a_replaced_reference_loses_promises_about_the_old_file() -> None:
+    html = '<script src="//x/a.js" integrity="sha256-x" crossorigin="anonymous" defer></script>'
+    assert '<script src="/a.js" defer=""></script>' in replaced(html, {"//x/a.js": "/a.js"})
+
+
+def test_a_dropped_reference_takes_its_element_along() -> None:
+    html = '<p><object data="//x/o"><img src="//x/a.png"></object><script src="//x/a.js"></script><b>kept</b></p>'
+    dropped = replaced(html, {"//x/o": None, "//x/a.png": None, "//x/a.js": None})
+    assert "<p><b>kept</b></p>" in dropped
+
+
+def test_links_for_people_stay_when_a_load_of_the_same_url_is_replaced() -> None:
+    html = '<a href="//x/a.png">see</a><img src="//x/a.png">'
+    assert '<a href="//x/a.png">see</a><img src="/a.png">' in replaced(html, {"//x/a.png": "/a.png"})
+
+
+def test_styles_in_html_and_frames_are_replaced_too() -> None:
+    html = '<style>a{b:url(//x/1)}</style><p style="b:url(//x/2)"></p>'
+    html += '<iframe srcdoc="<img src=//x/3>"></iframe><img srcset="//x/4 2x, c 1x">'
+    changed = replaced(html, {f"//x/{number}": f"/{number}" for number in range(1, 5)})
+    assert "//x/" not in changed
+    assert all(part in changed for part in ("a{b:url(/1)}", "b:url(/2)", "/3", 'srcset="/4 2x, c 1x"'))
+
+
+def test_a_base_element_is_refused() -> None:
+    with pytest.raises(SiteError, match="base element"):
+        seen('<base href="/x/">')
+
+
+@pytest.mark.parametrize(
+    ("url", "target"),
+    [
+        ("a.css", Local(0, "/dir/a.css")),
+        ("../a.css?v=1#x", Local(0, "/a.css?v=1")),
+        ("../../../a.css", Local(0, "/a.css")),
+        ("\\img\\a b.jpg", Local(0, "/img/a%20b.jpg")),
+        ("  /ü.png\n", Local(0, "/%C3%BC.png")),
+        ("https://shop.test/x", Local(0, "/x")),
+        ("//cdn.test/x", Local(1, "/x")),
+        ("//CDN.test/x", Local(1, "/x")),
+        ("https://bücher.test/x", Local(2, "/x")),
+        ("https://xn--bcher-kva.test/x", Local(2, "/x")),
+        ("//other.test/x", External("//other.test/x")),
+        ("http://shop.test:8080/x", External("http://shop.test:8080/x")),
+        ("http://[x/a.png", External("http://[x/a.png")),
+        ("//[", External("//[")),
+        ("http://a\u2100b/", External("http://a\u2100b/")),
+        ("100%.png?50%", Local(0, "/dir/100%.png?50%")),
+        ("data:image/png,x", None),
+        ("javascript:x()", None),
+        ("#part", None),
+        ("", None),
+    ],
+)
+def test_references_resolve_as_in_a_browser(url: str, target: Local | External | None) -> None:
+    assert resolve(url, "/dir/page.html", ("shop.test", "cdn.test", "xn--bcher-kva.test")) == target
+
+
+def test_the_coarsest_image_that_fills_a_phone_screen_is_chosen() -> None:
+    assert chosen(parse_srcset("a 1x, b 2x, c 3x")).url == "b"  # type: ignore[union-attr]
+    assert chosen(parse_srcset("a.png?x=1,2 300w,b 400w")).url == "b"  # type: ignore[union-attr]
+    assert [item.url for item in parse_srcset("a, b 2x,c")] == ["a", "b", "c"]
+    assert chosen([]) is None
+
+
+def test_only_ascii_white_space_parts_a_srcset() -> None:
+    assert [item.url for item in parse_srcset("\u00a0a 1x, \u3000")] == ["\u00a0a", "\u3000"]
+
+
+def test_a_width_of_thousands_of_digits_is_not_small() -> None:
+    html = f"<img src=a width={'9' * 5000} height=1>"
+    assert [item.chromium_priority for item in seen(html)] == ["Medium"]
+
+
+@pytest.mark.parametrize("text", ["a{" * 5000, "(" * 5000])
+def test_styles_nested_thousands_deep_are_refused(text: str) -> None:
+    with pytest.raises(SiteError, match="nested too deeply"):
+        seen(text, is_css=True)
+    with pytest.raises(SiteError, match="nested too deeply"):
+        seen(f"<style>{text}</style>")
+
+
+def test_frames_nested_hundreds_deep_are_refused() -> None:
+    frame = "x"
+    for _level in range(300):
+        frame = f'<iframe srcdoc="{html_escape(frame)}"></iframe>'
+    with pytest.raises(SiteError, match="nested too deeply"):
+        seen(frame)
+
+
+def test_an_escape_for_half_a_sign_is_a_replacement_character() -> None:
+    assert loads(r"a{b:url(\d800 .png)}", is_css=True) == [("image", "\ufffd.png")]
+
+
+@pytest.mark.parametrize("body", ["\ufeff<img src=ü>".encode("utf-16-le"), "<img src=ü>".encode("utf-16")])
+def test_a_document_that_begins_as_utf_16_is_read_as_that(body: bytes) -> None:
+    assert loads(decoded(body)) == [("image", "ü")]
+
+
+@given(url=st.text(max_size=30) | st.text(alphabet="/:[]@?#%\\.ahtps&", max_size=30))
+def test_any_reference_resolves_without_failing(url: str) -> None:
+    target = resolve(url, "/dir/page.html", ("shop.test",))
+    if isinstance(target, Local):
+        assert target.path.isascii()
+        assert target.path.startswith("/")
+        assert isinstance(target.file, str)
+
+
+@given(value=st.text(max_size=40) | st.text(alphabet="a, \t\xa0\u20031.wx", max_size=40))
+def test_any_srcset_is_read_without_failing(value: str) -> None:
+    chosen(parse_srcset(value))
+
+
+@given(html=st.text(alphabet="<>/='\"abimgsrc style(url) -!", max_size=80))
+def test_looking_at_any_text_changes_nothing_and_never_fails(html: str) -> None:
+    for item in seen(html):
+        assert 0 <= item.offset <= len(html)
+        assert item.kind in set(Kind)
+
+
+@given(css=st.text(alphabet="a{}()'\"@;:,url \\/*importfontface-", max_size=80))
+def test_looking_at_any_style_changes_nothing_and_never_fails(css: str) -> None:
+    for item in seen(css, is_css=True):
+        assert 0 <= item.offset <= len(css)

@@ -1,0 +1,98 @@
+"""Contents of the test site, and a view on the browser processes that a test started."""
+
+from __future__ import annotations
+
+import random
+import struct
+import time
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mixedsched.world.browser.pageload import PageLoadJob
+
+INDEX = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>fixture</title>
+<meta name="viewport" content="width=device-width"><link rel="stylesheet" href="/style.css"><link rel="icon" href="data:,">
+</head><body><h1>Hello</h1><p>A page of a few resources.</p><img class="hero" src="/hero.png" width="320" height="240">
+<img src="https://other.test/small.png" width="100" height="80"><img src="https://stray.example/x.png" width="10" height="10">
+<img src="https://localhost/y.png" width="10" height="10"><script src="/app.js"></script></body></html>"""
+
+# Fetches without credentials may not share the connection of the document, to whatever host they go.
+ANONYMOUS = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>anonymous</title>
+<link rel="icon" href="data:,"></head><body><h1>Anonymous</h1><script>
+for (const host of ["site.test", "other.test"]) fetch(`https://${host}/small.png`, {credentials: "omit"});
+</script></body></html>"""
+
+# Long tasks go on for 3.5 s after the load event: the short waits see no 5 s of quiet.
+BUSY = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>busy</title><link rel="icon" href="data:,"></head>
+<body><h1>Busy</h1><script>
+function burn() { const t = performance.now(); while (performance.now() - t < 120); if (t < 3500) setTimeout(burn, 300); }
+addEventListener("load", () => setTimeout(burn, 200));
+</script></body></html>"""
+
+
+# Far beyond anything that works: it only keeps a hanging test from going on for ever.
+NEVER_HANGS_S = 60.0
+
+
+def noise_png(width: int, height: int, seed: int) -> bytes:
+    """A picture that no compression shrinks."""
+    noise = random.Random(seed)
+    rows = b"".join(b"\0" + noise.randbytes(width * 3) for _ in range(height))
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+
+
+@dataclass(frozen=True)
+class FixtureSite:
+    """A running site. sizes: body bytes by path."""
+
+    port: int
+    spki_sha256: str
+    sizes: dict[str, int]
+
+    def job(self, path: str = "/", **options: Any) -> PageLoadJob:
+        hosts = {"site.test": self.port, "other.test": self.port}
+        return PageLoadJob(f"https://site.test{path}", hosts, (self.spki_sha256,), **options)
+
+
+@dataclass(frozen=True)
+class BrowserProcesses:
+    """The processes whose command line names a directory: those of the browsers with a profile below it."""
+
+    directory: Path
+
+    def pids(self) -> list[int]:
+        mark = str(self.directory).encode()
+        found = []
+        for entry in Path("/proc").iterdir():
+            if not entry.name.isdigit():
+                continue
+            try:
+                if mark in (entry / "cmdline").read_bytes():
+                    found.append(int(entry.name))
+            except OSError:
+                continue  # it ended meanwhile
+        return sorted(found)
+
+    def wait_until(self, condition: Callable[[list[int]], bool], limit_s: float) -> list[int]:
+        end = time.monotonic() + limit_s
+        while not condition(self.pids()) and time.monotonic() < end:
+            time.sleep(0.05)
+        return self.pids()
+
+    def wait_for_page(self) -> list[int]:
+        """Pids once DevTools has answered and the browser is at work."""
+        started = self.wait_until(lambda _: any(self.directory.glob("*/DevToolsActivePort")), limit_s=NEVER_HANGS_S)
+        assert started, "the browser did not start"
+        time.sleep(1.0)
+        return self.pids()
+
+    def wait_for_none(self) -> list[int]:
+        return self.wait_until(lambda found: not found, limit_s=NEVER_HANGS_S)

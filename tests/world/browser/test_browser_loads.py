@@ -1,0 +1,201 @@
+"""What a page load in real Chromium gives: metrics, requests, frames, NetLog."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from mixedsched.core.metrics import LIGHTHOUSE_METRICS
+from mixedsched.world.browser.netlog import NetLog, OpenReason, arrival_order, read_netlog
+from mixedsched.world.browser.pageload import BrowserLoad, PageLoadFailed, Versions
+from mixedsched.world.browser.runner import LighthouseRunner
+from tests.world.browser.h3_site import FixtureSite
+
+pytestmark = pytest.mark.usefixtures("chromium")
+
+
+@dataclass(frozen=True)
+class Loaded:
+    load: BrowserLoad
+    versions: Versions
+    log: NetLog
+    log_file: Path
+    temp_dir: Path
+
+
+@pytest.fixture(scope="module")
+def loaded(site: FixtureSite, tmp_path_factory: pytest.TempPathFactory) -> Loaded:
+    temp_dir = tmp_path_factory.mktemp("loads")
+    log_file = temp_dir / "logs" / "net.json"
+
+    async def run() -> tuple[BrowserLoad, Versions]:
+        async with LighthouseRunner(temp_dir=temp_dir) as runner:
+            return await runner.run(site.job("/", netlog=log_file)), await runner.versions()
+
+    load, versions = asyncio.run(run())
+    return Loaded(load, versions, read_netlog(log_file), log_file, temp_dir)
+
+
+def test_a_load_gives_all_six_metrics_in_their_natural_order(loaded: Loaded) -> None:
+    metrics = loaded.load.metrics
+    assert list(metrics) == [metric.key for metric in LIGHTHOUSE_METRICS]
+    assert 0 < metrics["fcp_ms"] <= metrics["lcp_ms"]
+    assert metrics["fcp_ms"] <= metrics["tti_ms"]
+    assert metrics["si_ms"] > 0
+    assert metrics["tbt_ms"] > 0  # the script keeps the main thread for 80 ms, 30 ms too long
+    assert metrics["cls"] >= 0
+
+
+def test_every_answer_came_over_http3(loaded: Loaded) -> None:
+    answered = [item for item in loaded.load.requests if item.status > 0]
+    assert {item.url for item in answered} == {
+        "https://site.test/",
+        "https://site.test/style.css",
+        "https://site.test/app.js",
+        "https://site.test/hero.png",
+        "https://other.test/small.png",
+    }
+    assert {item.protocol for item in answered} == {"h3"}
+    assert loaded.load.answered_without_h3() == ()
+
+
+def test_requests_carry_chromium_priority_and_ordered_times(loaded: Loaded) -> None:
+    document = loaded.load.requests[0]
+    assert (document.url, document.priority, document.resource_type) == ("https://site.test/", "VeryHigh", "Document")
+    for item in loaded.load.requests:
+        assert item.start_ms is not None
+        assert item.request_ms is not None
+        assert item.end_ms is not None
+        assert 0 <= item.start_ms <= item.request_ms <= item.end_ms
+
+
+def test_hosts_that_are_not_the_pages_lead_nowhere(loaded: Loaded) -> None:
+    strays = [item for item in loaded.load.requests if "stray.example" in item.url or "localhost" in item.url]
+    assert len(strays) == 2
+    assert all(item.status == -1 and item.transfer_bytes == 0 for item in strays)
+    # Beside the page's connections the browser connected to nothing at all, its background services included.
+    events = json.loads(loaded.log_file.read_text())
+    names = {number: name for name, number in events["constants"]["logEventTypes"].items()}
+    connects = [event for event in events["events"] if names[event["type"]] == "TCP_CONNECT"]
+    assert connects == []
+    assert {session.host for session in loaded.log.sessions} <= {"site.test", "other.test"}
+
+
+def test_no_switch_is_given_twice_in_a_way_that_matters(loaded: Loaded) -> None:
+    assert loaded.log.command_line.count("--disable-features=") == 1
+    assert loaded.log.command_line.count("--host-resolver-rules=") == 1
+
+
+def test_the_filmstrip_starts_blank_and_ends_with_the_page(loaded: Loaded) -> None:
+    frames = loaded.load.frames
+    assert 2 <= len(frames) <= 40
+    assert [frame.at_ms for frame in frames] == sorted(frame.at_ms for frame in frames)
+    assert all(frame.jpeg.startswith(b"\xff\xd8") for frame in frames)
+    assert len(frames[-1].jpeg) > len(frames[0].jpeg)
+
+
+def test_a_run_knows_what_measured_it(loaded: Loaded) -> None:
+    assert loaded.load.versions == loaded.versions
+    assert loaded.versions.lighthouse == "12.8.2"
+    assert loaded.log.chromium_version == loaded.versions.chromium
+    assert loaded.load.benchmark_index > 0
+    assert loaded.load.lcp_element is not None
+    assert loaded.load.lcp_element.startswith("<img")
+    assert not loaded.load.fallback_waits
+    assert loaded.load.sandboxed is (os.geteuid() != 0)
+    assert loaded.load.warnings == ()
+
+
+def test_a_run_tells_what_it_cost(loaded: Loaded) -> None:
+    cost = loaded.load.timings_ms
+    assert set(cost) == {"chrome_start", "lighthouse", "total"}
+    assert 0 < cost["chrome_start"] + cost["lighthouse"] <= cost["total"] + 1  # each is rounded to whole ms
+
+
+def test_the_profile_is_removed(loaded: Loaded) -> None:
+    assert list(loaded.temp_dir.glob("mixedsched-chrome-*")) == []
+
+
+def test_a_stored_load_reads_back_the_same(loaded: Loaded) -> None:
+    assert BrowserLoad.from_dict(json.loads(json.dumps(loaded.load.to_dict()))) == loaded.load
+
+
+def test_the_netlog_is_whole_and_has_one_connection(loaded: Loaded) -> None:
+    assert not loaded.log.truncated
+    assert [(item.host, item.privacy_mode) for item in loaded.log.connections] == [("site.test", "disabled")]
+    assert loaded.log.connections[0].reason is OpenReason.FIRST
+    # A busy machine may drop a datagram even on loopback (its receive buffer was full), so none lost is not promised.
+    lost, seen = loaded.log.packets_lost, loaded.log.packets_seen or 0
+    assert seen > 100
+    assert lost is not None
+    assert lost < seen / 10
+    assert loaded.log.hol_bytes == 0 or lost > 0, "nothing blocks where nothing was lost"
+    assert loaded.log.unavailable == (), "this Chromium has all the events that figures come from"
+
+
+def test_the_netlog_tells_why_a_second_connection_was_opened(site: FixtureSite, tmp_path: Path) -> None:
+    log_file = tmp_path / "net.json"
+
+    async def run() -> None:
+        async with LighthouseRunner(temp_dir=tmp_path) as runner:
+            await runner.run(site.job("/anonymous.html", netlog=log_file, frames=False))
+
+    asyncio.run(run())
+    log = read_netlog(log_file)
+    document, anonymous = log.connections
+    assert (document.reason, anonymous.reason) == (OpenReason.FIRST, OpenReason.CREDENTIALS)
+    assert (document.privacy_mode, anonymous.privacy_mode) == ("disabled", "enabled")
+    assert {item.session for item in log.requests if item.path == "/small.png"} == {anonymous.source_id}
+    # Both hosts share it: whoever was asked second joined, or came too early and was closed for the first.
+    assert all(
+        item.pooled_with == anonymous.source_id for item in log.sessions if not item.is_used and item.established
+    )
+
+
+def test_the_netlog_shows_each_request_with_its_signals(loaded: Loaded) -> None:
+    signals = {item.path: (item.authority, item.priority, item.priority_updates) for item in loaded.log.requests}
+    assert signals["/"] == ("site.test", "u=0, i", ("u=0, i",))
+    assert signals["/style.css"] == ("site.test", "u=0", ("u=0",))
+    assert signals["/small.png"][0] == "other.test"
+    assert set(signals) == {"/", "/style.css", "/app.js", "/hero.png", "/small.png"}
+
+
+def test_arrival_order_starts_with_the_document_and_accounts_for_every_body_byte(
+    loaded: Loaded, site: FixtureSite
+) -> None:
+    order = arrival_order(loaded.log)
+    assert order[0].path == "/"
+    size_bytes: Counter[str] = Counter()
+    for run in order:
+        size_bytes[run.path] += run.size_bytes
+    for path in ("/", "/style.css", "/app.js", "/hero.png", "/small.png"):
+        # Beyond the body: HTTP/3 headers and frame headers, and what the server sent twice.
+        assert site.sizes[path] < size_bytes[path] < site.sizes[path] * 3 + 1000
+    assert sum(run.frames for run in order) == sum(frame.length_bytes > 0 for frame in loaded.log.arrivals)
+
+
+def test_a_page_with_late_long_tasks_needs_own_waits_and_is_asked_for_again_by_the_caller(
+    site: FixtureSite, tmp_path: Path
+) -> None:
+    async def run() -> tuple[PageLoadFailed, bool, BrowserLoad]:
+        async with LighthouseRunner(temp_dir=tmp_path) as runner:
+            before = runner.worker_pid
+            with pytest.raises(PageLoadFailed) as caught:
+                await runner.run(site.job("/busy.html", frames=False))
+            same_worker = runner.worker_pid == before
+            return caught.value, same_worker, await runner.run(site.job("/busy.html", frames=False, own_waits=True))
+
+    failure, same_worker, load = asyncio.run(run())
+    assert failure.needs_own_waits
+    assert "tti_ms" in failure.detail
+    assert same_worker
+    assert load.fallback_waits
+    assert load.metrics["tti_ms"] > 3000  # the page itself works for so long
+    assert load.metrics["tbt_ms"] > 300
+    assert load.frames == ()

@@ -1,0 +1,142 @@
+"""Finding the programs, naming and sweeping profiles, storing results: nothing here starts a browser."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from mixedsched.errors import ExitCode, InputError, MissingPartError
+from mixedsched.world.browser._worker import Worker
+from mixedsched.world.browser.find import find_chromium, find_node, find_package
+from mixedsched.world.browser.pageload import BrowserLoad, PageLoadFailed, PageLoadJob
+from mixedsched.world.browser.profiles import make_profile_dir, remove_profile_dir, sweep_profile_dirs
+
+
+def program(directory: Path, name: str, script: str) -> Path:
+    path = directory / name
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_chrome_path_wins_over_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program(tmp_path, "chromium", "true")
+    own = program(tmp_path, "my-chrome", "true")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CHROME_PATH", raising=False)
+    assert find_chromium() == tmp_path / "chromium"
+    monkeypatch.setenv("CHROME_PATH", str(own))
+    assert find_chromium() == own
+
+
+@pytest.mark.parametrize("chrome_path", ["", "/no/such/chrome"])
+def test_without_chromium_the_error_tells_how_to_get_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chrome_path: str
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("CHROME_PATH", chrome_path)
+    with pytest.raises(MissingPartError) as caught:
+        find_chromium()
+    assert "apt-get install chromium" in caught.value.fix
+    assert "CHROME_PATH" in caught.value.fix
+    assert caught.value.exit_code is ExitCode.MISSING_PART
+
+
+@pytest.mark.parametrize("answer", ["v18.20.0", "v9.1.0", "what?", ""])
+def test_an_old_node_is_refused_with_the_version_needed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str
+) -> None:
+    program(tmp_path, "node", f"echo '{answer}'")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(MissingPartError, match="too old") as caught:
+        find_node()
+    assert "20 or later" in caught.value.fix
+
+
+def test_node_20_is_good_and_no_node_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(MissingPartError, match="missing"):
+        find_node()
+    program(tmp_path, "node", "echo v20.0.0")
+    assert find_node() == tmp_path / "node"
+
+
+def test_a_package_without_its_dependencies_names_the_command_to_run(tmp_path: Path) -> None:
+    with pytest.raises(MissingPartError, match="missing"):
+        find_package(tmp_path)
+    (tmp_path / "worker.mjs").touch()
+    with pytest.raises(MissingPartError, match="not installed") as caught:
+        find_package(tmp_path)
+    assert caught.value.fix == f"npm ci --prefix {tmp_path}"
+
+
+def test_sweeping_removes_the_profiles_of_dead_owners_only(tmp_path: Path) -> None:
+    with subprocess.Popen(["true"]) as process:
+        pass
+    dead = tmp_path / f"mixedsched-chrome-{process.pid}-abc1"
+    (dead / "Default").mkdir(parents=True)
+    mine = make_profile_dir(tmp_path)
+    other = tmp_path / "mixedsched-chrome-notes"
+    other.mkdir()
+    assert mine.name.startswith(f"mixedsched-chrome-{os.getpid()}-")
+    assert sweep_profile_dirs(tmp_path) == [dead]
+    assert sorted(tmp_path.iterdir()) == sorted([mine, other])
+    remove_profile_dir(mine)
+    remove_profile_dir(mine)
+    assert not mine.exists()
+
+
+def test_the_directory_of_a_killed_browsers_socket_goes_with_its_profile(tmp_path: Path) -> None:
+    profile = make_profile_dir(tmp_path)
+    socket_dir = tmp_path / "org.chromium.Chromium.a1B2c3"
+    precious = tmp_path / "precious"
+    for directory in (socket_dir, precious):
+        directory.mkdir()
+    (profile / "SingletonSocket").symlink_to(socket_dir / "SingletonSocket")
+    remove_profile_dir(profile)
+    assert list(tmp_path.iterdir()) == [precious]
+    profile = make_profile_dir(tmp_path)
+    (profile / "SingletonSocket").symlink_to(precious / "SingletonSocket")
+    remove_profile_dir(profile)
+    assert list(tmp_path.iterdir()) == [precious]
+
+
+def test_a_job_names_its_netlog_by_its_full_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    job = PageLoadJob("https://site.test/", {"site.test": 4433}, ("x",), netlog=Path("net.json"))
+    assert job.to_message(Path("/tmp/p"))["netlog"] == str(tmp_path / "net.json")
+
+
+def test_a_failure_says_its_reason_and_detail() -> None:
+    failure = PageLoadFailed("runtime_error:NO_FCP", "the page painted nothing")
+    assert str(failure) == "the page load failed (runtime_error:NO_FCP): the page painted nothing"
+    assert failure.exit_code is ExitCode.FAILED
+    assert not failure.needs_own_waits
+    assert PageLoadFailed("needs_own_waits", "tti_ms: NO_TTI_CPU_IDLE_PERIOD").needs_own_waits
+
+
+@pytest.mark.parametrize("data", [{}, {"schema": 99}, {"schema": 1, "metrics": {"fcp_ms": 1}}, {"metrics": None}])
+def test_what_is_no_page_load_is_refused(data: dict[str, object]) -> None:
+    with pytest.raises(InputError):
+        BrowserLoad.from_dict(data)
+
+
+def test_a_sandbox_that_cannot_be_built_is_a_missing_part_and_no_failed_load(tmp_path: Path) -> None:
+    node = program(
+        tmp_path, "node", """read job; echo '{"id": 1, "ok": false, "reason": "no_sandbox", "detail": "..."}'"""
+    )
+
+    async def ask() -> None:
+        worker = await Worker.start(node, tmp_path, tmp_path / "chromium")
+        try:
+            await worker.ask({"op": "run"}, limit_s=60)
+        finally:
+            await worker.close()
+
+    with pytest.raises(MissingPartError) as caught:
+        asyncio.run(ask())
+    assert "MIXEDSCHED_SANDBOX=if-possible" in caught.value.fix
