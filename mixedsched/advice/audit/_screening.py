@@ -25,11 +25,12 @@ Play = Callable[[Sequence[Changes]], Sequence[ByNetwork]]
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """A set of changes and what it does in simulation, by network. score: lower is better, 0 is as today."""
+    """A set of changes and what it does in simulation, by network."""
 
     changes: Changes
     paints: ByNetwork
     score: float
+    """The lower the better; 0 is as today."""
 
     def lcp_change_pct(self, today: ByNetwork, network: str) -> float:
         return (self.paints[network].lcp_ms / today[network].lcp_ms - 1) * 100

@@ -20,16 +20,17 @@ _SLOWEST = tuple(ChromiumPriority)[-1]
 
 @dataclass(frozen=True, slots=True)
 class PageModel:
-    """A page as one network shows it.
-
-    complete_ms: by id, when each was there. gated: ids of what waits for first layout. hero_needs: ids of the scripts and
-    style sheets that put the hero into the page; without them it is not drawn, however early it may be there.
-    """
+    """A page as one network shows it."""
 
     page: Page
     complete_ms: Mapping[str, float]
+    """When each resource was complete, by id."""
     gated: frozenset[str] = frozenset()
+    """Ids of the resources that wait for the first layout."""
     hero_needs: tuple[str, ...] = ()
+    """Ids of the scripts and style sheets that put the hero into the page; without them it is not drawn, however early
+    it may be there.
+    """
 
     def played(self) -> Page:
         """The page to play: what is gated is found when the last blocking resource is complete."""

@@ -36,29 +36,29 @@ class Credentials(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A reference as written.
-
-    offset: where it stands in the document's text, in characters (after normalised line ends).
-    styled: it is a style's image or font, fetched only when the page is first laid out.
-    chromium_priority: where the place in the document settles it and kind and flags do not.
-    """
+    """A reference as written."""
 
     url: str
     kind: Kind
     offset: int
+    """Its place in the document's text, in characters (after normalised line ends)."""
     role: ReferenceRole = ReferenceRole.LOAD
     flags: frozenset[Flag] = frozenset()
     styled: bool = False
+    """Whether it is a style's image or font, fetched only when the page is first laid out."""
     chromium_priority: ChromiumPriority | None = None
+    """Set where the place in the document decides it, and kind and flags do not."""
     credentials: Credentials = Credentials.INCLUDE
 
 
 @dataclass(frozen=True, slots=True)
 class Scripted:
-    """A request that a script puts together, so that no text spells it out. path: as requested. by: the script's path."""
+    """A request that a script puts together, so that no text spells it out."""
 
     path: str
+    """The path that was requested."""
     by: str
+    """The script's path."""
     kind: Kind
 
 

@@ -101,11 +101,13 @@ class _Part(BaseModel):
 
 
 class HarContent(_Part):
-    """A body. size_bytes: decoded, but as sent in mitmproxy and WebPageTest. text: None if it is not in the HAR."""
+    """A body."""
 
     size_bytes: Size = Field(default=None, alias="size")
+    """Decoded, but as sent in mitmproxy and WebPageTest."""
     mime: Text = Field(default="", alias="mimeType")
     text: Annotated[str | None, BeforeValidator(lambda value: _text(value) if isinstance(value, str) else None)] = None
+    """None if it is not in the HAR."""
     encoding: Text = ""
 
 
@@ -130,7 +132,7 @@ class HarResponse(_Part):
 
 
 class HarTimings(_Part):
-    """Durations in ms. queued: chrome-har's, of the time before startedDateTime."""
+    """Durations in ms."""
 
     blocked: Amount = None
     dns: Amount = None
@@ -139,12 +141,14 @@ class HarTimings(_Part):
     wait: Amount = None
     receive: Amount = None
     queued: Amount = Field(default=None, alias="_queued")
+    """Time before startedDateTime, in HARs of chrome-har."""
 
 
 class HarEntry(_Part):
-    """One request and its answer. started_ms: since 1970. The fields below `timings` are of single tools; see the readers."""
+    """One request and its answer."""
 
     started_ms: Moment = Field(default=None, alias="startedDateTime")
+    """When it was sent, in ms since 1970. The fields below `timings` are of single tools; see the readers."""
     time_ms: Amount = Field(default=None, alias="time")
     pageref: Text = ""
     request: HarRequest
@@ -181,27 +185,27 @@ class HarEntry(_Part):
 
 @dataclass(frozen=True, slots=True)
 class PageMark:
-    """A page as the HAR lists it. started_ms: since 1970."""
+    """A page as the HAR lists it."""
 
     id: str
     title: str
     started_ms: float | None
+    """When it began, in ms since 1970."""
 
 
 @dataclass(frozen=True, slots=True)
 class HarLog:
-    """A HAR that was read.
-
-    creator, browser: name and version as one text, "" if not told. unreadable: how many entries are none.
-    """
+    """A HAR that was read."""
 
     origin: str
     version: str
     creator: str
     browser: str
+    """`creator` and `browser` are name and version as one text, "" if unknown."""
     pages: tuple[PageMark, ...]
     entries: tuple[HarEntry, ...]
     unreadable: int
+    """The number of entries that could not be read."""
 
 
 def log_of(value: Any, origin: str) -> HarLog:

@@ -20,13 +20,16 @@ _BEFORE_MS = 1000.0  # an entry without a page may be this much older than its p
 
 @dataclass(frozen=True, slots=True)
 class HarPage:
-    """One page load. number: from 1. entries: in the order of the file. before: entries older than all pages, in the first."""
+    """One page load."""
 
     number: int
+    """Counted from 1."""
     id: str
     title: str
     entries: tuple[HarEntry, ...]
+    """All entries, in the order of the file."""
     before: tuple[HarEntry, ...] = ()
+    """Entries older than all pages, in the first."""
 
 
 @dataclass(slots=True)

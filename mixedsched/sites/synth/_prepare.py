@@ -30,12 +30,14 @@ _FRAMES_SHOW = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class SynthesisDeviation:
-    """A property that differs from the page. what: `priority`, `path` ...; wanted, made: its values."""
+    """A property that differs from the page."""
 
     id: str
     what: str
+    """`priority`, `path` ..."""
     wanted: str
     made: str
+    """Its values: `wanted` by the page, `made` by synthesis."""
     reason: str
 
 
