@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -44,8 +45,8 @@ def real_time() -> None:
     """For tests that measure time, or whose subject does: nothing else should run beside them."""
 
 
-@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True)  # before `-m` chooses, and before xdist looks at groups
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     for item in items:
         for fixture in _MARKERS.keys() & set(getattr(item, "fixturenames", ())):
             item.add_marker(_MARKERS[fixture])
@@ -56,3 +57,4 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             if needed.kwargs["missing"]:
                 item.add_marker(pytest.mark.skip(reason=needed.kwargs["missing"]))
         item.add_marker(pytest.mark.xdist_group(group))
+    yield

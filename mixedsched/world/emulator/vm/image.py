@@ -148,7 +148,7 @@ def _libraries(file: Path) -> list[Path]:
 def _inputs() -> str:
     """A digest of all inputs except the packages."""
     digest = hashlib.sha256(json.dumps(MODULES).encode())
-    makers = (Path(__file__).with_name(f"{name}.py") for name in ("image", "initramfs"))
+    makers = (Path(__file__).with_name(f"{name}.py") for name in ("image", "_initramfs"))
     for file in (init_script(), *(_tool(tool) for tool in _TOOLS), *makers):
         digest.update(file.read_bytes())
     return digest.hexdigest()
