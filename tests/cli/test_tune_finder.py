@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,7 @@ def run(
 
 
 def stored(folder: Path) -> int:
-    with sqlite3.connect(folder / DATABASE_NAME) as database:
+    with closing(sqlite3.connect(folder / DATABASE_NAME)) as database, database:
         return int(database.execute("SELECT COUNT(*) FROM simulated_load").fetchone()[0])
 
 
