@@ -63,7 +63,9 @@ def owners_of_privacy(module: str) -> Iterator[str]:
 
 def test_the_package_has_ten_entries_at_most() -> None:
     python = {"__init__.py", "__main__.py", "__pycache__", "py.typed"}
-    assert len({path.name for path in PACKAGE.iterdir()} - python) <= ENTRIES_MOST
+    # A folder of an earlier version may have nothing but Python's cache left in it.
+    entries = {path.name for path in PACKAGE.iterdir() if path.is_file() or any(path.rglob("*.py"))}
+    assert len(entries - python) <= ENTRIES_MOST
 
 
 def test_no_file_is_longer_than_its_limit() -> None:
