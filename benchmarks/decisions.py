@@ -10,7 +10,8 @@ from mixedsched.core.schedulers import SCHEMES
 from mixedsched.model.page import derive_chromium_priority, derive_incremental
 from mixedsched.model.priority import Priority
 from mixedsched.model.request import Flag, Kind, Request
-from mixedsched.model.scheme import ConfiguredScheme, Scheduler, configure
+from mixedsched.model.scheduler import Scheduler
+from mixedsched.model.scheme import ConfiguredScheme, configure
 from mixedsched.world import catalog
 
 DECISIONS = 2000

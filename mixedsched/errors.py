@@ -1,7 +1,7 @@
 """The error family: every error says what is wrong, why, and how to mend it, and knows its exit code.
 
 MixedschedError (1)
-  UsageError (2)           the command line is off
+  UsageError (2)           an option or argument makes no sense
   InputError (3)           a mapping, page, profile or site is bad
     MappingError  PageError  ProfileError  BrowserModelError  SiteError
   MissingPartError (4)     browser, Node or a privilege is missing

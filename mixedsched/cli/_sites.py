@@ -16,8 +16,7 @@ def open_described(name: str) -> Described:
 
 
 def _say(line: str) -> None:
-    from mixedsched.cli._console import (
-        say_step,  # here: a server of a built site has nothing to say, and needs its memory
-    )
+    # Here, because a server of a built site has nothing to say, and needs its memory.
+    from mixedsched.cli._console import say_step
 
     say_step(line)

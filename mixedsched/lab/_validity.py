@@ -31,8 +31,8 @@ _HARMLESS = frozenset({"QUIC_NO_ERROR", "QUIC_PEER_GOING_AWAY", "QUIC_NETWORK_ID
 class ServerView:
     """The lines of the server's log that belong to a load."""
 
-    requests: Sequence[Mapping[str, Any]] = ()  # those that are over, see h3.exchange.Served
-    # Those whose handshake finished, see server.endpoint.Connected; None if the server does not log them.
+    requests: Sequence[Mapping[str, Any]] = ()  # those that are over, see h3.exchange.ServedRequest
+    # Those whose handshake finished, see server.facts.ConnectionRecord; None if the server does not log them.
     connections: Sequence[Mapping[str, Any]] | None = None
 
 

@@ -47,7 +47,7 @@ class Waits:
 def held_ms(punctuality: Mapping[str, Any], until_ms: float) -> float:
     """How long a relay has kept packets beyond their time until a moment of the load; overlaps count once.
 
-    punctuality: the relay's own account (emulator.relay.punctuality). until_ms: since the first datagram.
+    punctuality: the relay's own account (emulator/relay/_punctuality.py). until_ms: since the first datagram.
     """
     until_us = until_ms * 1000
     stalls = [(from_us, to_us) for from_us, to_us in punctuality.get("stalls_us", ()) if from_us < until_us]

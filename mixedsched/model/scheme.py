@@ -10,9 +10,9 @@ from types import MappingProxyType
 from typing import Any
 
 from mixedsched.errors import UsageError, nearest_hint
-from mixedsched.model._scheduler import Scheduler as Scheduler
 from mixedsched.model.mapping import PriorityMapping
 from mixedsched.model.request import Request
+from mixedsched.model.scheduler import Scheduler
 
 
 @dataclass(frozen=True, slots=True)

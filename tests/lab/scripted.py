@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -58,3 +59,20 @@ class Silent:
 
 def store_in(folder: Path) -> Store:
     return Store(f"sqlite:///{folder / 'results.sqlite'}")
+
+
+class Watching:
+    """Counts runs."""
+
+    def __init__(self) -> None:
+        self.runs: list[Run] = []
+
+    def before(self, arm: str, block: int, warm_up: bool, left: int) -> None:
+        pass
+
+    def after(self, run: Run, left: int) -> None:
+        self.runs.append(run)
+
+    @contextlib.contextmanager
+    def __call__(self, _left: int) -> Iterator[Watching]:
+        yield self

@@ -25,7 +25,8 @@ from mixedsched.core.h3.exchange import ServedRequest, ServerExchange
 from mixedsched.core.h3.response import RequestHead, Responder, Response, close_body
 from mixedsched.core.h3.seam import ScheduledConnection
 from mixedsched.model.priority import Priority
-from mixedsched.model.scheme import ConfiguredScheme, Scheduler
+from mixedsched.model.scheduler import Scheduler
+from mixedsched.model.scheme import ConfiguredScheme
 
 Address = tuple[Any, ...]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from mixedsched.model.scheme import Scheduler
+from mixedsched.model.scheduler import Scheduler
 
 T = TypeVar("T")
 

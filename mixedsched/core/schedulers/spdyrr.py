@@ -7,7 +7,8 @@ from mixedsched.core.schedulers._weighted import WeightedFair
 from mixedsched.core.schedulers.rr import OTHER_WEIGHT, WEIGHTS
 from mixedsched.model.mapping import PriorityMapping
 from mixedsched.model.request import Request
-from mixedsched.model.scheme import Parameter, Scheduler, Scheme, Values
+from mixedsched.model.scheduler import Scheduler
+from mixedsched.model.scheme import Parameter, Scheme, Values
 
 
 def _create(values: Values) -> Scheduler[Level]:

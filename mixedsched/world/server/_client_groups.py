@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mixedsched.core.h3.shared import Share, SharedScheduler
-from mixedsched.model.scheme import Scheduler
+from mixedsched.model.scheduler import Scheduler
 
 
 class ClientGroups:

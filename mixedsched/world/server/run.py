@@ -88,9 +88,7 @@ async def _run_workers(given: ServerInput, log: ServerLog) -> None:
 
     None is replaced: a worker that ends by itself ends the server with an error, so that no measurement goes on with less.
     """
-    configure(
-        given.scheme, SCHEMES, catalog.load_mapping, given.mapping
-    )  # here, too, so that a bad one is reported once
+    configure(given.scheme, SCHEMES, catalog.load_mapping, given.mapping)  # so that a bad one is reported once
     certificate, sockets = _certificate(given), _open_sockets(given.settings)
     stop = _StopRequest(with_stdin=given.settings.stop_with_stdin)
     workers: list[Child] = []

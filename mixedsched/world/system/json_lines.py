@@ -8,13 +8,13 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mixedsched.errors import ExitCode, MissingPartError, MixedschedError, ProfileError, UsageError
+from mixedsched.errors import ExitCode, InputError, MissingPartError, MixedschedError, UsageError
 
 _STDIN, _STDOUT = 0, 1
 _PIECE_BYTES = 65_536
 _ERRORS: Mapping[int, type[MixedschedError]] = {
     ExitCode.USAGE: UsageError,
-    ExitCode.BAD_INPUT: ProfileError,
+    ExitCode.BAD_INPUT: InputError,
     ExitCode.MISSING_PART: MissingPartError,
 }
 

@@ -6,7 +6,7 @@ Relay and server stand for other machines, and must not wait for a browser that 
    processors among groups: niceness and SCHED_IDLE have no effect between groups. Process groups, which Ctrl-C and kill use,
    work within a session.
 2. The browser and its worker give way to relay and server, by niceness.
-3. The relay is a real-time process if it may be, and otherwise asks for short slices of time (emulator/relay/promptness.py).
+3. The relay is a real-time process if it may be, and otherwise asks for short slices of time (emulator/relay/_promptness.py).
 4. What keeps processors awake gives way to all others, and yields often (emulator/awake.py).
 
 None of this needs a privilege. Linux 6.6 to 6.11 lets a process finish the slice that it has begun, however nice it is, and has

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,6 +22,7 @@ from mixedsched.sites.opening import load_site
 from mixedsched.sites.site import site_digest
 from mixedsched.world import catalog
 from mixedsched.world.store import Store
+from tests.lab.scripted import Watching
 from tests.patience import patiently, why_void
 
 HTML = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>t</title>
@@ -33,23 +32,6 @@ HTML = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>t</t
 </head><body><div id="hero"></div><p>A page whose picture is named by its style alone.</p></body></html>
 """
 CSS = "body { margin: 0 } #hero { height: 300px; background: url(hero.jpg) 0 0 / cover }"
-
-
-class Watching:
-    """Counts runs."""
-
-    def __init__(self) -> None:
-        self.runs: list[Run] = []
-
-    def before(self, arm: str, block: int, warm_up: bool, left: int) -> None:
-        pass
-
-    def after(self, run: Run, left: int) -> None:
-        self.runs.append(run)
-
-    @contextlib.contextmanager
-    def __call__(self, _left: int) -> Iterator[Watching]:
-        yield self
 
 
 @pytest.fixture(scope="module")

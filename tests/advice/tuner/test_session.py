@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from mixedsched.advice.tuner.objective import parse_objective
 from mixedsched.advice.tuner.result import Outcome, Role, Tuning
 from mixedsched.advice.tuner.session import carry_out
 from mixedsched.core.metrics.paint import PaintEstimate
-from mixedsched.lab.model import Run
 from mixedsched.lab.play.pool import Pool
 from mixedsched.lab.play.task import PaintReader, Task
 from mixedsched.model.browser_model import IDEAL
@@ -26,6 +24,7 @@ from mixedsched.report.tune import render_tuning, write_tuning
 from mixedsched.sites.opening import load_site
 from mixedsched.sites.site import site_digest
 from mixedsched.world import catalog
+from tests.lab.scripted import Watching
 from tests.patience import patiently, why_void
 
 IMAGE = {"kind": "image", "chromium_priority": "Low", "found_by": "html", "found_when": "bytes"}
@@ -57,23 +56,6 @@ class Stopped(Pool[PaintEstimate | None]):
         if self._calls < 0:
             raise KeyboardInterrupt
         return super().play(tasks)
-
-
-class Watching:
-    """Counts runs."""
-
-    def __init__(self) -> None:
-        self.runs: list[Run] = []
-
-    def before(self, arm: str, block: int, warm_up: bool, left: int) -> None:
-        pass
-
-    def after(self, run: Run, left: int) -> None:
-        self.runs.append(run)
-
-    @contextlib.contextmanager
-    def __call__(self, _left: int) -> Iterator[Watching]:
-        yield self
 
 
 def job_of(folder: Path, **changes: Any) -> TuneJob:

@@ -7,7 +7,7 @@ from aioquic.quic.connection import QuicConnection
 
 from mixedsched.core.h3.seam import ScheduledConnection
 from mixedsched.core.schedulers import SCHEMES
-from mixedsched.model.scheme import Scheduler
+from mixedsched.model.scheduler import Scheduler
 from tests.core.h3.pair import certificate
 
 CLIENT, SERVER = ("192.0.2.1", 1), ("192.0.2.2", 443)

@@ -13,7 +13,7 @@ from mixedsched.core.schedulers import SCHEMES
 from mixedsched.core.schedulers._levels import Level
 from mixedsched.core.schedulers.bucket import Bucket
 from mixedsched.model.priority import Priority
-from mixedsched.model.scheme import Scheduler
+from mixedsched.model.scheduler import Scheduler
 from tests.core.schedulers.wire import PACKET_BYTES, Wire, create, placement_for
 from tests.examples import examples
 

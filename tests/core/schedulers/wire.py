@@ -14,7 +14,8 @@ from mixedsched.core.schedulers import SCHEMES
 from mixedsched.model.page import derive_chromium_priority, derive_incremental
 from mixedsched.model.priority import Priority, parse_field
 from mixedsched.model.request import ChromiumPriority, Flag, Kind, Request, chromium_priority_of
-from mixedsched.model.scheme import ConfiguredScheme, Scheduler, configure
+from mixedsched.model.scheduler import Scheduler
+from mixedsched.model.scheme import ConfiguredScheme, configure
 from mixedsched.world import catalog
 
 PACKET_BYTES = 1400

@@ -21,7 +21,7 @@ from mixedsched.core.h3.seam._receiving import receive_plain_datagram
 from mixedsched.core.h3.seam._recovery import PacketRecovery, packets_to_repeat
 from mixedsched.core.h3.seam._service import ServiceQueue
 from mixedsched.core.h3.seam._streams import StreamsById
-from mixedsched.model.scheme import Scheduler
+from mixedsched.model.scheduler import Scheduler
 
 _EPOCH = tls.Epoch.ONE_RTT  # of all packets once the handshake is confirmed
 

@@ -10,7 +10,7 @@ from aioquic.quic.stream import QuicStream
 
 from mixedsched.core.h3.response import Body
 from mixedsched.core.h3.seam._streams import NotingReceiver, PullingSender, Turn
-from mixedsched.model.scheme import Scheduler
+from mixedsched.model.scheduler import Scheduler
 
 if TYPE_CHECKING:
     from mixedsched.core.h3.seam._connection import ScheduledConnection

@@ -1,7 +1,7 @@
 """Network namespaces that never outlive their owner: made, entered, and swept when an owner was killed.
 
 They are named mixedsched-PID-ROLE, so that people see whose they are. Root's are kept by `ip netns` until they are removed;
-those of other users by their owner (holding.py). Only namespaces of such names are touched, and only if their owner is dead.
+those of other users by their owner (_holding.py). Only namespaces of such names are touched, and only if their owner is dead.
 """
 
 import contextlib

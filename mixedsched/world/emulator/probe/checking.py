@@ -1,7 +1,7 @@
 """Proof that an emulated network does what its profile says: probes are sent over it, and their arrivals are judged.
 
-What is sent: plan.py. How it is judged: timing.py, losses.py. The emulator's own figures are not used, except that its counter
-of overflows shows whether missing packets may be called lost.
+What is sent: _plan.py. How it is judged: _timing.py, _losses.py. The emulator's own figures are not used, except that
+its counter of overflows shows whether missing packets may be called lost.
 """
 
 from collections.abc import Callable, Mapping
