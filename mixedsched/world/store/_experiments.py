@@ -8,33 +8,23 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from sqlalchemy import JSON, ForeignKey, String, UniqueConstraint, create_engine, event, select
-from sqlalchemy.exc import IntegrityError, SQLAlchemyError
-from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
+from sqlalchemy import JSON, ForeignKey, String, UniqueConstraint, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Mapped, Session, mapped_column
 
-from mixedsched.errors import MixedschedError
+from mixedsched.world.store._database import Base, open_database, writing
 
-STORE_SCHEMA = 1
 _KEYS_MOST = 500  # in a query
 
 
-class _Base(DeclarativeBase):
-    type_annotation_map = {dict[str, Any]: JSON}  # noqa: RUF012 - SQLAlchemy reads it from the class
-
-
-class _SchemaRow(_Base):
-    __tablename__ = "mixedsched_schema"
-    version: Mapped[int] = mapped_column(primary_key=True)
-
-
-class _ExperimentRow(_Base):
+class _ExperimentRow(Base):
     __tablename__ = "experiment"
     digest: Mapped[str] = mapped_column(String(64), primary_key=True)
     plan: Mapped[dict[str, Any]]
     facts: Mapped[dict[str, Any]]
 
 
-class _RunRow(_Base):
+class _RunRow(Base):
     __tablename__ = "run"
     __table_args__ = (UniqueConstraint("experiment", "block", "attempt", "arm"),)
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -45,7 +35,7 @@ class _RunRow(_Base):
     record: Mapped[dict[str, Any]]
 
 
-class _SimulatedRow(_Base):
+class _SimulatedRow(Base):
     __tablename__ = "simulated_load"
     key: Mapped[str] = mapped_column(String(64), primary_key=True)
     record: Mapped[Any] = mapped_column(JSON)
@@ -69,13 +59,8 @@ class Store:
     """
 
     def __init__(self, url: str) -> None:
-        try:
-            self._engine = create_engine(url)
-            if self._engine.dialect.name == "sqlite":
-                event.listen(self._engine, "connect", _make_sqlite_durable)
-            self._prepare()
-        except SQLAlchemyError as error:
-            raise MixedschedError(f"cannot use the database {url}", why=str(error).splitlines()[0]) from error
+        self._engine = open_database(url)
+        self._writing = writing(self._engine)
 
     def __enter__(self) -> Self:
         return self
@@ -85,7 +70,7 @@ class Store:
 
     def save_plan(self, digest: str, plan: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
         """Store a plan with its facts, or replace those of an earlier start."""
-        with Session(self._engine) as session, session.begin():
+        with Session(self._writing) as session, session.begin():
             row = session.get(_ExperimentRow, digest)
             if row is None:
                 session.add(_ExperimentRow(digest=digest, plan=dict(plan), facts=dict(facts)))
@@ -101,7 +86,7 @@ class Store:
         """Store a run. Raises ValueError if that run is stored already."""
         row = _RunRow(experiment=digest, block=block, attempt=attempt, arm=arm, record=dict(record))
         try:
-            with Session(self._engine) as session, session.begin():
+            with Session(self._writing) as session, session.begin():
                 session.add(row)
         except IntegrityError as error:
             raise ValueError(f"run {block}/{attempt}/{arm} of {digest} is stored already") from error
@@ -128,36 +113,6 @@ class Store:
 
     def add_simulated(self, records: Mapping[str, Any]) -> None:
         """Store the records of simulated loads by key, or replace them."""
-        with Session(self._engine) as session, session.begin():
+        with Session(self._writing) as session, session.begin():
             for key, record in records.items():
                 session.merge(_SimulatedRow(key=key, record=record))
-
-    def _prepare(self) -> None:
-        """Make missing tables; no connection is left open to a database that is refused."""
-        try:
-            _Base.metadata.create_all(self._engine)
-            self._check_schema()
-        except BaseException:
-            self._engine.dispose()
-            raise
-
-    def _check_schema(self) -> None:
-        with Session(self._engine) as session, session.begin():
-            versions = list(session.scalars(select(_SchemaRow.version)))
-            if not versions:
-                session.add(_SchemaRow(version=STORE_SCHEMA))
-            elif max(versions) > STORE_SCHEMA:
-                raise MixedschedError(
-                    "the database was written by a newer version of mixedsched",
-                    why=f"its schema is {max(versions)}, this version knows {STORE_SCHEMA}",
-                    fix="upgrade mixedsched, or use another folder",
-                )
-
-
-def _make_sqlite_durable(connection: Any, _: object) -> None:
-    """A killed process or machine must not lose a run that was reported as stored."""
-    cursor = connection.cursor()
-    cursor.execute("PRAGMA journal_mode=WAL")
-    cursor.execute("PRAGMA synchronous=FULL")
-    cursor.execute("PRAGMA foreign_keys=ON")
-    cursor.close()

@@ -1,0 +1,34 @@
+"""Databases of results: experiments with their runs, simulated loads by key, and studies with who works on what."""
+
+from mixedsched.world.store._database import STORE_SCHEMA, UnreachableDatabaseError
+from mixedsched.world.store._experiments import Store, StoredExperiment
+from mixedsched.world.store._leases import Lease, LeaseLostError
+from mixedsched.world.store._studies import (
+    BlockCounts,
+    NewLoad,
+    PlannedBlock,
+    PlannedPlace,
+    StoredLoad,
+    StoredPlace,
+    StoredStudy,
+    StoredWorker,
+    StudyStore,
+)
+
+__all__ = [
+    "STORE_SCHEMA",
+    "BlockCounts",
+    "Lease",
+    "LeaseLostError",
+    "NewLoad",
+    "PlannedBlock",
+    "PlannedPlace",
+    "Store",
+    "StoredExperiment",
+    "StoredLoad",
+    "StoredPlace",
+    "StoredStudy",
+    "StoredWorker",
+    "StudyStore",
+    "UnreachableDatabaseError",
+]

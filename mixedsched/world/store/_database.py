@@ -1,0 +1,119 @@
+"""What all databases of results share: the connection, its durability, the version of their tables, and their clock."""
+
+import time
+from typing import Any
+
+from sqlalchemy import JSON, Connection, Engine, create_engine, event, make_url, select, text
+from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
+
+from mixedsched.errors import MissingPartError, MixedschedError, UsageError
+
+STORE_SCHEMA = 1
+_WAIT_FOR_WRITER_S = 60  # of another process, in SQLite
+_WRITES = "writes"  # execution option of transactions that write
+
+
+class Base(DeclarativeBase):
+    type_annotation_map = {dict[str, Any]: JSON}  # noqa: RUF012 - SQLAlchemy reads it from the class
+
+
+class SchemaRow(Base):
+    __tablename__ = "mixedsched_schema"
+    version: Mapped[int] = mapped_column(primary_key=True)
+
+
+class UnreachableDatabaseError(MixedschedError):
+    """The database does not answer, or has no room; what was to be stored is not stored, and may be tried again."""
+
+
+def open_database(url: str) -> Engine:
+    """Connect, and make missing tables.
+
+    url: as SQLAlchemy writes it: "sqlite:///runs/x/results.sqlite", "postgresql://user@host/name". Raises UsageError for a URL
+    that is none, MissingPartError without the driver, and MixedschedError if the database cannot be used.
+    """
+    try:
+        engine = _connect(url)
+    except ArgumentError as error:
+        raise UsageError(
+            f"'{url}' is not the address of a database", fix="write it as sqlite:///FILE or postgresql://USER@HOST/NAME"
+        ) from error
+    except ModuleNotFoundError as error:
+        raise MissingPartError(
+            f"the driver for {url} is not installed",
+            why=f"there is no Python package {error.name}",
+            fix="install mixedsched[team]",
+        ) from error
+    try:
+        Base.metadata.create_all(writing(engine))
+        _check_schema(engine)
+    except OperationalError as error:
+        engine.dispose()
+        raise UnreachableDatabaseError(f"cannot use the database {url}", why=_first_line(error)) from error
+    except SQLAlchemyError as error:
+        engine.dispose()
+        raise MixedschedError(f"cannot use the database {url}", why=_first_line(error)) from error
+    except BaseException:  # no connection is left open to a database that is refused
+        engine.dispose()
+        raise
+    return engine
+
+
+def writing(engine: Engine) -> Engine:
+    """The same engine for transactions that write: in SQLite they wait for each other as they begin."""
+    return engine.execution_options(**{_WRITES: True})
+
+
+def now_s(connection: Connection) -> float:
+    """The time by which leases run out.
+
+    PostgreSQL's own clock, so that workers' clocks need not agree. With SQLite all workers are on one machine: the time since
+    it was started, which cannot be set.
+    """
+    if connection.dialect.name == "sqlite":
+        return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+    return float(connection.execute(text("SELECT extract(epoch FROM clock_timestamp())")).scalar_one())
+
+
+def _connect(url: str) -> Engine:
+    address = make_url(url)
+    if address.drivername in ("postgresql", "postgres"):
+        address = address.set(drivername="postgresql+psycopg")
+    if address.get_backend_name() != "sqlite":
+        return create_engine(address, pool_pre_ping=True)
+    engine = create_engine(address, connect_args={"timeout": _WAIT_FOR_WRITER_S})
+    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _prepare_sqlite(connection: Any, _: object) -> None:
+    """A killed process or machine must not lose a run that was reported as stored."""
+    connection.isolation_level = None  # transactions begin where `_begin_sqlite` says
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA journal_mode=WAL")
+    cursor.execute("PRAGMA synchronous=FULL")
+    cursor.execute("PRAGMA foreign_keys=ON")
+    cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get(_WRITES) else "BEGIN")
+
+
+def _check_schema(engine: Engine) -> None:
+    with Session(writing(engine)) as session, session.begin():
+        versions = list(session.scalars(select(SchemaRow.version)))
+        if not versions:
+            session.add(SchemaRow(version=STORE_SCHEMA))
+        elif max(versions) > STORE_SCHEMA:
+            raise MixedschedError(
+                "the database was written by a newer version of mixedsched",
+                why=f"its schema is {max(versions)}, this version knows {STORE_SCHEMA}",
+                fix="upgrade mixedsched, or use another folder",
+            )
+
+
+def _first_line(error: SQLAlchemyError) -> str:
+    return str(error).splitlines()[0]

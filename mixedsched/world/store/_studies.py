@@ -1,0 +1,396 @@
+"""Studies in a database: definitions, places, blocks, who works on them, and the loads. Every call is one transaction."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Self
+
+from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import DBAPIError, OperationalError
+
+from mixedsched.errors import MixedschedError
+from mixedsched.world.store import _leases
+from mixedsched.world.store._database import UnreachableDatabaseError, now_s, open_database, writing
+from mixedsched.world.store._leases import Lease
+from mixedsched.world.store._study_tables import (
+    DONE,
+    FAILED,
+    OPEN,
+    BlockRow,
+    LoadRow,
+    PlaceRow,
+    RecordRow,
+    StudyRow,
+    WorkerRow,
+)
+
+_ROWS_AT_A_TIME = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class StoredStudy:
+    """A study without its places."""
+
+    id: int
+    name: str
+    definition: Mapping[str, Any]
+    facts: Mapping[str, Any]  # versions that all its loads must share, and the like
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedBlock:
+    """A block to be worked on."""
+
+    number: int  # in its place, from 1
+    rank: int  # blocks of lower ranks come first
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedPlace:
+    """A site over a link, with its blocks."""
+
+    number: int  # in the order of the study
+    site: str
+    link: str
+    facts: Mapping[str, Any]
+    blocks: Sequence[PlannedBlock]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPlace:
+    """A place without its blocks."""
+
+    id: int
+    number: int
+    site: str
+    link: str
+    facts: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredLoad:
+    """One load as results need it."""
+
+    place_id: int
+    block: int  # its number in the place
+    attempt: int
+    arm: str
+    position: int  # in the order of the block
+    seed: int
+    status: str
+    reason: str
+    values: Mapping[str, float | None]  # by metric key
+    machine: str
+
+
+@dataclass(frozen=True, slots=True)
+class NewLoad:
+    """One load to be stored."""
+
+    arm: str
+    position: int
+    seed: int
+    status: str
+    reason: str
+    values: Mapping[str, float | None]
+    record: Mapping[str, Any] | None = None  # everything else that is known of it
+
+
+@dataclass(frozen=True, slots=True)
+class StoredWorker:
+    """A process that works, or has worked, on studies."""
+
+    id: int
+    name: str
+    machine: str
+    facts: Mapping[str, Any]
+    state: str  # active, quarantined or gone
+    reason: str
+    silent_s: float  # since its last sign of life
+    blocks: int  # that it works on
+
+
+@dataclass(frozen=True, slots=True)
+class BlockCounts:
+    """Blocks of a place by state."""
+
+    place_id: int
+    open: int = 0
+    leased: int = 0
+    done: int = 0
+    failed: int = 0
+    revoked: int = 0
+
+
+class StudyStore:
+    """Studies in a database that several processes, and with PostgreSQL several machines, may use at once.
+
+    url: "sqlite:///FILE" or "postgresql://USER@HOST/NAME". Raises as `open_database`; every method raises
+    UnreachableDatabaseError if the database does not answer: then nothing has been changed, and it may be tried again.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._engine = open_database(url)
+        self._writing = writing(self._engine)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._engine.dispose()
+
+    # What is planned
+
+    def save_study(self, name: str, definition: Mapping[str, Any], facts: Mapping[str, Any]) -> int:
+        """Store a study, or replace the definition and facts of one; returns its id."""
+        values = {"definition": dict(definition), "facts": dict(facts)}
+        with self._write() as connection:
+            found = connection.scalar(select(StudyRow.id).where(StudyRow.name == name).with_for_update())
+            if found is None:
+                return int(
+                    connection.execute(insert(StudyRow).values(name=name, **values).returning(StudyRow.id)).scalar_one()
+                )
+            connection.execute(update(StudyRow).where(StudyRow.id == found).values(**values))
+            return int(found)
+
+    def studies(self) -> list[StoredStudy]:
+        """All studies, in the order in which they were begun."""
+        columns = select(StudyRow.id, StudyRow.name, StudyRow.definition, StudyRow.facts)
+        with self._read() as connection:
+            return [StoredStudy(*row) for row in connection.execute(columns.order_by(StudyRow.id))]
+
+    def add_places(self, study: int, places: Sequence[PlannedPlace]) -> None:
+        """Store places and blocks that are not there yet; those that are stay as they are."""
+        with self._write() as connection:
+            self._insert_missing(
+                connection,
+                PlaceRow,
+                [
+                    {
+                        "study": study,
+                        "number": item.number,
+                        "site": item.site,
+                        "link": item.link,
+                        "facts": dict(item.facts),
+                    }
+                    for item in places
+                ],
+            )
+            found = connection.execute(select(PlaceRow.id, PlaceRow.site, PlaceRow.link).where(PlaceRow.study == study))
+            ids = {(row.site, row.link): row.id for row in found}
+            self._insert_missing(
+                connection,
+                BlockRow,
+                [
+                    {"study": study, "place": ids[item.site, item.link], "number": block.number, "rank": block.rank}
+                    for item in places
+                    for block in item.blocks
+                ],
+            )
+
+    def places(self, study: int) -> list[StoredPlace]:
+        """In the order of the study."""
+        columns = select(PlaceRow.id, PlaceRow.number, PlaceRow.site, PlaceRow.link, PlaceRow.facts)
+        with self._read() as connection:
+            rows = connection.execute(columns.where(PlaceRow.study == study).order_by(PlaceRow.number, PlaceRow.id))
+            return [StoredPlace(*row) for row in rows]
+
+    def counts(self, study: int) -> list[BlockCounts]:
+        """How far each place is, in the order of the places."""
+        columns = select(BlockRow.place, BlockRow.state, func.count()).where(BlockRow.study == study)
+        with self._read() as connection:
+            rows = connection.execute(columns.group_by(BlockRow.place, BlockRow.state)).all()
+        by_place: dict[int, dict[str, int]] = {}
+        for place, state, count in rows:
+            by_place.setdefault(place, {})[state] = count
+        return [BlockCounts(place, **by_place[place]) for place in sorted(by_place)]
+
+    # Who works
+
+    def join(self, name: str, machine: str, facts: Mapping[str, Any]) -> int:
+        """Make a worker known; returns its id. The same name again is the same worker."""
+        with self._write() as connection:
+            now = now_s(connection)
+            values = {"machine": machine, "facts": dict(facts), "state": "active", "reason": "", "beat_s": now}
+            found = connection.scalar(select(WorkerRow.id).where(WorkerRow.name == name).with_for_update())
+            if found is None:
+                added = insert(WorkerRow).values(name=name, **values).returning(WorkerRow.id)
+                return int(connection.execute(added).scalar_one())
+            connection.execute(update(WorkerRow).where(WorkerRow.id == found).values(**values))
+            return int(found)
+
+    def beat(self, worker: int, lease_s: float) -> str:
+        """A sign of life: all leases of the worker last `lease_s` from now. Returns the worker's state."""
+        with self._write() as connection:
+            connection.execute(update(WorkerRow).where(WorkerRow.id == worker).values(beat_s=now_s(connection)))
+            _leases.extend(connection, worker, lease_s)
+            return str(connection.execute(select(WorkerRow.state).where(WorkerRow.id == worker)).scalar_one())
+
+    def leave(self, worker: int, state: str = "gone", reason: str = "") -> None:
+        """A worker stops, or is stopped ("quarantined"): its blocks are free for others."""
+        with self._write() as connection:
+            _leases.release(connection, worker)
+            connection.execute(update(WorkerRow).where(WorkerRow.id == worker).values(state=state, reason=reason))
+
+    def workers(self) -> list[StoredWorker]:
+        """All that were ever known, in order of their coming."""
+        blocks = select(func.count()).where(BlockRow.worker == WorkerRow.id).correlate(WorkerRow).scalar_subquery()
+        with self._read() as connection:
+            now = now_s(connection)
+            rows = connection.execute(select(WorkerRow.__table__, blocks.label("blocks")).order_by(WorkerRow.id)).all()
+        return [
+            StoredWorker(row.id, row.name, row.machine, row.facts, row.state, row.reason, now - row.beat_s, row.blocks)
+            for row in rows
+        ]
+
+    # What is worked on
+
+    def lease(self, study: int, worker: int, most: int, lease_s: float, *, place: int | None = None) -> list[Lease]:
+        """Lease at most so many blocks, in order of rank. place: id of one, to take its blocks alone."""
+        with self._write() as connection:
+            return _leases.take(connection, study, worker, most, lease_s, place)
+
+    def add_loads(self, lease: Lease, worker: int, loads: Sequence[NewLoad]) -> None:
+        """Store loads of a leased block. Those that are stored stay as they are. Raises LeaseLostError."""
+        self.add_all(worker, [(lease, loads, False)])
+
+    def add_all(self, worker: int, finished: Sequence[tuple[Lease, Sequence[NewLoad], bool]]) -> list[Lease]:
+        """Store the loads of several blocks: (lease, loads, whether the block is done with them).
+
+        Returns the leases that were lost, whose loads are not stored. With a single one raises LeaseLostError instead.
+        """
+        lost: list[Lease] = []
+        with self._write() as connection:
+            for lease, loads, is_done in finished:
+                try:
+                    _leases.check(connection, lease, worker)
+                except _leases.LeaseLostError:
+                    if len(finished) == 1:
+                        raise
+                    lost.append(lease)
+                    continue
+                self._insert_loads(connection, lease, worker, loads)
+                if is_done:
+                    _leases.end(connection, lease, DONE)
+        return lost
+
+    def finish(self, lease: Lease, worker: int) -> None:
+        """The block is done. Raises LeaseLostError."""
+        self._end(lease, worker, DONE)
+
+    def give_up(self, lease: Lease, worker: int) -> None:
+        """The block failed too often. Raises LeaseLostError."""
+        self._end(lease, worker, FAILED)
+
+    def give_back(self, lease: Lease, worker: int) -> None:
+        """The block is left to others, or for later. Raises LeaseLostError."""
+        self._end(lease, worker, OPEN)
+
+    def revoke(self, study: int, *, after: int, place: int | None = None) -> None:
+        """Take back blocks with higher numbers on which nobody works, of one place or of all."""
+        with self._write() as connection:
+            _leases.revoke(connection, study, place=place, after=after)
+
+    def reopen(self, study: int) -> None:
+        """Give blocks that were given up another chance."""
+        with self._write() as connection:
+            _leases.reopen(connection, study)
+
+    # What came of it
+
+    def loads(self, study: int, places: Iterable[int] | None = None) -> Iterator[StoredLoad]:
+        """All loads, by place and block, then in the order in which they were made. places: ids; None for all of the study."""
+        columns = (
+            select(
+                BlockRow.place,
+                BlockRow.number,
+                LoadRow.attempt,
+                LoadRow.arm,
+                LoadRow.position,
+                LoadRow.seed,
+                LoadRow.status,
+                LoadRow.reason,
+                LoadRow.values,
+                WorkerRow.machine,
+            )
+            .join(BlockRow, BlockRow.id == LoadRow.block)
+            .join(WorkerRow, WorkerRow.id == LoadRow.worker)
+            .where(BlockRow.study == study)
+            .order_by(BlockRow.place, BlockRow.number, LoadRow.id)
+            .execution_options(yield_per=_ROWS_AT_A_TIME)
+        )
+        if places is not None:
+            columns = columns.where(BlockRow.place.in_(list(places)))
+        with self._read() as connection:
+            for row in connection.execute(columns):
+                yield StoredLoad(*row)
+
+    def records(self, place: int) -> list[dict[str, Any]]:
+        """Everything that is known of the loads of a place, in the order in which they were made."""
+        columns = (
+            select(RecordRow.record)
+            .join(LoadRow, LoadRow.id == RecordRow.load)
+            .join(BlockRow, BlockRow.id == LoadRow.block)
+            .where(BlockRow.place == place)
+            .order_by(LoadRow.id)
+        )
+        with self._read() as connection:
+            return [dict(record) for record in connection.scalars(columns)]
+
+    def _end(self, lease: Lease, worker: int, state: str) -> None:
+        with self._write() as connection:
+            _leases.check(connection, lease, worker)
+            _leases.end(connection, lease, state)
+
+    def _insert_loads(self, connection: Connection, lease: Lease, worker: int, loads: Sequence[NewLoad]) -> None:
+        rows = [
+            {
+                "block": lease.block_id,
+                "attempt": lease.attempt,
+                "arm": load.arm,
+                "position": load.position,
+                "seed": load.seed,
+                "status": load.status,
+                "reason": load.reason,
+                "values": {key: value for key, value in load.values.items() if value is not None},
+                "worker": worker,
+            }
+            for load in loads
+        ]
+        self._insert_missing(connection, LoadRow, rows)
+        with_records = {load.arm: load.record for load in loads if load.record is not None}
+        if with_records:
+            mine = select(LoadRow.id, LoadRow.arm).where(
+                LoadRow.block == lease.block_id, LoadRow.attempt == lease.attempt, LoadRow.arm.in_(list(with_records))
+            )
+            records = [{"load": row.id, "record": dict(with_records[row.arm])} for row in connection.execute(mine)]
+            self._insert_missing(connection, RecordRow, records)
+
+    def _insert_missing(self, connection: Connection, table: Any, rows: Sequence[dict[str, Any]]) -> None:
+        """Insert rows, but for those that are there, which may come of a call whose answer was lost."""
+        dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
+        if rows:
+            connection.execute(dialect.insert(table).on_conflict_do_nothing(), list(rows))
+
+    @contextmanager
+    def _write(self) -> Iterator[Connection]:
+        with _reachable(), self._writing.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def _read(self) -> Iterator[Connection]:
+        with _reachable(), self._engine.connect() as connection:
+            yield connection
+
+
+@contextmanager
+def _reachable() -> Iterator[None]:
+    try:
+        yield
+    except (OperationalError, DBAPIError) as error:
+        if isinstance(error, OperationalError) or error.connection_invalidated:
+            raise UnreachableDatabaseError(
+                "the database does not answer", why=str(error.orig).splitlines()[0]
+            ) from error
+        raise MixedschedError("the database refuses", why=str(error.orig).splitlines()[0]) from error
