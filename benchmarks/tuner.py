@@ -9,10 +9,9 @@ import time
 from collections.abc import Iterator
 
 from benchmarks import stack
-from mixedsched.advice.tuner._pipe import GENERATION, Evolution
-from mixedsched.advice.tuner._scoring import BASELINES, Scorer
+from mixedsched.advice.tuner._search import GENERATION, Evolution
 from mixedsched.advice.tuner._stack import BATCH, Params, propose
-from mixedsched.advice.tuner.objective import parse_objective
+from mixedsched.advice.tuner.objective import BASELINES, Scorer, parse_objective
 from mixedsched.advice.tuner.result import Scored
 from mixedsched.advice.tuner.space import Genome, Space
 from mixedsched.core.metrics.paint import PaintEstimate

@@ -9,8 +9,7 @@ from typing import Annotated
 
 import typer
 
-from mixedsched.advice.audit.facts import audit_facts
-from mixedsched.advice.audit.result import Audit
+from mixedsched.advice.audit.result import Audit, audit_facts
 from mixedsched.advice.audit.session import (
     FOLLOWS_PRIORITIES,
     AuditJob,

@@ -12,6 +12,8 @@ from mixedsched.advice.tuner.result import (
     Contender,
     Deviation,
     Dropped,
+    HeaderRule,
+    HtmlLine,
     NetworkProof,
     Outcome,
     Role,
@@ -19,7 +21,6 @@ from mixedsched.advice.tuner.result import (
     Scored,
     Tuning,
 )
-from mixedsched.advice.tuner.ship.lines import HeaderRule, HtmlLine
 from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.core.sim.load import PlayedLoad

@@ -12,8 +12,7 @@ import pytest
 from rich.console import Console
 
 from mixedsched.advice.audit._screening import Screening, Tried
-from mixedsched.advice.audit.facts import audit_facts
-from mixedsched.advice.audit.result import Alternative, Audit, AuditVerdict
+from mixedsched.advice.audit.result import Alternative, Audit, AuditVerdict, audit_facts
 from mixedsched.advice.changes.change import Action, Change
 from mixedsched.advice.changes.html_change import Document
 from mixedsched.report.audit import render_audit

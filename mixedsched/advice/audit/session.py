@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mixedsched.advice.audit._play import EditionPlayer
-from mixedsched.advice.audit._screening import Screening, screen
+from mixedsched.advice.audit._screening import EditionPlayer, Screening, screen
 from mixedsched.advice.audit.budget import Measuring, more_blocks, plan_measuring
 from mixedsched.advice.audit.result import (
     PRIMARY,
@@ -21,11 +20,10 @@ from mixedsched.advice.audit.result import (
 )
 from mixedsched.advice.changes.candidates import candidates_of
 from mixedsched.advice.changes.change import Change
-from mixedsched.advice.changes.edition import document_of, make_edition
 from mixedsched.advice.changes.findings import findings_of
 from mixedsched.advice.changes.look import look_at
 from mixedsched.advice.changes.observed import page_model, scenario_of
-from mixedsched.advice.changes.page_change import PageModel
+from mixedsched.advice.changes.page_change import PageModel, document_of, make_edition
 from mixedsched.core.metrics import metric_named
 from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.lab.analysis import analyse

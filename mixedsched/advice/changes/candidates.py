@@ -1,17 +1,23 @@
-"""Changes worth a try, each by a rule that says why: from what is found on the networks to a list for the screening. Pure."""
+"""Changes worth a try, each by a rule that says why: from what is found on the networks, or from the page alone. Pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from mixedsched.advice.changes.change import Action, Change, Key, name_of
 from mixedsched.advice.changes.findings import HEAVY_BLOCKING_BYTES, LateResource, Reason
 from mixedsched.advice.changes.html_change import Document, edits_of
 from mixedsched.advice.changes.look import Look, PaintRole, SeenResource
-from mixedsched.model.request import Flag, Kind
+from mixedsched.core.metrics.paint import PaintNeeds
+from mixedsched.model.page import Page, Resource
+from mixedsched.model.request import ChromiumPriority, Flag, Kind
 from mixedsched.units import format_bytes
 
 FONTS_MOST = 2  # more preloads compete with what blocks the first paint
 SCRIPTS_MOST = 3
+TAG_ACTIONS = (Action.PRELOAD, Action.FETCH_FIRST, Action.FETCH_LAST)  # those that only move requests
 HERO_PRIORITY, UNSEEN_PRIORITY, LATE_SCRIPT_PRIORITY = "u=1, i=?0", "u=5, i", "u=4"
+_WHY_FONTS = "text waits for fonts, which are asked for only when styles are there and the page is laid out"
+_WHY_LAST = "browsers hurry the first images of a page, seen or not"
 
 
 def candidates_of(looks: Sequence[Look], findings: Sequence[LateResource], document: Document) -> list[Change]:
@@ -30,26 +36,26 @@ def candidates_of(looks: Sequence[Look], findings: Sequence[LateResource], docum
         _late_scripts(look),
     )
     found: dict[str, Change] = {}
-    for change in (item for rule in rules for item in rule):
-        fitted = _fitted(change, document)
-        if fitted is not None:
-            found.setdefault(fitted.code, fitted)
+    for change in _fitted((item for rule in rules for item in rule), document):
+        found.setdefault(change.code, change)
     return list(found.values())
 
 
-def _fitted(change: Change, document: Document) -> Change | None:
-    """The change with those targets that it can really be made to; None for none."""
-    if not change.is_html:
-        return change
-    if not document.can_be_changed:
-        return None
-    targets = tuple(key for key in change.targets if _changes_something(change, key, document))
-    return Change(change.action, targets, change.why, change.value) if targets else None
+def _fitted(changes: Iterable[Change], document: Document) -> Iterator[Change]:
+    """The changes, with those targets that they can really be made to."""
+    for change in changes:
+        if not change.is_html:
+            yield change
+        elif document.can_be_changed:
+            targets = tuple(
+                key for key in change.targets if _edits_something(replace(change, targets=(key,)), document)
+            )
+            if targets:
+                yield replace(change, targets=targets)
 
 
-def _changes_something(change: Change, key: Key, document: Document) -> bool:
-    edits = edits_of(document, Change(change.action, (key,), change.why, change.value))
-    return any(edit.before != edit.after for edit in edits)
+def _edits_something(change: Change, document: Document) -> bool:
+    return any(edit.before != edit.after for edit in edits_of(document, change))
 
 
 def _hero(look: Look, findings: Sequence[LateResource]) -> list[Change]:
@@ -78,8 +84,7 @@ def _fonts(look: Look, findings: Sequence[LateResource]) -> list[Change]:
     fonts = [item.key for item in look.seen if item.key in late and Flag.PRELOAD not in item.resource.flags][
         :FONTS_MOST
     ]
-    why = "text waits for fonts, which are asked for only when styles are there and the page is laid out"
-    return [Change(Action.PRELOAD, tuple(fonts), why)] if fonts else []
+    return [Change(Action.PRELOAD, tuple(fonts), _WHY_FONTS)] if fonts else []
 
 
 def _unseen_images(look: Look) -> list[Change]:
@@ -93,7 +98,7 @@ def _unseen_images(look: Look) -> list[Change]:
     urgent = _keys(item for item in images if item.resource.chromium_priority.rank < 3)
     changes = [Change(Action.LAZY, keys, why)]
     if urgent:
-        changes.append(Change(Action.FETCH_LAST, urgent, "browsers hurry the first images of a page, seen or not"))
+        changes.append(Change(Action.FETCH_LAST, urgent, _WHY_LAST))
     changes.append(Change(Action.HEADER, keys, why, UNSEEN_PRIORITY))
     return changes
 
@@ -129,3 +134,58 @@ def _late_scripts(look: Look) -> list[Change]:
 
 def _keys(seen: Iterable[SeenResource]) -> tuple[Key, ...]:
     return tuple(item.key for item in seen)
+
+
+# From the page alone
+
+
+def candidates_of_page(page: Page, document: Document | None = None) -> list[Change]:
+    """Changes of tags, by the page's manifest. document: where given, only those that can really be made in it."""
+    changes = (*_hero_of(page), *_styles_of(page), *_fonts_of(page), *_unseen_of(page))
+    return list(changes if document is None else _fitted(changes, document))
+
+
+def _hero_of(page: Page) -> Iterable[Change]:
+    heroes = [item for item in page.resources if Flag.HERO in item.flags and item.kind is Kind.IMAGE]
+    for item in heroes[:1]:
+        what = f"{name_of(_key(item))} is the largest paint"
+        if item.chromium_priority.rank > ChromiumPriority.HIGH.rank:
+            why = f"{what}, and browsers do not know that before layout"
+            yield Change(Action.FETCH_FIRST, (_key(item),), why)
+        if item.found_by not in {None, page.main.id} and Flag.PRELOAD not in item.flags:
+            finder = name_of(_key(page.by_id()[str(item.found_by)]))
+            yield Change(Action.PRELOAD, (_key(item),), f"{what}, and it is asked for only when {finder} is there")
+
+
+def _styles_of(page: Page) -> Iterable[Change]:
+    """Files that block the first paint and are known only when a style sheet is there."""
+    by_id, blocking = page.by_id(), PaintNeeds.of(page).blocking
+    late = [by_id[name] for name in blocking if by_id[name].found_by not in {None, page.main.id}]
+    keys = tuple(_key(item) for item in late if Flag.PRELOAD not in item.flags)
+    if keys:
+        yield Change(Action.PRELOAD, keys, "nothing is painted before, and a style sheet must come before it is known")
+
+
+def _fonts_of(page: Page) -> Iterable[Change]:
+    fonts = [item for item in page.resources if item.kind is Kind.FONT and Flag.PRELOAD not in item.flags]
+    late = [_key(item) for item in fonts if item.found_by not in {None, page.main.id}]
+    if late:
+        yield Change(Action.PRELOAD, tuple(late[:FONTS_MOST]), _WHY_FONTS)
+
+
+def _unseen_of(page: Page) -> Iterable[Change]:
+    """Images that browsers hurry although the first screen does not show them; none where it is not known which it shows."""
+    images = [item for item in page.resources if item.kind is Kind.IMAGE]
+    if not any(item.flags & {Flag.HERO, Flag.ABOVE_FOLD} for item in images):
+        return
+    hurried = [
+        _key(item)
+        for item in images
+        if not item.flags & {Flag.HERO, Flag.ABOVE_FOLD} and item.chromium_priority.rank < ChromiumPriority.LOW.rank
+    ]
+    if hurried:
+        yield Change(Action.FETCH_LAST, tuple(dict.fromkeys(hurried)), _WHY_LAST)
+
+
+def _key(item: Resource) -> Key:
+    return item.host, item.path

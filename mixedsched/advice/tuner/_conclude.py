@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from mixedsched.advice.tuner._budget import deciding_blocks
 from mixedsched.advice.tuner._contest import TUNED, Raced, all_contenders, label_of
 from mixedsched.advice.tuner._looks import View, hero_note
 from mixedsched.advice.tuner._proof import Judgement, Remains, judge, measured_lines, remains
@@ -16,13 +15,12 @@ from mixedsched.advice.tuner._reasons import (
     simulated_reason,
     unconfirmed_reason,
 )
-from mixedsched.advice.tuner._scoring import BASELINES, SEQUENTIAL
 from mixedsched.advice.tuner._search import SearchResult
 from mixedsched.advice.tuner.candidate import deviations
-from mixedsched.advice.tuner.job import BROWSER, TuneJob
-from mixedsched.advice.tuner.result import Contender, NetworkProof, Outcome, Role, Scored, Tuning
+from mixedsched.advice.tuner.job import BROWSER, TuneJob, deciding_blocks
+from mixedsched.advice.tuner.objective import BASELINES, SEQUENTIAL
+from mixedsched.advice.tuner.result import Contender, HtmlLine, NetworkProof, Outcome, Role, Scored, Tuning
 from mixedsched.advice.tuner.ship.headers import HeaderPlan
-from mixedsched.advice.tuner.ship.lines import HtmlLine
 from mixedsched.advice.tuner.ship.screening import Shipping
 from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.core.sim.load import PlayedLoad

@@ -12,10 +12,8 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from mixedsched.advice.tuner._scoring import SEQUENTIAL
-from mixedsched.advice.tuner.objective import GUARDED
-from mixedsched.advice.tuner.result import Contender, Role
-from mixedsched.advice.tuner.ship.lines import HtmlLine
+from mixedsched.advice.tuner.objective import GUARDED, SEQUENTIAL
+from mixedsched.advice.tuner.result import Contender, HtmlLine, Role
 from mixedsched.core import stats
 from mixedsched.core.metrics import Metric, metric_named
 from mixedsched.lab.analysis import paired_effect

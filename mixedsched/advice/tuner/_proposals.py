@@ -4,8 +4,7 @@ import random
 from collections.abc import Sequence
 
 from mixedsched.advice.tuner._canonical import Codes, canonical, from_units, unit_codes
-from mixedsched.advice.tuner._targets import cell_of
-from mixedsched.advice.tuner.candidate import PLAIN
+from mixedsched.advice.tuner.candidate import PLAIN, cell_of
 from mixedsched.advice.tuner.space import CODES, OFF, Genome, Space, signal_code
 from mixedsched.core.metrics.paint import PaintNeeds
 from mixedsched.model.page import Page, Resource

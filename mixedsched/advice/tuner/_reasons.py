@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from mixedsched.advice.tuner._budget import deciding_blocks
 from mixedsched.advice.tuner._proof import Judgement
 from mixedsched.advice.tuner._search import SearchResult
+from mixedsched.advice.tuner.job import deciding_blocks
 from mixedsched.advice.tuner.objective import Objective
 from mixedsched.advice.tuner.result import Dropped, Scored
 from mixedsched.core.metrics import metric_named

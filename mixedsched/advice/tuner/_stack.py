@@ -21,12 +21,20 @@ from optuna.exceptions import ExperimentalWarning
 from optuna.samplers import TPESampler
 
 from mixedsched.advice.tuner._canonical import canonical, everything
-from mixedsched.advice.tuner._memory import StoredTrial, frozen, paints_from_json, paints_to_json
 from mixedsched.advice.tuner._proposals import crossed, mutated, neighbour, simpler
-from mixedsched.advice.tuner._scoring import Paints, Scorer, is_better
+from mixedsched.advice.tuner.objective import Paints, Scorer, is_better
 from mixedsched.advice.tuner.result import RungResult, Scored
 from mixedsched.advice.tuner.space import OFF, Genome, Space, signal_code
-from mixedsched.advice.tuner.trials import SearchState, Trials, distinct, note_step
+from mixedsched.advice.tuner.trials import (
+    SearchState,
+    StoredTrial,
+    Trials,
+    distinct,
+    frozen,
+    note_step,
+    paints_from_json,
+    paints_to_json,
+)
 from mixedsched.lab.play.scenario import LEAST_GAIN
 from mixedsched.model.priority import URGENCY_MAX
 

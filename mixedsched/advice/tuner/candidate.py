@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from mixedsched.advice.tuner._targets import cell_of
 from mixedsched.core.metrics.paint import PaintNeeds
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.model.mapping import Cell, Override, PriorityMapping
@@ -34,6 +33,11 @@ SIGNALLED: Mapping[Cell, Priority] = MappingProxyType(
     }
 )
 """Chromium's signal for requests by priority and kind: urgency = rank, `i` for kinds that are useful in parts."""
+
+
+def cell_of(item: Resource) -> Cell:
+    """The mapping's cell that counts for it."""
+    return (item.chromium_priority, item.kind)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from mixedsched.advice.tuner._conclude import Known
-from mixedsched.advice.tuner._scoring import BASELINES
 from mixedsched.advice.tuner.job import DECISIONS_NAME
+from mixedsched.advice.tuner.objective import BASELINES
 from mixedsched.advice.tuner.result import Outcome, Role, Tuning
 from mixedsched.advice.tuner.ship.files import MAPPING_NAME, Shipment, write_ship
 from mixedsched.advice.tuner.ship.headers import HeaderPlan

@@ -4,8 +4,6 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mixedsched.advice.tuner._bound import bounds
-from mixedsched.advice.tuner._budget import Shares, deciding_blocks, proof_arms, share_out
 from mixedsched.advice.tuner._conclude import Known, concluded
 from mixedsched.advice.tuner._contest import (
     bench_of,
@@ -17,10 +15,21 @@ from mixedsched.advice.tuner._contest import (
     run_proof,
     run_race,
 )
-from mixedsched.advice.tuner._looks import View, look, view_of_manifest
-from mixedsched.advice.tuner._scoring import BASELINES
+from mixedsched.advice.tuner._looks import View, bounds, look, view_of_manifest
 from mixedsched.advice.tuner._search import SearchResult, best_so_far, run_search
-from mixedsched.advice.tuner.job import BROWSER, PIPE, STACK, Decisions, TuneJob, TuneSurroundings
+from mixedsched.advice.tuner.job import (
+    BROWSER,
+    PIPE,
+    STACK,
+    Decisions,
+    Shares,
+    TuneJob,
+    TuneSurroundings,
+    deciding_blocks,
+    proof_arms,
+    share_out,
+)
+from mixedsched.advice.tuner.objective import BASELINES
 from mixedsched.advice.tuner.outputs import ship
 from mixedsched.advice.tuner.result import Contender, Role, Tuning
 from mixedsched.advice.tuner.ship.headers import as_changes

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from mixedsched.advice.audit._play import EditionPlayer
+from mixedsched.advice.audit._screening import EditionPlayer
 from mixedsched.advice.changes.look import look_at
 from mixedsched.advice.changes.observed import page_model, scenario_of
-from mixedsched.advice.tuner._scoring import BASELINES
 from mixedsched.advice.tuner.candidate import Candidate
-from mixedsched.advice.tuner.objective import parse_objective
+from mixedsched.advice.tuner.objective import BASELINES, parse_objective
 from mixedsched.advice.tuner.space import Space
 from mixedsched.advice.tuner.trials import Options, Trials
 from mixedsched.core.metrics.paint import PaintEstimate

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from mixedsched.advice.audit.facts import audit_facts
-from mixedsched.advice.audit.result import Audit
+from mixedsched.advice.audit.result import Audit, audit_facts
 from mixedsched.advice.audit.session import AuditJob, AuditSurroundings, run_audit
 from mixedsched.errors import UsageError
 from mixedsched.lab.model import Run, RunStatus

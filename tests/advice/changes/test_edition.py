@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from mixedsched.advice.changes.change import Action, Change, Key
-from mixedsched.advice.changes.edition import document_of, make_edition
-from mixedsched.advice.changes.page_change import with_resources
+from mixedsched.advice.changes.page_change import document_of, make_edition, with_resources
 from mixedsched.model import codings
 from mixedsched.sites.analysis import expected_connections
 from mixedsched.sites.making import merged

@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from mixedsched.advice.tuner._bound import bounds
+from mixedsched.advice.tuner._looks import bounds
 from mixedsched.advice.tuner.candidate import Candidate
 from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.lab.play.pool import Pool

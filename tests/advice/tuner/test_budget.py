@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixedsched.advice.tuner._budget import SEARCH_LEAST_S, deciding_blocks, least_budget_s, proof_arms, share_out
+from mixedsched.advice.tuner.job import SEARCH_LEAST_S, deciding_blocks, least_budget_s, proof_arms, share_out
 from mixedsched.lab.costs import START_S, fitting_blocks
 
 ONE_LOOK_S = START_S + 15

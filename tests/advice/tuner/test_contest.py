@@ -24,11 +24,10 @@ from mixedsched.advice.tuner._contest import (
     run_proof,
     run_race,
 )
-from mixedsched.advice.tuner._scoring import BASELINES
 from mixedsched.advice.tuner._search import SearchResult
 from mixedsched.advice.tuner.candidate import Candidate
 from mixedsched.advice.tuner.job import Subject, TuneJob, TuneSurroundings
-from mixedsched.advice.tuner.objective import parse_objective
+from mixedsched.advice.tuner.objective import BASELINES, parse_objective
 from mixedsched.advice.tuner.result import Contender, Role, Scored
 from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.lab.bench import Bench

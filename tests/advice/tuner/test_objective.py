@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixedsched.advice.tuner._scoring import Scorer
 from mixedsched.advice.tuner.candidate import Candidate
-from mixedsched.advice.tuner.objective import parse_objective, score
+from mixedsched.advice.tuner.objective import Scorer, parse_objective, score
 from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.errors import MixedschedError, UsageError
 from tests.advice.tuner.pages import shop

@@ -20,8 +20,7 @@ from mixedsched.advice.tuner._proof import (
     measured_lines,
     remains,
 )
-from mixedsched.advice.tuner.result import Contender, Role
-from mixedsched.advice.tuner.ship.lines import HtmlLine
+from mixedsched.advice.tuner.result import Contender, HtmlLine, Role
 from mixedsched.lab.comparison import Comparison, Verdict
 from tests.advice.tuner.proofs import HEADERS, TUNED, Times, compared, contenders
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from mixedsched.advice.tuner._race import Lap, best_of, outrun, planned_looks
+from mixedsched.advice.tuner._contest import Lap, best_of, outrun, planned_looks
 
 LAPS = 5
 

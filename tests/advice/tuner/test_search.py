@@ -15,9 +15,8 @@ from types import MappingProxyType
 import pytest
 
 from mixedsched.advice.tuner._canonical import enumerated, everything
-from mixedsched.advice.tuner._scoring import BASELINES, Scorer
 from mixedsched.advice.tuner._search import SearchResult, best_so_far, run_search
-from mixedsched.advice.tuner.objective import Objective, parse_objective
+from mixedsched.advice.tuner.objective import BASELINES, Objective, Scorer, parse_objective
 from mixedsched.advice.tuner.space import DEFAULT_SCHEMES, Space
 from mixedsched.advice.tuner.trials import Limit, Options, SearchState
 from mixedsched.core.metrics.paint import PaintEstimate

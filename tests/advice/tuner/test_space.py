@@ -8,11 +8,10 @@ import pytest
 
 from mixedsched.advice.tuner._canonical import everything
 from mixedsched.advice.tuner._proposals import anyone, crossed, informed, mutated, neighbour, simpler
-from mixedsched.advice.tuner._scoring import BASELINES
 from mixedsched.advice.tuner._stack import Params
-from mixedsched.advice.tuner._targets import targets_of
 from mixedsched.advice.tuner.candidate import Candidate, departures, deviations
-from mixedsched.advice.tuner.space import DEFAULT_SCHEMES, Space, read_schemes
+from mixedsched.advice.tuner.objective import BASELINES
+from mixedsched.advice.tuner.space import DEFAULT_SCHEMES, Space, read_schemes, targets_of
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.errors import UsageError
 from mixedsched.model.page import PAGE_FORMAT, Page

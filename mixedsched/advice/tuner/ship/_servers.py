@@ -8,9 +8,9 @@ expression.
 import re
 from collections.abc import Callable, Mapping, Sequence
 
+from mixedsched.advice.tuner.result import HeaderRule
 from mixedsched.advice.tuner.ship._patterns import Octet, octets, pieces
 from mixedsched.advice.tuner.ship.headers import Elsewhere
-from mixedsched.advice.tuner.ship.lines import HeaderRule
 
 _VALUE = re.compile(r"u=[0-7](?:, i(?:=\?0)?)?|i(?:=\?0)?")
 _SHOWN_IDS = 3

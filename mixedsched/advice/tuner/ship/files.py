@@ -1,18 +1,19 @@
 """All there is to ship, as files: `ship/` in a result folder."""
 
+import html
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mixedsched.advice.changes.html_change import Document
+from mixedsched.advice.changes.change import Action, Change
+from mixedsched.advice.changes.html_change import Document, TagEdit, edits_of, preload_tags, url_of
 from mixedsched.advice.tuner.candidate import Candidate
+from mixedsched.advice.tuner.result import HtmlLine
 from mixedsched.advice.tuner.ship._servers import RENDERERS, comment, header_list, in_words, plain
 from mixedsched.advice.tuner.ship.headers import HeaderPlan
-from mixedsched.advice.tuner.ship.html import tags_of
-from mixedsched.advice.tuner.ship.lines import HtmlLine
 from mixedsched.model.mapping_file import dump_mapping
 from mixedsched.model.page import Page
 from mixedsched.sites.site.folders import make_folder
@@ -86,6 +87,27 @@ def _measured_in_words(line: HtmlLine) -> str:
         f"{change:+.1f} % ({name}, interval {low:+.1f} to {high:+.1f})"
         for name, (change, low, high) in line.measured_pct.items()
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Tags:
+    """A change as edits of tags."""
+
+    edits: tuple[TagEdit, ...]  # `before` is "" for a tag that is put into the head
+    is_real: bool  # read from the document; else as such a tag would look
+
+
+def tags_of(change: Change, page: Page, hosts: Sequence[str], document: Document | None) -> Tags:
+    """The tags to write. Without a document, images are shown with nothing but what matters."""
+    if document is not None:
+        return Tags(tuple(edits_of(document, change)), is_real=True)
+    if change.action is Action.PRELOAD:
+        tags = preload_tags(Document("", page, tuple(hosts)), change)
+        return Tags(tuple(TagEdit("", tag) for tag in tags), is_real=False)
+    value = "high" if change.action is Action.FETCH_FIRST else "low"
+    urls = [html.escape(url_of(key, hosts)) for key in change.targets]
+    edits = [TagEdit(f'<img src="{url}">', f'<img fetchpriority="{value}" src="{url}">') for url in urls]
+    return Tags(tuple(edits), is_real=False)
 
 
 def _tags_text(line: HtmlLine, shipment: Shipment) -> str:

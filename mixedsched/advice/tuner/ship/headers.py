@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 
 from mixedsched.advice.changes.change import Action, Change
 from mixedsched.advice.tuner.candidate import SIGNALLED, Candidate
+from mixedsched.advice.tuner.result import HeaderRule
 from mixedsched.advice.tuner.ship._patterns import Wish, canonical, fits, rules_for
 from mixedsched.advice.tuner.ship._translation import Translation, signals_of, translations_of
-from mixedsched.advice.tuner.ship.lines import HeaderRule
 from mixedsched.core.sim.requests import signal_of
 from mixedsched.model.mapping import Override
 from mixedsched.model.page import Page, Resource

@@ -12,12 +12,10 @@ from typing import TypeVar
 
 from mixedsched.advice.changes.change import Change, code_of
 from mixedsched.advice.changes.page_change import PageModel
-from mixedsched.advice.tuner._scoring import Scorer
 from mixedsched.advice.tuner.candidate import Candidate
-from mixedsched.advice.tuner.objective import Objective
-from mixedsched.advice.tuner.result import Role, Scored
+from mixedsched.advice.tuner.objective import Objective, Scorer
+from mixedsched.advice.tuner.result import HeaderRule, HtmlLine, Role, Scored
 from mixedsched.advice.tuner.ship.headers import HeaderPlan, as_candidate, covered, header_plans, says_all
-from mixedsched.advice.tuner.ship.lines import HeaderRule, HtmlLine
 from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.errors import MixedschedError
 from mixedsched.lab.play.scenario import LEAST_GAIN, Scenario

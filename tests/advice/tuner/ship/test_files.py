@@ -11,15 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mixedsched.advice.changes.candidates import candidates_of, candidates_of_page
 from mixedsched.advice.changes.change import Action, Change
 from mixedsched.advice.tuner.candidate import Candidate
+from mixedsched.advice.tuner.result import HeaderRule, HtmlLine
 from mixedsched.advice.tuner.ship._patterns import canonical
 from mixedsched.advice.tuner.ship._servers import RENDERERS
-from mixedsched.advice.tuner.ship.files import Shipment, ship_files, write_ship
+from mixedsched.advice.tuner.ship.files import Shipment, ship_files, tags_of, write_ship
 from mixedsched.advice.tuner.ship.headers import Elsewhere, HeaderPlan
-from mixedsched.advice.tuner.ship.lines import HeaderRule, HtmlLine
 from mixedsched.model.mapping_file import parse_mapping
 from mixedsched.world import catalog
+from tests.advice.changes.shop import DOCUMENT, made_up_look
+from tests.advice.changes.shop import PAGE as MEASURED
 from tests.advice.tuner.ship import servers
 from tests.advice.tuner.ship.pages import HOSTS, LOW_IMAGES_LAST, SHOP, page_of, plan_of, resource
 
@@ -148,3 +151,27 @@ def test_published_tables_are_not_shipped_again() -> None:
     candidate = Candidate("mixed", published="gupta2024")
     candidate.configured(catalog.load_mapping)
     assert "mapping.toml" not in ship_files(Shipment(SHOP, candidate, plan_of(candidate)))
+
+
+def test_tags_are_shown_with_and_without_the_document() -> None:
+    first, preload = candidates_of_page(SHOP)
+    assert first.action is Action.FETCH_FIRST
+    (edit,) = tags_of(first, SHOP, HOSTS, None).edits
+    assert (edit.before, edit.after) == ('<img src="/img/hero.jpg">', '<img fetchpriority="high" src="/img/hero.jpg">')
+    link = tags_of(preload, SHOP, HOSTS, None).edits[0]
+    assert link.after.startswith('<link rel="preload" as="font" href="/fonts/a.woff2"')
+    real = tags_of(candidates_of([made_up_look()], [], DOCUMENT)[0], MEASURED, ("shop.test",), DOCUMENT)
+    assert real.is_real
+    assert real.edits[0].before.startswith("<img")
+
+
+def test_hosts_without_a_name_are_told_by_number() -> None:
+    """A page description numbers its hosts; their names are known to a site alone."""
+    page = page_of(
+        resource("/hero.jpg", "image", "hero", host=1),
+        resource("/a.woff2", "font", host=2, found_by="hero.jpg", found_when="complete"),
+    )
+    first, preload = candidates_of_page(page)
+    assert tags_of(first, page, (), None).edits[0].before == '<img src="https://HOST-1/hero.jpg">'
+    assert 'href="https://HOST-2/a.woff2"' in tags_of(preload, page, HOSTS, None).edits[0].after
+    assert tags_of(first, page, HOSTS, None).edits[0].before == '<img src="https://cdn.test/hero.jpg">'

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from mixedsched.advice.changes.change import Action, Change
 from mixedsched.advice.tuner.candidate import Candidate
+from mixedsched.advice.tuner.result import HeaderRule
 from mixedsched.advice.tuner.ship.headers import HeaderPlan, as_candidate
-from mixedsched.advice.tuner.ship.lines import HeaderRule
 from mixedsched.advice.tuner.ship.screening import (
     HTML_LINES_MOST,
     NOT_ALL_TRIED,

@@ -8,9 +8,9 @@ from urllib.parse import quote, unquote
 
 import pytest
 
+from mixedsched.advice.tuner.result import HeaderRule
 from mixedsched.advice.tuner.ship._patterns import canonical, fits
 from mixedsched.advice.tuner.ship._servers import apache, caddy, h2o, nginx
-from mixedsched.advice.tuner.ship.lines import HeaderRule
 from tests.advice.tuner.ship import servers
 
 Render = Callable[[Sequence[HeaderRule]], str]
