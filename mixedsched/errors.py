@@ -3,7 +3,7 @@
 MixedschedError (1)
   UsageError (2)           an option or argument makes no sense
   InputError (3)           a mapping, page, profile or site is bad
-    MappingError  PageError  ProfileError  BrowserModelError  SiteError
+    MappingError  PageError  ProfileError  BrowserModelError  SiteError  StudyError
   MissingPartError (4)     browser, Node or a privilege is missing
   PageLoadError (1)        a simulated page load cannot come to its end
   BusyMachineError (5)     no load counts, because this machine holds them up
@@ -72,6 +72,10 @@ class BrowserModelError(InputError):
 
 class SiteError(InputError):
     """A site is missing, incomplete or breaks a rule."""
+
+
+class StudyError(InputError):
+    """A study file is unreadable or breaks a rule."""
 
 
 class MissingPartError(MixedschedError):

@@ -59,6 +59,8 @@ _WORDS: dict[str, Callable[[dict[str, Any]], str]] = {
     "model_type": _no_table,
     "model_attributes_type": _no_table,
     "dict_type": _no_table,
+    "tuple_type": lambda _: "this must be a list",
+    "too_short": lambda _: "this must not be empty",
     "union_tag_invalid": lambda context: (
         f"{context['discriminator'].strip(_QUOTE)} must be one of {context['expected_tags']}, not '{context['tag']}'"
     ),

@@ -72,10 +72,10 @@ def _read_trace(folder: Path, name: str) -> str:
         raise ProfileError(f"cannot read {what}", why=_reason(error), fix="name a file beside the profile") from error
     if not is_inside:
         raise ProfileError(f"{what} is refused", why="it lies outside the profile's folder")
-    return _read_text(file, MAX_TRACE_BYTES, what, ProfileError)
+    return read_text(file, MAX_TRACE_BYTES, what, ProfileError)
 
 
-def _read_text(file: Path, max_bytes: int, what: str, error_class: type[InputError]) -> str:
+def read_text(file: Path, max_bytes: int, what: str, error_class: type[InputError]) -> str:
     """The text of a regular file of limited size (anything else may never end or begin), without a byte order mark."""
     try:
         mode = file.stat().st_mode
@@ -118,7 +118,7 @@ def _load(
     file = Path(name) if is_path else known.get(name)
     if file is None:
         raise error_class(f"there is no {what} '{name}'", fix=nearest_hint(name, [*built_in, *known]))
-    text = _read_text(file, MAX_FILE_BYTES, f"{what} {file}", error_class)
+    text = read_text(file, MAX_FILE_BYTES, f"{what} {file}", error_class)
     found = parse(text, file.name)
     if not is_path and found.name != name:
         raise error_class(f"{file.name} calls itself '{found.name}'", fix="name and file name must agree")
