@@ -3,7 +3,8 @@
 from mixedsched.world.store._database import STORE_SCHEMA, UnreachableDatabaseError
 from mixedsched.world.store._experiments import Store, StoredExperiment
 from mixedsched.world.store._leases import Lease, LeaseLostError
-from mixedsched.world.store._studies import (
+from mixedsched.world.store._studies import StudyStore
+from mixedsched.world.store._study_values import (
     BlockCounts,
     NewLoad,
     PlannedBlock,
@@ -12,7 +13,6 @@ from mixedsched.world.store._studies import (
     StoredPlace,
     StoredStudy,
     StoredWorker,
-    StudyStore,
 )
 
 __all__ = [

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, and_, or_, select, update
 
 from mixedsched.errors import MixedschedError
 from mixedsched.world.store._database import now_s
-from mixedsched.world.store._study_tables import FAILED, LEASED, OPEN, REVOKED, BlockRow, LoadRow, WorkerRow
+from mixedsched.world.store._study_tables import FAILED, LEASED, OPEN, REVOKED, BlockRow, StudyLoadRow, WorkerRow
 
 
 class LeaseLostError(MixedschedError):
@@ -58,10 +58,10 @@ def _take_one(connection: Connection, block: int, worker: int, until_s: float) -
 def _to_go_on_with(connection: Connection, block: int, attempt: int, worker: int) -> tuple[int, tuple[str, ...]]:
     """A half block is finished on the machine that began it, and by others begun anew: loads of two machines are no pairs."""
     loads = connection.execute(
-        select(LoadRow.arm, LoadRow.status, WorkerRow.machine)
-        .join(WorkerRow, WorkerRow.id == LoadRow.worker)
-        .where(LoadRow.block == block, LoadRow.attempt == attempt)
-        .order_by(LoadRow.id)
+        select(StudyLoadRow.arm, StudyLoadRow.status, WorkerRow.machine)
+        .join(WorkerRow, WorkerRow.id == StudyLoadRow.worker)
+        .where(StudyLoadRow.block == block, StudyLoadRow.attempt == attempt)
+        .order_by(StudyLoadRow.id)
     ).all()
     if not loads:
         return attempt, ()

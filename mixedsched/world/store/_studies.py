@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, Self
 
 from sqlalchemy import Connection, func, insert, select, update
@@ -18,109 +17,23 @@ from mixedsched.world.store._study_tables import (
     FAILED,
     OPEN,
     BlockRow,
-    LoadRow,
     PlaceRow,
     RecordRow,
+    StudyLoadRow,
     StudyRow,
     WorkerRow,
 )
+from mixedsched.world.store._study_values import (
+    BlockCounts,
+    NewLoad,
+    PlannedPlace,
+    StoredLoad,
+    StoredPlace,
+    StoredStudy,
+    StoredWorker,
+)
 
 _ROWS_AT_A_TIME = 2000
-
-
-@dataclass(frozen=True, slots=True)
-class StoredStudy:
-    """A study without its places."""
-
-    id: int
-    name: str
-    definition: Mapping[str, Any]
-    facts: Mapping[str, Any]  # versions that all its loads must share, and the like
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedBlock:
-    """A block to be worked on."""
-
-    number: int  # in its place, from 1
-    rank: int  # blocks of lower ranks come first
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedPlace:
-    """A site over a link, with its blocks."""
-
-    number: int  # in the order of the study
-    site: str
-    link: str
-    facts: Mapping[str, Any]
-    blocks: Sequence[PlannedBlock]
-
-
-@dataclass(frozen=True, slots=True)
-class StoredPlace:
-    """A place without its blocks."""
-
-    id: int
-    number: int
-    site: str
-    link: str
-    facts: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class StoredLoad:
-    """One load as results need it."""
-
-    place_id: int
-    block: int  # its number in the place
-    attempt: int
-    arm: str
-    position: int  # in the order of the block
-    seed: int
-    status: str
-    reason: str
-    values: Mapping[str, float | None]  # by metric key
-    machine: str
-
-
-@dataclass(frozen=True, slots=True)
-class NewLoad:
-    """One load to be stored."""
-
-    arm: str
-    position: int
-    seed: int
-    status: str
-    reason: str
-    values: Mapping[str, float | None]
-    record: Mapping[str, Any] | None = None  # everything else that is known of it
-
-
-@dataclass(frozen=True, slots=True)
-class StoredWorker:
-    """A process that works, or has worked, on studies."""
-
-    id: int
-    name: str
-    machine: str
-    facts: Mapping[str, Any]
-    state: str  # active, quarantined or gone
-    reason: str
-    silent_s: float  # since its last sign of life
-    blocks: int  # that it works on
-
-
-@dataclass(frozen=True, slots=True)
-class BlockCounts:
-    """Blocks of a place by state."""
-
-    place_id: int
-    open: int = 0
-    leased: int = 0
-    done: int = 0
-    failed: int = 0
-    revoked: int = 0
 
 
 class StudyStore:
@@ -305,19 +218,19 @@ class StudyStore:
             select(
                 BlockRow.place,
                 BlockRow.number,
-                LoadRow.attempt,
-                LoadRow.arm,
-                LoadRow.position,
-                LoadRow.seed,
-                LoadRow.status,
-                LoadRow.reason,
-                LoadRow.values,
+                StudyLoadRow.attempt,
+                StudyLoadRow.arm,
+                StudyLoadRow.position,
+                StudyLoadRow.seed,
+                StudyLoadRow.status,
+                StudyLoadRow.reason,
+                StudyLoadRow.values,
                 WorkerRow.machine,
             )
-            .join(BlockRow, BlockRow.id == LoadRow.block)
-            .join(WorkerRow, WorkerRow.id == LoadRow.worker)
+            .join(BlockRow, BlockRow.id == StudyLoadRow.block)
+            .join(WorkerRow, WorkerRow.id == StudyLoadRow.worker)
             .where(BlockRow.study == study)
-            .order_by(BlockRow.place, BlockRow.number, LoadRow.id)
+            .order_by(BlockRow.place, BlockRow.number, StudyLoadRow.id)
             .execution_options(yield_per=_ROWS_AT_A_TIME)
         )
         if places is not None:
@@ -330,10 +243,10 @@ class StudyStore:
         """Everything that is known of the loads of a place, in the order in which they were made."""
         columns = (
             select(RecordRow.record)
-            .join(LoadRow, LoadRow.id == RecordRow.load)
-            .join(BlockRow, BlockRow.id == LoadRow.block)
+            .join(StudyLoadRow, StudyLoadRow.id == RecordRow.load)
+            .join(BlockRow, BlockRow.id == StudyLoadRow.block)
             .where(BlockRow.place == place)
-            .order_by(LoadRow.id)
+            .order_by(StudyLoadRow.id)
         )
         with self._read() as connection:
             return [dict(record) for record in connection.scalars(columns)]
@@ -358,11 +271,13 @@ class StudyStore:
             }
             for load in loads
         ]
-        self._insert_missing(connection, LoadRow, rows)
+        self._insert_missing(connection, StudyLoadRow, rows)
         with_records = {load.arm: load.record for load in loads if load.record is not None}
         if with_records:
-            mine = select(LoadRow.id, LoadRow.arm).where(
-                LoadRow.block == lease.block_id, LoadRow.attempt == lease.attempt, LoadRow.arm.in_(list(with_records))
+            mine = select(StudyLoadRow.id, StudyLoadRow.arm).where(
+                StudyLoadRow.block == lease.block_id,
+                StudyLoadRow.attempt == lease.attempt,
+                StudyLoadRow.arm.in_(list(with_records)),
             )
             records = [{"load": row.id, "record": dict(with_records[row.arm])} for row in connection.execute(mine)]
             self._insert_missing(connection, RecordRow, records)

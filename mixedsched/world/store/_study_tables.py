@@ -56,7 +56,7 @@ class WorkerRow(Base):
     beat_s: Mapped[float] = mapped_column(Float)  # its last sign of life, by the database's clock
 
 
-class LoadRow(Base):
+class StudyLoadRow(Base):
     __tablename__ = "load"
     __table_args__ = (UniqueConstraint("block", "attempt", "arm"),)
     id: Mapped[int] = mapped_column(primary_key=True)
