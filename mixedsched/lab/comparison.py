@@ -66,7 +66,10 @@ class Effect:
     baseline_scheme: str
     metric: Metric
     family: MetricFamily
-    differences: tuple[tuple[int, float], ...]  # (index of a block, its change)
+    blocks: int  # that have the metric in both arms
+    differences: tuple[
+        tuple[int, float], ...
+    ]  # (index of a block, its change); a study of many places does not keep them
     change: float | None
     low: float | None  # of the interval; None also with a single block
     high: float | None
@@ -81,10 +84,9 @@ class Effect:
     verdict: Verdict
     more_blocks: int | None  # about so many more would decide; None where decided, or where nothing can be said
     note: str
-
-    @property
-    def blocks(self) -> int:
-        return len(self.differences)
+    is_exact: bool = (
+        False  # nothing is random, so that one block is the whole truth: no interval, and no p worth its name
+    )
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -110,6 +112,7 @@ class Effect:
             "minimum_detectable": finite_or_none(self.detectable),
             "blocks": self.blocks,
             "more_blocks": self.more_blocks,
+            "exact": self.is_exact,
             "note": self.note,
         }
 

@@ -129,7 +129,7 @@ def _judged(effect: Effect, p_adjusted: float, family_size: int) -> Effect:
     more = None
     if verdict is Verdict.UNDECIDED:
         steps = [math.log1p(change / 100) for _, change in effect.differences]
-        more = stats.more_pairs_needed(steps, math.log1p(effect.metric.margin), family_size)
+        more = stats.more_pairs_needed(stats.paired_shift(steps), math.log1p(effect.metric.margin), family_size)
     return replace(effect, p_adjusted=p_adjusted, verdict=verdict, more_blocks=more)
 
 

@@ -112,7 +112,7 @@ def _judged(effect: Effect, p_adjusted: float, *, beats_all: bool) -> Effect:
         verdict = Verdict.EQUIVALENT if within else Verdict.UNDECIDED
         if verdict is Verdict.UNDECIDED:
             steps = [math.log1p(change / 100) for _, change in effect.differences]
-            more = stats.more_pairs_needed(steps, math.log1p(effect.metric.margin))
+            more = stats.more_pairs_needed(stats.paired_shift(steps), math.log1p(effect.metric.margin))
     return replace(effect, p_adjusted=p_adjusted, verdict=verdict, more_blocks=more)
 
 

@@ -1,6 +1,7 @@
 """Paired statistics: how large a change is, how sure that is, and how many blocks it takes. Pure."""
 
 from mixedsched.core.stats._family import holm, paired_dominance
+from mixedsched.core.stats._paired import PairedShift, paired_shift, paired_shifts
 from mixedsched.core.stats._planning import (
     ALPHA,
     POWER,
@@ -19,6 +20,7 @@ __all__ = [
     "EXACT_PAIRS_MAX",
     "POWER",
     "Interval",
+    "PairedShift",
     "hodges_lehmann",
     "holm",
     "mean_interval",
@@ -26,6 +28,8 @@ __all__ = [
     "minimum_detectable_effect",
     "more_pairs_needed",
     "paired_dominance",
+    "paired_shift",
+    "paired_shifts",
     "share_interval",
     "signed_rank_interval",
     "smallest_deciding_pairs",

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,11 +57,12 @@ def signed_rank_interval(differences: Sequence[float], confidence: float = CONFI
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must lie between 0 and 1, got {confidence}")
     averages = walsh_averages(differences)
-    skipped, tail = _skipped(len(differences), (1 - confidence) / 2)
+    skipped, tail = skipped_averages(len(differences), (1 - confidence) / 2)
     return Interval(float(averages[skipped]), float(averages[len(averages) - 1 - skipped]), 1 - 2 * tail)
 
 
-def _skipped(pairs: int, tail_max: float) -> tuple[int, float]:
+@lru_cache
+def skipped_averages(pairs: int, tail_max: float) -> tuple[int, float]:
     """How many Walsh averages to leave out at either end, and the chance that the true shift is beyond one end."""
     if pairs > EXACT_PAIRS_MAX:
         mean, deviation = pairs * (pairs + 1) / 4, (pairs * (pairs + 1) * (2 * pairs + 1) / 24) ** 0.5

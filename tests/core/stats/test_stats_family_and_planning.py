@@ -14,6 +14,7 @@ from mixedsched.core.stats import (
     minimum_detectable_effect,
     more_pairs_needed,
     paired_dominance,
+    paired_shift,
     smallest_deciding_pairs,
     spread,
     wilcoxon_p,
@@ -82,19 +83,19 @@ def test_smallest_number_of_pairs_with_which_a_family_can_decide(comparisons: in
 
 
 def test_spread_of_normal_noise_is_its_standard_deviation() -> None:
-    assert spread(noise(150, 0, 0.05, seed=2)) == pytest.approx(0.05, rel=0.15)
-    assert spread([0.3]) == 0
+    assert spread(paired_shift(noise(150, 0, 0.05, seed=2))) == pytest.approx(0.05, rel=0.15)
+    assert spread(paired_shift([0.3])) == 0
 
 
 def test_four_times_the_blocks_halve_what_can_be_detected() -> None:
-    few, many = minimum_detectable_effect(noise(30, 0, 1, 5)), minimum_detectable_effect(noise(120, 0, 1, 5))
+    few, many = (minimum_detectable_effect(paired_shift(noise(pairs, 0, 1, 5))) for pairs in (30, 120))
     assert few is not None
     assert many is not None
     assert many == pytest.approx(few / 2, rel=0.2)
 
 
 def test_the_detectable_effect_is_found_in_four_of_five_experiments() -> None:
-    detectable = minimum_detectable_effect(noise(20, 0, 1, seed=11))
+    detectable = minimum_detectable_effect(paired_shift(noise(20, 0, 1, seed=11)))
     assert detectable is not None
     exact = (1.96 + 0.8416) / (20 * 0.955) ** 0.5  # for a standard deviation of exactly 1
     found = sum(wilcoxon_p(noise(20, exact, 1, seed)) < stats.ALPHA for seed in range(400))
@@ -103,17 +104,19 @@ def test_the_detectable_effect_is_found_in_four_of_five_experiments() -> None:
 
 
 def test_too_few_pairs_can_detect_nothing() -> None:
-    assert minimum_detectable_effect([1, 2, 3, 4, 5]) is None
-    assert minimum_detectable_effect([1, 2, 3, 4, 5, 6], comparisons=2) is None
+    assert minimum_detectable_effect(paired_shift([1, 2, 3, 4, 5])) is None
+    assert minimum_detectable_effect(paired_shift([1, 2, 3, 4, 5, 6]), comparisons=2) is None
 
 
 def test_a_clear_shift_needs_only_the_least_number_of_pairs() -> None:
-    assert more_pairs_needed([-0.5, -0.51, -0.49, -0.5], margin=0.02) == 2  # 4 of the 6 that one question needs
-    assert more_pairs_needed([-0.5, -0.51, -0.49, -0.5], margin=0.02, comparisons=6) == 4
+    assert (
+        more_pairs_needed(paired_shift([-0.5, -0.51, -0.49, -0.5]), margin=0.02) == 2
+    )  # 4 of the 6 that one question needs
+    assert more_pairs_needed(paired_shift([-0.5, -0.51, -0.49, -0.5]), margin=0.02, comparisons=6) == 4
 
 
 def test_equal_arms_need_blocks_until_the_interval_fits_the_margin() -> None:
-    values = noise(10, 0, 0.03, seed=4)
+    values = paired_shift(noise(10, 0, 0.03, seed=4))
     wide, narrow = more_pairs_needed(values, margin=0.04), more_pairs_needed(values, margin=0.015)
     assert wide is not None
     assert narrow is not None
@@ -121,22 +124,22 @@ def test_equal_arms_need_blocks_until_the_interval_fits_the_margin() -> None:
 
 
 def test_a_shift_on_the_margins_edge_is_decided_by_the_test_and_not_by_the_margin() -> None:
-    assert more_pairs_needed([0.9, 1.1, 1.0, 0.95, 1.05], margin=1.0) == 1
+    assert more_pairs_needed(paired_shift([0.9, 1.1, 1.0, 0.95, 1.05]), margin=1.0) == 1
 
 
 def test_one_pair_says_nothing_of_the_noise() -> None:
-    assert more_pairs_needed([0.1], margin=0.02) is None
-    assert more_pairs_needed([], margin=0.02) is None
+    assert more_pairs_needed(paired_shift([0.1]), margin=0.02) is None
+    assert more_pairs_needed(paired_shift([]), margin=0.02) is None
 
 
 @given(st.lists(st.integers(-50, 50).map(float), min_size=2, max_size=30), st.integers(1, 12))
 def test_more_blocks_is_a_positive_number_if_it_is_known(values: list[float], comparisons: int) -> None:
-    needed = more_pairs_needed(values, margin=5.0, comparisons=comparisons)
+    needed = more_pairs_needed(paired_shift(values), margin=5.0, comparisons=comparisons)
     assert needed is None or needed >= 1
 
 
 def test_estimates_are_rounded_up_to_two_digits() -> None:
-    needed = more_pairs_needed(noise(12, 0.002, 0.2, seed=1), margin=0.001)
+    needed = more_pairs_needed(paired_shift(noise(12, 0.002, 0.2, seed=1)), margin=0.001)
     assert needed is not None
     assert needed > 100
     assert len(str(needed).rstrip("0")) <= 2

@@ -1,0 +1,233 @@
+"""From a table of values to effects: paired changes with intervals, Holm's families, verdicts. Pure."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixedsched.core import stats
+from mixedsched.core.metrics import Metric
+from mixedsched.core.stats import PairedShift
+from mixedsched.lab.comparison import ArmSummary, Effect, MetricFamily, Verdict
+from mixedsched.lab.model import Arm
+
+# Of the blocks, how many must lie within the margin themselves for `equivalent`, where zeros may hide the others.
+EQUIVALENT_BLOCKS_RATIO = 0.9
+EXACT_NOTE = "nothing is random here, so one load of each arm is the whole truth"
+
+Row = NDArray[np.float64]
+Told = tuple[float | None, float | None, float | None]  # change, and the ends of its interval
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BlockValues:
+    """The values of all complete blocks."""
+
+    arms: Sequence[Arm]  # baseline first
+    metrics: Sequence[Metric]  # the primary ones first
+    primary: int  # how many of them
+    blocks: Sequence[int]  # their numbers
+    values: NDArray[np.float64]  # arms x metrics x blocks; NaN where a value is missing
+
+
+def effects_of(table: BlockValues, *, is_exact: bool = False, keep_blocks: bool = True) -> tuple[Effect, ...]:
+    """Every arm against the first one in every metric: by arm, then metric.
+
+    is_exact: nothing is random, so that a single block is no sample. keep_blocks: give effects the changes of single blocks,
+    which take most of their memory.
+    """
+    families = (
+        (MetricFamily.PRIMARY, range(table.primary)),
+        (MetricFamily.EXPLORATORY, range(table.primary, len(table.metrics))),
+    )
+    effects: list[tuple[int, Effect]] = []
+    for family, metrics in families:
+        questions = [(arm, metric) for arm in range(1, len(table.arms)) for metric in metrics]
+        steps = np.array([_steps(table, *question) for question in questions]).reshape(len(questions), -1)
+        shifts = stats.paired_shifts(steps)
+        adjusted = stats.holm([item.p for item in shifts])
+        for (arm, metric), row, shift, p_adjusted in zip(questions, steps, shifts, adjusted, strict=True):
+            kept = ~np.isnan(row)
+            before, after = table.values[0, metric][kept], table.values[arm, metric][kept]
+            pairs = Pairs(shift, row[kept], before, after, len(row) - shift.pairs)
+            judged = Judged(table.metrics[metric], family, len(questions), pairs, p_adjusted, is_exact)
+            blocks = [block for block, has in zip(table.blocks, kept, strict=True) if has] if keep_blocks else []
+            effects.append((arm, judged.effect(table.arms[0], table.arms[arm], blocks)))
+    effects.sort(key=lambda item: item[0])  # stable: primary metrics stay first
+    return tuple(effect for _, effect in effects)
+
+
+def _steps(table: BlockValues, arm: int, metric: int) -> Row:
+    """By block, the difference on the scale that is tested; NaN where either value is missing."""
+    before: Row = table.values[0, metric]
+    after: Row = table.values[arm, metric]
+    if table.metrics[metric].scale == "difference":
+        return after - before
+    ratios = np.full_like(before, np.nan)  # both must be above zero for the logarithm
+    np.divide(after, before, out=ratios, where=(before > 0) & (after > 0))
+    return np.asarray(np.log(ratios))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pairs:
+    """The blocks in which both arms have a metric."""
+
+    shift: PairedShift
+    steps: Row  # differences on the scale that is tested
+    baseline: Row
+    arm: Row
+    dropped: int  # blocks without a usable value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judged:
+    """One question of a family, with all that its answer takes."""
+
+    metric: Metric
+    family: MetricFamily
+    family_size: int
+    pairs: Pairs
+    p_adjusted: float
+    is_exact: bool = False
+
+    def effect(self, baseline: Arm | ArmSummary, arm: Arm | ArmSummary, blocks: Sequence[int]) -> Effect:
+        """The answer. blocks: numbers of the pairs; none to leave the changes of single blocks out."""
+        metric, shift = self.metric, self.pairs.shift
+        told, verdict = self._told(), self._verdict()
+        change_pct, low_pct, high_pct = told if metric.scale == "ratio" else _relative(told, self.pairs)
+        detectable = stats.minimum_detectable_effect(shift, self.family_size)
+        is_open = verdict is Verdict.UNDECIDED
+        return Effect(
+            arm=arm.label,
+            scheme=arm.scheme,
+            baseline=baseline.label,
+            baseline_scheme=baseline.scheme,
+            metric=metric,
+            family=self.family,
+            blocks=shift.pairs,
+            differences=tuple(
+                (block, told_step(step, metric)) for block, step in zip(blocks, self.pairs.steps.tolist(), strict=False)
+            ),
+            change=told[0],
+            low=told[1],
+            high=told[2],
+            confidence=shift.interval.confidence,
+            change_pct=change_pct,
+            low_pct=low_pct,
+            high_pct=high_pct,
+            p=shift.p,
+            p_adjusted=self.p_adjusted,
+            dominance=shift.dominance,
+            detectable=told_step(detectable, metric) if detectable is not None else None,
+            verdict=verdict,
+            more_blocks=self._more_blocks() if is_open and not self.is_exact else None,
+            note=self._note(verdict, told),
+            is_exact=self.is_exact and shift.pairs > 0,
+        )
+
+    def _told(self) -> Told:
+        shift = self.pairs.shift
+        if not shift.pairs:
+            return None, None, None
+        change = told_step(shift.shift, self.metric)
+        if shift.pairs == 1:  # nothing is known of the scatter
+            return change, None, None
+        return change, told_step(shift.interval.low, self.metric), told_step(shift.interval.high, self.metric)
+
+    def _verdict(self) -> Verdict:
+        """Better or worse where test and interval agree; else equivalent where the whole interval is within the margin.
+
+        Of a metric that is often zero nearly all blocks must be, too: its interval may be narrow while single blocks are far
+        off. Where nothing is random the change alone decides, by the margin.
+        """
+        interval, metric = self.pairs.shift.interval, self.metric
+        if self.is_exact and self.pairs.shift.pairs:
+            change = told_step(self.pairs.shift.shift, metric)
+            if abs(change) <= metric.change_margin:
+                return Verdict.EQUIVALENT
+            return Verdict.BETTER if change < 0 else Verdict.WORSE
+        if interval.confidence < stats.CONFIDENCE:
+            return Verdict.UNDECIDED
+        if self.p_adjusted < stats.ALPHA and interval.excludes_zero():
+            return Verdict.BETTER if interval.high < 0 else Verdict.WORSE
+        low, high = told_step(interval.low, metric), told_step(interval.high, metric)
+        within = _is_within_margin(low, high, metric) and not self._is_scattered()
+        return Verdict.EQUIVALENT if within else Verdict.UNDECIDED
+
+    def _blocks_beyond_margin(self) -> int:
+        return sum(abs(told_step(step, self.metric)) > self.metric.change_margin for step in self.pairs.steps.tolist())
+
+    def _is_scattered(self) -> bool:
+        """Whether too many blocks of a difference metric are beyond the margin for `equivalent`."""
+        if self.metric.scale == "ratio":
+            return False
+        pairs = self.pairs.shift.pairs
+        return pairs - self._blocks_beyond_margin() < EQUIVALENT_BLOCKS_RATIO * pairs - 1e-9
+
+    def _more_blocks(self) -> int | None:
+        """About how many more blocks would decide; None where scatter, which more blocks do not lessen, is in the way."""
+        shift, metric = self.pairs.shift, self.metric
+        if shift.pairs > 1 and self._is_scattered() and abs(shift.shift) <= metric.margin:
+            return None
+        margin_step = math.log1p(metric.margin) if metric.scale == "ratio" else metric.margin
+        return stats.more_pairs_needed(shift, margin_step, self.family_size)
+
+    def _note(self, verdict: Verdict, told: Told) -> str:
+        notes, pairs, dropped = [], self.pairs.shift.pairs, self.pairs.dropped
+        if dropped:
+            notes.append(f"{dropped} of {dropped + pairs} blocks lack a usable value and were left out")
+        if self.is_exact and pairs:
+            return "; ".join([*notes, EXACT_NOTE])
+        if verdict is Verdict.UNDECIDED:
+            notes += [text] if (text := note_on_blocks(pairs, self.family_size)) else []
+        _, low, high = told
+        if low is not None and high is not None and _is_within_margin(low, high, self.metric):
+            margin = self.metric.format_change(self.metric.change_margin, signed=False)
+            if verdict in (Verdict.BETTER, Verdict.WORSE):
+                notes.append(f"the change is real, but within the ±{margin} that make no difference in practice")
+            elif pairs >= _blocks_for_interval() and self._is_scattered():
+                beyond = f"{self._blocks_beyond_margin()} of {pairs} blocks"
+                notes.append(f"the typical difference is within ±{margin}, but {beyond} differ by more")
+        return "; ".join(notes)
+
+
+def told_step(step: float, metric: Metric) -> float:
+    """A difference on the tested scale in the unit that people are told: per cent, or the metric's own."""
+    return math.expm1(step) * 100 if metric.scale == "ratio" else step
+
+
+def _relative(told: Told, pairs: Pairs) -> Told:
+    """Differences relative to the baseline's median, in per cent; all 0 where nothing ever differed from zero."""
+    middle = float(np.median(pairs.baseline)) if len(pairs.baseline) else 0.0
+    if middle > 0:
+        change, low, high = (value / middle * 100 if value is not None else None for value in told)
+        return change, low, high
+    everything_is_zero = len(pairs.baseline) and not pairs.baseline.any() and not pairs.arm.any()
+    return (0.0, 0.0, 0.0) if everything_is_zero else (None, None, None)
+
+
+def _is_within_margin(low: float, high: float, metric: Metric) -> bool:
+    return -metric.change_margin <= low and high <= metric.change_margin
+
+
+def _blocks_for_interval() -> int:
+    """With fewer no interval reaches its confidence."""
+    return stats.smallest_deciding_pairs(1, 1 - stats.CONFIDENCE)
+
+
+def note_on_blocks(blocks: int, family_size: int) -> str:
+    """Why so few blocks cannot decide; "" where they can."""
+    if blocks == 0:
+        return "no block is complete yet"
+    for_interval = _blocks_for_interval()
+    for_family = stats.smallest_deciding_pairs(family_size)
+    counted = f"{blocks} block{'s' if blocks > 1 else ''}"
+    if blocks < for_interval:
+        return (
+            f"{counted} cannot decide anything: a 95 % interval needs {for_interval}, better or worse {for_family} here"
+        )
+    if blocks < for_family:
+        return f"{counted} cannot show better or worse here: {family_size} comparisons need at least {for_family}"
+    return ""
