@@ -12,7 +12,7 @@ from mixedsched.advice.changes.change import Action, Change
 from mixedsched.advice.changes.html_change import Document, TagEdit, edits_of, preload_tags, url_of
 from mixedsched.advice.tuner.candidate import Candidate
 from mixedsched.advice.tuner.result import HtmlLine
-from mixedsched.advice.tuner.ship._servers import RENDERERS, comment, header_list, in_words, plain
+from mixedsched.advice.tuner.ship._servers import SERVERS, comment, header_list, in_words, plain, server_file
 from mixedsched.advice.tuner.ship.headers import HeaderPlan
 from mixedsched.model.mapping_file import dump_mapping
 from mixedsched.model.page import Page
@@ -41,10 +41,10 @@ def ship_files(shipment: Shipment) -> dict[str, str]:
     plan, rules = shipment.plan, shipment.plan.rules
     files: dict[str, str] = {}
     if rules or plan.elsewhere:
-        lost = [line for text in plan.lost for line in comment(f"Not said by these headers: {text}.")]
+        lost = [comment(f"Not said by these headers: {text}.") for text in plan.lost]
         files[HEADERS_NAME] = "\n".join([*lost, header_list(rules, plan.elsewhere, shipment.hosts)])
     if rules:
-        files |= {name: render(rules) for name, render in RENDERERS.items()}
+        files |= {name: server_file(name, rules) for name in SERVERS}
     if shipment.html:
         files[HTML_NAME] = html_text(shipment)
     mapping = shipment.candidate.mapping()

@@ -16,7 +16,7 @@ from mixedsched.advice.changes.change import Action, Change
 from mixedsched.advice.tuner.candidate import Candidate
 from mixedsched.advice.tuner.result import HeaderRule, HtmlLine
 from mixedsched.advice.tuner.ship._patterns import canonical
-from mixedsched.advice.tuner.ship._servers import RENDERERS
+from mixedsched.advice.tuner.ship._servers import SERVERS, server_file
 from mixedsched.advice.tuner.ship.files import Shipment, ship_files, tags_of, write_ship
 from mixedsched.advice.tuner.ship.headers import Elsewhere, HeaderPlan
 from mixedsched.model.mapping_file import parse_mapping
@@ -91,7 +91,7 @@ def test_lines_can_be_written_as_json() -> None:
 def test_only_priorities_can_be_shipped() -> None:
     for value in ("", 'u=1"; evil "', "u=8", "u=1\n", "u=1, i=?0; x"):
         with pytest.raises(ValueError, match="priority"):
-            RENDERERS["nginx.conf"]([HeaderRule("/a", value, (), "", {})])
+            server_file("nginx.conf", [HeaderRule("/a", value, (), "", {})])
 
 
 HOSTILE = st.text(
@@ -105,9 +105,9 @@ def test_no_path_id_or_reason_can_add_a_line(name: str, other: str) -> None:
     that hold the pattern or a comment."""
     hostile = [HeaderRule(canonical(f"/{name}"), "u=5, i", (name,), other, {other: 1.0})]
     harmless = [HeaderRule("/a", "u=5, i", ("a",), "b", {"c": 1.0})]
-    for render in RENDERERS.values():
+    for server in SERVERS:
         lines, expected = (
-            [line for line in render(rules).split("\n") if not line.strip().startswith("#")]
+            [line for line in server_file(server, rules).split("\n") if not line.strip().startswith("#")]
             for rules in (hostile, harmless)
         )
         assert len(lines) == len(expected)

@@ -10,16 +10,15 @@ import pytest
 
 from mixedsched.advice.tuner.result import HeaderRule
 from mixedsched.advice.tuner.ship._patterns import canonical, fits
-from mixedsched.advice.tuner.ship._servers import apache, caddy, h2o, nginx
+from mixedsched.advice.tuner.ship._servers import server_file
 from tests.advice.tuner.ship import servers
 
-Render = Callable[[Sequence[HeaderRule]], str]
 Start = Callable[[servers.Place, str], servers.Setup]
 SERVERS = [
-    pytest.param(nginx, servers.nginx, id="nginx"),
-    pytest.param(caddy, servers.caddy, id="caddy"),
-    pytest.param(apache, servers.apache, id="apache"),
-    pytest.param(h2o, servers.h2o, id="h2o"),
+    pytest.param("nginx.conf", servers.nginx, id="nginx"),
+    pytest.param("Caddyfile", servers.caddy, id="caddy"),
+    pytest.param("apache.conf", servers.apache, id="apache"),
+    pytest.param("h2o.conf", servers.h2o, id="h2o"),
 ]
 HOSTILE = ('"; } evil {', "\u2028\u0085\n{$HOME}", "` \\", "*/ --> <?php ?> %{x}e ${x}")
 
@@ -61,34 +60,34 @@ def meant(rules: Sequence[HeaderRule], target: str) -> list[str]:
     return [item.value for item in rules if fits(item.match, target)][:1]
 
 
-@pytest.mark.parametrize(("render", "start"), SERVERS)
+@pytest.mark.parametrize(("name", "start"), SERVERS)
 @pytest.mark.parametrize(
     ("rules", "targets"), [(ORDINARY, ORDINARY_PATHS), (AWKWARD, AWKWARD_PATHS)], ids=["plain", "odd"]
 )
 def test_a_server_takes_the_configuration_and_sends_what_it_says(
-    render: Render, start: Start, rules: Sequence[HeaderRule], targets: Sequence[str]
+    name: str, start: Start, rules: Sequence[HeaderRule], targets: Sequence[str]
 ) -> None:
     with servers.place() as where:
         for target in targets:
             path = unquote(target.partition("?")[0])
             where.add_file(path + "index.html" if path.endswith("/") else path)
-        setup = start(where, render(rules))
+        setup = start(where, server_file(name, rules))
         setup.checked()
         with setup.running(where):
             assert servers.priorities(where, targets) == {target: meant(rules, target) for target in targets}
 
 
-@pytest.mark.parametrize(("render", "start"), SERVERS)
-def test_no_rules_are_a_configuration_too(render: Render, start: Start) -> None:
+@pytest.mark.parametrize(("name", "start"), SERVERS)
+def test_no_rules_are_a_configuration_too(name: str, start: Start) -> None:
     with servers.place() as where:
-        start(where, render(())).checked()
+        start(where, server_file(name, ())).checked()
 
 
 def test_nginx_forgets_the_header_where_a_location_has_its_own_as_the_file_says() -> None:
     with servers.place() as where:
         where.add_file("/own/a.jpg")
         where.add_file("/")
-        setup = servers.nginx(where, nginx([rule("*.jpg", "u=5, i")]))
+        setup = servers.nginx(where, server_file("nginx.conf", [rule("*.jpg", "u=5, i")]))
         with setup.running(where):
             assert servers.priorities(where, ["/own/a.jpg", "/b.jpg", "/app/b.jpg"]) == {
                 "/own/a.jpg": [],
@@ -102,7 +101,7 @@ def test_apache_reads_it_from_htaccess() -> None:
         for path in ORDINARY_PATHS[:5]:
             where.add_file(path.partition("?")[0])
         setup = servers.apache(where, "")
-        (where.root / ".htaccess").write_text(apache(ORDINARY), encoding="utf-8")
+        (where.root / ".htaccess").write_text(server_file("apache.conf", ORDINARY), encoding="utf-8")
         with setup.running(where):
             found = servers.priorities(where, ORDINARY_PATHS[:5])
             assert found == {target: meant(ORDINARY, target) for target in ORDINARY_PATHS[:5]}
@@ -112,7 +111,7 @@ def test_a_request_that_names_the_whole_address_is_meant_too() -> None:
     """As HTTP/1.1 allows, and Apache shows some of HTTP/2."""
     with servers.place() as where:
         where.add_file("/img/hero.jpg")
-        setup = servers.apache(where, apache(ORDINARY))
+        setup = servers.apache(where, server_file("apache.conf", ORDINARY))
         with setup.running(where):
             connection = http.client.HTTPConnection("127.0.0.1", where.port, timeout=20)
             connection.request("GET", "http://localhost/img/hero.jpg")
