@@ -14,6 +14,7 @@ from mixedsched.sites.documents.html import rewrite_html
 from mixedsched.sites.documents.references import Reference, ReferenceRole, document_bytes, document_text, noting
 from mixedsched.sites.site import MANIFEST_NAME, ROOT_NAME, Key, Site, SiteVariant
 from mixedsched.sites.site.paths import External, Local, resolve
+from mixedsched.sites.site.wire import TYPES
 
 _HTML, _CSS = ("text/html", "application/xhtml"), "text/css"
 _WITHOUT_BODY = frozenset({204, 205, 304})
@@ -226,20 +227,6 @@ _SIGNATURES: tuple[tuple[re.Pattern[bytes], str], ...] = (
     ),
 )
 _SNIFFED_BYTES = 1024
-_SAME = {
-    "image/vnd.microsoft.icon": "image/x-icon",
-    "image/jpg": "image/jpeg",
-    "image/apng": "image/png",
-    "image/x-ms-bmp": "image/bmp",
-    "application/x-gzip": "application/gzip",
-    "application/font-woff": "font/woff",
-    "application/font-woff2": "font/woff2",
-    "application/x-font-woff": "font/woff",
-    "application/x-font-ttf": "font/ttf",
-    "font/sfnt": "font/ttf",
-    "application/font-sfnt": "font/ttf",
-    "application/xhtml+xml": "text/html",
-}
 _VIDEO_OR_AUDIO = ("video/", "audio/")
 
 
@@ -255,7 +242,7 @@ def contradiction(mime: str, body: bytes) -> str | None:
     Types that say nothing, such as application/octet-stream, contradict nothing.
     """
     told = mime.partition(";")[0].strip().lower()
-    told = _SAME.get(told, told)
+    told = TYPES["same_content"].get(told, told)
     found = sniffed(body)
     if found is None:
         needs_signature = told in {mime for _, mime in _SIGNATURES if mime.startswith(("image/", "font/"))}

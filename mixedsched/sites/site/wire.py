@@ -1,56 +1,16 @@
 """The content type of a file, and whether its text travels compressed."""
 
 import gzip
+import tomllib
+from importlib.resources import files
 from pathlib import PurePosixPath
 
 GZIP_LEVEL = 9
 
-_MIME_BY_SUFFIX = {
-    ".html": "text/html; charset=utf-8",
-    ".htm": "text/html; charset=utf-8",
-    ".css": "text/css; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".mjs": "text/javascript; charset=utf-8",
-    ".json": "application/json",
-    ".map": "application/json",
-    ".webmanifest": "application/manifest+json",
-    ".xml": "application/xml",
-    ".txt": "text/plain; charset=utf-8",
-    ".csv": "text/csv; charset=utf-8",
-    ".md": "text/markdown; charset=utf-8",
-    ".vtt": "text/vtt; charset=utf-8",
-    ".xhtml": "application/xhtml+xml",
-    ".pdf": "application/pdf",
-    ".zip": "application/zip",
-    ".svg": "image/svg+xml",
-    ".png": "image/png",
-    ".jpg": "image/jpeg",
-    ".jpeg": "image/jpeg",
-    ".gif": "image/gif",
-    ".webp": "image/webp",
-    ".avif": "image/avif",
-    ".apng": "image/apng",
-    ".bmp": "image/bmp",
-    ".ico": "image/x-icon",
-    ".woff2": "font/woff2",
-    ".woff": "font/woff",
-    ".ttf": "font/ttf",
-    ".otf": "font/otf",
-    ".mp4": "video/mp4",
-    ".webm": "video/webm",
-    ".mov": "video/quicktime",
-    ".m4v": "video/mp4",
-    ".m4a": "audio/mp4",
-    ".wav": "audio/wav",
-    ".mp3": "audio/mpeg",
-    ".ogg": "audio/ogg",
-    ".wasm": "application/wasm",
-}
-_SUFFIX_BY_MIME = {mime.partition(";")[0]: suffix for suffix, mime in reversed(_MIME_BY_SUFFIX.items())} | {
-    "application/javascript": ".js",
-    "application/x-javascript": ".js",
-    "image/jpg": ".jpg",
-}
+TYPES: dict[str, dict[str, str]] = tomllib.loads(files(__package__).joinpath("types.toml").read_text("utf-8"))
+_MIME_BY_SUFFIX = TYPES["mime_by_suffix"]
+_SUFFIX_BY_MIME = {mime.partition(";")[0]: suffix for suffix, mime in reversed(_MIME_BY_SUFFIX.items())}
+_SUFFIX_BY_MIME |= TYPES["suffix_by_other_name"]
 _COMPRESSED_SUFFIXES = {".html", ".htm", ".css", ".js", ".mjs", ".json", ".webmanifest", ".svg", ".xml", ".txt"}
 
 

@@ -1,20 +1,21 @@
-"""Ways to ask for a resource, and the priority that Chromium gives to each.
+"""Ways to ask for a resource, and the priority that Chromium gives to each: tags of a document, and functions of the runtime.
 
-Two tables: tags that a document holds, and functions of the runtime (`_runtime.py`) that scripts call. Each entry was
-tried with Chromium 156: the first signal of the request, and what DevTools calls its initial priority, are the entry's.
-Where Chromium has no way to the wanted priority, the nearest one of the same kind is taken, and the plan says so.
+Tags, functions and the runtime are in `ways.toml`, which explains them. Where Chromium has no way to the wanted priority, the
+nearest one of the same kind is taken, and the plan says so.
 """
 
+import html
+import json
+import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any, Self
 
 from mixedsched.model.request import ChromiumPriority, Flag, Kind
 
-_VERY_HIGH, _HIGH, _MEDIUM, _LOW, _VERY_LOW = ChromiumPriority
-
-_SPECULATION = '<script type=speculationrules>{{"prefetch":[{{"urls":[{json_url}],"eagerness":"immediate"}}]}}</script>'
-_FETCHED = "<link rel=preload as=fetch crossorigin{hint} href={url}>"
-_PREFETCH = "<link rel=prefetch href={url}>"
+# The preload scanner takes it for an image, which is never asked for.
+IMAGE_FOR_SCANNER = "<img width=1 height=1 src=about:blank>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,62 +27,19 @@ class Way:
     call: str = ""  # function of the runtime; "" where only the parser can
     is_guess: bool = False  # browsers may be told not to do it
 
+    @classmethod
+    def of(cls, entry: Mapping[str, Any]) -> Self:
+        """An entry of `ways.toml`."""
+        return cls(**{**entry, "priority": ChromiumPriority(entry["priority"])})
 
-# The preload scanner takes it for an image, which is never asked for.
-IMAGE_FOR_SCANNER = "<img width=1 height=1 src=about:blank>"
 
-# Scripts and style sheets are judged by whether the preload scanner has met an image before them.
-_SHEETS_EARLY = {
-    _VERY_HIGH: Way(_VERY_HIGH, "<link rel=stylesheet href={url}>", "l"),
-    _HIGH: Way(_HIGH, "<link rel=stylesheet fetchpriority=low href={url}>", "k"),
-    _VERY_LOW: Way(_VERY_LOW, "<link rel=stylesheet media=print href={url}>", "m"),
-}
-_SHEETS_LATE = {
-    _VERY_HIGH: Way(_VERY_HIGH, "", "l"),
-    _HIGH: Way(_HIGH, "<link rel=stylesheet fetchpriority=high href={url}>", "k"),
-    _MEDIUM: Way(_MEDIUM, "<link rel=stylesheet href={url}>", "Y"),
-    _VERY_LOW: Way(_VERY_LOW, "<link rel=stylesheet media=print href={url}>", "m"),
-}
-_SCRIPTS_EARLY = {
-    _HIGH: Way(_HIGH, "<script src={url}></script>", "h"),
-    _LOW: Way(_LOW, "<script async src={url}></script>", "s"),
-}
-_SCRIPTS_LATE = {
-    _HIGH: Way(_HIGH, "<script fetchpriority=high src={url}></script>", "h"),
-    _MEDIUM: Way(_MEDIUM, "<script src={url}></script>", "Z"),
-    _LOW: Way(_LOW, "<script async src={url}></script>", "s"),
-}
-_DEFERRED = Way(_LOW, "<script defer src={url}></script>", "s")
-_WAYS: Mapping[Kind, Mapping[ChromiumPriority, Way]] = {
-    Kind.DOCUMENT: {
-        _VERY_HIGH: Way(_VERY_HIGH, "<iframe src={url}></iframe>", "d"),
-        _VERY_LOW: Way(_VERY_LOW, _SPECULATION, "p", is_guess=True),
-    },
-    Kind.FONT: {
-        _VERY_HIGH: Way(_VERY_HIGH, "<b style=font-family:{family}>a</b>", "n"),
-        _HIGH: Way(_HIGH, "<link rel=preload as=font crossorigin href={url}>", "N"),
-        _LOW: Way(_LOW, "<link rel=preload as=font crossorigin fetchpriority=low href={url}>", "o"),
-    },
-    Kind.IMAGE: {
-        _HIGH: Way(_HIGH, "<img fetchpriority=high{place} src={url}>", "G"),
-        _MEDIUM: Way(_MEDIUM, "<img{place} src={url}>", "z"),
-        _LOW: Way(_LOW, "<img fetchpriority=low{place} src={url}>", "g"),
-    },
-    Kind.XHR: {
-        _VERY_HIGH: Way(_VERY_HIGH, "", "y"),
-        _HIGH: Way(_HIGH, "", "f"),
-        _LOW: Way(_LOW, "", "F"),
-        _VERY_LOW: Way(_VERY_LOW, _PREFETCH, "b"),
-    },
-    Kind.MEDIA: {_LOW: Way(_LOW, "<video preload=auto src={url}></video>", "v")},
-    Kind.OTHER: {
-        _HIGH: Way(_HIGH, _FETCHED.replace("{hint}", ""), "e"),
-        _LOW: Way(_LOW, _FETCHED.replace("{hint}", " fetchpriority=low"), "E"),
-        _VERY_LOW: Way(_VERY_LOW, _PREFETCH, "b"),
-    },
-}
-_SOUND = Way(_LOW, "<audio preload=auto src={url}></audio>", "a")
-WEB_APP_MANIFEST = Way(_MEDIUM, "", "w")  # Chromium looks for it in the head only, and a document has one
+_TABLES: dict[str, Any] = tomllib.loads(files(__package__).joinpath("ways.toml").read_text("utf-8"))
+_EARLY, _LATE = (
+    {Kind(kind): tuple(map(Way.of, entries)) for kind, entries in {**_TABLES["always"], **_TABLES[when]}.items()}
+    for when in ("early", "late")
+)
+_DEFERRED, _SOUND, WEB_APP_MANIFEST = map(Way.of, _TABLES["special"].values())
+_CALLS: Mapping[str, str] = _TABLES["calls"]
 
 
 def way_of(
@@ -93,16 +51,16 @@ def way_of(
     """
     if kind is Kind.MEDIA and mime.startswith("audio/"):
         return _SOUND
-    if kind is Kind.SCRIPT and priority is _LOW and Flag.DEFER in flags:
+    if kind is Kind.SCRIPT and priority is ChromiumPriority.LOW and Flag.DEFER in flags:
         return _DEFERRED
-    return _nearest(_ways_of(kind, is_late).values(), priority)
+    return _nearest(_LATE[kind] if is_late else _EARLY[kind], priority)
 
 
 def call_way_of(kind: Kind, priority: ChromiumPriority, mime: str = "") -> Way:
     """The nearest way of those that scripts have; see way_of."""
     if kind is Kind.MEDIA and mime.startswith("audio/"):
         return _SOUND
-    return _nearest((way for late in (False, True) for way in _ways_of(kind, late).values() if way.call), priority)
+    return _nearest((way for way in (*_EARLY[kind], *_LATE[kind]) if way.call), priority)
 
 
 def _nearest(ways: Iterable[Way], priority: ChromiumPriority) -> Way:
@@ -113,12 +71,62 @@ def _nearest(ways: Iterable[Way], priority: ChromiumPriority) -> Way:
 
 def needs_image_before(kind: Kind, priority: ChromiumPriority) -> bool:
     """Whether the tag has its priority only behind an image."""
-    return kind in {Kind.SCRIPT, Kind.STYLESHEET} and priority is _MEDIUM
+    return kind in {Kind.SCRIPT, Kind.STYLESHEET} and priority is ChromiumPriority.MEDIUM
 
 
-def _ways_of(kind: Kind, is_late: bool) -> Mapping[ChromiumPriority, Way]:
-    if kind is Kind.STYLESHEET:
-        return _SHEETS_LATE if is_late else _SHEETS_EARLY
-    if kind is Kind.SCRIPT:
-        return _SCRIPTS_LATE if is_late else _SCRIPTS_EARLY
-    return _WAYS[kind]
+# The runtime
+
+_IN_MARKUP = frozenset("zYZ")  # they put the address into the markup of a frame, where `&copy` would be a sign
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A request that the runtime makes. wait_ms: how long it may be held back for those before it. place: CSS of an image."""
+
+    ticket: int
+    delay_ms: float
+    call: str
+    url: str
+    wait_ms: float = 0.0
+    place: str = ""
+
+    def to_json(self) -> list[Any]:
+        wait = -(-self.wait_ms // 100)
+        tail: list[Any] = [int(wait), self.place] if self.place else [int(wait)] if wait else []
+        url = html.escape(self.url) if self.call in _IN_MARKUP else self.url
+        return [self.ticket, round(self.delay_ms), self.call, url, *tail]
+
+
+def runtime(calls: Iterable[str], *, has_table: bool, has_parsed: bool) -> str:
+    """The program with just the parts that a document needs. calls: the ways used, in any order."""
+    used = {name: _CALLS[name] for name in sorted(set(calls))}
+    ways = ",".join(f"{name}:{way}" for name, way in used.items())
+    append = _program("append") if any("A(" in way for way in used.values()) else ""
+    observers = ["on_complete"] * has_table + ["on_parsed"] * has_parsed
+    return _program("queue") + append + f"W={{{ways}}};" + "".join(map(_program, observers))
+
+
+def _program(part: str) -> str:
+    """A part of the program without line ends and indentation."""
+    return "".join(line.strip() for line in _TABLES["runtime"][part].splitlines())
+
+
+def items_call(items: Iterable[Item], work_ms: float = 0.0) -> str:
+    """`$(...)`: what a script contains that asks for these."""
+    work = f",{round(work_ms)}" if work_ms >= 1 else ""
+    return f"$({_compact([item.to_json() for item in items])}{work});"
+
+
+def parsed_call(items: Iterable[Item]) -> str:
+    """`D(...)`: what asks for them once the document is parsed."""
+    return f"D({_compact([item.to_json() for item in items])});"
+
+
+def table_call(table: Mapping[str, Iterable[Item]]) -> str:
+    """`O(...)`: what asks for them once the resources that the keys name are complete."""
+    return f"O({_compact({name: [item.to_json() for item in items] for name, items in table.items()})});"
+
+
+def _compact(value: Any) -> str:
+    """JSON that may stand in a script element: nothing in it ends the element, or begins a comment."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=True).replace("<", "\\u003c")

@@ -12,8 +12,7 @@ from mixedsched.model.page import Resource
 from mixedsched.model.request import Kind
 from mixedsched.sites.synth._markup import Piece, background_rule, face_rules, laid_out, smoothed, tag_of
 from mixedsched.sites.synth._planned import STYLE, Address, Planned, Realm, SynthesisPlan
-from mixedsched.sites.synth._runtime import Item, items_call, parsed_call, runtime, table_call
-from mixedsched.sites.synth._ways import IMAGE_FOR_SCANNER, way_of
+from mixedsched.sites.synth._ways import IMAGE_FOR_SCANNER, Item, items_call, parsed_call, runtime, table_call, way_of
 from mixedsched.sites.synth.texts import dots
 
 _OPEN = (

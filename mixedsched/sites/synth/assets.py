@@ -4,9 +4,11 @@ A format has a least size (`smallest_bytes`); below it a resource of that size g
 """
 
 import random
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from importlib.resources import files
 from types import MappingProxyType
 
 from mixedsched.model.request import Kind
@@ -81,46 +83,8 @@ _FORMATS_OF_KIND: MappingProxyType[Kind, tuple[frozenset[str], tuple[str, ...]]]
         Kind.MEDIA: (frozenset({"mp4", "webm", "mp3", "wav", "ogg", "vtt"}), ("mp4",)),
     }
 )
-_FORMAT_BY_MIME = MappingProxyType(
-    {
-        **dict.fromkeys(("image/jpeg", "image/jpg", "image/pjpeg"), "jpeg"),
-        **dict.fromkeys(("image/png", "image/apng", "image/x-png"), "png"),
-        "image/gif": "gif",
-        "image/webp": "webp",
-        "image/avif": "avif",
-        "image/svg+xml": "svg",
-        **dict.fromkeys(("image/bmp", "image/x-ms-bmp"), "bmp"),
-        **dict.fromkeys(("image/x-icon", "image/vnd.microsoft.icon", "image/ico"), "icon"),
-        **dict.fromkeys(("font/woff2", "application/font-woff2", "application/x-font-woff2"), "woff2"),
-        **dict.fromkeys(("font/woff", "application/font-woff", "application/x-font-woff"), "woff"),
-        **dict.fromkeys(
-            ("font/ttf", "font/otf", "font/sfnt", "font/opentype", "font/truetype", "application/font-sfnt",
-             "application/vnd.ms-opentype", "application/x-font-ttf", "application/x-font-truetype",
-             "application/x-font-otf", "application/x-font-opentype"), "ttf",
-        ),
-        **dict.fromkeys(("video/mp4", "audio/mp4", "audio/x-m4a", "video/quicktime", "audio/aac"), "mp4"),
-        **dict.fromkeys(("video/webm", "audio/webm"), "webm"),
-        **dict.fromkeys(("audio/mpeg", "audio/mp3"), "mp3"),
-        **dict.fromkeys(("audio/wav", "audio/x-wav", "audio/wave"), "wav"),
-        **dict.fromkeys(("audio/ogg", "video/ogg", "application/ogg", "audio/opus"), "ogg"),
-        **dict.fromkeys(
-            ("application/json", "text/json", "text/x-json", "application/ld+json", "application/hal+json",
-             "application/problem+json", "application/json+protobuf"), "json",
-        ),
-        **dict.fromkeys(("application/manifest+json", "application/speculationrules+json"), "webmanifest"),
-        **dict.fromkeys(("application/xml", "text/xml", "application/rss+xml", "application/atom+xml"), "xml"),
-        **dict.fromkeys(("text/html", "application/xhtml+xml"), "html"),
-        "text/css": "css",
-        **dict.fromkeys(
-            ("text/javascript", "application/javascript", "application/x-javascript", "application/ecmascript",
-             "text/ecmascript", "text/js"), "script",
-        ),
-        **dict.fromkeys(("text/plain", "text/csv", "text/markdown", "text/event-stream"), "plain"),
-        "text/vtt": "vtt",
-        **dict.fromkeys(("application/vnd.apple.mpegurl", "application/x-mpegurl"), "m3u8"),
-        "application/wasm": "wasm",
-    }
-)  # fmt: skip
+_MIMES_BY_FORMAT: dict[str, list[str]] = tomllib.loads(files(__package__).joinpath("formats.toml").read_text("utf-8"))
+_FORMAT_BY_MIME = {mime: name for name, mimes in _MIMES_BY_FORMAT.items() for mime in mimes}
 
 
 def _plain(make: Callable[[int, int], bytes], least_bytes: Callable[[], int]) -> _Format:

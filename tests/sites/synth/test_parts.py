@@ -11,9 +11,8 @@ from mixedsched.model.request import ChromiumPriority, Flag, Kind
 from mixedsched.sites.synth._markup import Piece, attribute, css_url, filling, laid_out, smoothed
 from mixedsched.sites.synth._plan import plan_page
 from mixedsched.sites.synth._planned import SynthesisPlan, boxes_of
-from mixedsched.sites.synth._runtime import Item, items_call
 from mixedsched.sites.synth._turns import GOOD_CORRELATION, order_correlation, parsed_in_order
-from mixedsched.sites.synth._ways import call_way_of, way_of
+from mixedsched.sites.synth._ways import Item, call_way_of, items_call, way_of
 from tests.sites.synth.pages import page, pages, resource
 
 
