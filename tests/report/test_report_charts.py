@@ -14,7 +14,7 @@ from mixedsched.lab.page_view import losses_of, path_of, responses_of
 from mixedsched.model.profile import Direction, Profile, RandomLoss
 from mixedsched.report._facts import fact_rows, has_random_losses, network_rows
 from mixedsched.report._filmstrip import filmstrip, frames_of, jpeg_size
-from mixedsched.report.compare._arrivals import mean_in_progress
+from mixedsched.report.compare._loads import mean_in_progress
 from mixedsched.report.svg import Scale, element, round_step, shortened
 from tests.report.made_up_runs import BASE_METRICS, GREY_JPEG, MadeUp, made_up_plan, numbered_jpeg
 

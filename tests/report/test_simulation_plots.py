@@ -22,16 +22,13 @@ from mixedsched.core.sim.load import Delivery, PlayedLoad, ResourceTimes
 from mixedsched.errors import UsageError
 from mixedsched.model.page import Page
 from mixedsched.report.simulation import render_plot, strip_text, write_plot
-from mixedsched.report.simulation._document import means_by_arm
 from mixedsched.report.simulation._jitter import SLOTS, busy_from, jitter_view, slot_length_ms, slots_of
-from mixedsched.report.simulation._loads import PageGroup, completions, factor_text, group_by_page
-from mixedsched.report.simulation._order import joined, thinned
+from mixedsched.report.simulation._loads import WIDTH, PageGroup, Panel, completions, factor_text, group_by_page
 from mixedsched.report.simulation._palette import colours_of, oklch
-from mixedsched.report.simulation._panel import WIDTH, Panel
 from mixedsched.report.simulation._progress import area_above, progress_curves, step_line
 from mixedsched.report.simulation._scatter import columns_of, speed_up_scatter
-from mixedsched.report.simulation._sections import sections_of
-from mixedsched.report.simulation._strip import schedule_strip, sent_by_resource
+from mixedsched.report.simulation._sections import means_by_arm, sections_of
+from mixedsched.report.simulation._strip import joined, schedule_strip, sent_by_resource, thinned
 from mixedsched.report.svg import Scale
 
 SVG = "{http://www.w3.org/2000/svg}"

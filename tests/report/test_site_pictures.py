@@ -11,9 +11,8 @@ import pytest
 from rich.console import Console
 
 from mixedsched.model.page import Page
-from mixedsched.report.sites import Structure, render_site, structure_table
+from mixedsched.report.sites import Structure, render_site, size_bar, structure_table
 from mixedsched.report.sites._structure import DRAWN_LEVELS, Folded, Node
-from mixedsched.report.sites._terminal import size_bar
 from mixedsched.sites.analysis import Described
 
 HTML = {"id": "html", "path": "/", "kind": "document", "body_bytes": 1000, "flags": ["main"]}

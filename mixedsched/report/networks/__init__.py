@@ -4,14 +4,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from markupsafe import Markup
+from rich.text import Text
 
 from mixedsched.errors import UsageError
-from mixedsched.model.profile import Profile
+from mixedsched.model.profile import Direction, Profile
 from mixedsched.report.networks._picture import COLUMN_WIDTH, picture_of
-from mixedsched.report.networks._terminal import loss_text, queue_text, rate_text
+from mixedsched.report.networks._views import full_queue_ms, loss_view, rate_view
 from mixedsched.report.svg import Stack, drawing, moved, style_sheet, svg_file, text
+from mixedsched.units import format_ms, format_rate
 
 __all__ = ["loss_text", "queue_text", "rate_text", "render_networks", "write_networks_plot"]
+
 
 _MARGIN, _GAP = 24.0, 40.0
 _WIDTH = 2 * COLUMN_WIDTH + _GAP
@@ -67,3 +70,43 @@ def _inline(profile: Profile, seed: int) -> list[Markup]:
         drawing(COLUMN_WIDTH, picture.height, f"{profile.name}, {column.spoken}", *column.shapes, class_="net")
         for column in picture.columns
     ]
+
+
+# As lines of text: bars for rates, a mark for every packet. Colour alone says nothing
+
+
+_BARS = " ▁▂▃▄▅▆▇█"
+_FLAT = "─"
+_ARRIVES, _LOST = "·", "█"
+
+
+def rate_text(direction: Direction, width: int) -> Text:
+    """Rate over time in at most `width` characters (at least 30), with its scale; "no limit" where there is none."""
+    if direction.mean_rate_bps is None:
+        return Text("no limit")
+    view = rate_view(direction, max(10, width - 32))
+    if view.is_flat:
+        return Text(f"{_FLAT * 20} {format_rate(view.rates_bps[0])}")
+    most = max(view.rates_bps)
+    bars = "".join(_BARS[round(rate / most * (len(_BARS) - 1))] for rate in view.rates_bps)
+    return Text.assemble((bars, "cyan"), f"▏0 to {format_rate(most)} in {format_ms(view.duration_ms)}")
+
+
+def queue_text(direction: Direction) -> str:
+    """How long a full queue delays; "" where that has no limit."""
+    full_ms = full_queue_ms(direction)
+    if full_ms is None:
+        return ""
+    return f"a full queue delays by {format_ms(full_ms)}" + (" on average" if direction.trace is not None else "")
+
+
+def loss_text(direction: Direction, seed: int, side: str, packets: int) -> Text | None:
+    """How many packets are lost among those shown, then a mark for each; None where none is ever lost."""
+    if not direction.loss.mean_ratio:
+        return None
+    view = loss_view(direction, seed, side, packets)
+    before = "" if view.first == 1 else "; all before arrive"
+    drawn = Text(f"{sum(view.lost)} of packets {view.first} to {view.last}{before}\n")
+    for lost in view.lost:
+        drawn.append(_LOST if lost else _ARRIVES, style="bold red" if lost else "dim")
+    return drawn

@@ -11,10 +11,9 @@ from markupsafe import Markup
 
 from mixedsched.core.sim.load import PlayedLoad
 from mixedsched.errors import UsageError
-from mixedsched.report.simulation._loads import PageGroup
-from mixedsched.report.simulation._order import strip_text
-from mixedsched.report.simulation._panel import WIDTH, Panel
-from mixedsched.report.simulation._sections import Sections, colour_rules, kind_class, sections_of
+from mixedsched.report.simulation._loads import WIDTH, PageGroup, Panel
+from mixedsched.report.simulation._sections import Sections, colour_rules, kind_class, render_html, sections_of
+from mixedsched.report.simulation._strip import strip_text
 from mixedsched.report.svg import Stack, element, line, style_sheet, svg_file, text
 
 __all__ = ["render_plot", "strip_text", "write_plot"]
@@ -43,11 +42,7 @@ def render_plot(loads: Sequence[PlayedLoad], suffix: str) -> str:
     if not loads:
         raise UsageError("there are no loads to draw")
     sections = sections_of(loads)
-    if suffix == ".svg":
-        return _NOT_XML.sub("\ufffd", _svg(sections))
-    from mixedsched.report.simulation._document import render_html  # templates take time to load
-
-    return _NOT_XML.sub("\ufffd", render_html(sections))
+    return _NOT_XML.sub("\ufffd", _svg(sections) if suffix == ".svg" else render_html(sections))
 
 
 def _svg(sections: Sections) -> str:

@@ -7,8 +7,7 @@ from itertools import pairwise
 from markupsafe import Markup
 
 from mixedsched.core.sim.load import Delivery
-from mixedsched.report.simulation._loads import LoadRow, PageGroup
-from mixedsched.report.simulation._panel import WIDTH, Panel
+from mixedsched.report.simulation._loads import WIDTH, LoadRow, PageGroup, Panel
 from mixedsched.report.simulation._progress import time_text
 from mixedsched.report.simulation._strip import LABELS, row_label
 from mixedsched.report.svg import Scale, element, line, text, tooltip, x_grid

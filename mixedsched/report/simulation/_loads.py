@@ -1,16 +1,37 @@
-"""Simulated loads, sorted for pictures: pages, their rows, the baseline of each row, and ByteIndex."""
+"""Simulated loads, sorted for pictures: pages, their rows, the baseline of each row, and ByteIndex; and what a picture is."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from markupsafe import Markup
+
 from mixedsched.core.sim.load import PlayedLoad, ResourceTimes
 from mixedsched.core.sim.record import above_fold_ids, byte_indexes, weight_of
 from mixedsched.model.page import Page, Resource
 from mixedsched.model.request import Kind
 from mixedsched.report.simulation._palette import Colour, colours_of
+from mixedsched.report.svg import drawing
 from mixedsched.units import format_bytes
+
+WIDTH = 1120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One picture, WIDTH pixels wide."""
+
+    title: str
+    reading: str  # how to read it, in a sentence or three
+    spoken: str  # its contents, for those who cannot see it
+    height: float
+    shapes: tuple[Markup, ...]
+
+    def inline(self) -> Markup:
+        """The picture alone, for an HTML page."""
+        return drawing(WIDTH, self.height, self.spoken, *self.shapes, class_="wide sim")
+
 
 BASELINE_SCHEME = "rr"  # what Marx et al. compare with
 Chosen = Literal["atf", "all"]

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from mixedsched.report.simulation._loads import LoadRow, PageGroup, completions, factor_text, tone_of
-from mixedsched.report.simulation._panel import WIDTH, Panel
+from mixedsched.report.simulation._loads import WIDTH, LoadRow, PageGroup, Panel, completions, factor_text, tone_of
 from mixedsched.report.svg import Scale, element, rectangle, shortened, text, tooltip, x_grid
 from mixedsched.units import format_ms
 

@@ -6,8 +6,17 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from mixedsched.report.simulation._loads import CHOSEN_NAMES, Chosen, PageGroup, buffer_text, factor_text, mean, tone_of
-from mixedsched.report.simulation._panel import WIDTH, Panel
+from mixedsched.report.simulation._loads import (
+    CHOSEN_NAMES,
+    WIDTH,
+    Chosen,
+    PageGroup,
+    Panel,
+    buffer_text,
+    factor_text,
+    mean,
+    tone_of,
+)
 from mixedsched.report.svg import Scale, element, line, rectangle, shortened, text, tooltip
 from mixedsched.units import format_bytes
 

@@ -13,10 +13,11 @@ not either. Initiators are as DevTools, chrome-har and WebPageTest write them; F
 """
 
 import json
+import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import PurePosixPath
-from types import MappingProxyType
 from typing import Any
 from urllib.parse import unquote
 
@@ -26,26 +27,8 @@ from mixedsched.sites.har._entries import HarEntry, HarLog
 from mixedsched.sites.recorded.records import FoundHow
 from mixedsched.sites.site.wire import mime_of_file
 
-# Network.ResourceType of the Chrome DevTools Protocol, in lower case: DevTools, chrome-har and WebPageTest all use its words.
-# "other" and "prefetch" say nothing of what it is.
-_KIND_BY_TYPE: Mapping[str, Kind] = MappingProxyType(
-    {
-        "document": Kind.DOCUMENT,
-        "stylesheet": Kind.STYLESHEET,
-        "image": Kind.IMAGE,
-        "media": Kind.MEDIA,
-        "texttrack": Kind.MEDIA,
-        "font": Kind.FONT,
-        "script": Kind.SCRIPT,
-        "xhr": Kind.XHR,
-        "fetch": Kind.XHR,
-        "ping": Kind.XHR,
-        "eventsource": Kind.XHR,
-        "manifest": Kind.OTHER,
-        "csp-violation-report": Kind.OTHER,
-        "cspviolationreport": Kind.OTHER,
-    }
-)
+_WORDS: dict[str, dict[str, str]] = tomllib.loads(files(__package__).joinpath("words.toml").read_text("utf-8"))
+_KIND_BY_TYPE = {word: Kind(kind) for word, kind in _WORDS["kind_by_type"].items()}
 # How browsers begin the `accept` field for what they will take: it tells the kind where it is not */*.
 _KIND_BY_ACCEPT = (("text/html", Kind.DOCUMENT), ("text/css", Kind.STYLESHEET), ("image/", Kind.IMAGE))
 _CLIENT_ERROR = 400
@@ -94,21 +77,7 @@ def _kind_of_ending(url: str) -> Kind:
     return kind_of_mime(mime_of_file(PurePosixPath(path).name or "page.html"))
 
 
-# Three vocabularies for the same five levels: Blink's own, that of the DevTools panel and WebPageTest, and net's (capitals),
-# whose MEDIUM is Blink's High. They differ in case only for "Low" and "Medium", so case counts.
-_LEVELS: Mapping[str, ChromiumPriority] = MappingProxyType(
-    {
-        **{level.value: level for level in ChromiumPriority},
-        "Highest": ChromiumPriority.VERY_HIGH,
-        "Lowest": ChromiumPriority.VERY_LOW,
-        "HIGHEST": ChromiumPriority.VERY_HIGH,
-        "MEDIUM": ChromiumPriority.HIGH,
-        "LOW": ChromiumPriority.MEDIUM,
-        "LOWEST": ChromiumPriority.LOW,
-        "IDLE": ChromiumPriority.VERY_LOW,
-        "THROTTLED": ChromiumPriority.VERY_LOW,
-    }
-)
+_LEVELS = {word: ChromiumPriority(level) for word, level in _WORDS["levels"].items()}
 _WITHOUT_PRIORITY = ("http/0", "http/1", "1.")  # WebPageTest writes the bare number
 
 
@@ -159,13 +128,8 @@ def _has_signal(entry: HarEntry) -> bool:
     return _field(entry) is not None or entry.request_header("accept-encoding") is not None
 
 
-_HOW_BY_TYPE: Mapping[str, FoundHow] = {
-    "parser": "parser",
-    "script": "script",
-    "preload": "preload",
-    "redirect": "redirect",
-    "other": "other",
-}
+_HOWS: tuple[FoundHow, ...] = ("parser", "script", "preload", "redirect", "other")
+_HOW_BY_TYPE: Mapping[str, FoundHow] = dict(zip(_HOWS, _HOWS, strict=True))
 _MAX_STACKS = 50  # of asynchronous calls, one behind the other
 
 
