@@ -10,6 +10,7 @@ from mixedsched.core.stats._planning import (
     smallest_deciding_pairs,
     spread,
 )
+from mixedsched.core.stats._sequential import Looks, crossing, sequential_interval, sequential_p
 from mixedsched.core.stats._shift import CONFIDENCE, Interval, hodges_lehmann, signed_rank_interval, walsh_averages
 from mixedsched.core.stats._signed_rank import EXACT_PAIRS_MAX, smallest_p, wilcoxon_p
 from mixedsched.core.stats._single import mean_interval, median_interval, share_interval
@@ -21,6 +22,8 @@ __all__ = [
     "POWER",
     "Interval",
     "PairedShift",
+    "Looks",
+    "crossing",
     "hodges_lehmann",
     "holm",
     "mean_interval",
@@ -30,6 +33,8 @@ __all__ = [
     "paired_dominance",
     "paired_shift",
     "paired_shifts",
+    "sequential_interval",
+    "sequential_p",
     "share_interval",
     "signed_rank_interval",
     "smallest_deciding_pairs",

@@ -60,7 +60,7 @@ def smallest_p(pairs: int) -> float:
     return min(1.0, 2.0 ** (1 - pairs))
 
 
-def finite(values: Sequence[float]) -> NDArray[np.float64]:
+def finite(values: Sequence[float] | NDArray[np.float64]) -> NDArray[np.float64]:
     """`values` as an array. Raises ValueError where one is NaN or infinite."""
     array = np.asarray(values, dtype=np.float64)
     if not np.all(np.isfinite(array)):
