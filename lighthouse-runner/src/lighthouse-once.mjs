@@ -4,26 +4,28 @@ import lighthouse from 'lighthouse';
 import {nonSimulatedSettingsOverrides, screenEmulationMetrics} from 'lighthouse/core/config/constants.js';
 
 import {RunFailure} from './failure.mjs';
-import {auditsFor} from './metrics.mjs';
+import {asksForTti, configOf} from './lighthouse-config.mjs';
 import {shortenBenchmark} from './short-benchmark.mjs';
 
 shortenBenchmark();
 
-// Lighthouse raises its waits to 5.25 s whenever it does not simulate; the last of them, for the CPU, comes on top of the
+// Lighthouse raises its waits to these 5.25 s whenever it does not simulate; the last of them, for the CPU, comes on top of the
 // others. TTI needs 5 s of quiet inside the trace, and the network's wait provides them, unless a long task comes late.
-const OWN_CPU_WAIT_MS = nonSimulatedSettingsOverrides.cpuQuietThresholdMs;
+const OWN_WAITS = {...nonSimulatedSettingsOverrides};
 
-export const WARNING_TOO_SLOW = 'loaded too slowly';
+// Where TTI is not asked for, LoadEnd waits. Lighthouse still waits for FCP, which it would not with a pause of 0.
+const SHORTEST_WAITS = {pauseAfterFcpMs: 1, pauseAfterLoadMs: 0, networkQuietThresholdMs: 0, cpuQuietThresholdMs: 0};
 
 /**
- * Load the job's page once. With own_waits it waits exactly as long as Lighthouse would by itself (some 5 s longer).
+ * Load the job's page once. With own_waits it waits exactly as long as Lighthouse would by itself (some 5 s longer); without
+ * TTI among the metrics, only until the others are final.
  * Returns Lighthouse's result and the trace. Throws RunFailure runtime_error:CODE when the page gave no result.
  */
 export async function lighthouseOnce(port, job) {
-  nonSimulatedSettingsOverrides.cpuQuietThresholdMs = cpuWaitMs(job);
+  Object.assign(nonSimulatedSettingsOverrides, waitsOf(job));
   let result;
   try {
-    result = await lighthouse(job.url, flagsOf(port, job));
+    result = await lighthouse(job.url, flagsOf(port, job), configOf(job));
   } catch (error) {
     if (error.code) throw new RunFailure(`runtime_error:${error.code}`, error.friendlyMessage ?? error.message);
     throw error;
@@ -33,8 +35,9 @@ export async function lighthouseOnce(port, job) {
   return {lhr, traceEvents: artifacts.Trace.traceEvents};
 }
 
-function cpuWaitMs(job) {
-  return job.own_waits ? OWN_CPU_WAIT_MS : 0;
+function waitsOf(job) {
+  if (job.own_waits) return OWN_WAITS;
+  return asksForTti(job) ? {...OWN_WAITS, cpuQuietThresholdMs: 0} : SHORTEST_WAITS;
 }
 
 function flagsOf(port, job) {
@@ -44,7 +47,6 @@ function flagsOf(port, job) {
     hostname: '127.0.0.1',
     output: [],
     logLevel: 'error',
-    onlyAudits: auditsFor(job.metrics),
     formFactor: job.form_factor,
     screenEmulation: screenEmulationMetrics[job.form_factor],
     // The browser says what it is: the file server has one page for all.
@@ -52,7 +54,7 @@ function flagsOf(port, job) {
     throttlingMethod: 'provided',
     maxWaitForLoad: max_wait_ms,
     maxWaitForFcp: max_wait_ms,
-    cpuQuietThresholdMs: cpuWaitMs(job),
+    ...waitsOf(job),
     disableFullPageScreenshot: true,
     // The profile is new: there is no storage to clear.
     disableStorageReset: true,

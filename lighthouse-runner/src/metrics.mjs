@@ -2,7 +2,6 @@
 
 const FCP = 'first-contentful-paint';
 const LCP = 'largest-contentful-paint';
-const LCP_ELEMENT = 'largest-contentful-paint-element';
 const NEED_QUIET = ['interactive', 'total-blocking-time'];
 
 const OBSERVED = {
@@ -16,11 +15,6 @@ const OBSERVED = {
   lcp_load_end_ms: 'lcpLoadEnd',
   trace_end_ms: 'observedTraceEnd',
 };
-
-/** Lighthouse's audits for a job. metrics: name -> audit, as the job has them. */
-export function auditsFor(metrics) {
-  return [...new Set([...Object.values(metrics), FCP, LCP, 'metrics', 'network-requests', LCP_ELEMENT])];
-}
 
 /** The metrics by name; null where Lighthouse has no number. */
 export function metricsOf(lhr, metrics) {
@@ -79,10 +73,15 @@ export function requestsOf(lhr) {
     .sort((a, b) => a.start_ms - b.start_ms);
 }
 
+/** Lighthouse's overall performance score, 0 to 100; null if one of the metrics that it weighs is missing. */
+export function scoreOf(lhr) {
+  const score = finite(lhr.categories.performance?.score);
+  return score === null ? null : Math.round(score * 100);
+}
+
 /** The HTML of the largest contentful paint's element, shortened by Lighthouse; null if there was none. */
 export function lcpElementOf(lhr) {
-  const node = lhr.audits[LCP_ELEMENT]?.details?.items?.[0]?.items?.[0]?.node;
-  return node?.snippet ?? null;
+  return lhr.audits['load-facts']?.details?.lcp_element ?? null;
 }
 
 /** `numericValue` is the unrounded one. */

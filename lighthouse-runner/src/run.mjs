@@ -6,9 +6,10 @@ import {Chrome} from './chrome.mjs';
 import {deadline} from './deadline.mjs';
 import {RunFailure} from './failure.mjs';
 import {framesOf} from './frames.mjs';
-import {lighthouseOnce, WARNING_TOO_SLOW} from './lighthouse-once.mjs';
+import {lighthouseOnce} from './lighthouse-once.mjs';
+import {WARNING_TOO_SLOW} from './load-end.mjs';
 import {
-  lacksQuiet, lcpElementOf, metricsOf, missingMetrics, navigationStartUs, observedOf, paintsOf, requestsOf,
+  lacksQuiet, lcpElementOf, metricsOf, missingMetrics, navigationStartUs, observedOf, paintsOf, requestsOf, scoreOf,
 } from './metrics.mjs';
 
 const ORPHAN_WAIT_MS = 2_000;
@@ -77,6 +78,7 @@ function answerOf(job, load, total_ms) {
   const observed = observedOf(lhr);
   return {
     metrics: metricsOf(lhr, job.metrics),
+    score: scoreOf(lhr),
     requests: requestsOf(lhr),
     frames: job.frames ? framesOf(traceEvents, navigationStartUs(lhr), {...paintsOf(lhr), ...observed}) : [],
     lcp_element: lcpElementOf(lhr),

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
 import {distinct, endMs, framesOf, FRAMES_MAX, thin} from '../src/frames.mjs';
-import {auditsFor, lacksQuiet, lcpElementOf, metricsOf, missingMetrics, observedOf, requestsOf} from '../src/metrics.mjs';
+import {asksForTti, configOf} from '../src/lighthouse-config.mjs';
+import {lacksQuiet, lcpElementOf, metricsOf, missingMetrics, observedOf, requestsOf, scoreOf} from '../src/metrics.mjs';
 
 const MOMENTS = {fcp_ms: 1, lcp_ms: 8, load_ms: 6};
 
@@ -83,9 +84,25 @@ test('metrics are unrounded, zero is a value, and a missing one has its reason',
 test('the metrics of a job are any of Lighthouse\'s audits', () => {
   const lhr = {audits: {'server-response-time': {numericValue: 12}}};
   assert.deepEqual(metricsOf(lhr, {ttfb_ms: 'server-response-time'}), {ttfb_ms: 12});
-  assert.ok(auditsFor({ttfb_ms: 'server-response-time'}).includes('server-response-time'));
+  assert.ok(configOf({metrics: {ttfb_ms: 'server-response-time'}, max_wait_s: 45}).audits.includes('server-response-time'));
   assert.equal(lacksQuiet(lhr, {ttfb_ms: 'server-response-time'}), false);
   assert.equal(lacksQuiet(lhr, METRICS), true);
+});
+
+test('without TTI the trace waits for the end of the load; with it nothing but Lighthouse waits', () => {
+  const idsOf = metrics => configOf({metrics, max_wait_s: 45}).artifacts.map(({id}) => id);
+  const {tti_ms, ...others} = METRICS;
+  assert.ok(asksForTti({metrics: METRICS}) && !asksForTti({metrics: others}), tti_ms);
+  assert.deepEqual(idsOf(others).slice(0, 3), ['LoadEnd', 'DevtoolsLog', 'Trace']);
+  assert.ok(!idsOf(METRICS).includes('LoadEnd'));
+});
+
+test('the score weighs what Lighthouse weighs, of 100, and is null where that is not complete', () => {
+  const {auditRefs} = configOf({metrics: {}, max_wait_s: 45}).categories.performance;
+  assert.equal(auditRefs.reduce((sum, {weight}) => sum + weight, 0), 100);
+  assert.ok(!auditRefs.some(({id}) => id === 'interactive'));
+  assert.equal(scoreOf({categories: {performance: {score: 0.57}}}), 57);
+  assert.equal(scoreOf({categories: {performance: {score: null}}}), null);
 });
 
 test('requests count from navigation start, in order of their start', () => {

@@ -7,6 +7,7 @@ from rich.text import Text
 
 from mixedsched.cli._console import err, out
 from mixedsched.cli._output import say_json
+from mixedsched.core.metrics import PAGE_METRICS, metric_named
 from mixedsched.lab.costs import median_overhead_s
 from mixedsched.lab.experiment import Experiment
 from mixedsched.lab.model import RunStatus
@@ -59,5 +60,7 @@ def _command(experiment: Experiment) -> str:
     words += ["--blocks", str(plan.counted_blocks)]
     mapping = next((arm.mapping for arm in arms if arm.mapping is not None), None)
     words += ["--mapping", mapping] if mapping is not None else []
+    if plan.metrics != PAGE_METRICS:
+        words += ["--metrics", ",".join(metric_named(key).short.lower() for key in plan.metrics)]
     words += ["--primary", ",".join(plan.primary), "--form-factor", plan.form_factor, "--seed", str(plan.seed)]
     return shlex.join(words)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from mixedsched.core.metrics import LIGHTHOUSE_METRICS
 from mixedsched.errors import UsageError
 from mixedsched.model.profile import Profile
 from mixedsched.sites.site import Origins
@@ -27,6 +28,10 @@ OriginsOption = Annotated[
     typer.Option(
         help="Of a site of several hosts: keep them, or merge them into the first; what the site says by default."
     ),
+]
+ALL_METRICS = ",".join(item.short.lower() for item in LIGHTHOUSE_METRICS)
+MetricsOption = Annotated[
+    str, typer.Option(help="Metrics of the page to measure; without tti a load ends some 4 s sooner.", metavar="M,M")
 ]
 LinkOption = Annotated[str, typer.Option(help="Network profile, by name or file.", metavar="L")]
 BudgetOption = Annotated[str, typer.Option(help="Time for all of it; the more, the surer the answer.", metavar="TIME")]

@@ -7,7 +7,15 @@ import typer
 from mixedsched.cli._comparison import say_cost, say_experiment
 from mixedsched.cli._console import err, say_remark
 from mixedsched.cli._interrupts import end_in_order
-from mixedsched.cli._options import FormFactorOption, LinkOption, OriginsOption, ResultsOption, Screen
+from mixedsched.cli._options import (
+    ALL_METRICS,
+    FormFactorOption,
+    LinkOption,
+    MetricsOption,
+    OriginsOption,
+    ResultsOption,
+    Screen,
+)
 from mixedsched.cli._output import Json
 from mixedsched.cli._progress import RunProgress
 from mixedsched.errors import ExitCode
@@ -48,6 +56,7 @@ def compare(
     primary: Annotated[
         str, typer.Option(help="Metrics to decide on; the others are reported as exploratory.", metavar="M,M")
     ] = "lcp",
+    metrics: MetricsOption = ALL_METRICS,
     form_factor: FormFactorOption = Screen.MOBILE,
     seed: Annotated[int, typer.Option(help="Seed of orders and of link losses.")] = 1,
     origins: OriginsOption = None,
@@ -77,6 +86,7 @@ def compare(
         baseline=baseline or "",
         mapping=mapping,
         primary=primary.split(","),
+        metrics=metrics.split(","),
         form_factor=form_factor.value,
         seed=seed,
         origins=origins,

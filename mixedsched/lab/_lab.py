@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
+from mixedsched.core.metrics import PAGE_METRICS, QUICK_METRICS, TTI
 from mixedsched.errors import InputError, MixedschedError
 from mixedsched.lab._validity import LoadEvidence, ServerView, why_invalid
 from mixedsched.lab.diagnostics import Waits
@@ -40,6 +41,9 @@ class LabSetup:
     sites: Mapping[str, Site]  # by label of the arm; all of one URL and the same hosts
     backend: str = RELAY  # which emulated network, see emulator.backend
     across_connections: bool = False  # whether servers schedule across a client's connections
+    metrics: tuple[str, ...] = (
+        PAGE_METRICS  # that are asked for; all that are to be had without TTI are measured anyway
+    )
     packet_logs: Path | None = None  # folder for the fate of every packet, one folder a run; None for none
     limit_s: float = 180.0  # for one load
 
@@ -187,6 +191,7 @@ class Lab:
             url=self._setup.site.url,
             hosts=dict.fromkeys(self._setup.site.hosts, port),
             spki_sha256=(server.facts.spki_sha256,),
+            metrics=PAGE_METRICS if TTI in self._setup.metrics else QUICK_METRICS,
             address=address,
             form_factor="desktop" if self._setup.form_factor == "desktop" else "mobile",
             netlog=self._netlog,

@@ -10,7 +10,16 @@ import numpy as np
 from mixedsched.core import stats
 from mixedsched.core.metrics import METRICS, Metric, metric_named
 from mixedsched.lab._effects import BlockValues, Judged, Pairs, effects_of, note_on_blocks
-from mixedsched.lab.comparison import ArmSummary, BlockChoice, Comparison, Effect, Failure, MetricFamily, finite_or_none
+from mixedsched.lab.comparison import (
+    SCORE,
+    ArmSummary,
+    BlockChoice,
+    Comparison,
+    Effect,
+    Failure,
+    MetricFamily,
+    finite_or_none,
+)
 from mixedsched.lab.model import Arm, Plan, Run, RunStatus
 
 __all__ = ["analyse", "paired_effect"]
@@ -30,13 +39,13 @@ def analyse(plan: Plan, runs: Sequence[Run]) -> Comparison:
     warm_up = frozenset(block.index for block in plan.blocks if block.warm_up)
     counted = [block.index for block in plan.blocks if not block.warm_up]
     complete = _complete_blocks(counted, [arm.label for arm in arms], runs)
-    table = _table(arms, primary, complete)
+    table = _table(plan, arms, primary, complete)
     effects = effects_of(table)
     family_size = len(primary) * max(1, len(arms) - 1)
     headline = [effect for effect in effects if effect.metric is primary[0]]
     return Comparison(
         plan=plan,
-        arms=tuple(_summary(arm, complete, runs) for arm in arms),
+        arms=tuple(_summary(plan, arm, complete, runs) for arm in arms),
         effects=effects,
         block_indices=tuple(complete),
         planned_blocks=len(counted),
@@ -74,10 +83,11 @@ def _complete_blocks(counted: Sequence[int], labels: Sequence[str], runs: Sequen
     return {block: complete[block] for block in counted if block in complete}
 
 
-def _table(arms: Sequence[Arm], primary: Sequence[Metric], complete: CompleteBlocks) -> BlockValues:
-    """The primary metrics and all others, but those of the run's connections only if a run has them: an earlier version kept
-    none."""
-    rest = [metric for metric in METRICS if metric not in primary]
+def _table(plan: Plan, arms: Sequence[Arm], primary: Sequence[Metric], complete: CompleteBlocks) -> BlockValues:
+    """The primary metrics and all others asked for, but those of the run's connections only if a run has them: an earlier
+    version kept none.
+    """
+    rest = [metric for metric in METRICS if metric not in primary and plan.asks_for(metric)]
     runs = [run for by_arm in complete.values() for run in by_arm.values()]
     metrics = [
         *primary,
@@ -99,8 +109,11 @@ def _value(run: Run, metric: Metric) -> float | None:
     return finite_or_none(run.value(metric))
 
 
-def _summary(arm: Arm, complete: CompleteBlocks, runs: Sequence[Run]) -> ArmSummary:
-    values = {item.key: tuple(_value(by_arm[arm.label], item) for by_arm in complete.values()) for item in METRICS}
+def _summary(plan: Plan, arm: Arm, complete: CompleteBlocks, runs: Sequence[Run]) -> ArmSummary:
+    loads = [by_arm[arm.label] for by_arm in complete.values()]
+    values = {
+        item.key: tuple(_value(run, item) if plan.asks_for(item) else None for run in loads) for item in METRICS
+    } | {SCORE: tuple(run.score for run in loads)}
     present = {key: [value for value in column if value is not None] for key, column in values.items()}
     mine = [run for run in runs if run.arm == arm.label]
     return ArmSummary(

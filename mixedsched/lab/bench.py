@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
+from mixedsched.core.metrics import PAGE_METRICS
 from mixedsched.lab._lab import Lab, LabSetup
 from mixedsched.lab.costs import median_overhead_s
 from mixedsched.lab.engine import (
@@ -69,6 +70,7 @@ class Design:
     baseline: str = ""  # label of an arm; the first by default
     backend: str = RELAY
     across_connections: bool = False
+    metrics: tuple[str, ...] = PAGE_METRICS  # keys of the page's metrics that are asked for
 
     def plan(
         self,
@@ -112,6 +114,7 @@ class Design:
             "seed": self.seed,
             "backend": self.backend,
             "across_connections": self.across_connections,
+            "metrics": self.metrics,
         }
 
 
@@ -217,6 +220,7 @@ class Bench:
             {item.arm.label: item.site for item in design.arms},
             backend=design.backend,
             across_connections=design.across_connections,
+            metrics=design.metrics,
             packet_logs=self._packet_logs,
         )
         return Lab(setup, [item.for_server for item in design.arms], self._folder)

@@ -9,6 +9,8 @@ from typing import Any
 from mixedsched.core.metrics import METRICS, Metric, metric_named
 from mixedsched.lab.model import Plan, Run
 
+SCORE = "score"  # Lighthouse's overall one among an arm's values: for orientation, nothing is decided by it
+
 
 class Verdict(StrEnum):
     """What an interval and a test together say about an arm; lower metrics are better."""
@@ -48,7 +50,8 @@ class ArmSummary:
     runs: int  # those that count
     attempted: int  # all that were started, warm-up included
     failed: int  # failed and invalid ones among those
-    values: Mapping[str, tuple[float | None, ...]]  # by metric, one a complete block; None where the metric is missing
+    # By metric, and SCORE; one a complete block; None where it is missing or was not asked for.
+    values: Mapping[str, tuple[float | None, ...]]
     median: Mapping[str, float | None]  # of these
 
 

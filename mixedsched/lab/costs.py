@@ -1,15 +1,18 @@
 """The cost of measuring, for budgets of time: from loads that were measured or, before that, from defaults."""
 
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from mixedsched.core.metrics import PAGE_METRICS, TTI
 from mixedsched.errors import MixedschedError, UsageError
 from mixedsched.lab.model import Run, RunStatus
 from mixedsched.lab.results import DATABASE_NAME, open_store
 from mixedsched.units import format_duration
 
-OVERHEAD_S = 8.0  # of a load beyond the load itself, where none was measured yet; see docs/measuring.md
+# Of a load beyond the load itself, where none was measured yet; see docs/measuring.md.
+OVERHEAD_S = 8.0
+QUICK_OVERHEAD_S = 4.0  # without TTI
 START_S = 6.0  # server, browser worker and link of one network come up
 BLOCKS_MOST = 20  # more narrow the interval by less than a tenth
 
@@ -20,21 +23,28 @@ def median_overhead_s(runs: Iterable[Run]) -> float | None:
     return statistics.median(costs_s) if costs_s else None
 
 
-def known_overhead_s(folder: Path) -> float:
-    """Cost of a load beyond itself: as measured in the folder, else in the latest one beside it, else OVERHEAD_S."""
+def known_overhead_s(folder: Path, metrics: Sequence[str] = PAGE_METRICS) -> float:
+    """Cost of a load beyond itself: as measured in the folder, else in the latest one beside it, else a default.
+
+    metrics: keys of those asked for; of what was measured only loads with, or without, TTI count as these do.
+    """
+    waits = TTI in metrics
     beside = sorted(folder.parent.glob(f"*/{DATABASE_NAME}"), key=lambda file: -file.stat().st_mtime)
-    for database in [folder / DATABASE_NAME, *beside[:1]]:
-        if database.is_file() and (found := _stored_overheads_s(database.parent)):
+    for database in [folder / DATABASE_NAME, *beside]:
+        if database.is_file() and (found := _stored_overheads_s(database.parent, waits)):
             return statistics.median(found)
-    return OVERHEAD_S
+    return OVERHEAD_S if waits else QUICK_OVERHEAD_S
 
 
-def _stored_overheads_s(folder: Path) -> list[float]:
+def _stored_overheads_s(folder: Path, waits: bool) -> list[float]:
     try:
         with open_store(folder) as store:
-            return [float(item.facts["overhead_s"]) for item in store.experiments() if "overhead_s" in item.facts]
+            stored = [item for item in store.experiments() if "overhead_s" in item.facts]
     except MixedschedError:  # made by a newer version, or not ours
         return []
+    return [
+        float(item.facts["overhead_s"]) for item in stored if (TTI in item.plan.get("metrics", PAGE_METRICS)) == waits
+    ]
 
 
 def loads_cost_s(load_s: Mapping[str, float], loads: int, overhead_s: float) -> float:

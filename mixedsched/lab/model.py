@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from mixedsched.core.metrics import Metric
+from mixedsched.core.metrics import PAGE_METRICS, Metric
 from mixedsched.errors import InputError
 
 PLAN_SCHEMA = 1
@@ -54,9 +54,10 @@ class Plan:
     schema: int = PLAN_SCHEMA
     backend: str = "relay"  # which emulated network
     across_connections: bool = False  # whether the server schedules across a client's connections
+    metrics: tuple[str, ...] = PAGE_METRICS  # keys of the page's metrics that are asked for
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        return {key: value for key, value in asdict(self).items() if key not in _LATER or value != _LATER[key]}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Plan:
@@ -64,6 +65,10 @@ class Plan:
         if data["schema"] > PLAN_SCHEMA:
             raise InputError("the plan was stored by a newer version of mixedsched", fix="upgrade mixedsched")
         return TypeAdapter(cls).validate_python(data)
+
+    def asks_for(self, metric: Metric) -> bool:
+        """Whether it is to be analysed; those of a run's connections always are."""
+        return metric.source == "run" or metric.key in self.metrics
 
     @property
     def counted_blocks(self) -> int:
@@ -75,6 +80,10 @@ class Plan:
         """Names the experiment: equal for equal plans but for the number of blocks, so that a longer one continues it."""
         facts = {key: value for key, value in self.to_dict().items() if key != "blocks"}
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
+
+
+# Facts that plans of earlier versions do not have. Their defaults are not stored, so that a plan's digest stays what it was.
+_LATER: Mapping[str, Any] = {"metrics": PAGE_METRICS}
 
 
 class RunStatus(StrEnum):
@@ -153,6 +162,12 @@ class Run:
         """Blocked within their streams, over all connections; None if that is not known."""
         known = [item.hol_bytes for item in self.quic if item.hol_bytes is not None]
         return sum(known) if known and len(known) == len(self.quic) else None
+
+    @property
+    def score(self) -> float | None:
+        """Lighthouse's overall performance score, 0 to 100; None for runs without it, and those stored before it was kept."""
+        found = self.page_load.get("score")
+        return None if found is None else float(found)
 
     def value(self, metric: Metric) -> float | None:
         """A metric of the browser or of the connections; None where it is missing."""

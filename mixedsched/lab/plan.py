@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from mixedsched.core.metrics import PAGE_METRICS, metric_named
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.errors import UsageError
 from mixedsched.lab.model import Arm, Block, Plan
@@ -53,13 +54,15 @@ def make_plan(
     blocks: int,
     backend: str = "relay",
     across_connections: bool = False,
+    metrics: Sequence[str] = PAGE_METRICS,
     warm_up: bool = True,
 ) -> Plan:
     """One warm-up block, then `blocks` analysed ones, each with a link seed and an order of its own.
 
     Orders are random, and every second block reverses the one before it, so that no arm is more often the first of a pair.
     A plan with more blocks begins with those of the shorter one. `warm_up=False` leaves the warm-up block out. Raises
-    UsageError for fewer than one block or two arms, and for a baseline that is not one of them.
+    UsageError for fewer than one block or two arms, for a baseline that is not one of them, and for a primary metric that
+    is not asked for.
     """
     labels = [arm.label for arm in arms]
     if blocks < 1:
@@ -71,6 +74,11 @@ def make_plan(
     if baseline not in labels:
         raise UsageError(
             f"the baseline '{baseline}' is not among the schemes", fix=f"choose one of {', '.join(labels)}"
+        )
+    if unasked := [metric_named(key).short for key in primary if key in PAGE_METRICS and key not in metrics]:
+        raise UsageError(
+            f"{', '.join(unasked)} is to be decided on, but not measured",
+            fix="name it in --metrics, or another in --primary",
         )
     return Plan(
         site=site,
@@ -84,6 +92,7 @@ def make_plan(
         seed=seed,
         backend=backend,
         across_connections=across_connections,
+        metrics=tuple(metrics),
         blocks=(
             *([Block(WARM_UP_INDEX, _link_seed(seed, WARM_UP_INDEX), tuple(labels), warm_up=True)] if warm_up else []),
             *(Block(index, _link_seed(seed, index), _order(seed, index, labels)) for index in range(1, blocks + 1)),

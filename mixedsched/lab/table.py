@@ -36,6 +36,7 @@ def _row(experiment: Experiment, run: Run) -> Row:
         "status": run.status.value,
         "reason": run.reason,
         **{metric.key: run.value(metric) for metric in METRICS},
+        "score": run.score,
         "finished_ms": run.page_load.get("observed", {}).get("load_ms"),
         "started_at": run.started_at,
         "cost_s": run.cost_s,

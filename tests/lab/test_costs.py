@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from mixedsched.core.metrics import QUICK_METRICS
 from mixedsched.errors import UsageError
 from mixedsched.lab.costs import (
     BLOCKS_MOST,
     OVERHEAD_S,
+    QUICK_OVERHEAD_S,
     START_S,
     fitting_blocks,
     known_overhead_s,
@@ -26,11 +29,11 @@ def run(cost_s: float, load_ms: float | None, status: RunStatus = RunStatus.OK) 
     return Run(1, 1, "A", 0, status, cost_s=cost_s, page_load={"observed": {"load_ms": load_ms}})
 
 
-def stored(folder: Path, overhead_s: float | None) -> Path:
+def stored(folder: Path, overhead_s: float | None, **changes: Any) -> Path:
     """A folder with an experiment whose loads have cost so much."""
     folder.mkdir()
     with open_store(folder) as store:
-        made = plan()
+        made = plan(**changes)
         store.save_plan(made.digest, made.to_dict(), ExperimentFacts(title="t", overhead_s=overhead_s).to_dict())
     return folder
 
@@ -50,6 +53,14 @@ def test_a_folder_knows_its_own_overhead_and_a_new_one_that_of_its_neighbour(tmp
     first = stored(tmp_path / "first", 11.5)
     assert known_overhead_s(first) == known_overhead_s(tmp_path / "new") == 11.5
     assert known_overhead_s(stored(tmp_path / "second", 7.5)) == 7.5
+
+
+def test_loads_without_tti_cost_less_and_are_told_apart_from_those_with_it(tmp_path: Path) -> None:
+    assert known_overhead_s(tmp_path / "new", QUICK_METRICS) == QUICK_OVERHEAD_S < OVERHEAD_S
+    stored(tmp_path / "quick", 3.5, metrics=QUICK_METRICS)
+    assert known_overhead_s(tmp_path / "new", QUICK_METRICS) == 3.5
+    assert known_overhead_s(tmp_path / "new") == OVERHEAD_S
+    assert known_overhead_s(stored(tmp_path / "slow", 9.5), QUICK_METRICS) == 3.5
 
 
 def test_a_database_that_cannot_be_read_is_no_evidence(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mixedsched.core.metrics import PAGE_METRICS, QUICK_METRICS
 from mixedsched.errors import UsageError
 from mixedsched.lab.model import Arm, Plan
 from mixedsched.lab.plan import arm_of, arms_of, attempt_seed
@@ -59,6 +60,7 @@ def test_a_longer_plan_begins_with_the_shorter_one_and_is_the_same_experiment(
         {"form_factor": "desktop"},
         {"primary": ["si_ms"]},
         {"baseline": "B"},
+        {"metrics": QUICK_METRICS},
         {"arms": [Arm("A", "A"), Arm("B", "B", None, "other table")]},
     ],
 )
@@ -66,9 +68,17 @@ def test_whatever_bears_on_results_makes_another_experiment(change: dict[str, An
     assert plan(**change).digest != plan().digest
 
 
-def test_a_plan_survives_storage() -> None:
-    read = Plan.from_dict(json.loads(json.dumps(plan().to_dict())))
-    assert (read, read.digest) == (plan(), plan().digest)
+@pytest.mark.parametrize("metrics", [PAGE_METRICS, QUICK_METRICS, ("lcp_ms",)])
+def test_a_plan_survives_storage(metrics: tuple[str, ...]) -> None:
+    made = plan(metrics=metrics)
+    read = Plan.from_dict(json.loads(json.dumps(made.to_dict())))
+    assert (read, read.digest) == (made, made.digest)
+
+
+def test_a_plan_decides_only_on_metrics_that_it_asks_for() -> None:
+    with pytest.raises(UsageError, match="LCP is to be decided on, but not measured"):
+        plan(primary=["lcp_ms"], metrics=("fcp_ms",))
+    assert plan(primary=["hol_bytes"], metrics=("fcp_ms",)).primary == ("hol_bytes",)  # it is of the connections
 
 
 def test_plans_stay_what_they_are_so_that_stored_experiments_can_be_continued() -> None:

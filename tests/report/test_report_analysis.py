@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.core import stats
+from mixedsched.core.metrics import QUICK_METRICS
 from mixedsched.errors import UsageError
 from mixedsched.lab.analysis import analyse
 from mixedsched.lab.comparison import Comparison, Effect, MetricFamily, Verdict
@@ -303,7 +304,11 @@ def test_json_has_the_keys_of_the_contract() -> None:
     told = json_of(analyse(plan, MadeUp(plan, factors={"mixed": 0.9}).runs()))
     assert (told["site"], told["link"], told["report"]) == ("made-up shop", "sander-loss2", "out/report.html")
     assert {"scheme", "runs", "failed", "median"} <= set(told["arms"][0])
-    assert set(told["arms"][0]["median"]) == {*("fcp_ms", "lcp_ms", "tbt_ms", "si_ms", "cls", "tti_ms"), "hol_bytes"}
+    assert set(told["arms"][0]["median"]) == {
+        *("fcp_ms", "lcp_ms", "tbt_ms", "si_ms", "cls", "tti_ms"),
+        "hol_bytes",
+        "score",
+    }
     contract = {"scheme", "baseline", "metric", "change_pct", "ci_low_pct", "ci_high_pct", "p", "verdict"}
     assert all(contract <= set(effect) for effect in told["effects"])
     assert [(arm["scheme"], arm["runs"], arm["failed"]) for arm in told["arms"]] == [
@@ -313,6 +318,21 @@ def test_json_has_the_keys_of_the_contract() -> None:
     first = told["effects"][0]
     assert (first["scheme"], first["baseline"], first["metric"]) == ("mixed:high_media=N", "rr", "lcp_ms")
     assert first["ci_low_pct"] <= first["change_pct"] <= first["ci_high_pct"] < 0
+
+
+def test_metrics_that_were_not_asked_for_are_null_and_have_no_effect() -> None:
+    plan = replace(made_up_plan(8), metrics=QUICK_METRICS)
+    told = json_of(analyse(plan, MadeUp(plan).runs()))
+    assert [key for key, value in told["arms"][0]["median"].items() if value is None] == ["tti_ms", "score"]
+    assert {effect["metric"] for effect in told["effects"]} == {*QUICK_METRICS, "hol_bytes"}
+
+
+def test_the_score_is_told_for_each_arm_and_null_for_runs_stored_without_it() -> None:
+    plan = made_up_plan(8)
+    runs = MadeUp(plan).runs()
+    assert {arm["median"]["score"] for arm in json_of(analyse(plan, runs))["arms"]} == {None}
+    scored = [replace(run, page_load={**run.page_load, "score": 80 + run.block}) for run in runs]
+    assert [arm["median"]["score"] for arm in json_of(analyse(plan, scored))["arms"]] == [84.5, 84.5]
 
 
 @pytest.mark.parametrize("spoil", [lambda runs: [], lambda runs: runs[:1], lambda runs: runs[:4]])

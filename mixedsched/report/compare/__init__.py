@@ -7,7 +7,7 @@ from mixedsched.lab.comparison import Comparison, MetricFamily
 from mixedsched.report._effects import EXPLORATORY_NOTE, effect_views, effects_table
 from mixedsched.report._terminal import STYLES, line
 from mixedsched.report.compare._document import miss_lines, write_comparison
-from mixedsched.report.compare._words import headline
+from mixedsched.report.compare._words import headline, scores_in_words
 
 __all__ = ["miss_lines", "render_comparison", "write_comparison"]
 
@@ -26,6 +26,8 @@ def render_comparison(comparison: Comparison) -> RenderableType:
     for arm in comparison.arms[1:]:
         title = f"{arm.label} against {comparison.arms[0].label}, {comparison.complete_blocks} blocks"
         parts.append(effects_table(title, [view for view in views if view.effect.arm == arm.label]))
+    if scores := scores_in_words(comparison.arms):
+        parts.append(line(scores))
     return Group(*parts, *(line(text, "dim") for text in _footnotes(comparison)))
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from mixedsched.lab.comparison import Effect, Verdict
+from mixedsched.lab.comparison import SCORE, ArmSummary, Effect, Verdict
 from mixedsched.lab.model import Plan
 from mixedsched.report._facts import has_random_losses
 from mixedsched.report._words import confidence_text, counted, direction_text
@@ -42,6 +42,12 @@ def _interval(effect: Effect) -> str:
     if 0 < effect.low < effect.high:
         return f"{tell(effect.low, signed=False)} to {tell(effect.high, signed=False)} {effect.metric.more}"
     return f"{direction_text(effect, effect.low)} to {direction_text(effect, effect.high)}"
+
+
+def scores_in_words(arms: Sequence[ArmSummary]) -> str:
+    """Lighthouse's overall score of each arm; "" where it is not known."""
+    said = [f"{arm.label} {middle:.0f}" for arm in arms if (middle := arm.median.get(SCORE)) is not None]
+    return f"Lighthouse's performance score, median: {', '.join(said)}" if said else ""
 
 
 def same_network(plan: Plan) -> str:

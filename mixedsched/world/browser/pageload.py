@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from mixedsched.core.metrics import LIGHTHOUSE_METRICS
+from mixedsched.core.metrics import PAGE_METRICS, metric_named
 from mixedsched.errors import InputError, MixedschedError
 
 PAGE_LOAD_SCHEMA = 1
@@ -46,6 +46,8 @@ class PageLoadJob:
     """UDP port of each host name, all at `address`; all other names resolve to nothing."""
     spki_sha256: tuple[str, ...]
     """Base64 SHA-256 of the public keys to trust."""
+    metrics: tuple[str, ...] = PAGE_METRICS
+    """Keys of those to measure. Without TTI the load ends as soon as they are final."""
     address: str = "127.0.0.1"
     form_factor: FormFactor = "mobile"
     netlog: Path | None = None
@@ -64,7 +66,7 @@ class PageLoadJob:
         return {
             **asdict(self),
             "op": "run",
-            "metrics": {metric.key: metric.audit for metric in LIGHTHOUSE_METRICS},
+            "metrics": {key: metric_named(key).audit for key in self.metrics},
             "netlog": str(self.netlog.resolve()) if self.netlog is not None else None,
             "profile_dir": str(profile_dir),
         }
@@ -128,6 +130,8 @@ class BrowserLoad:
     """Moments by name; None if they did not happen."""
     timings_ms: Mapping[str, float]
     """The cost of the run itself: chrome_start, lighthouse, total."""
+    score: float | None = None
+    """Lighthouse's overall performance score, 0 to 100; None if it could not be told, or was not recorded."""
     sandboxed: bool | None = None
     """Whether Chromium had its own sandbox; None if that was not recorded."""
 
@@ -174,6 +178,7 @@ class BrowserLoad:
                 benchmark_index=data["benchmark_index"],
                 observed=dict(data["observed"]),
                 timings_ms=dict(data["timings_ms"]),
+                score=data.get("score"),
                 sandboxed=data.get("sandboxed"),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from mixedsched.core.metrics import METRICS, Metric, Rating, Thresholds, metric_named
+from mixedsched.core.metrics import (
+    LIGHTHOUSE_METRICS,
+    METRICS,
+    PAGE_METRICS,
+    QUICK_METRICS,
+    TTI,
+    Metric,
+    Rating,
+    Thresholds,
+    metric_named,
+    page_metrics,
+)
 from mixedsched.errors import UsageError
 from mixedsched.lab.model import Run
 
@@ -48,6 +59,17 @@ def test_times_are_compared_by_ratio_and_metrics_with_zeros_by_difference() -> N
 )
 def test_lcp_is_rated_as_lighthouse_does(form_factor: str, value: float, rating: Rating | None) -> None:
     assert metric_named("LCP").rating(value, form_factor) is rating
+
+
+def test_metrics_of_a_page_are_named_in_any_order_and_kept_in_that_of_tables() -> None:
+    assert page_metrics(["TTI", "lcp", "fcp_ms", "lcp"]) == ("fcp_ms", "lcp_ms", "tti_ms")
+    assert page_metrics(item.short for item in LIGHTHOUSE_METRICS) == PAGE_METRICS == (*QUICK_METRICS, TTI)
+
+
+@pytest.mark.parametrize("names", [[], ["hol"], ["lcp", "speed"]])
+def test_what_is_not_a_metric_of_a_page_is_refused(names: list[str]) -> None:
+    with pytest.raises(UsageError):
+        page_metrics(names)
 
 
 def test_values_and_changes_carry_their_unit() -> None:

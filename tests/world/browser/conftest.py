@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.world.browser.h3_site import ANONYMOUS, BUSY, INDEX, BrowserProcesses, FixtureSite, noise_png
+from tests.world.browser.h3_site import ANIMATED, ANONYMOUS, BUSY, INDEX, BrowserProcesses, FixtureSite, noise_png
 
 SERVER = Path(__file__).with_name("h3_fixture_server.py")
 
@@ -21,6 +21,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FixtureSite]:
     directory = tmp_path_factory.mktemp("site")
     files = {
         "index.html": INDEX.encode(),
+        "animated.html": ANIMATED.encode(),
         "busy.html": BUSY.encode(),
         "anonymous.html": ANONYMOUS.encode(),
         "style.css": b"body { font: 18px sans-serif } .hero { width: 320px; height: 240px }" + b"\n/* padding */" * 500,

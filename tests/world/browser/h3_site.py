@@ -32,6 +32,12 @@ function burn() { const t = performance.now(); while (performance.now() - t < 12
 addEventListener("load", () => setTimeout(burn, 200));
 </script></body></html>"""
 
+# Looks different for 2 s after the load event, without any request or script; beside it something spins for ever.
+ANIMATED = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>animated</title><link rel="icon" href="data:,">
+<style>@keyframes grow { from { width: 0 } to { width: 100% } } @keyframes spin { to { rotate: 1turn } }
+#bar { height: 400px; background: #064; animation: grow 2s linear forwards } #dot { animation: spin 1s infinite }
+</style></head><body><h1>Animated</h1><div id="bar"></div><span id="dot">o</span></body></html>"""
+
 
 # Far beyond anything that works: it only keeps a hanging test from going on for ever.
 NEVER_HANGS_S = 60.0

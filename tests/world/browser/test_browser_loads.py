@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mixedsched.core.metrics import LIGHTHOUSE_METRICS
+from mixedsched.core.metrics import LIGHTHOUSE_METRICS, QUICK_METRICS
 from mixedsched.world.browser.netlog import NetLog, OpenReason, arrival_order, read_netlog
 from mixedsched.world.browser.pageload import BrowserLoad, PageLoadFailed, Versions
 from mixedsched.world.browser.runner import LighthouseRunner
@@ -50,6 +50,54 @@ def test_a_load_gives_all_six_metrics_in_their_natural_order(loaded: Loaded) -> 
     assert metrics["si_ms"] > 0
     assert metrics["tbt_ms"] > 0  # the script keeps the main thread for 80 ms, 30 ms too long
     assert metrics["cls"] >= 0
+
+
+@pytest.fixture(scope="module")
+def quick(site: FixtureSite, tmp_path_factory: pytest.TempPathFactory) -> dict[str, BrowserLoad]:
+    """Loads that nobody asks for TTI, by path."""
+
+    async def run() -> dict[str, BrowserLoad]:
+        async with LighthouseRunner(temp_dir=tmp_path_factory.mktemp("quick")) as runner:
+            return {
+                path: await runner.run(site.job(path, metrics=QUICK_METRICS, frames=False))
+                for path in ("/", "/busy.html", "/animated.html")
+            }
+
+    return asyncio.run(run())
+
+
+def moment_ms(load: BrowserLoad, name: str) -> float:
+    found = load.observed[name]
+    assert found is not None
+    return found
+
+
+def test_a_load_without_tti_has_all_other_metrics_and_the_score(quick: dict[str, BrowserLoad], loaded: Loaded) -> None:
+    load = quick["/"]
+    assert list(load.metrics) == list(QUICK_METRICS)
+    assert 0 < load.metrics["fcp_ms"] <= load.metrics["lcp_ms"]
+    assert load.metrics["si_ms"] > 0
+    assert load.lcp_element == loaded.load.lcp_element
+    assert load.warnings == ()
+    assert all(item.finished for item in load.requests if item.status > 0)
+    for either in (load, loaded.load):
+        assert either.score is not None
+        assert 0 < either.score <= 100
+
+
+def test_a_load_without_tti_ends_when_the_page_has_stood_still_for_a_second(quick: dict[str, BrowserLoad]) -> None:
+    for load in quick.values():
+        assert moment_ms(load, "trace_end_ms") >= moment_ms(load, "load_ms") + 1000
+
+
+def test_a_load_without_tti_waits_for_long_tasks_and_counts_them(quick: dict[str, BrowserLoad]) -> None:
+    assert moment_ms(quick["/busy.html"], "trace_end_ms") > 4500  # the page works for 3.5 s
+    assert quick["/busy.html"].metrics["tbt_ms"] > 300
+
+
+def test_a_load_without_tti_waits_for_animations_but_not_for_those_without_end(quick: dict[str, BrowserLoad]) -> None:
+    assert moment_ms(quick["/animated.html"], "trace_end_ms") > 2000
+    assert quick["/animated.html"].metrics["si_ms"] > quick["/animated.html"].metrics["fcp_ms"] + 500
 
 
 def test_every_answer_came_over_http3(loaded: Loaded) -> None:

@@ -1,0 +1,110 @@
+/** Lighthouse put together for one load: the gatherers and audits that a lab needs of it, and no others. */
+
+import {basename} from 'node:path';
+
+import {Audit} from 'lighthouse/core/audits/audit.js';
+import TotalBlockingTime from 'lighthouse/core/audits/metrics/total-blocking-time.js';
+import {ProcessedNavigation} from 'lighthouse/core/computed/processed-navigation.js';
+import {ProcessedTrace} from 'lighthouse/core/computed/processed-trace.js';
+import defaultConfig from 'lighthouse/core/config/default-config.js';
+import BaseGatherer from 'lighthouse/core/gather/base-gatherer.js';
+import Trace from 'lighthouse/core/gather/gatherers/trace.js';
+import TraceElements from 'lighthouse/core/gather/gatherers/trace-elements.js';
+import * as Lantern from 'lighthouse/core/lib/lantern/lantern.js';
+import {TraceProcessor} from 'lighthouse/core/lib/tracehouse/trace-processor.js';
+import {Runner} from 'lighthouse/core/runner.js';
+
+import {LoadEnd} from './load-end.mjs';
+
+/** Lighthouse's performance category; its score is the weighted mean of these. */
+const SCORED = defaultConfig.categories.performance.auditRefs.filter(({weight}) => weight > 0).map(({id, weight}) => ({id, weight}));
+
+export const TTI = 'interactive';
+const TBT = 'total-blocking-time';
+
+const PATHS = new Map(Runner.getAuditList().map(file => file.replace(/\.js$/, '')).map(path => [basename(path), path]));
+
+/** The element of the largest contentful paint, and no other: Lighthouse's own gatherer looks for many more. Its artifact is the HTML. */
+class LcpElement extends TraceElements {
+  meta = {supportedModes: ['navigation'], dependencies: {Trace: Trace.symbol}};
+
+  startInstrumentation() {}
+
+  stopInstrumentation() {}
+
+  async getArtifact(context) {
+    const found = await TraceElements.getLcpElement(context.dependencies.Trace, context);
+    const details = found && await this.getNodeDetails(context.driver.defaultSession, found.nodeId);
+    return {html: details?.result?.value?.node?.snippet ?? null};
+  }
+}
+
+/** Audits of observed metrics list source maps among what they need, and have no use for them: none is fetched. */
+class NoSourceMaps extends BaseGatherer {
+  meta = {supportedModes: ['navigation']};
+
+  getArtifact() {
+    return [];
+  }
+}
+
+/** Passes on what our gatherers found: Lighthouse runs only those that an audit asks for. */
+class LoadFacts extends Audit {
+  static get meta() {
+    return {
+      id: 'load-facts', title: 'Facts of the load', description: 'The element of the largest contentful paint.',
+      scoreDisplayMode: Audit.SCORING_MODES.INFORMATIVE, requiredArtifacts: ['LcpElement'],
+    };
+  }
+
+  static audit({LcpElement: element}) {
+    return {score: 1, details: {type: 'debugdata', lcp_element: element.html}};
+  }
+}
+
+/**
+ * Total Blocking Time where TTI was not waited for: where Lighthouse finds none, long tasks count up to the end of the trace,
+ * as they do in its timespan mode. It differs from Lighthouse's only by tasks that come after that end.
+ */
+class BlockingTimeOfLoad extends TotalBlockingTime {
+  static get meta() {
+    return {...super.meta, requiredArtifacts: [...super.meta.requiredArtifacts, 'LoadEnd']};
+  }
+
+  static async audit(artifacts, context) {
+    try {
+      return await super.audit(artifacts, context);
+    } catch (error) {
+      if (!/^NO_TTI_/.test(error.code)) throw error;
+    }
+    const trace = await ProcessedTrace.request(artifacts.Trace, context);
+    const {timings} = await ProcessedNavigation.request(artifacts.Trace, context);
+    const tasks = TraceProcessor.getMainThreadTopLevelEvents(trace);
+    const blocked_ms = Lantern.Metrics.TBTUtils.calculateSumOfBlockingTime(tasks, timings.firstContentfulPaint, trace.timings.traceEnd);
+    const {scoring} = context.options[context.settings.formFactor];
+    return {score: Audit.computeLogNormalScore(scoring, blocked_ms), numericValue: blocked_ms, numericUnit: 'millisecond'};
+  }
+}
+
+/** Whether a job asks for TTI, and so for the long waits that it needs. */
+export function asksForTti({metrics}) {
+  return Object.values(metrics).includes(TTI);
+}
+
+/** Lighthouse's configuration for a job. */
+export function configOf(job) {
+  const ids = new Set([...SCORED.map(({id}) => id), ...Object.values(job.metrics), 'metrics', 'network-requests']);
+  const auditOf = id => (id === TBT && !asksForTti(job) ? BlockingTimeOfLoad : PATHS.get(id));
+  return {
+    artifacts: [
+      ...(asksForTti(job) ? [] : [{id: 'LoadEnd', gatherer: {instance: new LoadEnd(job.max_wait_s * 1000)}}]),
+      {id: 'DevtoolsLog', gatherer: 'devtools-log'},
+      {id: 'Trace', gatherer: 'trace'},
+      {id: 'SourceMaps', gatherer: {instance: new NoSourceMaps()}},
+      {id: 'LcpElement', gatherer: {instance: new LcpElement()}},
+    ],
+    audits: [LoadFacts, ...[...ids].map(auditOf).filter(Boolean)],
+    categories: {performance: {title: 'Performance', auditRefs: SCORED}},
+    settings: {onlyAudits: ['load-facts', ...ids]},
+  };
+}
