@@ -12,6 +12,7 @@ from mixedsched.cli._sites import open_site
 from mixedsched.core.h3.qlog import MAX_TRACE_BYTES
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.errors import UsageError
+from mixedsched.model.congestion import CongestionControl
 from mixedsched.model.scheme import configure
 from mixedsched.sites.serving import served_site
 from mixedsched.sites.site import Origins
@@ -22,7 +23,7 @@ from mixedsched.world.server.log import JsonLog, ServerLog, appending
 from mixedsched.world.server.qlog_files import prepare_folder
 from mixedsched.world.server.run import run_server
 from mixedsched.world.server.running import ServerInput
-from mixedsched.world.server.settings import CongestionControl, Limits, LogSettings, RetryPolicy, ServerSettings
+from mixedsched.world.server.settings import Limits, LogSettings, RetryPolicy, ServerSettings
 
 _DEFAULTS = Limits()
 
@@ -67,7 +68,8 @@ def serve(
     host: Annotated[str, _network("Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, _network("UDP port; 0 takes any free one.", min=0, max=65535)] = 4433,
     congestion_control: Annotated[
-        CongestionControl, _network("Congestion control of all connections.")
+        CongestionControl,
+        _network("Congestion control of all connections; cubic-2022 is RFC 8312 without HyStart and pacing."),
     ] = CongestionControl.CUBIC,
     workers: Annotated[int, _network("Processes that share the port.", min=1, max=MAX_WORKERS)] = 1,
     across_connections: Annotated[

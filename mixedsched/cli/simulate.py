@@ -2,7 +2,7 @@
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -30,6 +30,7 @@ from mixedsched.lab.play.pool import Pool
 from mixedsched.lab.play.simulation import RecordReader, Simulation
 from mixedsched.lab.play.task import read_schemes
 from mixedsched.model.browser_model import IDEAL
+from mixedsched.model.congestion import CongestionControl
 from mixedsched.sites.pages import read_pages
 from mixedsched.world import catalog
 
@@ -67,6 +68,13 @@ def simulate(
             metavar="B",
         ),
     ] = IDEAL.name,
+    hol_blocking: Annotated[
+        bool,
+        typer.Option(
+            "--hol-blocking",
+            help="Responses come in one line, as over TCP: all of them wait for a late (pipe) or lost (stack) packet.",
+        ),
+    ] = False,
     seed: Annotated[int, typer.Option(help="Seed of losses (stack) and of random jitter (pipe).")] = 1,
     jobs: Annotated[
         int | None,
@@ -102,14 +110,12 @@ def simulate(
     jitter_packets: Annotated[
         str | None, _pipe(help="By how many packets a late one is overtaken; 1-3 by default.", metavar="LOW-HIGH")
     ] = None,
-    hol_blocking: Annotated[
-        bool, _pipe("--hol-blocking", help="The receiver waits for a late packet, as over TCP.")
-    ] = False,
     link: Annotated[
         str | None, _stack(help=f"Network profile, by name or file; {DEFAULT_LINK} by default.", metavar="L")
     ] = None,
     congestion_control: Annotated[
-        Literal["cubic", "reno"] | None, _stack(help="cubic (default) or reno.", metavar="NAME")
+        CongestionControl | None,
+        _stack(help="cubic (default), reno, or cubic-2022: RFC 8312 without HyStart and pacing.", metavar="NAME"),
     ] = None,
     qlog: Annotated[Path | None, _stack(help="Write a qlog trace of each load into a folder.", metavar="DIR")] = None,
 ) -> None:
@@ -126,12 +132,13 @@ def simulate(
             "--request-slot-ms": request_slot_ms,
             "--jitter": jitter,
             "--jitter-packets": jitter_packets,
-            "--hol-blocking": hol_blocking or None,
         },
         {"--link": link, "--congestion-control": congestion_control, "--qlog": qlog},
     )
     on_pipe = chosen_rung == "pipe"
-    pipe = read_pipe(packet_bytes, pace_ms, request_slot_ms, read_jitter(jitter, jitter_packets, hol_blocking, seed))
+    pipe = read_pipe(
+        packet_bytes, pace_ms, request_slot_ms, read_jitter(jitter, jitter_packets, hol_blocking and on_pipe, seed)
+    )
     if sample_ms is not None:
         microseconds("--sample-ms", sample_ms, least_us=1)
     chosen = read_schemes(schemes, mapping)
@@ -141,7 +148,8 @@ def simulate(
         link=pipe if on_pipe else catalog.load_profile(link if link is not None else DEFAULT_LINK),
         send_buffers_bytes=read_send_buffers(send_buffer_bytes),
         seed=seed,
-        congestion_control=congestion_control or "cubic",
+        congestion_control=congestion_control or CongestionControl.CUBIC,
+        in_order=hol_blocking and not on_pipe,
         model=catalog.load_browser_model(browser_model),
         qlog_folder=qlog,
         pages=tuple(read_pages(pages, say_step)),

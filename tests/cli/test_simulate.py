@@ -172,6 +172,14 @@ def test_rung_stack_is_meant_by_link_and_tells_its_facts(small: Path) -> None:
     assert lines(small, "--scheme", "eps", "--rung", "stack")[0]["link"] == "4g"
 
 
+def test_rung_stack_plays_the_transport_of_2022_and_responses_in_one_line(small: Path) -> None:
+    arguments = (small, "--scheme", "rr", "--link", "sander-loss2", "--congestion-control", "cubic-2022")
+    (told,) = lines(*arguments, "--hol-blocking")
+    assert (told["congestion_control"], told["hol_blocking"]) == ("cubic-2022", True)
+    assert told["inter_stream_held_bytes"] >= 0
+    assert "hol_blocking" not in lines(*arguments)[0]
+
+
 def test_rung_stack_prints_the_same_from_any_number_of_jobs(small: Path) -> None:
     arguments = (small, "--scheme", "eps,fifo,rr", "--link", "3g")
     assert lines(*arguments, "--jobs", "1") == lines(*arguments, "--jobs", "2")
@@ -285,11 +293,10 @@ def test_help_shows_an_example_and_the_rungs() -> None:
         (["--scheme", "rr", "--rung", "browser"], 2, "'browser' is not one of 'pipe', 'stack'"),
         (["--scheme", "rr", "--rung", "stack", "--pace-ms", "5"], 2, "--pace-ms belongs to rung pipe"),
         (["--scheme", "rr", "--link", "4g", "--jitter", "fourth"], 2, "as --link says"),
-        (["--scheme", "rr", "--link", "4g", "--hol-blocking"], 2, "--hol-blocking belongs to rung pipe"),
         (["--scheme", "rr", "--rung", "pipe", "--link", "4g"], 2, "--link belongs to rung stack"),
         (["--scheme", "rr", "--congestion-control", "reno"], 2, "--congestion-control belongs to rung stack"),
         (["--scheme", "rr", "--link", "slow4g"], 3, "did you mean 'slow-4g'?"),
-        (["--scheme", "rr", "--link", "4g", "--congestion-control", "bbr"], 2, "'bbr' is not one of 'cubic', 'reno'"),
+        (["--scheme", "rr", "--link", "4g", "--congestion-control", "bbr"], 2, "'bbr' is not one of 'cubic', 'reno', "),
         (["--scheme", "rr", "--pace-ms", "0"], 2, "--pace-ms 0 is not possible"),
         (["--scheme", "rr", "--pace-ms", "nan"], 2, "--pace-ms nan is not possible"),
         (["--scheme", "rr", "--pace-ms", "inf"], 2, "--pace-ms inf is not possible"),

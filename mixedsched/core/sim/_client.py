@@ -18,6 +18,7 @@ from mixedsched.core.h3.seam import ObservedConnection
 from mixedsched.core.metrics.hol import HolCounter
 from mixedsched.core.sim._addresses import PAGE_HOST, Address
 from mixedsched.core.sim._in_order import PacketsByNumber
+from mixedsched.core.sim._ordered import OrderedReceiver, is_response
 from mixedsched.core.sim._wire import SERVER
 from mixedsched.core.sim._withheld import playback_of
 from mixedsched.core.sim.playback import Discoveries
@@ -61,7 +62,8 @@ class PageClient:
     A request that is due leaves as soon as the handshake is complete and the server grants a stream; those that wait for
     a stream leave in the order in which they were found. exchanges: in order of request, which is that of stream IDs.
     stream_bytes: of responses, in order and without repeats, headers included. connected_us: when the handshake was complete.
-    hol: complete after `finish`, if packets may come reordered.
+    hol: complete after `finish`, if packets may come reordered. ordered: may keep responses from the page; set by those who
+    have both ends.
     """
 
     def __init__(
@@ -79,6 +81,7 @@ class PageClient:
         self.stream_bytes = 0
         self.connected_us: int | None = None
         self.terminated: ConnectionTerminated | None = None
+        self.ordered: OrderedReceiver | None = None
         self._page = discoveries.page
         self._addresses = addresses
         self._playback = playback_of(discoveries)
@@ -174,13 +177,15 @@ class PageClient:
         elif isinstance(event, ConnectionTerminated):
             self.terminated = event
         elif isinstance(event, StreamDataReceived):
-            if event.stream_id % 4 == 0:
+            if is_response(event.stream_id):
                 self.stream_bytes += len(event.data)
-                exchange = self.exchanges[event.stream_id // 4]
-                if exchange.first_byte_us is None:
-                    exchange.first_byte_us = now_us
-            for h3_event in self._h3.handle_event(event):
-                self._take(h3_event, now_us)
+            read, ordered = self._h3.handle_event, self.ordered
+            arrivals = [(event.stream_id, read(event))] if ordered is None else ordered.receive(event, read)
+            for stream_id, h3_events in arrivals:
+                if is_response(stream_id) and self.exchanges[stream_id // 4].first_byte_us is None:
+                    self.exchanges[stream_id // 4].first_byte_us = now_us
+                for h3_event in h3_events:
+                    self._take(h3_event, now_us)
 
     def _take(self, event: H3Event, now_us: int) -> None:
         if not isinstance(event, HeadersReceived | DataReceived):

@@ -24,16 +24,17 @@ from mixedsched.core.metrics.paint import work_ms
 from mixedsched.core.sim._addresses import CERTIFICATE_HOSTS, addresses_of
 from mixedsched.core.sim._client import CIPHER_SUITES, Exchange, PageClient
 from mixedsched.core.sim._order import PacketOrder
+from mixedsched.core.sim._ordered import OrderedReceiver
 from mixedsched.core.sim._responder import PageResponder
 from mixedsched.core.sim._wire import MICROSECONDS_PER_SECOND, VirtualNetwork
 from mixedsched.core.sim.load import MICROSECONDS_PER_MILLISECOND, PlayedLoad, ResourceTimes
 from mixedsched.core.sim.playback import Discoveries
 from mixedsched.errors import PageLoadError, UsageError
+from mixedsched.model.congestion import CongestionControl
 from mixedsched.model.page import Page
 from mixedsched.model.profile import Profile
 from mixedsched.model.scheme import ConfiguredScheme
 
-CONGESTION_CONTROLS = ("cubic", "reno")
 IDLE_TIMEOUT_S = 30.0  # Chromium's, and that of `serve`
 MAX_LOAD_US = 6 * 3600 * 1_000_000  # room for 1 GB over the slowest everyday link
 
@@ -44,23 +45,27 @@ def play_stack(
     network: Profile,
     *,
     seed: int,
-    congestion_control: str = "cubic",
+    congestion_control: str = CongestionControl.CUBIC,
+    in_order: bool = False,
     served: Callable[[ServedRequest], None] = lambda _: None,
     qlog: Callable[[bytes], None] | None = None,
 ) -> PlayedLoad:
-    """Play a page under a scheme over a network. seed: decides which packets the link loses. congestion_control: the server's.
+    """Play a page under a scheme over a network. seed: decides which packets the link loses. congestion_control: of both ends.
 
+    in_order: keep responses in one line at the receiver, as over TCP, instead of each for itself.
     served: told what the server made of each request, as the log of `serve` would be. qlog: takes the records of a trace of the
     server's connection, see h3.qlog; t = 0 is when the client begins. The load's facts: packets_seen,
     packets_lost: numbers that the client could read, and lower ones that it never did. retransmitted_bytes: response data sent
     again, needed or not. connection_hol_bytes: see metrics.hol. link_down, link_up: what happened on the link, as
-    LinkCounters tell it, in packets, and in bytes with the headers that the profile adds.
+    LinkCounters tell it, in packets, and in bytes with the headers that the profile adds. With in_order also hol_blocking, and
+    inter_stream_held_bytes: OrderedReceiver.held_bytes.
 
-    Raises UsageError for another congestion control than cubic and reno, and PageLoadError where the network does not let
+    Raises UsageError for an unknown congestion control, and PageLoadError where the network does not let
     the load come to an end.
     """
-    if congestion_control not in CONGESTION_CONTROLS:
-        raise UsageError(f"there is no congestion control '{congestion_control}'", fix="choose cubic or reno")
+    if congestion_control not in tuple(CongestionControl):
+        known = ", ".join(CongestionControl)
+        raise UsageError(f"there is no congestion control '{congestion_control}'", fix=f"choose one of {known}")
     addresses = addresses_of(discoveries.page)
     may_reorder = network.down.may_reorder
     client = PageClient(discoveries, addresses, congestion_control, _idle_timeout_s(discoveries), reordered=may_reorder)
@@ -75,16 +80,11 @@ def play_stack(
             title=f"{discoveries.page.name}, {scheme.label}, {network.name}, seed {seed}",
         )
         configuration, events = traced(trace, configuration, events)
-    session = Session(
-        configuration=configuration,
-        scheme=scheme,
-        responder=PageResponder(discoveries.page, addresses),
-        events=events,
-        number=1,
-        now_s=0.0,
-        original_destination_connection_id=client.quic.original_destination_connection_id,
-    )
+    responder, client_id = PageResponder(discoveries.page, addresses), client.quic.original_destination_connection_id
+    session = _session(configuration, scheme, responder, events, client_id)
     order = PacketOrder(session.quic)
+    if in_order:
+        client.ordered = OrderedReceiver(session.quic)
     wire = VirtualNetwork(client, session, network, seed, client.quic.may_wait)
     try:
         _run(client, wire, network, len(discoveries.page.resources))
@@ -94,6 +94,24 @@ def play_stack(
     client.finish()
     facts = {"link": network.name, "seed": seed, "congestion_control": congestion_control}
     return _played(discoveries.page, scheme.label, client, order, {**facts, **_seen(client, wire, order)})
+
+
+def _session(
+    configuration: QuicConfiguration,
+    scheme: ConfiguredScheme,
+    responder: PageResponder,
+    events: SessionEvents,
+    client_id: bytes,
+) -> Session:
+    return Session(
+        configuration=configuration,
+        scheme=scheme,
+        responder=responder,
+        events=events,
+        number=1,
+        now_s=0.0,
+        original_destination_connection_id=client_id,
+    )
 
 
 def _played(page: Page, scheme: str, client: PageClient, order: PacketOrder, facts: Mapping[str, Any]) -> PlayedLoad:
@@ -122,6 +140,7 @@ def _seen(client: PageClient, wire: VirtualNetwork, order: PacketOrder) -> dict[
         "connection_hol_bytes": client.hol.connection_hol_bytes,
         "link_down": _counts(wire.down),
         "link_up": _counts(wire.up),
+        **({"hol_blocking": True, "inter_stream_held_bytes": client.ordered.held_bytes} if client.ordered else {}),
     }
 
 

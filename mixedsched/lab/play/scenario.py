@@ -12,6 +12,7 @@ from functools import cached_property
 from mixedsched.core.sim.load import Rung
 from mixedsched.core.sim.pipe import PipeOptions
 from mixedsched.model.browser_model import IDEAL, BrowserModel
+from mixedsched.model.congestion import CongestionControl
 from mixedsched.model.page import PAGE_FORMAT, Page
 from mixedsched.model.profile import Direction, Profile
 
@@ -45,7 +46,8 @@ class Scenario:
     hero_needs: tuple[str, ...] = ()  # ids of resources that must be complete before the browser can draw the hero
     model: BrowserModel = IDEAL
     is_varied: bool = False  # whether each seed gets a slightly different network (`varied`)
-    congestion_control: str = "cubic"  # of both ends on rung `stack`: cubic or reno
+    congestion_control: str = CongestionControl.CUBIC.value  # of both ends on rung `stack`
+    in_order: bool = False  # whether responses come in one line on rung `stack`, as over TCP
 
     @property
     def rung(self) -> Rung:
@@ -68,6 +70,7 @@ class Scenario:
         link = self.link.facts() if isinstance(self.link, Profile) else asdict(self.link)
         model = {**asdict(self.model), "name": "", "source": ""}
         facts = [self.page.fingerprint, link, self.hero_needs, model, self.is_varied, self.congestion_control]
+        facts += ["in order"] if self.in_order else []
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
 
     def seeds_of(self, seeds: Sequence[int]) -> Sequence[int]:

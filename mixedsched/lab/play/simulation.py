@@ -67,6 +67,7 @@ def simulate(
     mapping: str | None = None,
     browser_model: BrowserModel | str = "ideal",
     congestion_control: str = "cubic",
+    in_order: bool = False,
 ) -> SimulatedLoad:
     """Play one page under one scheme. The same arguments always give the same load.
 
@@ -78,7 +79,8 @@ def simulate(
         seed: Of the network's losses and jitter.
         mapping: Name or file of a priority table, instead of the scheme's own.
         browser_model: `ideal`, the name of a calibrated model such as `chromium`, or a file.
-        congestion_control: Of both ends on rung `stack`: "cubic" or "reno".
+        congestion_control: Of both ends on rung `stack`: "cubic", "reno" or "cubic-2022".
+        in_order: Whether responses come in one line on rung `stack`, as over TCP, so that each waits for losses of all.
 
     Raises:
         MixedschedError: UsageError, MappingError, ProfileError, PageError or BrowserModelError for bad arguments;
@@ -90,7 +92,7 @@ def simulate(
         page = load_page(page)
     model = catalog.load_browser_model(browser_model) if isinstance(browser_model, str) else browser_model
     network = catalog.load_profile(link) if isinstance(link, str) else link or PipeOptions()
-    scenario = Scenario(page, network, model=model, congestion_control=congestion_control)
+    scenario = Scenario(page, network, model=model, congestion_control=congestion_control, in_order=in_order)
     return SimulatedLoad(play_whole(Task(scenario, NamedScheme(scheme, mapping), seed)), model)
 
 
@@ -104,6 +106,7 @@ class Simulation:
     send_buffers_bytes: tuple[int, ...] = (0,)  # of rung `pipe`; rung `stack` has no send buffer to set
     seed: int = 1
     congestion_control: str = "cubic"
+    in_order: bool = False  # whether responses come in one line on rung `stack`
     model: BrowserModel = IDEAL
     qlog_folder: Path | None = None  # gets a trace of each load on rung `stack`
 
@@ -124,7 +127,9 @@ class Simulation:
         """All loads in the order of their results: by page, then scheme, then send buffer."""
         for page in self.pages:
             scenarios = [
-                Scenario(page, link, model=self.model, congestion_control=self.congestion_control)
+                Scenario(
+                    page, link, model=self.model, congestion_control=self.congestion_control, in_order=self.in_order
+                )
                 for link in self._links()
             ]
             for scheme in self.schemes:

@@ -198,7 +198,13 @@ def _play(task: Task, discoveries: Discoveries, scheme: ConfiguredScheme) -> Pla
         write, close = file.write, file.flush
     try:
         return play_stack(
-            discoveries, scheme, network, seed=task.seed, congestion_control=scenario.congestion_control, qlog=write
+            discoveries,
+            scheme,
+            network,
+            seed=task.seed,
+            congestion_control=scenario.congestion_control,
+            in_order=scenario.in_order,
+            qlog=write,
         )
     finally:
         close()

@@ -1,16 +1,12 @@
 """How a server runs: where it listens, what it lets its clients use, and what it logs."""
 
 from dataclasses import dataclass, field, fields, replace
-from enum import Enum, StrEnum
+from enum import Enum
 from pathlib import Path
 from typing import Self
 
 from mixedsched.core.h3.qlog import MAX_TRACE_BYTES
-
-
-class CongestionControl(StrEnum):
-    CUBIC = "cubic"
-    RENO = "reno"
+from mixedsched.model.congestion import CongestionControl
 
 
 class RetryPolicy(Enum):

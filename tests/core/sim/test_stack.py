@@ -165,8 +165,25 @@ def test_reno_and_cubic_differ_and_others_are_refused() -> None:
     cubic, reno = (play(FOUR, over=LOSSY, control=control) for control in ("cubic", "reno"))
     assert cubic.resources != reno.resources
     assert reno.facts["congestion_control"] == "reno"
-    with pytest.raises(UsageError, match="choose cubic or reno"):
+    with pytest.raises(UsageError, match="choose one of cubic, reno, cubic-2022"):
         play(FOUR, control="bbr")
+
+
+def test_cubic_of_2022_overshoots_in_slow_start_where_todays_stops_in_time() -> None:
+    over = network(rate_bps=10_000_000, queue_bytes=75_000)
+    made = page(HTML, resource("big", 1_500_000, "html@0"))
+    lost = {
+        control: play(made, over=over, control=control).facts["packets_lost"] for control in ("cubic", "cubic-2022")
+    }
+    assert lost["cubic-2022"] > 50 > lost["cubic"]
+    assert play(made, over=over, control="cubic-2022") == play(made, over=over, control="cubic-2022")
+
+
+def test_cubic_of_2022_sends_whole_windows_at_once_where_others_are_paced() -> None:
+    made = page(resource("html", 60_000, kind="document"))  # three windows: on a link without a rate, three round trips
+    ends_ms = {control: play(made, control=control).finished_ms for control in ("cubic-2022", "cubic", "reno")}
+    assert ends_ms["cubic-2022"] == 2 * ONE_WAY_MS * (1 + 3)
+    assert min(ends_ms["cubic"], ends_ms["reno"]) > ends_ms["cubic-2022"]
 
 
 def test_schemes_meet_the_same_losses_and_seeds_different_ones() -> None:

@@ -15,8 +15,9 @@ from aioquic.quic.packet_builder import QuicDeliveryState, QuicPacketBuilder, Qu
 from aioquic.quic.stream import QuicStream
 
 from mixedsched.core.h3.response import Body
+from mixedsched.core.h3.seam._cubic_2022 import Cubic2022
 from mixedsched.core.h3.seam._express import write_response_packets
-from mixedsched.core.h3.seam._pacer import FlightPacer
+from mixedsched.core.h3.seam._pacer import FlightPacer, Unpaced
 from mixedsched.core.h3.seam._receiving import receive_plain_datagram
 from mixedsched.core.h3.seam._recovery import PacketRecovery, packets_to_repeat
 from mixedsched.core.h3.seam._service import ServiceQueue
@@ -42,8 +43,8 @@ class ScheduledConnection(QuicConnection):
     sent: called for every STREAM frame of a response that goes into a packet, repeats included. Must not raise.
     discarded: called for every stream that is over, both ways. make_connection_id: makes the connection IDs for the client to
     use, all of the configured length; random ones by default. request_limit: how many requests the client may have open.
-    sends_flights: pace in flights on fast links, for a caller that can send a flight at once. notes_server_name: keep the host
-    name that the client gives in its handshake, as `server_name`.
+    sends_flights: pace in flights on fast links, for a caller that can send a flight at once; without effect on CUBIC of 2022,
+    which is not paced. notes_server_name: keep the host name that the client gives in its handshake, as `server_name`.
     """
 
     def __init__(
@@ -81,7 +82,9 @@ class ScheduledConnection(QuicConnection):
             self.host_cid = self._host_cids[0].cid = self._local_initial_source_connection_id = make_connection_id()
         if request_limit is not None:
             self._local_max_streams_bidi.value = self._local_max_streams_bidi.sent = request_limit
-        if sends_flights:
+        if isinstance(self._loss._cc, Cubic2022):
+            self._loss._pacer = Unpaced(max_datagram_size=configuration.max_datagram_size)
+        elif sends_flights:
             self._loss._pacer = FlightPacer(max_datagram_size=configuration.max_datagram_size)
 
     def _initialize(self, peer_cid: bytes) -> None:

@@ -1,4 +1,4 @@
-"""Pacing in flights: packets that a fast link carries in a millisecond may leave together, in one system call."""
+"""Pacing in flights: packets that a fast link carries in a millisecond may leave together, in one system call. Or none."""
 
 from aioquic.quic.recovery import QuicPacketPacer
 
@@ -33,3 +33,10 @@ class FlightPacer(QuicPacketPacer):
         flight_s = min(FLIGHT_S, MAX_FLIGHT_BYTES / self._max_datagram_size * self.packet_time)
         self.bucket_max = max(self.bucket_max, flight_s)
         self.bucket_time = max(self.bucket_time, -self.packet_time)  # a debt of the old rate must not outlast it
+
+
+class Unpaced(QuicPacketPacer):
+    """Packets may leave as soon as the congestion window has room."""
+
+    def update_rate(self, congestion_window: int, smoothed_rtt: float) -> None:
+        """Never set a rate: aioquic's pacer has packets wait only once it has one."""
