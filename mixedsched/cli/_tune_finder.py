@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mixedsched.advice.finder.job import FinderJob, carry_out
-from mixedsched.advice.finder.regret import RESAMPLES
 from mixedsched.advice.finder.result import FinderResult
 from mixedsched.cli._console import err, out, say_step, shown
 from mixedsched.cli._output import say_json
 from mixedsched.cli._progress import watch_loads
+from mixedsched.core.stats import RESAMPLES
 from mixedsched.errors import ExitCode, UsageError
 from mixedsched.lab.machine import ADVICE_CODE, machine_facts, own_versions
 from mixedsched.lab.play.stored import PlayedLoads

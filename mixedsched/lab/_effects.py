@@ -1,6 +1,7 @@
 """From a table of values to effects: paired changes with intervals, Holm's families, verdicts. Pure."""
 
 import math
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -45,13 +46,14 @@ def effects_of(table: BlockValues, *, is_exact: bool = False, keep_blocks: bool 
     effects: list[tuple[int, Effect]] = []
     for family, metrics in families:
         questions = [(arm, metric) for arm in range(1, len(table.arms)) for metric in metrics]
-        steps = np.array([_steps(table, *question) for question in questions]).reshape(len(questions), -1)
+        steps = np.array([_steps(table, *question) for question in questions]).reshape(
+            len(questions), len(table.blocks)
+        )
         shifts = stats.paired_shifts(steps)
         adjusted = stats.holm([item.p for item in shifts])
         for (arm, metric), row, shift, p_adjusted in zip(questions, steps, shifts, adjusted, strict=True):
             kept = ~np.isnan(row)
-            before, after = table.values[0, metric][kept], table.values[arm, metric][kept]
-            pairs = Pairs(shift, row[kept], before, after, len(row) - shift.pairs)
+            pairs = Pairs(shift, row[kept], table.values[0, metric][kept], len(row) - shift.pairs)
             judged = Judged(table.metrics[metric], family, len(questions), pairs, p_adjusted, is_exact)
             blocks = [block for block, has in zip(table.blocks, kept, strict=True) if has] if keep_blocks else []
             effects.append((arm, judged.effect(table.arms[0], table.arms[arm], blocks)))
@@ -77,7 +79,6 @@ class Pairs:
     shift: PairedShift
     steps: Row  # differences on the scale that is tested
     baseline: Row
-    arm: Row
     dropped: int  # blocks without a usable value
 
 
@@ -157,7 +158,8 @@ class Judged:
         return Verdict.EQUIVALENT if within else Verdict.UNDECIDED
 
     def _blocks_beyond_margin(self) -> int:
-        return sum(abs(told_step(step, self.metric)) > self.metric.change_margin for step in self.pairs.steps.tolist())
+        """Of a difference metric."""
+        return int(np.count_nonzero(np.abs(self.pairs.steps) > self.metric.margin))
 
     def _is_scattered(self) -> bool:
         """Whether too many blocks of a difference metric are beyond the margin for `equivalent`."""
@@ -200,11 +202,13 @@ def told_step(step: float, metric: Metric) -> float:
 
 def _relative(told: Told, pairs: Pairs) -> Told:
     """Differences relative to the baseline's median, in per cent; all 0 where nothing ever differed from zero."""
-    middle = float(np.median(pairs.baseline)) if len(pairs.baseline) else 0.0
+    if not len(pairs.baseline):
+        return None, None, None
+    middle = statistics.median(pairs.baseline.tolist())
     if middle > 0:
         change, low, high = (value / middle * 100 if value is not None else None for value in told)
         return change, low, high
-    everything_is_zero = len(pairs.baseline) and not pairs.baseline.any() and not pairs.arm.any()
+    everything_is_zero = not pairs.baseline.any() and not pairs.steps.any()
     return (0.0, 0.0, 0.0) if everything_is_zero else (None, None, None)
 
 

@@ -58,8 +58,8 @@ def analyse(plan: Plan, runs: Sequence[Run]) -> Comparison:
 
 def paired_effect(baseline: ArmSummary, arm: ArmSummary, metric: Metric, steps: Mapping[int, float]) -> Effect:
     """The effect of an arm in a ratio metric, as the only question that is asked. steps: logarithms of the ratios, by block."""
-    values, nothing = np.array(list(steps.values())), np.empty(0)
-    pairs = Pairs(stats.paired_shift(values), values, nothing, nothing, 0)
+    values = np.array(list(steps.values()))
+    pairs = Pairs(stats.paired_shift(values), values, np.empty(0), 0)
     judged = Judged(metric, MetricFamily.PRIMARY, 1, pairs, pairs.shift.p)
     return replace(judged.effect(baseline, arm, list(steps)), note="")
 

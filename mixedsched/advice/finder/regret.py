@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from mixedsched.advice.finder.result import Choice, FinderResult, PlaceName, PlaceResult, Regret, Standing
+from mixedsched.core import stats
 from mixedsched.core.metrics.paint import PaintEstimate
 
 EXACT_TIE = 0.01  # log ratio below which simulation tells nothing apart, even where nothing is random
 CONFIDENCE = 0.95
-RESAMPLES = 2000
-SITES_FOR_BOOTSTRAP = 3  # fewer say nothing about other sites
 
 # Paints of one load for each seed, None where the network did not let it end; by (site, network, scheme).
 Loads = Mapping[tuple[str, str, str], Sequence[PaintEstimate | None]]
@@ -147,33 +146,20 @@ def _choice(
         return None
     best = min(known, key=lambda scheme: known[scheme])
     sites = list(dict.fromkeys(place.site for place in places))
-    if len(sites) < SITES_FOR_BOOTSTRAP:
+    if len(sites) < stats.RESAMPLED_LEAST:
         return Choice(best, known[best], None, None, None)
-    resampled = _resampled(places, sites, list(known), rng, worst=worst)
+    by_site = [np.array([_logs_at(place, known) for place in places if place.site == site]) for site in sites]
+    drawn = np.array(rng.choices(range(len(sites)), k=stats.RESAMPLES * len(sites))).reshape(stats.RESAMPLES, -1)
+    resampled = stats.resampled_regrets(by_site, drawn, worst=worst)
     own = resampled[:, list(known).index(best)]
     low, high = np.quantile(own, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     share = float((own <= resampled.min(axis=1)).mean())
     return Choice(best, known[best], _pct(float(low)), _pct(float(high)), share)
 
 
-def _resampled(
-    places: Sequence[PlaceResult], sites: Sequence[str], schemes: Sequence[str], rng: random.Random, *, worst: bool
-) -> NDArray[np.float64]:
-    """Resamples x schemes: the figure of each, as a log ratio, over sites drawn with replacement with all their networks."""
-    by_site = [[place for place in places if place.site == site] for site in sites]
-    logs = [np.array([[_log_at(place, scheme) for scheme in schemes] for place in own]) for own in by_site]
-    folded = np.array([item.max(axis=0) if worst else item.sum(axis=0) for item in logs])
-    counts = np.array([len(item) for item in logs])
-    drawn = np.array(rng.choices(range(len(sites)), k=RESAMPLES * len(sites))).reshape(RESAMPLES, len(sites))
-    if worst:
-        return np.array(folded[drawn].max(axis=1))
-    return np.array(folded[drawn].sum(axis=1) / counts[drawn].sum(axis=1, keepdims=True))
-
-
-def _log_at(place: PlaceResult, scheme: str) -> float:
-    regret_pct = place.of(scheme).regret_pct
-    assert regret_pct is not None  # it finished everywhere
-    return _log(regret_pct)
+def _logs_at(place: PlaceResult, schemes: Collection[str]) -> list[float]:
+    known = [place.of(scheme).regret_pct for scheme in schemes]
+    return [_log(pct) for pct in known if pct is not None]  # all are: these schemes finished everywhere
 
 
 def _log(pct: float) -> float:

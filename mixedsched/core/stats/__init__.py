@@ -1,4 +1,4 @@
-"""Paired statistics: how large a change is, how sure that is, and how many blocks it takes. Pure."""
+"""Paired statistics: how large a change is, how sure that is, how many blocks it takes, and what holds over sites. Pure."""
 
 from mixedsched.core.stats._family import holm, paired_dominance
 from mixedsched.core.stats._paired import PairedShift, paired_shift, paired_shifts
@@ -10,6 +10,8 @@ from mixedsched.core.stats._planning import (
     smallest_deciding_pairs,
     spread,
 )
+from mixedsched.core.stats._regret import regrets, resampled_regrets
+from mixedsched.core.stats._resampling import RESAMPLED_LEAST, RESAMPLES, resampled_median, resamples
 from mixedsched.core.stats._sequential import Looks, crossing, sequential_interval, sequential_p
 from mixedsched.core.stats._shift import CONFIDENCE, Interval, hodges_lehmann, signed_rank_interval, walsh_averages
 from mixedsched.core.stats._signed_rank import EXACT_PAIRS_MAX, smallest_p, wilcoxon_p
@@ -20,6 +22,8 @@ __all__ = [
     "CONFIDENCE",
     "EXACT_PAIRS_MAX",
     "POWER",
+    "RESAMPLED_LEAST",
+    "RESAMPLES",
     "Interval",
     "PairedShift",
     "Looks",
@@ -35,6 +39,10 @@ __all__ = [
     "paired_shifts",
     "sequential_interval",
     "sequential_p",
+    "regrets",
+    "resampled_median",
+    "resampled_regrets",
+    "resamples",
     "share_interval",
     "signed_rank_interval",
     "smallest_deciding_pairs",
