@@ -44,11 +44,9 @@ class Recorder:
         above = [(self._weights[item.id], item.complete_ms) for item in load.resources if item.id in self._above_fold]
         return ByteIndexes(byte_index_ms(everything, self._sample_ms), byte_index_ms(above, self._sample_ms))
 
-    def record(self, load: PlayedLoad) -> dict[str, Any]:
-        """The JSON object of `simulate --json`. Times are in ms, to the microsecond; `order` is run-length coded.
-
-        `estimate_ms` are the estimated paints, `browser_model` is left out where it is the ideal one. The rung's own facts
-        (PlayedLoad.facts) stand under their own keys.
+    def values(self, load: PlayedLoad) -> dict[str, float]:
+        """The metrics of a load, flat, with the estimated paints under the names of measured ones. Times are in ms, to the
+        microsecond.
         """
         indexes = self.byte_indexes(load)
         paints = self._paint_needs.estimate(
@@ -56,18 +54,29 @@ class Recorder:
             {item.id: item.complete_ms for item in load.resources},
             self._model,
         )
+        times_ms = {
+            **paints.to_dict(),
+            "finished_ms": load.finished_ms,
+            "byte_index_ms": indexes.all_ms,
+            "byte_index_atf_ms": indexes.atf_ms,
+        }
+        return {**{key: round(time_ms, DECIMALS) for key, time_ms in times_ms.items()}, "hol_bytes": load.hol_bytes}
+
+    def record(self, load: PlayedLoad) -> dict[str, Any]:
+        """The JSON object of `simulate --json`. Times are in ms, to the microsecond; `order` is run-length coded.
+
+        `estimate_ms` are the estimated paints, `browser_model` is left out where it is the ideal one. The rung's own facts
+        (PlayedLoad.facts) stand under their own keys.
+        """
+        values = self.values(load)
         return {
             "page": load.page.name,
             "scheme": load.scheme,
             "rung": load.rung,
             "send_buffer_bytes": load.send_buffer_bytes,
-            "finished_ms": round(load.finished_ms, DECIMALS),
-            "byte_index_ms": {"all": round(indexes.all_ms, DECIMALS), "atf": round(indexes.atf_ms, DECIMALS)},
-            "estimate_ms": {
-                "fcp": round(paints.fcp_ms, DECIMALS),
-                "lcp": round(paints.lcp_ms, DECIMALS),
-                "si": round(paints.si_ms, DECIMALS),
-            },
+            "finished_ms": values["finished_ms"],
+            "byte_index_ms": {"all": values["byte_index_ms"], "atf": values["byte_index_atf_ms"]},
+            "estimate_ms": {"fcp": values["fcp_ms"], "lcp": values["lcp_ms"], "si": values["si_ms"]},
             **({} if self._model.is_ideal else {"browser_model": self._model.name}),
             "hol_bytes": load.hol_bytes,
             "packets": load.packets,

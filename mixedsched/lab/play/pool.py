@@ -15,7 +15,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
@@ -76,8 +76,29 @@ class Pool(Generic[Result]):
         if self._here is not None:
             yield from map(self._here.play, tasks)
             return
+        awaited, done = 0, dict[int, list[Result]]()
+        with closing(self._lots(iter(tasks), lot, lambda sent: sent < awaited + AHEAD * self._jobs)) as lots:
+            for number, results in lots:
+                done[number] = results
+                while awaited in done:
+                    yield from done.pop(awaited)
+                    awaited += 1
+
+    def results_as_played(self, tasks: Iterable[Task], lot: int = 1) -> Generator[tuple[int, Result]]:
+        """Each result as soon as it is there, with the place of its task; otherwise like `results`."""
+        if self._here is not None:
+            yield from enumerate(map(self._here.play, tasks))
+            return
+        with closing(self._lots(iter(tasks), lot, lambda _: True)) as lots:
+            for number, results in lots:
+                yield from enumerate(results, start=number * lot)
+
+    def _lots(
+        self, tasks: Iterator[Task], size: int, may_send: Callable[[int], bool]
+    ) -> Generator[tuple[int, list[Result]]]:
+        """Lots by number, as they are played. may_send: asked with the number of lots that were sent before each other one."""
         try:
-            yield from self._in_order(iter(tasks), lot)
+            yield from self._played(tasks, size, may_send)
         except EOFError as error:
             self.stop()
             raise MixedschedError(
@@ -89,26 +110,26 @@ class Pool(Generic[Result]):
             self.stop()
             raise
 
-    def _in_order(self, tasks: Iterator[Task], size: int) -> Iterator[Result]:
-        """Send a lot wherever a process has a hand free, and sort what comes back."""
+    def _played(
+        self, tasks: Iterator[Task], size: int, may_send: Callable[[int], bool]
+    ) -> Iterator[tuple[int, list[Result]]]:
+        """Send a lot wherever a process has a hand free."""
         free = self._workers * IN_HAND
-        done: dict[int, list[Result]] = {}
-        sent, has_more = 0, True
-        for number in itertools.count():
-            while number not in done:
-                while has_more and sent < number + AHEAD * self._jobs and (free or len(self._workers) < self._jobs):
-                    lot = list(itertools.islice(tasks, size))
-                    has_more = bool(lot)
-                    if lot:
-                        self._send(self._free_worker(free), sent, lot)
-                        sent += 1
-                if number == sent:
-                    return
-                for worker in _answering(self._workers):
-                    finished, results = worker.receive()
-                    done[finished] = results
-                    free.append(worker)
-            yield from done.pop(number)
+        sent, received, has_more = 0, 0, True
+        while True:
+            while has_more and may_send(sent) and (free or len(self._workers) < self._jobs):
+                lot = list(itertools.islice(tasks, size))
+                has_more = bool(lot)
+                if lot:
+                    self._send(self._free_worker(free), sent, lot)
+                    sent += 1
+            if received == sent:
+                return
+            for worker in _answering(self._workers):
+                finished, results = worker.receive()
+                received += 1
+                free.append(worker)
+                yield finished, results
 
     def _free_worker(self, free: list[_Worker]) -> _Worker:
         """A new one, as long as there may be more."""

@@ -1,5 +1,5 @@
 """Studies: sites x links x arms x repeats on one rung, made once and stored, by one process or many.
 
 - `definition`: the study file. `places`: the sites over the links that it stands for.
-- `work`: leases blocks, plays or loads them, and stores every load at once.
+- `session`: begins a study or goes on with it. `work`: leases blocks, plays or loads them, and stores every load at once.
 """

@@ -4,13 +4,14 @@ A block is leased whole, to one worker. If the worker dies or loses the database
 anew; whatever the former holder stores then is refused, because its token is an older one (Kleppmann 2016, "fencing").
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, and_, or_, select, update
 
 from mixedsched.errors import MixedschedError
 from mixedsched.world.store._database import now_s
-from mixedsched.world.store._study_tables import FAILED, LEASED, OPEN, REVOKED, BlockRow, StudyLoadRow, WorkerRow
+from mixedsched.world.store._study_tables import DONE, FAILED, LEASED, OPEN, REVOKED, BlockRow, StudyLoadRow, WorkerRow
 
 
 class LeaseLostError(MixedschedError):
@@ -29,13 +30,15 @@ class Lease:
     done: tuple[str, ...] = ()  # arms that the same machine has loaded in this attempt
 
 
-def take(connection: Connection, study: int, worker: int, most: int, lease_s: float, place: int | None) -> list[Lease]:
-    """Lease blocks that are open, or whose lease has run out, in order of rank. place: take blocks of this place alone."""
+def take(
+    connection: Connection, study: int, worker: int, most: int, lease_s: float, places: Collection[int] | None
+) -> list[Lease]:
+    """Lease blocks that are open, or whose lease has run out, in order of rank. places: take blocks of these alone."""
     now = now_s(connection)
     is_free = or_(BlockRow.state == OPEN, and_(BlockRow.state == LEASED, BlockRow.lease_until_s < now))
     wanted = select(BlockRow.id).where(BlockRow.study == study, is_free)
-    if place is not None:
-        wanted = wanted.where(BlockRow.place == place)
+    if places is not None:
+        wanted = wanted.where(BlockRow.place.in_(places))
     ids = connection.scalars(
         wanted.order_by(BlockRow.rank, BlockRow.id).limit(most).with_for_update(skip_locked=True)
     ).all()
@@ -83,6 +86,15 @@ def check(connection: Connection, lease: Lease, worker: int) -> None:
         )
 
 
+def note_attempt(connection: Connection, lease: Lease) -> None:
+    """What is stored from now on is of this attempt, so that nobody goes on with an earlier one."""
+    connection.execute(
+        update(BlockRow)
+        .where(BlockRow.id == lease.block_id, BlockRow.attempt < lease.attempt)
+        .values(attempt=lease.attempt)
+    )
+
+
 def end(connection: Connection, lease: Lease, state: str) -> None:
     """Give a block back that `check` has held. state: done, failed or open."""
     connection.execute(
@@ -113,6 +125,11 @@ def revoke(connection: Connection, study: int, *, place: int | None, after: int)
     if place is not None:
         wanted.append(BlockRow.place == place)
     connection.execute(update(BlockRow).where(*wanted).values(state=REVOKED))
+
+
+def continue_done(connection: Connection, study: int) -> None:
+    """Have done blocks worked on again, for arms that they lack."""
+    connection.execute(update(BlockRow).where(BlockRow.study == study, BlockRow.state == DONE).values(state=OPEN))
 
 
 def reopen(connection: Connection, study: int) -> None:

@@ -1,6 +1,6 @@
 """Studies in a database: definitions, places, blocks, who works on them, and the loads. Every call is one transaction."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
 
@@ -34,6 +34,7 @@ from mixedsched.world.store._study_values import (
 )
 
 _ROWS_AT_A_TIME = 2000
+_DISK_FULL = "53100"  # PostgreSQL's code
 
 
 class StudyStore:
@@ -159,10 +160,12 @@ class StudyStore:
 
     # What is worked on
 
-    def lease(self, study: int, worker: int, most: int, lease_s: float, *, place: int | None = None) -> list[Lease]:
-        """Lease at most so many blocks, in order of rank. place: id of one, to take its blocks alone."""
+    def lease(
+        self, study: int, worker: int, most: int, lease_s: float, *, places: Collection[int] | None = None
+    ) -> list[Lease]:
+        """Lease at most so many blocks, in order of rank. places: ids, to take blocks of these alone."""
         with self._write() as connection:
-            return _leases.take(connection, study, worker, most, lease_s, place)
+            return _leases.take(connection, study, worker, most, lease_s, places)
 
     def add_loads(self, lease: Lease, worker: int, loads: Sequence[NewLoad]) -> None:
         """Store loads of a leased block. Those that are stored stay as they are. Raises LeaseLostError."""
@@ -183,6 +186,7 @@ class StudyStore:
                         raise
                     lost.append(lease)
                     continue
+                _leases.note_attempt(connection, lease)
                 self._insert_loads(connection, lease, worker, loads)
                 if is_done:
                     _leases.end(connection, lease, DONE)
@@ -209,6 +213,11 @@ class StudyStore:
         """Give blocks that were given up another chance."""
         with self._write() as connection:
             _leases.reopen(connection, study)
+
+    def continue_done(self, study: int) -> None:
+        """Have blocks that are done worked on again, for arms that were added."""
+        with self._write() as connection:
+            _leases.continue_done(connection, study)
 
     # What came of it
 
@@ -303,9 +312,12 @@ class StudyStore:
 def _reachable() -> Iterator[None]:
     try:
         yield
-    except (OperationalError, DBAPIError) as error:
-        if isinstance(error, OperationalError) or error.connection_invalidated:
-            raise UnreachableDatabaseError(
-                "the database does not answer", why=str(error.orig).splitlines()[0]
+    except DBAPIError as error:
+        why = str(error.orig).splitlines()[0]
+        if "is full" in why or getattr(error.orig, "sqlstate", "") == _DISK_FULL:
+            raise MixedschedError(
+                "there is no room for results", why=why, fix="make room; the same command goes on"
             ) from error
-        raise MixedschedError("the database refuses", why=str(error.orig).splitlines()[0]) from error
+        if isinstance(error, OperationalError) or error.connection_invalidated:
+            raise UnreachableDatabaseError("the database does not answer", why=why) from error
+        raise MixedschedError("the database refuses", why=why) from error

@@ -89,7 +89,7 @@ class TestLeases:
 
     def test_a_worker_may_ask_for_blocks_of_one_place(self, store: StudyStore, study: int) -> None:
         place = store.places(study)[1].id
-        found = store.lease(study, store.join("a", "m", {}), 9, LONG_S, place=place)
+        found = store.lease(study, store.join("a", "m", {}), 9, LONG_S, places=[place])
         assert numbers(found) == [(place, 1), (place, 2), (place, 3)]
 
     def test_a_lease_that_ran_out_is_anothers_and_its_former_holder_is_refused(
@@ -186,10 +186,10 @@ class TestStopping:
     ) -> None:
         worker = store.join("w", "m", {})
         place = store.places(study)[0].id
-        [lease] = store.lease(study, worker, 1, LONG_S, place=place)
+        [lease] = store.lease(study, worker, 1, LONG_S, places=[place])
         store.revoke(study, after=0, place=place)
         store.finish(lease, worker)
-        assert store.lease(study, worker, 9, LONG_S, place=place) == []
+        assert store.lease(study, worker, 9, LONG_S, places=[place]) == []
         counts = store.counts(study)
         assert [(item.done, item.revoked, item.open) for item in counts] == [(1, 2, 0), (0, 0, 3)]
 

@@ -1,0 +1,32 @@
+"""The metrics of simulated loads, flat, as studies store them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mixedsched.core.sim.load import PlayedLoad
+from mixedsched.core.sim.record import Recorder
+from mixedsched.errors import PageLoadError
+from mixedsched.lab.play.scenario import Scenario
+from mixedsched.lab.play.task import Task
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedValues:
+    """A load that was played, or could not be finished."""
+
+    values: Mapping[str, float]  # by key, as of Recorder.values; none of a load that failed
+    error: str = ""  # why it failed
+
+
+class ValuesReader:
+    """The metrics of whole loads."""
+
+    until = None
+
+    def __init__(self, scenario: Scenario) -> None:
+        self._recorder = Recorder(scenario.page, model=scenario.model)
+
+    def read(self, _: Task, load: PlayedLoad | PageLoadError) -> SimulatedValues:
+        if isinstance(load, PageLoadError):
+            return SimulatedValues({}, str(load))
+        return SimulatedValues(self._recorder.values(load))

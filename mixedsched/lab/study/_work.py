@@ -1,0 +1,55 @@
+"""What a worker of a study needs to know."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from mixedsched.lab.study.definition import Study
+from mixedsched.lab.study.places import Place
+from mixedsched.world.store import NewLoad, StudyStore
+
+
+class StudyObserver(Protocol):
+    """Follows a study's progress. Its methods may be called from another thread."""
+
+    def left(self, loads: int, workers: int) -> None:
+        """How many loads all workers still have to make, and how many work: told at the start and now and then."""
+
+    def loading(self, place: Place, block: int, arm: str) -> None:
+        """A measured load begins."""
+
+    def loaded(self, place: Place, block: int, load: NewLoad) -> None:
+        """It is over, or played."""
+
+
+class UnobservedStudy:
+    """An observer that takes no notice."""
+
+    def left(self, loads: int, workers: int) -> None:
+        pass
+
+    def loading(self, place: Place, block: int, arm: str) -> None:
+        pass
+
+    def loaded(self, place: Place, block: int, load: NewLoad) -> None:
+        pass
+
+
+@dataclass(frozen=True)
+class Work:
+    """Some places of a stored study, opened."""
+
+    store: StudyStore
+    study_id: int
+    study: Study
+    places: Mapping[int, Place]  # by id
+    has_all_places: bool  # of the study
+    folder: Path  # for what a load leaves while it is under way
+    observer: StudyObserver
+    jobs: int | None = None  # processes that simulate; None for one per processor
+
+    @property
+    def place_ids(self) -> list[int] | None:
+        """To lease blocks of; None for all."""
+        return None if self.has_all_places else list(self.places)

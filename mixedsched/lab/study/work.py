@@ -1,0 +1,61 @@
+"""A worker of a study in this process: it leases blocks, plays or loads them, and stores every load at once."""
+
+import platform
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from mixedsched.errors import MixedschedError
+from mixedsched.lab.study._identity import is_dead, worker_name
+from mixedsched.lab.study._keeper import Keeper
+from mixedsched.lab.study._playing import play_blocks
+from mixedsched.lab.study._work import StudyObserver, UnobservedStudy, Work
+from mixedsched.world.store import StudyStore
+
+__all__ = ["StudyObserver", "UnobservedStudy", "Work", "carry_out_study", "release_the_dead"]
+
+LOOK_EVERY_S = 1.0  # at blocks that others work on
+
+
+def carry_out_study(work: Work, facts: Mapping[str, Any], say: Callable[[str], None]) -> None:
+    """Work until no block is left, those of other workers included.
+
+    facts: of this machine, stored with the worker. However it ends, all that is finished is stored, and the rest given back.
+    """
+    store = work.store
+    release_the_dead(store)
+    worker = store.join(worker_name(), platform.node(), facts)
+    try:
+        with Keeper(store, worker, say, lambda: _tell(work)) as keeper:
+            _tell(work)
+            _work(work, keeper)
+            while _unfinished(work):
+                time.sleep(LOOK_EVERY_S)
+                _work(work, keeper)
+    finally:
+        with suppress(MixedschedError):  # else the leases run out by themselves
+            store.leave(worker)
+
+
+def release_the_dead(store: StudyStore) -> None:
+    """Give back at once what workers held whose processes have ended on this machine without doing so themselves."""
+    for worker in store.workers():
+        if worker.state == "active" and is_dead(worker.name):
+            store.leave(worker.id)
+
+
+def _work(work: Work, keeper: Keeper) -> None:
+    play_blocks(work, keeper)
+    keeper.settle()
+
+
+def _unfinished(work: Work) -> bool:
+    """Whether there are blocks that somebody works on, or may have to take over."""
+    return any(item.open or item.leased for item in work.store.counts(work.study_id) if item.place_id in work.places)
+
+
+def _tell(work: Work) -> None:
+    blocks = sum(item.open + item.leased for item in work.store.counts(work.study_id) if item.place_id in work.places)
+    active = sum(worker.state == "active" for worker in work.store.workers())
+    work.observer.left(blocks * len(work.study.arms), active)

@@ -1,0 +1,184 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mixedsched.errors import ExitCode, InputError, MixedschedError, StudyError, UsageError
+from mixedsched.lab.play.simulation import simulate
+from mixedsched.lab.results import DATABASE_NAME
+from mixedsched.lab.study import session
+from mixedsched.lab.study.definition import Study
+from mixedsched.lab.study.places import Place
+from mixedsched.lab.study.session import StudyState, run_study
+from mixedsched.lab.study.work import UnobservedStudy
+from mixedsched.world.store import NewLoad, StoredLoad, StudyStore
+from tests.examples import examples
+from tests.lab.study.small import ARMS, LOADS_OF_BLOCK, PLACES, quick_study, small_study, write_pages
+
+
+def run(study: Study, folder: Path, **more: Any) -> StudyState:
+    """In this process, as starting others takes longer than all these loads."""
+    return run_study(study, folder=folder, jobs=1, **more)
+
+
+def loads_in(folder: Path) -> list[StoredLoad]:
+    with StudyStore(f"sqlite:///{folder / DATABASE_NAME}") as store:
+        return list(store.loads(store.studies()[0].id))
+
+
+def told(loads: list[StoredLoad]) -> list[Any]:
+    """What must not depend on the way in which they came about."""
+    return sorted(
+        (item.place_id, item.block, item.arm, item.seed, item.status, sorted(item.values.items())) for item in loads
+    )
+
+
+class Stopping(UnobservedStudy):
+    """Ends the work as Ctrl-C would, with a load that is over."""
+
+    def __init__(self, after: int) -> None:
+        self._left = after
+
+    def loaded(self, place: Place, block: int, load: NewLoad) -> None:
+        self._left -= 1
+        if self._left == 0:
+            raise KeyboardInterrupt
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
+    """All loads of a study that nothing disturbed."""
+    folder = tmp_path_factory.mktemp("whole")
+    assert run(small_study(folder), folder / "out").is_complete
+    return told(loads_in(folder / "out"))
+
+
+def test_every_arm_is_played_once_in_every_block_of_every_place(whole: list[Any]) -> None:
+    assert len(whole) == PLACES * 2 * LOADS_OF_BLOCK
+    assert {row[4] for row in whole} == {"ok"}
+
+
+def test_a_load_is_that_of_simulate(tmp_path: Path) -> None:
+    run(small_study(tmp_path, variation=False, links=["wifi-lossy"], seed=5), tmp_path / "out")
+    last = next(item for item in reversed(loads_in(tmp_path / "out")) if item.arm == "mixed" and item.block == 2)
+    alone = simulate(str(tmp_path / "pages" / "two.json"), "mixed", link="wifi-lossy", seed=6).to_dict()
+    assert (last.values["lcp_ms"], last.values["finished_ms"]) == (alone["estimate_ms"]["lcp"], alone["finished_ms"])
+
+
+def test_where_nothing_is_random_a_place_has_one_block(tmp_path: Path) -> None:
+    state = run(small_study(tmp_path, variation=False), tmp_path / "out")
+    done = {(place.link, place.facts["exact"]): state.counts[place.id].done for place in state.places}
+    assert done == {("wifi-lossy", False): 2, ("cable", True): 1}
+
+
+def test_rung_pipe_plays_its_own_pipe_as_simulate_does(tmp_path: Path) -> None:
+    run(small_study(tmp_path, rung="pipe", links=["pipe", "3g"], variation=False), tmp_path / "out")
+    loads = loads_in(tmp_path / "out")
+    assert len(loads) == PLACES * LOADS_OF_BLOCK
+    alone = simulate(str(tmp_path / "pages" / "one.json"), "sequential")
+    assert any(item.values["finished_ms"] == alone.finished_ms for item in loads)
+
+
+@examples(10)
+@given(stops=st.lists(st.integers(1, PLACES * 2 * LOADS_OF_BLOCK - 1), min_size=1, max_size=3))
+def test_wherever_it_is_interrupted_the_same_call_goes_on(
+    stops: list[int], whole: list[Any], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("stopped")
+    study = small_study(folder)
+    played = 0
+    for after in stops:
+        try:
+            run(study, folder / "out", observer=Stopping(after))
+        except KeyboardInterrupt:
+            played += after
+        else:
+            played = len(whole)
+        assert len(loads_in(folder / "out")) == played
+    assert run(study, folder / "out").is_complete
+    assert told(loads_in(folder / "out")) == whole
+
+
+@pytest.mark.parametrize(
+    "fewer", [{"blocks": 1}, {"links": ["wifi-lossy"]}, {"sites": ["pages/three.json"]}, {"arms": list(ARMS[:2])}]
+)
+def test_what_is_added_joins_what_is_there(fewer: dict[str, Any], whole: list[Any], tmp_path: Path) -> None:
+    run(small_study(tmp_path, **fewer), tmp_path / "out")
+    before = loads_in(tmp_path / "out")
+    more = {"sites": ["pages/three.json", "pages/o*.json", "pages/two.json"]} if "sites" in fewer else {}
+    state = run(small_study(tmp_path, **more), tmp_path / "out")
+    after = loads_in(tmp_path / "out")
+    assert state.is_complete
+    assert len(after) == len(whole)
+    assert {(item.place_id, item.block, item.arm, item.position) for item in before} <= {
+        (item.place_id, item.block, item.arm, item.position) for item in after
+    }
+    assert sorted(map(str, (row[2:] for row in told(after)))) == sorted(map(str, (row[2:] for row in whole)))
+
+
+@pytest.mark.parametrize("changed", [{"seed": 2}, {"primary": ["fcp"]}, {"arms": list(ARMS[:3])}])
+def test_a_study_that_changed_otherwise_is_refused_with_what_changed(changed: dict[str, Any], tmp_path: Path) -> None:
+    run(quick_study(tmp_path), tmp_path / "out")
+    with pytest.raises(UsageError) as refused:
+        run(quick_study(tmp_path, **changed), tmp_path / "out")
+    assert next(iter(changed)) in refused.value.why
+    assert "--out" in refused.value.fix
+
+
+def test_a_page_that_changed_is_refused(tmp_path: Path) -> None:
+    run(quick_study(tmp_path), tmp_path / "out")
+    write_pages(tmp_path / "other", ("two", "one"))
+    (tmp_path / "other" / "one.json").replace(tmp_path / "pages" / "one.json")
+    study = Study.from_dict(quick_study(tmp_path / "unused").to_dict(), tmp_path)
+    with pytest.raises(UsageError, match=r"pages/one over wifi-lossy is not what it was"):
+        run(study, tmp_path / "out")
+
+
+def test_loads_of_other_versions_are_refused_with_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(quick_study(tmp_path), tmp_path / "out")
+    now = session.own_versions(())
+    monkeypatch.setattr(session, "own_versions", lambda _: {**now, "code": "fedcba987654"})
+    with pytest.raises(UsageError, match=r"code [0-9a-f]{12} -> fedcba987654"):
+        run(quick_study(tmp_path), tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("sites", "told_of"),
+    [
+        (["agnecy"], "did you mean 'agency'?"),
+        (["gupta2025/*"], "'gupta2025/*' matches nothing"),
+        (["pages/*.html"], "matches nothing"),
+        (["."], "holds no page"),
+    ],
+)
+def test_sites_that_are_not_there_are_refused(tmp_path: Path, sites: list[str], told_of: str) -> None:
+    with pytest.raises(StudyError, match=r".*") as refused:
+        run(quick_study(tmp_path, sites=sites), tmp_path / "out")
+    assert told_of in str(refused.value)
+    assert refused.value.exit_code is ExitCode.BAD_INPUT
+
+
+def test_a_part_of_the_places_can_be_asked_for(tmp_path: Path) -> None:
+    state = run(quick_study(tmp_path), tmp_path / "out", only="pages/t*@cable")
+    assert [(place.site, place.link) for place in state.places] == [("pages/three", "cable"), ("pages/two", "cable")]
+    with pytest.raises(UsageError, match="names no place"):
+        run(quick_study(tmp_path), tmp_path / "out", only="four")
+
+
+def test_a_folder_serves_one_run_at_a_time(tmp_path: Path) -> None:
+    class Intruding(UnobservedStudy):
+        def loaded(self, place: Place, block: int, load: NewLoad) -> None:
+            run(quick_study(tmp_path), tmp_path / "out")
+
+    with pytest.raises(MixedschedError, match="choose another --out"):
+        run(quick_study(tmp_path), tmp_path / "out", observer=Intruding())
+
+
+def test_a_folder_without_a_study_is_refused(tmp_path: Path) -> None:
+    with (
+        StudyStore(f"sqlite:///{tmp_path / DATABASE_NAME}") as store,
+        pytest.raises(InputError, match="none was begun"),
+    ):
+        session.read_state(store)
