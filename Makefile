@@ -2,7 +2,10 @@
 
 BIN := .venv/bin
 # One more worker than processors: a test that waits for a browser or a server leaves its processor to another.
-PARALLEL := -n $(shell expr $$(nproc) + 1) --dist loadgroup
+PARALLEL := -n $(shell expr $$(nproc) + 1) --dist loadgroup --no-loadscope-reorder
+
+# The programs that the tests start, hundreds of them, would compile themselves each time.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup wheel lab demo test lint quick short runner check bench sites networks tuned interop fuzz clean
 
@@ -40,9 +43,9 @@ lint: setup
 check: lint
 	@$(MAKE) test
 
-# The runner's tests wait most of the time, for browsers that hang: so they run beside the others.
-quick: lint
-	@$(MAKE) --no-print-directory --output-sync=line -j2 runner short
+# Side by side: the runner's tests wait most of the time, for browsers that hang, and lint is a program after the other.
+quick: setup
+	@$(MAKE) --no-print-directory --output-sync=line -j3 lint runner short
 
 short:
 	$(BIN)/python -m pytest -q $(PARALLEL) --hypothesis-profile=brief \

@@ -33,6 +33,11 @@ os.environ.pop("COLUMNS", None)
 
 _HERE = Path(__file__).parent
 _MARKERS = {"chromium": pytest.mark.browser, "real_time": pytest.mark.alone}
+_LONG = (
+    "namespaces",
+    "browser",
+    "slow",
+)  # what takes longest comes first, so that no worker is left with it at the end
 
 
 @pytest.fixture(scope="session")
@@ -46,7 +51,8 @@ def real_time() -> None:
 
 
 @pytest.hookimpl(wrapper=True)  # before `-m` chooses, and before xdist looks at groups
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
+    ranks: dict[str, int] = {}
     for item in items:
         for fixture in _MARKERS.keys() & set(getattr(item, "fixturenames", ())):
             item.add_marker(_MARKERS[fixture])
@@ -57,4 +63,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
             if needed.kwargs["missing"]:
                 item.add_marker(pytest.mark.skip(reason=needed.kwargs["missing"]))
         item.add_marker(pytest.mark.xdist_group(group))
+        rank = next((rank for rank, name in enumerate(_LONG) if item.get_closest_marker(name)), len(_LONG))
+        ranks[group] = min(ranks.get(group, rank), rank)
+    if hasattr(config, "workerinput"):  # one of several workers, to whom xdist gives the groups in this order
+        items.sort(key=lambda item: ranks[item.get_closest_marker("xdist_group").args[0]])
     yield

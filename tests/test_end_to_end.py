@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import sqlite3
 import subprocess
@@ -11,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import closing, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -101,15 +101,13 @@ def has_browser(process: subprocess.Popen[str]) -> bool:
     return False
 
 
-def in_the_middle_of_a_run(process: subprocess.Popen[str]) -> list[psutil.Process]:
-    """Wait until one run is stored and the next one's browser is up; returns all descendants."""
+def after_one_run(process: subprocess.Popen[str]) -> subprocess.Popen[str]:
+    """The same process, when a run is stored."""
     assert process.stderr is not None
     for line in process.stderr:
         if line.startswith("warm-up"):
             break
-    assert wait_until(lambda: has_browser(process))
-    time.sleep(1)  # for the browser's own children to come up; the more there are, the more must go
-    return family(process)
+    return process
 
 
 def compared(site: str, folder: Path, *options: str) -> dict[str, Any]:
@@ -145,70 +143,108 @@ def test_compare_measures_all_metrics_and_shows_scheduling_on_the_wire(tmp_path:
     assert switches["stock"] > 4 * switches["sequential"], "images interleave"
 
 
-def stopped_in_order(process: subprocess.Popen[str], number: signal.Signals, descendants: list[psutil.Process]) -> None:
-    """Have it end by this signal, and check that it does so as promised."""
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended that was told to, or killed."""
+
+    code: int
+    said: str
+    started: int
+    """Processes that it had running."""
+    is_gone: bool
+    """Whether they all went with it."""
+    stored: list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Story:
+    """One comparison that is begun four times: Ctrl-C in the middle, SIGTERM, kill -9, and to its end."""
+
+    refused: subprocess.CompletedProcess[str]
+    """Another one in the same folder, while the first is at work."""
+    told: dict[signal.Signals, Ended]
+    finished: subprocess.CompletedProcess[str]
+    again: subprocess.CompletedProcess[str]
+    """Begun once more, when there is nothing to be done."""
+    stored: list[dict[str, Any]]
+
+
+def ended_by(process: subprocess.Popen[str], number: signal.Signals, folder: Path) -> Ended:
+    descendants = family(process)
     process.send_signal(number)
-    _, told = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "the same command goes on" in " ".join(told.split())
-    assert "Traceback" not in told
-    assert wait_until(lambda: all_gone(descendants))
+    _, said = process.communicate(timeout=60)
+    is_gone = wait_until(lambda: all_gone(descendants))
+    return Ended(process.returncode, said, len(descendants), is_gone, stored(folder))
 
 
-def test_after_ctrl_c_and_kill_9_nothing_stays_and_the_same_command_ends_with_every_block_once(
-    small_site: Path, tmp_path: Path
-) -> None:
-    folder = tmp_path / "out"
-    arguments = ("compare", str(small_site), "--link", "cdn", "--blocks", "1", "--out", str(folder), "--json")
-    first = start(*arguments)
-    stopped_in_order(first, signal.SIGINT, in_the_middle_of_a_run(first))
-    kept = stored(folder)
-    assert len(kept) >= 1
+def in_the_middle(process: subprocess.Popen[str]) -> subprocess.Popen[str]:
+    """The same process, when a browser of its own is up; its children come one after the other, and all of them must go."""
+    assert wait_until(lambda: has_browser(process))
+    time.sleep(0.5)
+    return process
 
-    second = start(*arguments)
-    assert wait_until(lambda: has_browser(second))
-    time.sleep(1)  # for the browser's own children to come up; the more there are, the more must go
-    descendants = family(second)
-    os.kill(second.pid, signal.SIGKILL)
-    second.communicate()
-    assert len(descendants) >= 4, "two servers, a worker and a browser at least"
-    assert wait_until(lambda: all_gone(descendants)), [child.pid for child in descendants if is_alive(child)]
 
-    third = run_patiently(command(*arguments), HOME, 200)
-    assert third.returncode == 0, third.stderr
+@pytest.fixture(scope="module")
+def story(small_site: Path, tmp_path_factory: pytest.TempPathFactory) -> Story:
+    folder = tmp_path_factory.mktemp("story") / "out"
+    words = ("compare", str(small_site), "--link", "cdn", "--blocks", "1", "--out", str(folder))
+    first = after_one_run(start(*words))
+    refused = subprocess.run(command(*words), cwd=HOME, capture_output=True, text=True, timeout=60, check=False)
+    told = {signal.SIGINT: ended_by(in_the_middle(first), signal.SIGINT, folder)}
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        told[number] = ended_by(in_the_middle(start(*words)), number, folder)
+    finished = run_patiently(command(*words, "--json"), HOME, 200)
     made = stored(folder)
-    assert made[: len(kept)] == kept, "nothing stored is lost or changed"
+    again = subprocess.run(command(*words, "--json"), cwd=HOME, capture_output=True, text=True, timeout=60, check=False)
+    return Story(refused, told, finished, again, made)
+
+
+def test_two_comparisons_cannot_share_a_folder(story: Story) -> None:
+    assert story.refused.returncode == 1
+    assert "another comparison is running" in story.refused.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_told_to_end_it_ends_in_order_and_says_how_to_go_on(story: Story, number: signal.Signals) -> None:
+    ended = story.told[number]
+    assert ended.code == 130
+    assert "the same command goes on" in " ".join(ended.said.split())
+    assert "Traceback" not in ended.said
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_however_it_ends_nothing_stays_but_what_is_stored(story: Story, number: signal.Signals) -> None:
+    ended = story.told[number]
+    assert ended.started >= 4, "two servers, a worker and a browser at least"
+    assert ended.is_gone
+    assert len(ended.stored) >= 1
+    assert story.stored[: len(ended.stored)] == ended.stored, "nothing stored is lost or changed"
+
+
+def test_the_same_command_ends_with_every_block_once(story: Story) -> None:
+    assert story.finished.returncode == 0, story.finished.stderr
+    made = story.stored
     good = [run for run in made if run["status"] == "ok" and (run["block"], run["attempt"]) in complete_attempts(made)]
     assert Counter((run["block"], run["arm"]) for run in good) == {
         (block, arm): 1 for block in (0, 1) for arm in ("sequential", "mixed")
     }
     assert len({(run["block"], run["attempt"], run["arm"]) for run in made}) == len(made), "no run was made twice"
 
-    fourth = subprocess.run(command(*arguments), cwd=HOME, capture_output=True, text=True, timeout=60, check=False)
-    assert json.loads(fourth.stdout) == json.loads(third.stdout), "a finished comparison is told again, not made again"
+
+def test_a_finished_comparison_is_told_again_not_made_again(story: Story) -> None:
+    assert json.loads(story.again.stdout) == json.loads(story.finished.stdout)
 
 
 @needs_namespaces
 def test_a_comparison_over_the_kernels_own_link_leaves_no_namespace(small_site: Path, tmp_path: Path) -> None:
-    result = compared(str(small_site), tmp_path / "out", "--backend", "netns")
-    assert [arm["runs"] for arm in result["arms"]] == [1, 1]
-    assert why_void(tmp_path / "out") == []
-    assert "--backend netns" in (tmp_path / "out" / "report.html").read_text()
-    assert ownerless_namespaces() == []
-
-
-def test_two_comparisons_cannot_share_a_folder_and_the_first_ends_in_order_when_told_to(
-    small_site: Path, tmp_path: Path
-) -> None:
     folder = tmp_path / "out"
-    arguments = ("compare", str(small_site), "--link", "cdn", "--blocks", "1", "--out", str(folder))
-    first = start(*arguments)
-    descendants = in_the_middle_of_a_run(first)
-    second = subprocess.run(command(*arguments), cwd=HOME, capture_output=True, text=True, timeout=60, check=False)
-    assert second.returncode == 1
-    assert "another comparison is running" in second.stderr
-    stopped_in_order(first, signal.SIGTERM, descendants)
-    assert len(stored(folder)) >= 1
+    words = ("compare", str(small_site), "--link", "fiber", "--backend", "netns", "--out", str(folder))
+    ended = ended_by(in_the_middle(after_one_run(start(*words))), signal.SIGINT, folder)
+    assert (ended.code, ended.is_gone) == (130, True)
+    assert why_void(folder) == []
+    (run, *_) = ended.stored
+    assert run["relay"]["down"]["packets"] > 0, "the kernel's counters of this link"
+    assert ownerless_namespaces() == []
 
 
 def test_the_doctor_finds_everything_in_place() -> None:

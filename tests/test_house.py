@@ -14,8 +14,6 @@ import pytest
 
 HOME = Path(__file__).resolve().parents[1]
 PACKAGE = HOME / "mixedsched"
-MODULES = {path.relative_to(HOME).as_posix(): ast.parse(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}
-TESTS = {path.relative_to(HOME).as_posix(): ast.parse(path.read_text()) for path in sorted(HOME.glob("tests/**/*.py"))}
 
 ENTRIES_MOST = 10
 FILE_LINES_MOST, COMMAND_FILE_LINES_MOST = 350, 200
@@ -26,6 +24,22 @@ FOREIGN_PRIVATE_IMPORTS: set[str] = set()
 # One name with several meanings: each should be renamed to something specific, but for those whose meaning differs by nothing
 # but their room.
 SHARED_CLASS_NAMES: set[str] = set()
+
+
+def parsed(folder: str) -> dict[str, ast.Module]:
+    """All Python of a folder, by path."""
+    files = sorted(HOME.joinpath(folder).rglob("*.py"))
+    return {path.relative_to(HOME).as_posix(): ast.parse(path.read_text()) for path in files}
+
+
+@pytest.fixture(scope="module")
+def modules() -> dict[str, ast.Module]:
+    return parsed("mixedsched")
+
+
+@pytest.fixture(scope="module")
+def tests() -> dict[str, ast.Module]:
+    return parsed("tests")
 
 
 def lines_of(path: str) -> int:
@@ -68,34 +82,34 @@ def test_the_package_has_ten_entries_at_most() -> None:
     assert len(entries - python) <= ENTRIES_MOST
 
 
-def test_no_file_is_longer_than_its_limit() -> None:
-    limits = {path: COMMAND_FILE_LINES_MOST if "/cli/" in path else FILE_LINES_MOST for path in MODULES}
+def test_no_file_is_longer_than_its_limit(modules: dict[str, ast.Module]) -> None:
+    limits = {path: COMMAND_FILE_LINES_MOST if "/cli/" in path else FILE_LINES_MOST for path in modules}
     assert [path for path, limit in limits.items() if lines_of(path) > limit] == []
 
 
-def test_no_function_is_longer_than_a_screen() -> None:
+def test_no_function_is_longer_than_a_screen(modules: dict[str, ast.Module]) -> None:
     long = {
         f"{path}: {node.name}"
-        for path, tree in MODULES.items()
+        for path, tree in modules.items()
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and length_of(node, path) > FUNCTION_LINES_MOST
     }
     assert long <= LONG_FUNCTIONS
 
 
-def test_private_modules_are_imported_within_their_folder_only() -> None:
+def test_private_modules_are_imported_within_their_folder_only(modules: dict[str, ast.Module]) -> None:
     foreign = {
         f"{path}: {module}"
-        for path, tree in MODULES.items()
+        for path, tree in modules.items()
         for module in imported_by(tree)
         if is_module(module) and not all(path.startswith(owner) for owner in owners_of_privacy(module))
     }
     assert foreign <= FOREIGN_PRIVATE_IMPORTS
 
 
-def test_a_class_name_means_one_thing() -> None:
+def test_a_class_name_means_one_thing(modules: dict[str, ast.Module]) -> None:
     places = defaultdict(set)
-    for path, tree in MODULES.items():
+    for path, tree in modules.items():
         for node in tree.body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places[node.name].add(path)
@@ -103,16 +117,18 @@ def test_a_class_name_means_one_thing() -> None:
 
 
 @pytest.mark.parametrize("kind", ["alone", "browser", "namespaces"])
-def test_no_test_gives_itself_a_marker_that_comes_from_what_it_asks_for(kind: str) -> None:
+def test_no_test_gives_itself_a_marker_that_comes_from_what_it_asks_for(
+    kind: str, tests: dict[str, ast.Module]
+) -> None:
     givers = {"tests/conftest.py", "tests/world/emulator/privileged.py"}
-    marked = {path for path in TESTS if f"pytest.mark.{kind}" in (HOME / path).read_text()}
+    marked = {path for path in tests if f"pytest.mark.{kind}" in (HOME / path).read_text()}
     assert marked <= givers
 
 
-def test_tests_share_helpers_and_not_tests() -> None:
+def test_tests_share_helpers_and_not_tests(tests: dict[str, ast.Module]) -> None:
     assert [
         f"{path}: {module}"
-        for path, tree in TESTS.items()
+        for path, tree in tests.items()
         for module in imported_by(tree)
         if module.startswith("tests.") and module.rpartition(".")[2].startswith("test_") and is_module(module)
     ] == []
