@@ -37,13 +37,8 @@ class Alternative:
 
     label: str  # of its arm
     scheme: str  # of the server
-    changes: tuple[Change, ...]
+    changes: tuple[Change, ...]  # none where only the order in which the server delivers is another
     expected: ByNetwork  # estimated paints
-
-    @property
-    def is_new_server(self) -> bool:
-        """Whether it only changes the order in which the server delivers."""
-        return not self.changes
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,7 +91,8 @@ def _hurried(page: Page, item: Resource, _change: Change) -> Resource:
 
 
 def _calmed(_page: Page, item: Resource, _change: Change) -> Resource:
-    return item.model_copy(update={"chromium_priority": _less_urgent(item, ChromiumPriority.LOW)})
+    priority = max(item.chromium_priority, ChromiumPriority.LOW, key=lambda priority: priority.rank)
+    return item.model_copy(update={"chromium_priority": priority})
 
 
 def _eager(page: Page, item: Resource, _change: Change) -> Resource:
@@ -154,10 +155,6 @@ def _in_document(page: Page, item: Resource) -> dict[str, object]:
 
 def _more_urgent(item: Resource, least: ChromiumPriority) -> ChromiumPriority:
     return min(item.chromium_priority, least, key=lambda priority: priority.rank)
-
-
-def _less_urgent(item: Resource, most: ChromiumPriority) -> ChromiumPriority:
-    return max(item.chromium_priority, most, key=lambda priority: priority.rank)
 
 
 # What an edition serves is equal byte for byte, but for what was changed

@@ -186,18 +186,16 @@ def _outcome(
     if known.raced.has_dropped(known.tuned_labels):
         reason = out_raced_reason(known.raced.dropped, known.tuned_labels, room.best)
         return Outcome.UNCONFIRMED, reason
-    if judgement is not None and not judgement.harm and room.is_used_up and _all_equivalent(judgement):
-        return Outcome.NOTHING_TO_GAIN, nothing_reason(found, room)
+    if judgement is not None and not judgement.harm and room.is_used_up:
+        verdicts = {items[0].verdict for items in judgement.effects.values()}
+        if verdicts == {Verdict.EQUIVALENT}:
+            return Outcome.NOTHING_TO_GAIN, nothing_reason(found, room)
     return Outcome.UNCONFIRMED, unconfirmed_reason(comparisons, judgement, room)
 
 
 def _room(known: Known, found: SearchResult) -> Room:
     best = known.best_baseline
     return Room(known.job.objective, best, found.baselines[best], known.bounds)
-
-
-def _all_equivalent(judgement: Judgement) -> bool:
-    return all(items[0].verdict is Verdict.EQUIVALENT for items in judgement.effects.values())
 
 
 def _html(known: Known, comparisons: Mapping[str, Comparison]) -> tuple[HtmlLine, ...]:

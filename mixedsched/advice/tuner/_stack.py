@@ -181,7 +181,8 @@ class StackRung:
                 StoredTrial(self._params.encode(genomes[place]), batch, len(genomes), code, paints[code])
                 for place, code in ((place, candidates[place].code) for place in missing)
             ]
-            trials.memory.add(new, [_score(scored[place]) for place in missing], self._params.distributions)
+            scores = [item.score if (item := scored[place]) is not None else None for place in missing]
+            trials.memory.add(new, scores, self._params.distributions)
             self._played_s += trials.clock_s() - began_s
             trials.memory.keep(_SECONDS, self._played_s)
         self._tried += zip(genomes, scored, strict=True)
@@ -192,10 +193,6 @@ class StackRung:
         note_step(self._history, len(self._tried), trials.best)
         limit, spent_s = trials.options.stack, trials.clock_s() - self._started_s
         trials.watch(SearchState(STACK, len(self._tried), limit.trials, spent_s, limit.seconds, trials.best))
-
-
-def _score(item: Scored | None) -> float | None:
-    return item.score if item is not None else None
 
 
 def _small(space: Space, most: int) -> dict[Genome, None] | None:

@@ -25,13 +25,11 @@ COST_OF_A_SCHEME = 2  # departures that another scheme counts for: it takes anot
 COST_OF_LATE_FONTS = 4  # more, where fonts come later: no estimate sees what text waits for
 TEXT = frozenset({Kind.DOCUMENT, Kind.FONT})
 
-SIGNALLED: Mapping[Cell, Priority] = MappingProxyType(
-    {
-        (priority, kind): Priority(priority.rank, derive_incremental(kind))
-        for priority in ChromiumPriority
-        for kind in Kind
-    }
-)
+SIGNALLED: Mapping[Cell, Priority] = {
+    (priority, kind): Priority(priority.rank, derive_incremental(kind))
+    for priority in ChromiumPriority
+    for kind in Kind
+}
 """Chromium's signal for requests by priority and kind: urgency = rank, `i` for kinds that are useful in parts."""
 
 

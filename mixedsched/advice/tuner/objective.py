@@ -22,15 +22,13 @@ GUARDED = ("fcp_ms", "lcp_ms")  # metrics that must not become worse, whatever t
 TIE_WEIGHT = 0.01  # of metrics without a weight, which decide among candidates that are equal in the others
 
 # Lighthouse 12 (core/config/default-config.js) gives FCP, SI and LCP 10, 10 and 25 of its 100 points; the rest is TBT and CLS.
-SCORE_WEIGHTS: Mapping[str, float] = MappingProxyType({"fcp_ms": 10 / 45, "lcp_ms": 25 / 45, "si_ms": 10 / 45})
+SCORE_WEIGHTS: Mapping[str, float] = {"fcp_ms": 10 / 45, "lcp_ms": 25 / 45, "si_ms": 10 / 45}
 
 # Its control points, in ms: at the first a metric scores 0.9, at the second 0.5.
-CONTROL_POINTS: Mapping[str, Mapping[str, tuple[float, float]]] = MappingProxyType(
-    {
-        "mobile": MappingProxyType({"fcp_ms": (1800, 3000), "lcp_ms": (2500, 4000), "si_ms": (3387, 5800)}),
-        "desktop": MappingProxyType({"fcp_ms": (934, 1600), "lcp_ms": (1200, 2400), "si_ms": (1311, 2300)}),
-    }
-)
+CONTROL_POINTS: Mapping[str, Mapping[str, tuple[float, float]]] = {
+    "mobile": {"fcp_ms": (1800, 3000), "lcp_ms": (2500, 4000), "si_ms": (3387, 5800)},
+    "desktop": {"fcp_ms": (934, 1600), "lcp_ms": (1200, 2400), "si_ms": (1311, 2300)},
+}
 _LOG_OF_P10 = 1.2815515655446004  # standard deviations from the median to the best tenth
 
 
@@ -140,14 +138,12 @@ def _weight(text: str, name: str, number: str) -> float:
 
 SEQUENTIAL = "sequential"  # the baseline than which nothing may be worse, not in its first paint either
 
-BASELINES: Mapping[str, Candidate] = MappingProxyType(
-    {
-        SEQUENTIAL: Candidate("sequential"),
-        "stock": Candidate("stock"),
-        "eps": Candidate("eps", published="chromium"),
-        "mixed": Candidate("mixed", published="gupta2024"),
-    }
-)
+BASELINES: Mapping[str, Candidate] = {
+    SEQUENTIAL: Candidate("sequential"),
+    "stock": Candidate("stock"),
+    "eps": Candidate("eps", published="chromium"),
+    "mixed": Candidate("mixed", published="gupta2024"),
+}
 """The deliveries that a tuned result has to beat, by label: those of today's servers, and the published table."""
 
 Paints = tuple[tuple[PaintEstimate | None, ...], ...]

@@ -57,13 +57,9 @@ def targets_of(pages: Sequence[Page], hero_needs: Collection[str] = ()) -> tuple
         taken = any(target.override(Priority()).fits(other.path) for target in found for _, other in covered)
         if taken or len(cells) > 1 or any(other is page.main for page in pages for _, other in covered):
             continue
-        if _has_company(pages, cell_of(item), len(covered)):
+        if sum(cell_of(other) == cell_of(item) for page in pages for other in page.resources) > len(covered):
             found.append(Target(match, cell_of(item), tuple(dict.fromkeys(other.id for _, other in covered)), why))
     return tuple(found[:MAX_TARGETS])
-
-
-def _has_company(pages: Sequence[Page], cell: Cell, covered: int) -> bool:
-    return sum(cell_of(other) == cell for page in pages for other in page.resources) > covered
 
 
 def _candidates(pages: Sequence[Page], hero_needs: Collection[str]) -> Iterable[tuple[Resource, str]]:

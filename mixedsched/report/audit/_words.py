@@ -162,7 +162,7 @@ def time_line(audit: Audit) -> str:
 
 
 def _what(contender: Alternative) -> str:
-    if contender.is_new_server:
+    if not contender.changes:
         return "a server that follows the priorities of browsers"
     count = len(contender.changes)
     return "one change" if count == 1 else f"{count} changes"

@@ -154,16 +154,14 @@ def _column(column: ArmColumn, buffers: Sequence[int], place: _ColumnPlace, page
     across = Scale(0, pages - 1, x + 10, right - 10)
     for index, size in enumerate(buffers):
         points = column.points.get(size, [])
-        shapes += [_dot(index, item, across(item.place), scale) for item in points]
+        for item in points:
+            y, look = scale(math.log2(item.ratio)), f"dot {tone_of(item.ratio)}"
+            shapes.append(_marker(index, across(item.place), y, look, item.hint))
         ratio = mean(item.ratio for item in points)
         if ratio is not None:
             hint = f"{column.arm}, {buffer_text(size)}: mean {factor_text(ratio)} over {len(points)} pages"
             shapes += _mean(index, ratio, hint, place)
     return shapes
-
-
-def _dot(index: int, point: Point, x: float, scale: Scale) -> Markup:
-    return _marker(index, x, scale(math.log2(point.ratio)), f"dot {tone_of(point.ratio)}", point.hint)
 
 
 def _mean(index: int, ratio: float, hint: str, place: _ColumnPlace) -> list[Markup]:

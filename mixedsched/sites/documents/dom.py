@@ -114,11 +114,6 @@ class ImageCandidate:
     descriptor: str = ""
 
     @property
-    def fills_screen(self) -> bool:
-        """Whether it is at least as fine as the screen."""
-        return self.fineness >= 1.0
-
-    @property
     def fineness(self) -> float:
         """Image pixels per screen pixel; 1x where the descriptor says nothing usable."""
         try:
@@ -147,5 +142,5 @@ def chosen(candidates: list[ImageCandidate]) -> ImageCandidate | None:
     """The coarsest candidate that fills the screen, else the finest there is; None of none."""
     if not candidates:
         return None
-    enough = [item for item in candidates if item.fills_screen]
+    enough = [item for item in candidates if item.fineness >= 1]
     return min(enough, key=lambda item: item.fineness) if enough else max(candidates, key=lambda item: item.fineness)

@@ -82,7 +82,8 @@ def asked_when_scrolled(
         if key in known or key in exchanges:
             continue
         answer = exchange_of(request)
-        if isinstance(answer, RecordedExchange) and _fits(answer, len(exchanges), known_bytes):
+        has_room = len(exchanges) < _EXCHANGES_MAX
+        if isinstance(answer, RecordedExchange) and has_room and known_bytes + len(answer.body) <= MAX_TOTAL_BYTES:
             exchanges[key] = answer
             known_bytes += len(answer.body)
             left_out.pop(key, None)
@@ -90,10 +91,6 @@ def asked_when_scrolled(
             no_room = LeftOut(request.url, "there is no room for all that scrolling leads to", request.method)
             left_out.setdefault(key, answer if isinstance(answer, LeftOut) else no_room)
     return Scrolled(tuple(exchanges.values()), tuple(left_out.values()))
-
-
-def _fits(exchange: RecordedExchange, count: int, total_bytes: int) -> bool:
-    return count < _EXCHANGES_MAX and total_bytes + len(exchange.body) <= MAX_TOTAL_BYTES
 
 
 def with_places(exchanges: Iterable[RecordedExchange], initiators: Mapping[str, Initiator]) -> list[RecordedExchange]:

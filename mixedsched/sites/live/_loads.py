@@ -1,6 +1,6 @@
 """The loads of a recording, one after the other, and what became of them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -97,7 +97,8 @@ async def observe_all(
         observations.append(observation)
         if observation.ended == "quiet":  # others are not scrolled
             scrolled.add(form_factor)
-    return Loads(_primary_first(observations, plan), tuple(missing))
+    observations.sort(key=lambda item: plan.form_factors.index(item.form_factor))  # stable
+    return Loads(tuple(observations), tuple(missing))
 
 
 def _in_plain_words(url: str, error: MixedschedError) -> MixedschedError:
@@ -124,10 +125,6 @@ def _job(plan: RecordingPlan, form_factor: FormFactor, bodies_dir: Path, *, scro
         screenshot=False,
         scroll=scroll,
     )
-
-
-def _primary_first(observations: Sequence[Observation], plan: RecordingPlan) -> tuple[Observation, ...]:
-    return tuple(sorted(observations, key=lambda item: plan.form_factors.index(item.form_factor)))
 
 
 def require_page(observation: Observation) -> ObservedRequest:

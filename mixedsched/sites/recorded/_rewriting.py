@@ -133,18 +133,12 @@ class Renaming:
 
     def __init__(self, names: Mapping[Origin, str]) -> None:
         self.names = names
-        self._new: dict[bytes, bytes] = {}
-        self._plain: set[bytes] = set()  # https origins under their own name: nothing to do
-        for origin, name in names.items():
-            key = _key(origin.scheme.encode(), origin.authority.encode())
-            self._new[key] = name.encode()
-            if origin.scheme == "https" and origin.authority == name:
-                self._plain.add(key)
-        self.renamed = {str(origin): f"https://{name}" for origin, name in names.items() if not self._stays(origin)}
+        self._new = {_key(item.scheme.encode(), item.authority.encode()): name.encode() for item, name in names.items()}
+        # https origins under their own name need nothing done
+        self.renamed = {
+            str(origin): f"https://{name}" for origin, name in names.items() if str(origin) != f"https://{name}"
+        }
         self._patterns = tuple(_pattern(slashes, names) for slashes in _SLASHES) if self.renamed else ()
-
-    def _stays(self, origin: Origin) -> bool:
-        return _key(origin.scheme.encode(), origin.authority.encode()) in self._plain
 
     def __bool__(self) -> bool:
         """Whether any host has another name, or another scheme."""

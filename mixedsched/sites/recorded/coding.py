@@ -3,7 +3,6 @@
 import gzip
 import zlib
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 
 import brotli
 import zstandard
@@ -15,10 +14,12 @@ DECODED_BYTES_MAX = 200_000_000  # what a body may grow to: as much as a whole r
 
 _ALIASES = {"x-gzip": "gzip", "identity": ""}
 # Levels that servers use, and the one where no size is asked for.
-_LEVELS: Mapping[Coding, tuple[int, ...]] = MappingProxyType(
-    {"gzip": (1, 2, 4, 6, 9), "deflate": (1, 2, 4, 6, 9), "br": (1, 3, 4, 5, 6, 9, 11), "zstd": (1, 3, 6, 9, 12, 19)}
-)
-_USUAL_LEVEL: Mapping[Coding, int] = MappingProxyType({"gzip": 6, "deflate": 6, "br": 5, "zstd": 3})
+_LEVELS: Mapping[Coding, tuple[int, ...]] = {
+    **dict.fromkeys(("gzip", "deflate"), (1, 2, 4, 6, 9)),
+    "br": (1, 3, 4, 5, 6, 9, 11),
+    "zstd": (1, 3, 6, 9, 12, 19),
+}
+_USUAL_LEVEL: Mapping[Coding, int] = {"gzip": 6, "deflate": 6, "br": 5, "zstd": 3}
 _SLOW_LEVELS = frozenset({("br", 11), ("zstd", 19)})  # seconds a megabyte
 _SLOW_TEXT_BYTES = 1_000_000  # beyond, they are not tried
 _SMALL_TEXT_BYTES = 100_000  # up to here it costs little that a higher level sometimes gives a larger body
@@ -80,18 +81,9 @@ def _other_levels(coding: Coding, text_bytes: int, *, higher_first: bool) -> lis
     return likely if text_bytes > _SMALL_TEXT_BYTES else likely + unlikely
 
 
-def _gzip(text: bytes, level: int) -> bytes:
-    return gzip.compress(text, level, mtime=0)
-
-
-def _brotli(text: bytes, level: int) -> bytes:
-    return bytes(brotli.compress(text, quality=level))
-
-
-def _zstd(text: bytes, level: int) -> bytes:
-    return zstandard.ZstdCompressor(level=level).compress(text)
-
-
-_ENCODERS: Mapping[Coding, Callable[[bytes, int], bytes]] = MappingProxyType(
-    {"gzip": _gzip, "deflate": zlib.compress, "br": _brotli, "zstd": _zstd}
-)
+_ENCODERS: Mapping[Coding, Callable[[bytes, int], bytes]] = {
+    "gzip": lambda text, level: gzip.compress(text, level, mtime=0),
+    "deflate": zlib.compress,
+    "br": lambda text, level: bytes(brotli.compress(text, quality=level)),
+    "zstd": lambda text, level: zstandard.ZstdCompressor(level=level).compress(text),
+}

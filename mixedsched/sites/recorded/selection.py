@@ -143,7 +143,7 @@ def _supersedes(later: RecordedExchange, first: RecordedExchange) -> bool:
         return False
     if first.body_origin == "recorded" and later.body_origin != "recorded":
         return False
-    return not _was_partial(later)
+    return not later.header("content-range")  # the whole response was made of a partial one
 
 
 def _answered_as(first: RecordedExchange, later: RecordedExchange) -> RecordedExchange:
@@ -158,11 +158,6 @@ def _answered_as(first: RecordedExchange, later: RecordedExchange) -> RecordedEx
         encoding=later.encoding,
         body_origin=later.body_origin,
     )
-
-
-def _was_partial(item: RecordedExchange) -> bool:
-    """Whether the whole response was made of a partial one."""
-    return bool(item.header("content-range"))
 
 
 def _main_of(gets: Sequence[RecordedExchange], url: str, left_out: Sequence[LeftOut]) -> RecordedExchange:

@@ -48,11 +48,8 @@ def _is_realm(item: Resource, main_id: str, parents: set[str]) -> bool:
     if item.id == main_id:
         return True
     is_html = item.kind is Kind.DOCUMENT and item.mime.startswith("text/html")
-    return is_html and (item.id in parents or not _is_prefetched(item))
-
-
-def _is_prefetched(item: Resource) -> bool:
-    return item.chromium_priority is ChromiumPriority.VERY_LOW
+    is_prefetched = item.chromium_priority is ChromiumPriority.VERY_LOW
+    return is_html and (item.id in parents or not is_prefetched)
 
 
 def _carrier(
@@ -90,7 +87,9 @@ def _fit_styles(planned: Mapping[str, Planned], address: Address) -> None:
 def _keep_order(resources: Sequence[Resource], planned: Mapping[str, Planned], main_id: str) -> None:
     """Turn tags of the page's own document into calls in their place where the parser would find them much too early."""
     tags = [item for item in resources if planned[item.id].carrier == "tag" and planned[item.id].realm == main_id]
-    at_layout = {item.id for item in tags if _is_found_at_layout(item)}
+    at_layout = {
+        item.id for item in tags if item.kind is Kind.FONT and item.chromium_priority is ChromiumPriority.VERY_HIGH
+    }
     at_once = {item.id for item in tags} - at_layout
     kept = parsed_in_order([item.id for item in resources], at_once)
     late = at_once - kept
@@ -98,10 +97,6 @@ def _keep_order(resources: Sequence[Resource], planned: Mapping[str, Planned], m
         one = planned[name]
         if call_way_of(one.item.kind, one.item.chromium_priority).priority is one.item.chromium_priority:
             one.carrier, one.is_gated = "call", True
-
-
-def _is_found_at_layout(item: Resource) -> bool:
-    return item.kind is Kind.FONT and item.chromium_priority is ChromiumPriority.VERY_HIGH
 
 
 def _place_tags(realm: Realm, tags: list[Planned]) -> None:

@@ -5,11 +5,10 @@ A format has a least size (`smallest_bytes`); below it a resource of that size g
 
 import random
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
-from types import MappingProxyType
 
 from mixedsched.model.request import Kind
 from mixedsched.sites.synth import fonts, media, pictures, texts
@@ -73,16 +72,14 @@ def _candidates(kind: Kind, mime: str) -> tuple[str, ...]:
 
 
 _IMAGE_FORMATS = frozenset({"jpeg", "png", "gif", "webp", "avif", "svg", "bmp", "icon"})
-_FORMATS_OF_KIND: MappingProxyType[Kind, tuple[frozenset[str], tuple[str, ...]]] = MappingProxyType(
-    {
-        Kind.IMAGE: (_IMAGE_FORMATS, ("png", "gif")),
-        Kind.FONT: (frozenset({"woff2", "woff", "ttf"}), ("woff2",)),
-        Kind.SCRIPT: (frozenset(), ("script",)),
-        Kind.STYLESHEET: (frozenset(), ("css",)),
-        Kind.DOCUMENT: (frozenset({"html", "svg", "xml", "plain"}), ("html",)),
-        Kind.MEDIA: (frozenset({"mp4", "webm", "mp3", "wav", "ogg", "vtt"}), ("mp4",)),
-    }
-)
+_FORMATS_OF_KIND: Mapping[Kind, tuple[frozenset[str], tuple[str, ...]]] = {
+    Kind.IMAGE: (_IMAGE_FORMATS, ("png", "gif")),
+    Kind.FONT: (frozenset({"woff2", "woff", "ttf"}), ("woff2",)),
+    Kind.SCRIPT: (frozenset(), ("script",)),
+    Kind.STYLESHEET: (frozenset(), ("css",)),
+    Kind.DOCUMENT: (frozenset({"html", "svg", "xml", "plain"}), ("html",)),
+    Kind.MEDIA: (frozenset({"mp4", "webm", "mp3", "wav", "ogg", "vtt"}), ("mp4",)),
+}
 _MIMES_BY_FORMAT: dict[str, list[str]] = tomllib.loads(files(__package__).joinpath("formats.toml").read_text("utf-8"))
 _FORMAT_BY_MIME = {mime: name for name, mimes in _MIMES_BY_FORMAT.items() for mime in mimes}
 
@@ -101,24 +98,22 @@ def _svg(size_bytes: int, canvas: Canvas | None, seed: int) -> bytes:
     return texts.svg(size_bytes, width_px, height_px, seed)
 
 
-_FORMATS: MappingProxyType[str, _Format] = MappingProxyType(
-    {
-        **{name: _Format(make, partial(pictures.least_bytes, name)) for name, make in pictures.MAKERS.items()},
-        **{name: _plain(make, partial(media.least_bytes, name)) for name, make in media.MAKERS.items()},
-        **{
-            name: _plain(partial(fonts.font, flavour), partial(fonts.least_bytes, flavour))
-            for name, flavour in (("woff2", "woff2"), ("woff", "woff"), ("ttf", None))
-        },
-        "svg": _Format(_svg, lambda: texts.SVG_LEAST_BYTES),
-        "css": _text(texts.css),
-        "script": _text(texts.script),
-        "html": _text(texts.html),
-        "plain": _text(texts.plain),
-        "json": _text(texts.json, 1),
-        "webmanifest": _text(texts.web_manifest, 2),
-        "xml": _text(texts.xml, 4),
-        "vtt": _text(partial(texts.headed, "WEBVTT\n\nNOTE\n"), 13),
-        "m3u8": _text(partial(texts.headed, "#EXTM3U\n"), 8),
-        "octets": _text(lambda size_bytes, seed: random.Random(seed).randbytes(size_bytes)),
-    }
-)
+_FORMATS: Mapping[str, _Format] = {
+    **{name: _Format(make, partial(pictures.least_bytes, name)) for name, make in pictures.MAKERS.items()},
+    **{name: _plain(make, partial(media.least_bytes, name)) for name, make in media.MAKERS.items()},
+    **{
+        name: _plain(partial(fonts.font, flavour), partial(fonts.least_bytes, flavour))
+        for name, flavour in (("woff2", "woff2"), ("woff", "woff"), ("ttf", None))
+    },
+    "svg": _Format(_svg, lambda: texts.SVG_LEAST_BYTES),
+    "css": _text(texts.css),
+    "script": _text(texts.script),
+    "html": _text(texts.html),
+    "plain": _text(texts.plain),
+    "json": _text(texts.json, 1),
+    "webmanifest": _text(texts.web_manifest, 2),
+    "xml": _text(texts.xml, 4),
+    "vtt": _text(partial(texts.headed, "WEBVTT\n\nNOTE\n"), 13),
+    "m3u8": _text(partial(texts.headed, "#EXTM3U\n"), 8),
+    "octets": _text(lambda size_bytes, seed: random.Random(seed).randbytes(size_bytes)),
+}

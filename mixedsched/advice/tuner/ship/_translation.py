@@ -6,7 +6,6 @@ ordered, in the only terms that EPS has: levels, and N or I in each. A scheme wi
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 from mixedsched.advice.tuner.candidate import Candidate
@@ -227,8 +226,8 @@ def _chained(place: Any, values: Values) -> tuple[float, ...]:
     return (-place.weight,) if values["chain"] == "dfifo" else ()
 
 
-_WEIGHTS_OF_GROUPS = MappingProxyType({URGENT_START: 241, LEADERS: 201, UNBLOCKED: 101, BACKGROUND: 1, FOLLOWERS: 1})
-_BELOW = MappingProxyType({FOLLOWERS: LEADERS, SPECULATIVE: BACKGROUND})
+_WEIGHTS_OF_GROUPS = {URGENT_START: 241, LEADERS: 201, UNBLOCKED: 101, BACKGROUND: 1, FOLLOWERS: 1}
+_BELOW = {FOLLOWERS: LEADERS, SPECULATIVE: BACKGROUND}
 _WEIGHT_OF_A_LEADER = 32  # of a single response; followers as a group compete with these
 
 
@@ -247,18 +246,16 @@ def _in_tree(place: Any, values: Values) -> Place:
 
 _SHARES = "groups that share by weight follow one another"
 _WEIGHTS = "responses share equally, not by weight"
-_RULES: Mapping[str, _Rule] = MappingProxyType(
-    {
-        **dict.fromkeys(("sequential", "fifo"), _Rule(_together(incremental=False))),
-        **dict.fromkeys(("stock", "rr"), _Rule(_together(incremental=True))),
-        "batched-rr": _Rule(_together(incremental=True), "how many packets a turn has is the server's choice"),
-        **dict.fromkeys(("wrr", "safari-wrr"), _Rule(_together(incremental=True), _WEIGHTS, weight=float)),
-        **dict.fromkeys(("dfifo", "chrome7"), _Rule(_by_level(incremental=False))),
-        **dict.fromkeys(("spdyrr", "firefox-eps"), _Rule(_by_level(incremental=True))),
-        "zeroweight": _Rule(_in_zero_weight, _WEIGHTS, weight=float),
-        **dict.fromkeys(("bucket", "bucket-html"), _Rule(_in_bucket)),
-        "p+": _Rule(_in_parallel, "groups follow one another with nothing leaking to the next one"),
-        "s+": _Rule(_in_serial, _SHARES),
-        **dict.fromkeys(("firefox", "firefox-tree"), _Rule(_in_tree, _SHARES)),
-    }
-)
+_RULES: Mapping[str, _Rule] = {
+    **dict.fromkeys(("sequential", "fifo"), _Rule(_together(incremental=False))),
+    **dict.fromkeys(("stock", "rr"), _Rule(_together(incremental=True))),
+    "batched-rr": _Rule(_together(incremental=True), "how many packets a turn has is the server's choice"),
+    **dict.fromkeys(("wrr", "safari-wrr"), _Rule(_together(incremental=True), _WEIGHTS, weight=float)),
+    **dict.fromkeys(("dfifo", "chrome7"), _Rule(_by_level(incremental=False))),
+    **dict.fromkeys(("spdyrr", "firefox-eps"), _Rule(_by_level(incremental=True))),
+    "zeroweight": _Rule(_in_zero_weight, _WEIGHTS, weight=float),
+    **dict.fromkeys(("bucket", "bucket-html"), _Rule(_in_bucket)),
+    "p+": _Rule(_in_parallel, "groups follow one another with nothing leaking to the next one"),
+    "s+": _Rule(_in_serial, _SHARES),
+    **dict.fromkeys(("firefox", "firefox-tree"), _Rule(_in_tree, _SHARES)),
+}
