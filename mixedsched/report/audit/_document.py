@@ -25,26 +25,17 @@ EDITS_SHOWN = 3
 def render_html(audit: Audit) -> str:
     """The report as text. The same audit gives the same text."""
     views = [_network_view(item, audit) for item in audit.networks]
-    tone, chip = _words.TONES[audit.outcome]
     links = [(item.name, network_rows(item.profile.facts())) for item in audit.networks]
     return render(
         "audit.html.j2",
         audit=audit,
+        words=_words,
         is_advice=audit.outcome is AuditVerdict.IMPROVABLE,
-        tone=tone,
-        chip=chip,
-        headline=_words.headline(audit),
-        notes=_words.notes(audit),
-        baseline=_words.SCHEMES[audit.baseline],
         changes=[_change_view(change, audit) for change in (audit.chosen.changes if audit.chosen else ())],
         views=views,
         store=frame_store([view["film"] for view in views]),
         tried=_tried_rows(audit),
         networks=list(audit.screening.today),
-        contenders=[
-            (item, _words.SCHEMES[item.scheme], _words.changes_in_words(item.changes)) for item in audit.contenders
-        ],
-        time_line=_words.time_line(audit),
         fact_tables=[*links, *tables_of(audit.facts)],
     )
 
@@ -57,7 +48,6 @@ def _change_view(change: Change, audit: Audit) -> dict[str, Any]:
         edits = [TagEdit(f"{hosts[host]}{path}", f"priority: {change.value}") for host, path in change.targets]
     return {
         "change": change,
-        "why": _words.reason_sentence(change),
         "shown": edits[:EDITS_SHOWN],
         "more": edits[EDITS_SHOWN:],
         "expected": _expected(change, audit),

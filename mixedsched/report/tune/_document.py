@@ -33,34 +33,17 @@ SHOWN_BYTES_MOST = 24_000  # a longer file is named, and cut
 def render_html(tuning: Tuning, shipped: Sequence[Shipped] = ()) -> str:
     """The report as text. The same tuning gives the same text."""
     views = [_network_view(Evidence(tuning, item)) for item in tuning.networks]
-    tone, chip = _words.TONES[tuning.outcome]
     domain = curve_domain(tuning.rungs)
     links = [(item.name, network_rows(item.profile.facts())) for item in tuning.networks]
     return render(
         "tune.html.j2",
         tuning=tuning,
-        tone=tone,
-        chip=chip,
-        headline=_words.headline(tuning),
+        words=_words,
         objective=objective_text(tuning.objective),
-        time_line=_words.time_line(tuning),
-        search_line=_words.search_line(tuning),
-        winner=_words.candidate_words(tuning.winner.candidate) if tuning.winner is not None else "",
         primary=primary_metric(tuning),
         views=views,
         store=frame_store([view["film"] for view in views]),
         curves=[(rung, search_curve(rung, domain)) for rung in tuning.rungs],
-        contenders=[
-            (item, _words.ROLES[item.role], _words.contender_words(tuning, item)) for item in tuning.contenders
-        ],
-        runners_up=[(_words.candidate_words(item.candidate), item.candidate.code) for item in tuning.runners_up],
-        kept=_words.kept_lines(tuning),
-        headers=[(rule, _words.effect_by_network(rule.effect_pct)) for rule in tuning.headers],
-        html=[
-            (item, _words.effect_by_network(item.effect_pct), _words.measured_by_network(item.measured_pct))
-            for item in tuning.html
-        ],
-        withheld=_words.withheld_lines(tuning),
         shipped=shipped,
         command=str(tuning.facts.get("command") or ""),
         fact_tables=[*links, *tables_of(tuning.facts)],
@@ -72,11 +55,7 @@ def _network_view(evidence: Evidence) -> dict[str, Any]:
     network, tuning = evidence.network, evidence.tuning
     runs = _runs_to_show(evidence)
     falls = [_measured_fall(title, run) for title, run in runs.items()] or _simulated_falls(evidence)
-    arms = [
-        (_words.ROLES[item.role], evidence.view(item.label))
-        for item in tuning.contenders
-        if item.role is not Role.TUNED
-    ]
+    arms = [(item.role, evidence.view(item.label)) for item in tuning.contenders if item.role is not Role.TUNED]
     return {
         "network": network,
         "effects": evidence.views(tuning.best_baseline),
