@@ -81,13 +81,13 @@ def changed_text(document: Document, changes: Sequence[Change]) -> str:
 def edits_of(document: Document, change: Change) -> list[TagEdit]:
     """The edits of a change to the document, tag by tag, in order."""
     if change.action is Action.PRELOAD:
-        return [TagEdit("", tag) for tag in preload_tags(document, change)]
+        return [TagEdit("", tag) for tag in _preload_tags(document, change)]
     if change.action not in _EDITS:
         return []
     return [TagEdit(*_before_and_after(document.text, tag, change.action)) for tag in _tags_to_edit(document, change)]
 
 
-def preload_tags(document: Document, change: Change) -> list[str]:
+def _preload_tags(document: Document, change: Change) -> list[str]:
     """The links that a change of action preload puts into the head."""
     by_path = document.page.by_path()
     return [_preload_tag(by_path[key], document.hosts) for key in change.targets if key in by_path]
@@ -122,7 +122,7 @@ def _changed(document: Document, change: Change) -> str:
             return text
         line = text[text.rfind("\n", 0, place) + 1 : place]
         gap = f"\n{line}" if not line.strip() else ""
-        return text[:place] + "".join(tag + gap for tag in preload_tags(document, change)) + text[place:]
+        return text[:place] + "".join(tag + gap for tag in _preload_tags(document, change)) + text[place:]
     if change.action in _EDITS:
         for tag in reversed(_tags_to_edit(document, change)):  # from the end, so that places before stay
             text = text[: tag.begin] + _before_and_after(text, tag, change.action)[1] + text[tag.end :]

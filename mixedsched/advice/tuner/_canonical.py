@@ -15,7 +15,7 @@ A scheme that is not named here is taken as it comes.
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from itertools import product
+from itertools import combinations, product
 
 from mixedsched.advice.tuner.candidate import lateness
 from mixedsched.advice.tuner.space import CODES, OFF, Genome, Space, Unit, signal_code
@@ -24,6 +24,7 @@ from mixedsched.model.request import Kind
 
 Codes = list[int]  # of the units' priorities, in the space's order
 
+LEVELS = URGENCY_MAX + 1
 _DEPARTURE = 1000  # beside the distances of urgencies, which decide among as few departures
 
 
@@ -164,22 +165,16 @@ def _nearest(wanted: tuple[tuple[tuple[int, bool, Kind], ...], ...]) -> tuple[in
     wanted: by level, for each member its signalled urgency, whether its flag is as signalled, and its kind: text should not
     come later. As many members as possible get what is signalled; then distances, then urgencies are as small as possible.
     """
-    best: list[tuple[int, tuple[int, ...]] | None] = [(0, ()) for _ in range(URGENCY_MAX + 2)]
-    for count, level in enumerate(wanted, start=1):
-        costs = [sum(_cost(urgency, *member) for member in level) for urgency in range(URGENCY_MAX + 1)]
-        # best[u]: of the levels so far, all below urgency u
-        grown: list[tuple[int, tuple[int, ...]] | None] = [None] * (URGENCY_MAX + 2)
-        for urgency in range(count - 1, URGENCY_MAX + 1):
-            before, so_far = best[urgency], grown[urgency]
-            if before is not None:
-                last = (before[0] + costs[urgency], (*before[1], urgency))
-                grown[urgency + 1] = last if so_far is None or last < so_far else so_far
-            else:
-                grown[urgency + 1] = so_far
-        best = grown
-    found = best[-1]
-    assert found is not None, "there are no more levels than urgencies"
-    return found[1]
+    return rising([[sum(_cost(urgency, *member) for member in level) for urgency in range(LEVELS)] for level in wanted])
+
+
+def rising(costs: Sequence[list[int]]) -> tuple[int, ...]:
+    """Urgencies for levels, each higher than the one before, of least cost together; of equals the smallest ones.
+
+    costs: by level, of which there are no more than urgencies, then by urgency.
+    """
+    choices = combinations(range(LEVELS), len(costs))  # the smallest first
+    return min(choices, key=lambda chosen: sum(map(list.__getitem__, costs, chosen)))
 
 
 def _cost(urgency: int, signal: int, agrees: bool, kind: Kind) -> int:

@@ -13,6 +13,7 @@ from mixedsched.sites.generate._distributions import (
     SizeClass,
     apportioned,
     by_shares,
+    distributions,
     from_quantiles,
     size_from_quantiles,
 )
@@ -60,17 +61,6 @@ _MIXING = 0.25  # how much the mix of kinds varies from page to page, as standar
 _HURRIED_IMAGES = 5
 _OTHERS = {ChromiumPriority.HIGH: "image/x-icon", ChromiumPriority.MEDIUM: "application/manifest+json"}
 _MARKUP_BYTES = 100  # of a reference in a document
-_LEAST_BYTES = {  # smaller files of these kinds say nothing, or cannot be
-    Kind.DOCUMENT: 200,
-    Kind.STYLESHEET: 100,
-    Kind.FONT: 1000,
-    Kind.SCRIPT: 100,
-    Kind.IMAGE: 43,
-    Kind.MEDIA: 2000,
-    Kind.XHR: 2,
-    Kind.OTHER: 89,
-}
-_LEAST_BYTES_BY_MIME = {"image/jpeg": 200, "image/avif": 320, "image/png": 70, "image/svg+xml": 60, "image/webp": 60}
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +174,7 @@ def _to_totals(kind: Kind, parts: Sequence[PagePart], totals: Totals) -> list[Pa
 
 
 def _resized(parts: Sequence[PagePart], total_bytes: int) -> list[PagePart]:
-    least = [_LEAST_BYTES_BY_MIME.get(part.mime, _LEAST_BYTES[part.kind]) for part in parts]
+    facts = distributions()
+    least = [facts.least_bytes_by_mime.get(part.mime, facts.kinds[part.kind].least_bytes) for part in parts]
     sizes = apportioned([part.body_bytes for part in parts], total_bytes, least)
     return [PagePart(part.kind, part.mime, size, part.priority) for part, size in zip(parts, sizes, strict=True)]

@@ -54,6 +54,8 @@ class SizeClass(_Table):
 class KindFacts(_Table):
     """Facts of a kind on pages of any size; distributions.toml says what each means."""
 
+    folder: str
+    least_bytes: int
     signals: tuple[tuple[ChromiumPriority, float], ...] = Field(min_length=1)
     mimes: tuple[tuple[str, float, int], ...] = Field(min_length=1)
     found: tuple[tuple[Finder, FoundLater, float], ...] = Field(min_length=1)
@@ -68,6 +70,7 @@ class Distributions(_Table):
     hero_rank_pct: Quantiles
     classes: dict[str, SizeClass]
     kinds: dict[Kind, KindFacts]
+    least_bytes_by_mime: dict[str, int]
 
 
 @lru_cache(maxsize=1)

@@ -2,12 +2,12 @@
 
 import json
 import random
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from mixedsched.errors import UsageError, nearest_hint
 from mixedsched.model.page import PAGE_FORMAT, Page, derive_incremental
-from mixedsched.model.request import Kind
 from mixedsched.sites.generate._amounts import POINTS, PagePart, Totals, draw_parts
 from mixedsched.sites.generate._distributions import SizeClass, distributions, from_quantiles
 from mixedsched.sites.generate._finding import (
@@ -20,16 +20,6 @@ from mixedsched.sites.generate._finding import (
 from mixedsched.sites.site.wire import suffix_of_mime
 
 _PARSING_MS = 100  # of a document, in the guess that puts requests in order
-_FOLDERS = {
-    Kind.DOCUMENT: "frame",
-    Kind.STYLESHEET: "css",
-    Kind.FONT: "font",
-    Kind.SCRIPT: "js",
-    Kind.IMAGE: "img",
-    Kind.MEDIA: "media",
-    Kind.XHR: "api",
-    Kind.OTHER: "other",
-}
 
 
 def generate_page(size_class: str, seed: int, *, totals: Totals | None = None, name: str = "") -> Page:
@@ -91,9 +81,9 @@ def _hosts(order: Sequence[int], size_class: SizeClass, totals: Totals | None, r
 
 def _paths(parts: Sequence[PagePart], order: Sequence[int]) -> list[str]:
     """`/img/7.png` and the like, counted by folder in request order; `/` for the main document."""
-    paths, counts = ["/"] * len(parts), dict.fromkeys(_FOLDERS.values(), 0)
+    paths, counts = ["/"] * len(parts), Counter[str]()
     for index in order[1:]:
-        folder = _FOLDERS[parts[index].kind]
+        folder = distributions().kinds[parts[index].kind].folder
         counts[folder] += 1
         paths[index] = f"/{folder}/{counts[folder]}{suffix_of_mime(parts[index].mime)}"
     return paths

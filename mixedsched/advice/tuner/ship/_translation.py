@@ -4,10 +4,11 @@ Schemes that place by a mapping state their priorities themselves. For each of t
 ordered, in the only terms that EPS has: levels, and N or I in each. A scheme without a rule cannot be expressed.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mixedsched.advice.tuner._canonical import LEVELS, rising
 from mixedsched.advice.tuner.candidate import Candidate
 from mixedsched.core.schedulers.bucket import Concurrency
 from mixedsched.core.schedulers.plus import HIGH, MIDDLE
@@ -19,7 +20,6 @@ from mixedsched.model.priority import URGENCY_MAX, Priority
 from mixedsched.model.scheme import ConfiguredScheme, MappingLoader, Values
 
 STREAM_IDS_APART = 4  # of client-initiated bidirectional streams (RFC 9000 section 2.1)
-LEVELS = URGENCY_MAX + 1
 _FIRST, _NON_INCREMENTAL, _INCREMENTAL = 0, 1, 2  # beginnings of ranks
 _INTERRUPTS = "a more urgent response interrupts one that has begun"
 
@@ -140,24 +140,11 @@ def urgencies_of(places: Mapping[str, Place], signals: Mapping[str, Priority]) -
     for name, place in places.items():
         if signals[name].incremental == place.incremental:
             kept[level_of[place.rank]][signals[name].urgency] += 1
-    chosen = _increasing(kept)
+    chosen = rising([[-count for count in level] for level in kept])
     return (
         {name: Priority(chosen[level_of[place.rank]], place.incremental) for name, place in places.items()},
         len(ranks) <= LEVELS,
     )
-
-
-def _increasing(kept: Sequence[Sequence[int]]) -> list[int]:
-    """Urgencies, each higher than the one before, whose sum of kept[level][urgency] is largest; the smallest of equals."""
-    # best: (sum, urgencies with their signs turned) of the levels so far, one for each urgency of the last level
-    best: list[tuple[int, tuple[int, ...]]] = [(0, ())]
-    for index, gains in enumerate(kept):
-        fresh: list[tuple[int, tuple[int, ...]]] = []
-        for urgency in range(index, LEVELS - (len(kept) - 1 - index)):
-            total, path = max(item for item in best if not item[1] or -item[1][-1] < urgency)
-            fresh.append((total + gains[urgency], (*path, -urgency)))
-        best = fresh
-    return [-value for value in max(best)[1]]
 
 
 # Schemes without a mapping

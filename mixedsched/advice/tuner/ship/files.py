@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mixedsched.advice.changes.change import Action, Change
-from mixedsched.advice.changes.html_change import Document, TagEdit, edits_of, preload_tags, url_of
+from mixedsched.advice.changes.html_change import Document, TagEdit, edits_of, url_of
 from mixedsched.advice.tuner.candidate import Candidate
 from mixedsched.advice.tuner.result import HtmlLine
 from mixedsched.advice.tuner.ship._servers import SERVERS, comment, header_list, in_words, plain, server_file
@@ -89,34 +89,21 @@ def _measured_in_words(line: HtmlLine) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Tags:
-    """A change as edits of tags."""
-
-    edits: tuple[TagEdit, ...]  # `before` is "" for a tag that is put into the head
-    is_real: bool  # read from the document; else as such a tag would look
-
-
-def tags_of(change: Change, page: Page, hosts: Sequence[str], document: Document | None) -> Tags:
+def tags_of(change: Change, page: Page, hosts: Sequence[str], document: Document | None) -> list[TagEdit]:
     """The tags to write. Without a document, images are shown with nothing but what matters."""
-    if document is not None:
-        return Tags(tuple(edits_of(document, change)), is_real=True)
-    if change.action is Action.PRELOAD:
-        tags = preload_tags(Document("", page, tuple(hosts)), change)
-        return Tags(tuple(TagEdit("", tag) for tag in tags), is_real=False)
+    if document is not None or change.action is Action.PRELOAD:
+        return edits_of(document or Document("", page, tuple(hosts)), change)
     value = "high" if change.action is Action.FETCH_FIRST else "low"
     urls = [html.escape(url_of(key, hosts)) for key in change.targets]
-    edits = [TagEdit(f'<img src="{url}">', f'<img fetchpriority="{value}" src="{url}">') for url in urls]
-    return Tags(tuple(edits), is_real=False)
+    return [TagEdit(f'<img src="{url}">', f'<img fetchpriority="{value}" src="{url}">') for url in urls]
 
 
 def _tags_text(line: HtmlLine, shipment: Shipment) -> str:
-    tags = tags_of(line.change, shipment.page, shipment.hosts, shipment.document)
+    has = "Instead of" if shipment.document is not None else "Where the document has, with whatever other attributes,"
     shown = []
-    for edit in tags.edits:
+    for edit in tags_of(line.change, shipment.page, shipment.hosts, shipment.document):
         if edit.before:
-            shown += ["Instead of" if tags.is_real else "Where the document has, with whatever other attributes,"]
-            shown += [_fenced(edit.before), "write", _fenced(edit.after)]
+            shown += [has, _fenced(edit.before), "write", _fenced(edit.after)]
         else:
             shown += ["Put into the head, before other tags that load something:", _fenced(edit.after)]
     return "\n\n".join(shown)
