@@ -1,7 +1,8 @@
 /** One Lighthouse run in a browser that is already there, on the network as it is. */
 
-import lighthouse from 'lighthouse';
 import {nonSimulatedSettingsOverrides, screenEmulationMetrics} from 'lighthouse/core/config/constants.js';
+import {navigationGather} from 'lighthouse/core/gather/navigation-runner.js';
+import {Runner} from 'lighthouse/core/runner.js';
 
 import {RunFailure} from './failure.mjs';
 import {asksForTti, configOf} from './lighthouse-config.mjs';
@@ -19,20 +20,27 @@ const SHORTEST_WAITS = {pauseAfterFcpMs: 1, pauseAfterLoadMs: 0, networkQuietThr
 /**
  * Load the job's page once. With own_waits it waits exactly as long as Lighthouse would by itself (some 5 s longer); without
  * TTI among the metrics, only until the others are final.
- * Returns Lighthouse's result and the trace. Throws RunFailure runtime_error:CODE when the page gave no result.
+ * Returns what was gathered, for `audit`; the browser is no longer needed. Throws RunFailure runtime_error:CODE.
  */
-export async function lighthouseOnce(port, job) {
+export async function gather(port, job) {
   Object.assign(nonSimulatedSettingsOverrides, waitsOf(job));
-  let result;
+  return inOurWords(navigationGather(undefined, job.url, {flags: flagsOf(port, job), config: configOf(job)}));
+}
+
+/** Lighthouse's result and the trace. Throws RunFailure runtime_error:CODE when the page gave no result. */
+export async function audit({artifacts, runnerOptions}) {
+  const {lhr} = await inOurWords(Runner.audit(artifacts, runnerOptions));
+  if (lhr.runtimeError) throw new RunFailure(`runtime_error:${lhr.runtimeError.code}`, lhr.runtimeError.message);
+  return {lhr, traceEvents: artifacts.Trace.traceEvents};
+}
+
+async function inOurWords(promise) {
   try {
-    result = await lighthouse(job.url, flagsOf(port, job), configOf(job));
+    return await promise;
   } catch (error) {
     if (error.code) throw new RunFailure(`runtime_error:${error.code}`, error.friendlyMessage ?? error.message);
     throw error;
   }
-  const {lhr, artifacts} = result;
-  if (lhr.runtimeError) throw new RunFailure(`runtime_error:${lhr.runtimeError.code}`, lhr.runtimeError.message);
-  return {lhr, traceEvents: artifacts.Trace.traceEvents};
 }
 
 function waitsOf(job) {

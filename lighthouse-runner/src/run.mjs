@@ -6,7 +6,7 @@ import {Chrome} from './chrome.mjs';
 import {deadline} from './deadline.mjs';
 import {RunFailure} from './failure.mjs';
 import {framesOf} from './frames.mjs';
-import {lighthouseOnce} from './lighthouse-once.mjs';
+import {audit, gather} from './lighthouse-once.mjs';
 import {WARNING_TOO_SLOW} from './load-end.mjs';
 import {
   lacksQuiet, lcpElementOf, metricsOf, missingMetrics, navigationStartUs, observedOf, paintsOf, requestsOf, scoreOf,
@@ -33,24 +33,30 @@ async function loadOnce(job, expired) {
   const started_ms = performance.now();
   const chrome = await Chrome.start(job, expired);
   const chrome_start_ms = performance.now() - started_ms;
-  let pending = null;
-  let done = false;
+  const {version, gathered} = await gatherIn(chrome, job, expired);
+  const stopped = chrome.stop({gently: job.netlog !== null}); // it closes its NetLog while Lighthouse computes
   try {
-    const version = await Promise.race([chrome.version(), chrome.died(), expired]);
-    pending = lighthouseOnce(chrome.port, job);
-    const {lhr, traceEvents} = await Promise.race([pending, chrome.died(), expired]);
-    done = true;
+    const {lhr, traceEvents} = await Promise.race([audit(gathered), expired]);
     return {
       lhr, traceEvents, version, sandboxed: chrome.sandboxed, chrome_start_ms,
       lighthouse_ms: performance.now() - started_ms - chrome_start_ms,
     };
+  } finally {
+    await stopped;
+  }
+}
+
+async function gatherIn(chrome, job, expired) {
+  let pending = null;
+  try {
+    const version = await Promise.race([chrome.version(), chrome.died(), expired]);
+    pending = gather(chrome.port, job);
+    return {version, gathered: await Promise.race([pending, chrome.died(), expired])};
   } catch (error) {
     const cause = await causeOf(error, chrome);
     await chrome.stop();
     if (pending && !(await settles(pending))) cause.mustRetire = true;
     throw cause;
-  } finally {
-    await chrome.stop({gently: done && job.netlog !== null});
   }
 }
 
