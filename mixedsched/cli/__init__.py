@@ -35,6 +35,7 @@ class Listed(NamedTuple):
 COMMANDS: dict[str, Listed] = {
     "compare": Listed("compare", _MEASURE, "Compare schemes on a page in Chromium, scored by Lighthouse."),
     "simulate": Listed("simulate", _MEASURE, "Play pages in virtual time: thousands of loads a minute."),
+    "worker": Listed("worker", _MEASURE, "Work on the studies of a team's database."),
     "serve": Listed("serve", _MEASURE, "Serve a site over HTTP/3 with any scheme."),
     "report": Listed("report", _MEASURE, "Write the report of stored runs again."),
     "calibrate": Listed("calibrate", _MEASURE, "Fit simulation to Chromium, and see how well it ranks schemes."),

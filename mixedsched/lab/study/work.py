@@ -18,14 +18,17 @@ __all__ = ["StudyObserver", "UnobservedStudy", "Work", "carry_out_study", "relea
 LOOK_EVERY_S = 1.0  # at blocks that others work on
 
 
-def carry_out_study(work: Work, facts: Mapping[str, Any], say: Callable[[str], None]) -> None:
+def carry_out_study(
+    work: Work, facts: Mapping[str, Any], say: Callable[[str], None], machine: str | None = None
+) -> None:
     """Work until no block is left, those of other workers included.
 
-    facts: of this machine, stored with the worker. However it ends, all that is finished is stored, and the rest given back.
+    facts: of this machine, stored with the worker. machine: its name in results, by default that of the host. However it
+    ends, all that is finished is stored, and the rest given back.
     """
     store = work.store
     release_the_dead(store)
-    worker = store.join(worker_name(), platform.node(), facts)
+    worker = store.join(worker_name(), machine or platform.node(), facts)
     try:
         with Keeper(store, worker, say, lambda: _tell(work)) as keeper:
             _tell(work)

@@ -1,0 +1,66 @@
+"""`worker`: lets this machine work on the studies of a database that several machines share."""
+
+import asyncio
+import platform
+import time
+from typing import Annotated
+
+import typer
+
+from mixedsched.cli._console import err, say_remark
+from mixedsched.cli._interrupts import end_in_order
+from mixedsched.errors import MixedschedError
+from mixedsched.lab.study.worker import WorkerOptions, run_worker
+
+RECONNECT_S = 5.0
+
+
+def register(app: typer.Typer) -> None:
+    app.command(epilog="Example: mixedsched worker --store postgresql://lab@db.example/studies")(worker)
+
+
+def worker(
+    store: Annotated[
+        str, typer.Option(help="The database: postgresql://USER@HOST/NAME, or sqlite:///FILE.", metavar="URL")
+    ],
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            help="A dask scheduler that sets this machine to work; without one it looks for work itself.", metavar="URL"
+        ),
+    ] = None,
+    study: Annotated[
+        str | None, typer.Option(help="Work on this study alone; on all by default.", metavar="NAME")
+    ] = None,
+    machine: Annotated[
+        str | None, typer.Option(help="What results call this machine; its host name by default.", metavar="NAME")
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(help="Processes that simulate; one per processor by default.", min=1)
+    ] = None,
+    once: Annotated[bool, typer.Option("--once", help="End when there is no work left, instead of waiting.")] = False,
+    readmit: Annotated[
+        bool, typer.Option("--readmit", help="Work although this machine was found unfit before.")
+    ] = False,
+) -> None:
+    """Work on the studies of a database, one block at a time: loads in one browser, simulations on all processors.
+
+    Everything that a load needs must be installed here in the same versions as where the study was begun.
+    """
+    end_in_order()
+    name = machine or platform.node()
+    if scheduler is None:
+        run_worker(WorkerOptions(store, study, name, jobs, waits=not once, readmit=readmit), say_remark)
+        return
+    from mixedsched.lab.study.cluster import serve
+
+    while True:
+        try:
+            asyncio.run(serve(scheduler, name, say_remark))
+        except MixedschedError as error:
+            if once:
+                raise
+            err.print(f"{error}; trying again", style="dim")
+        if once:
+            return
+        time.sleep(RECONNECT_S)

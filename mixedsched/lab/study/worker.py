@@ -1,0 +1,152 @@
+"""A worker: works on whatever studies a database holds. As a program of its own it is what a cluster starts on a machine."""
+
+import os
+import platform
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mixedsched.errors import ExitCode, MixedschedError, UsageError
+from mixedsched.lab.machine import machine_facts, own_versions
+from mixedsched.lab.study.definition import Study
+from mixedsched.lab.study.places import OPENED_AS, Place, StudySite, open_places, refuse_changed
+from mixedsched.lab.study.session import code_of
+from mixedsched.lab.study.work import StudyObserver, UnobservedStudy, Work, carry_out_study
+from mixedsched.world.store import StoredPlace, StoredStudy, StudyStore, UnreachableDatabaseError
+
+LOOK_EVERY_S = 2.0  # for new work
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class WorkerOptions:
+    """What a worker works on, and as what."""
+
+    store_url: str
+    study: str | None = None  # its name; None for all of the database
+    machine: str = field(default_factory=platform.node)  # what results call it
+    jobs: int | None = None  # processes that simulate; None for one per processor
+    waits: bool = True  # for more work when there is none; else it ends
+    readmit: bool = False  # works although this machine was quarantined before
+    observer: StudyObserver = field(default_factory=UnobservedStudy)
+
+
+def run_worker(options: WorkerOptions, say: Say) -> None:
+    """Work until there is nothing left, or for ever. Ends by KeyboardInterrupt with all blocks given back.
+
+    Raises MixedschedError for a database that cannot be used, and for a study named in the options that cannot be worked on
+    here: made by other versions (UsageError), or of sites that this machine does not have.
+    """
+    told: set[str] = set()
+    with StudyStore(options.store_url) as store, tempfile.TemporaryDirectory(prefix="mixedsched-") as scratch:
+        while True:
+            try:
+                found = _work_once(store, scratch, options, say, told)
+            except UnreachableDatabaseError as error:
+                if not options.waits:
+                    raise
+                say(f"warning: {error}; trying again")
+                found = False
+            if not found and not options.waits:
+                return
+            if not found:
+                time.sleep(LOOK_EVERY_S)
+
+
+def _work_once(store: StudyStore, scratch: str, options: WorkerOptions, say: Say, told: set[str]) -> bool:
+    """Work on each study that has work; whether there was any."""
+    studies = [item for item in store.studies() if options.study in (None, item.name)]
+    if options.study is not None and not studies and not options.waits:
+        raise UsageError(f"the database holds no study '{options.study}'", fix="begin it with `mixedsched study run`")
+    found = False
+    for stored in studies:
+        if not any(item.open or item.leased for item in store.counts(stored.id)):
+            continue
+        try:
+            work = _opened(store, stored, Path(scratch), options, say)
+        except UnreachableDatabaseError:
+            raise
+        except MixedschedError as error:
+            if options.study is not None:
+                raise
+            if str(error) not in told:
+                say(f"the study '{stored.name}' is left to others: {error}")
+            told.add(str(error))
+            continue
+        say(f"working on {stored.name} as {options.machine}")
+        carry_out_study(work, {"machine": machine_facts()}, say, options.machine)
+        found = True
+    return found
+
+
+def _opened(store: StudyStore, stored: StoredStudy, folder: Path, options: WorkerOptions, say: Say) -> Work:
+    """The study with those of its places that this machine can open. Raises MixedschedError where it can open none."""
+    study = Study.from_dict(stored.definition, origin=f"the study '{stored.name}'")
+    _refuse_other_versions(stored, study)
+    places: dict[int, Place] = {}
+    refused: list[MixedschedError] = []
+    planned = store.places(stored.id)
+    for item in planned:
+        try:
+            places[item.id] = _place(study, item, say)
+        except MixedschedError as error:
+            refused.append(error)
+    if not places:
+        raise refused[0]
+    if refused:
+        say(f"{len(refused)} of {len(planned)} places are left to others, such as one because {refused[0]}")
+    return Work(store, stored.id, study, places, not refused, folder, options.observer, options.jobs)
+
+
+def _place(study: Study, stored: StoredPlace, say: Say) -> Place:
+    """Raises MixedschedError if it is not here, or is not what it was when the study began."""
+    site = StudySite(stored.site, stored.facts[OPENED_AS])
+    place = open_places(study, [(stored.number, site, stored.link)], say)[stored.number]
+    refuse_changed([place], [stored])
+    return place
+
+
+def _refuse_other_versions(stored: StoredStudy, study: Study) -> None:
+    """Raises UsageError with both versions."""
+    ours, theirs = own_versions(code_of(study)), stored.facts.get("versions", {})
+    other = [f"{name} {theirs[name]} there, {ours.get(name)} here" for name in theirs if ours.get(name) != theirs[name]]
+    if other:
+        raise UsageError(
+            f"this worker cannot take part in '{stored.name}'",
+            why="its loads are made with other versions: " + ", ".join(other),
+            fix="install the same version of everything on all machines",
+        )
+
+
+def main() -> int:
+    """Work on a study of a database to its end, or until standard input ends: the arguments are the database and the study."""
+    threading.Thread(target=_end_with_input, daemon=True).start()
+    signal.signal(signal.SIGTERM, _interrupt)
+    store_url, study, machine = sys.argv[1:4]
+    try:
+        run_worker(WorkerOptions(store_url, study, machine, waits=False), lambda _: None)
+    except MixedschedError as error:
+        sys.stderr.write(f"{error}\n")
+        return error.exit_code
+    except KeyboardInterrupt:
+        return ExitCode.INTERRUPTED
+    return ExitCode.DONE
+
+
+def _end_with_input() -> None:
+    sys.stdin.buffer.read()
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    sys.exit(main())
