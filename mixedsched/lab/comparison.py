@@ -70,9 +70,8 @@ class Effect:
     metric: Metric
     family: MetricFamily
     blocks: int  # that have the metric in both arms
-    differences: tuple[
-        tuple[int, float], ...
-    ]  # (index of a block, its change); a study of many places does not keep them
+    # (index of a block, its change); a study of many places does not keep them.
+    differences: tuple[tuple[int, float], ...]
     change: float | None
     low: float | None  # of the interval; None also with a single block
     high: float | None

@@ -5,17 +5,25 @@ from pathlib import Path
 from mixedsched.core.metrics import METRICS
 from mixedsched.lab.experiment import Experiment, read_experiment
 from mixedsched.lab.model import Run
+from mixedsched.lab.results import DATABASE_NAME
+from mixedsched.lab.study.export import study_rows
+from mixedsched.world.store import StudyStore
 
 Row = dict[str, str | int | float | bool | None]
 
 
 def read_results(folder: Path | str) -> list[Row]:
-    """All runs that `compare` has stored in a folder, one row each: `pandas.DataFrame(read_results(folder))`.
+    """All runs that `compare` or a study has stored in a folder, one row each: `pandas.DataFrame(read_results(folder))`.
 
-    Failed and invalid runs and those of the warm-up block are rows, too: `status` and `warm_up` tell them apart. Metrics are
+    Failed and invalid runs and those of a warm-up block are rows, too: `status` and `warm_up` tell them apart. Metrics are
     in the unit that their name ends with, and None where they are missing. Raises InputError if the folder holds no results.
     """
-    experiment = read_experiment(Path(folder))
+    folder = Path(folder)
+    if (folder / DATABASE_NAME).is_file():
+        with StudyStore(f"sqlite:///{folder / DATABASE_NAME}") as store:
+            if studies := store.studies():
+                return [row for stored in studies for row in study_rows(store, stored)]
+    experiment = read_experiment(folder)
     return [_row(experiment, run) for run in experiment.runs]
 
 

@@ -6,11 +6,13 @@ import math
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+from mixedsched.lab.results import DATABASE_NAME
 from mixedsched.lab.study.definition import Study
 from mixedsched.lab.study.results import StudyResult, study_results
-from mixedsched.world.store import BlockCounts, StoredLoad, StoredPlace
+from mixedsched.world.store import BlockCounts, NewLoad, PlannedBlock, PlannedPlace, StoredLoad, StoredPlace, StudyStore
 
 ARMS = ("sequential", "mixed", "eps")
 BASE_VALUES: Mapping[str, float] = {
@@ -109,3 +111,26 @@ def load(place: StoredPlace, block: int, arm: str, values: Mapping[str, float | 
         "machine": "here",
     }
     return StoredLoad(**{**facts, **changes})
+
+
+def store_study(made: MadeUpStudy, folder: Path, loads: Sequence[StoredLoad] | None = None) -> None:
+    """Store a study in the database of a folder, as if it had been carried out there; complete blocks are done."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with StudyStore(f"sqlite:///{folder / DATABASE_NAME}") as store:
+        study = store.save_study(made.study.name, made.study.to_dict(), {"versions": {"chromium": "156.0"}})
+        blocks = [PlannedBlock(number, number) for number in range(1, made.blocks + 1)]
+        places = [PlannedPlace(item.number, item.site, item.link, item.facts, blocks) for item in made.places]
+        store.add_places(study, places)
+        ids = {item.number: item.id for item in store.places(study)}
+        worker = store.join("a worker", "here", {})
+        leases = {(lease.place_id, lease.number): lease for lease in store.lease(study, worker, 100_000, 1e6)}
+        by_block: dict[tuple[int, int], list[StoredLoad]] = {}
+        for item in made.loads() if loads is None else loads:
+            place = next(place for place in made.places if place.id == item.place_id)
+            by_block.setdefault((ids[place.number], item.block), []).append(item)
+        finished = []
+        for block, items in by_block.items():
+            new = [NewLoad(item.arm, item.position, item.seed, item.status, item.reason, item.values) for item in items]
+            finished.append((leases[block], new, len(new) == len(made.study.arms)))
+        store.add_all(worker, finished)
+        store.leave(worker)
