@@ -7,6 +7,7 @@ import {RunFailure} from './failure.mjs';
 import {observeFields} from './observe/job.mjs';
 
 const OPS = ['ping', 'versions', 'run', 'observe', 'stop', 'quit'];
+const THROTTLINGS = ['provided', 'simulate'];
 const FEATURE = /^[A-Za-z0-9_]+$/;
 const AUDIT = /^[a-z0-9-]+$/;
 
@@ -39,7 +40,7 @@ function fieldsOf(raw, need) {
 function runFields(raw, need) {
   const {
     url, metrics = {}, form_factor = 'mobile', hosts = {}, address = '127.0.0.1', spki_sha256 = [], profile_dir, netlog = null,
-    limit_s = 90, max_wait_s = 45, own_waits = false, extra_features_off = [], frames = true,
+    limit_s = 90, max_wait_s = 45, own_waits = false, cpu_slowdown = 1, throttling = 'provided', extra_features_off = [], frames = true,
   } = raw;
   need(isUrl(url, ['https:']), 'url must be an https URL');
   need(isPlainObject(metrics) && isListOf(Object.values(metrics), AUDIT), "metrics must map names to Lighthouse's audits");
@@ -48,11 +49,14 @@ function runFields(raw, need) {
   need(netlog === null || isAbsolutePath(netlog), 'netlog must be an absolute path or null');
   need(isPositive(max_wait_s), 'max_wait_s must be a positive number of seconds');
   need(typeof own_waits === 'boolean', 'own_waits must be true or false');
+  need(isPositive(cpu_slowdown) && cpu_slowdown >= 1, 'cpu_slowdown must be a number from 1 on');
+  need(THROTTLINGS.includes(throttling), `throttling must be one of ${THROTTLINGS.join(', ')}`);
+  need(throttling === 'provided' || cpu_slowdown === 1, "cpu_slowdown goes with throttling 'provided'");
   need(isListOf(extra_features_off, FEATURE), 'extra_features_off must be a list of feature names');
   need(typeof frames === 'boolean', 'frames must be true or false');
   return {
     url, metrics, form_factor, hosts, address, spki_sha256, profile_dir: resolve(profile_dir), netlog,
-    limit_s, max_wait_s, own_waits, extra_features_off, frames,
+    limit_s, max_wait_s, own_waits, cpu_slowdown, throttling, extra_features_off, frames,
   };
 }
 

@@ -1,6 +1,6 @@
 /** One Lighthouse run in a browser that is already there, on the network as it is. */
 
-import {nonSimulatedSettingsOverrides, screenEmulationMetrics} from 'lighthouse/core/config/constants.js';
+import {nonSimulatedSettingsOverrides, screenEmulationMetrics, throttling} from 'lighthouse/core/config/constants.js';
 import {navigationGather} from 'lighthouse/core/gather/navigation-runner.js';
 import {Runner} from 'lighthouse/core/runner.js';
 
@@ -48,6 +48,19 @@ function waitsOf(job) {
   return asksForTti(job) ? {...OWN_WAITS, cpuQuietThresholdMs: 0} : SHORTEST_WAITS;
 }
 
+/**
+ * What slows the load down besides the network as it is: nothing, DevTools' brake on the page's own work, or, in the numbers
+ * only, Lighthouse's model of a slow phone or desktop, with the settings that Lighthouse has for it.
+ */
+function throttlingOf({throttling: method, form_factor, cpu_slowdown}) {
+  if (method === 'simulate') {
+    return {throttlingMethod: 'simulate', throttling: form_factor === 'desktop' ? throttling.desktopDense4G : throttling.mobileSlow4G};
+  }
+  if (cpu_slowdown === 1) return {throttlingMethod: 'provided'};
+  const noNetwork = {rttMs: 0, throughputKbps: 0, requestLatencyMs: 0, downloadThroughputKbps: 0, uploadThroughputKbps: 0};
+  return {throttlingMethod: 'devtools', throttling: {...noNetwork, cpuSlowdownMultiplier: cpu_slowdown}};
+}
+
 function flagsOf(port, job) {
   const max_wait_ms = job.max_wait_s * 1000;
   return {
@@ -59,10 +72,10 @@ function flagsOf(port, job) {
     screenEmulation: screenEmulationMetrics[job.form_factor],
     // The browser says what it is: the file server has one page for all.
     emulatedUserAgent: false,
-    throttlingMethod: 'provided',
+    ...throttlingOf(job),
     maxWaitForLoad: max_wait_ms,
     maxWaitForFcp: max_wait_ms,
-    ...waitsOf(job),
+    ...(job.throttling === 'simulate' ? {} : waitsOf(job)),
     disableFullPageScreenshot: true,
     // The profile is new: there is no storage to clear.
     disableStorageReset: true,

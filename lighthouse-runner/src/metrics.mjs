@@ -1,11 +1,12 @@
 /** What a run keeps of Lighthouse's result: metrics, observed moments, requests. Times in ms from navigation start. */
 
-const FCP = 'first-contentful-paint';
-const LCP = 'largest-contentful-paint';
 const NEED_QUIET = ['interactive', 'total-blocking-time'];
 
 const OBSERVED = {
   ttfb_ms: 'timeToFirstByte',
+  fcp_ms: 'observedFirstContentfulPaint',
+  lcp_ms: 'observedLargestContentfulPaint',
+  si_ms: 'observedSpeedIndex',
   first_paint_ms: 'observedFirstPaint',
   dom_content_loaded_ms: 'observedDomContentLoaded',
   load_ms: 'observedLoad',
@@ -30,11 +31,6 @@ export function missingMetrics(lhr, metrics) {
 /** Whether a metric is missing that Lighthouse cannot tell without a quiet period. */
 export function lacksQuiet(lhr, metrics) {
   return Object.values(metrics).some(audit => NEED_QUIET.includes(audit) && numberOf(lhr, audit) === null);
-}
-
-/** When the page was painted first, and when its largest content. */
-export function paintsOf(lhr) {
-  return {fcp_ms: numberOf(lhr, FCP), lcp_ms: numberOf(lhr, LCP)};
 }
 
 /** Moments that help to explain the metrics; null where they did not happen. */

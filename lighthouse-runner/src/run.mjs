@@ -9,7 +9,7 @@ import {framesOf} from './frames.mjs';
 import {audit, gather} from './lighthouse-once.mjs';
 import {WARNING_TOO_SLOW} from './load-end.mjs';
 import {
-  lacksQuiet, lcpElementOf, metricsOf, missingMetrics, navigationStartUs, observedOf, paintsOf, requestsOf, scoreOf,
+  lacksQuiet, lcpElementOf, metricsOf, missingMetrics, navigationStartUs, observedOf, requestsOf, scoreOf,
 } from './metrics.mjs';
 
 const ORPHAN_WAIT_MS = 2_000;
@@ -86,7 +86,7 @@ function answerOf(job, load, total_ms) {
     metrics: metricsOf(lhr, job.metrics),
     score: scoreOf(lhr),
     requests: requestsOf(lhr),
-    frames: job.frames ? framesOf(traceEvents, navigationStartUs(lhr), {...paintsOf(lhr), ...observed}) : [],
+    frames: job.frames ? framesOf(traceEvents, navigationStartUs(lhr), observed) : [],
     lcp_element: lcpElementOf(lhr),
     warnings: lhr.runWarnings,
     fallback_waits: job.own_waits,

@@ -17,7 +17,7 @@ function refusal(job) {
 test('a job with nothing optional gets the defaults', () => {
   assert.deepEqual(parseJob(JSON.stringify(RUN)), {
     ...RUN, metrics: {}, form_factor: 'mobile', hosts: {}, address: '127.0.0.1', spki_sha256: [], netlog: null, limit_s: 90, max_wait_s: 45, own_waits: false,
-    extra_features_off: [], frames: true,
+    cpu_slowdown: 1, throttling: 'provided', extra_features_off: [], frames: true,
   });
 });
 
@@ -47,6 +47,8 @@ test('a broken field is refused with the id of its job and its name', () => {
     limit_s: -1,
     max_wait_s: null,
     own_waits: 'yes',
+    cpu_slowdown: 0.5,
+    throttling: 'devtools',
     extra_features_off: ['A,B'],
     frames: 1,
   };
@@ -65,6 +67,11 @@ test('a directory that was not made as a profile is never emptied', () => {
   for (const profile_dir of precious) assert.match(refusal({...RUN, profile_dir}).detail, /^profile_dir/, String(profile_dir));
   const job = parseJob(JSON.stringify({...RUN, profile_dir: '/tmp/x/../mixedsched-chrome-1/'}));
   assert.equal(job.profile_dir, '/tmp/mixedsched-chrome-1');
+});
+
+test('the work of a page is slowed down for real, or in Lighthouse\'s model, and not twice', () => {
+  assert.equal(parseJob(JSON.stringify({...RUN, cpu_slowdown: 4})).cpu_slowdown, 4);
+  assert.match(refusal({...RUN, cpu_slowdown: 4, throttling: 'simulate'}).detail, /^cpu_slowdown/);
 });
 
 test('nothing in a host name can start another resolver rule', () => {

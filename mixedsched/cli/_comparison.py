@@ -10,7 +10,7 @@ from mixedsched.cli._output import say_json
 from mixedsched.core.metrics import PAGE_METRICS, metric_named
 from mixedsched.lab.costs import median_overhead_s
 from mixedsched.lab.experiment import Experiment
-from mixedsched.lab.model import RunStatus
+from mixedsched.lab.model import AS_USUAL, Conditions, RunStatus
 from mixedsched.report.compare import miss_lines, render_comparison, write_comparison
 from mixedsched.units import format_duration, printable
 
@@ -57,6 +57,7 @@ def _command(experiment: Experiment) -> str:
     words += ["--backend", plan.backend] if plan.backend != "relay" else []
     words += ["--origins", "merge"] if facts.origins == "merge" else []
     words += ["--across-connections"] if plan.across_connections else []
+    words += _conditions_words(plan.conditions)
     words += ["--blocks", str(plan.counted_blocks)]
     mapping = next((arm.mapping for arm in arms if arm.mapping is not None), None)
     words += ["--mapping", mapping] if mapping is not None else []
@@ -64,3 +65,14 @@ def _command(experiment: Experiment) -> str:
         words += ["--metrics", ",".join(metric_named(key).short.lower() for key in plan.metrics)]
     words += ["--primary", ",".join(plan.primary), "--form-factor", plan.form_factor, "--seed", str(plan.seed)]
     return shlex.join(words)
+
+
+def _conditions_words(conditions: Conditions) -> list[str]:
+    """The options that say so; those that say the usual are left out."""
+    usual = AS_USUAL
+    given = {
+        "--congestion-control": (conditions.congestion_control, usual.congestion_control),
+        "--cpu-slowdown": (f"{conditions.cpu_slowdown:g}", f"{usual.cpu_slowdown:g}"),
+        "--throttling": (conditions.throttling, usual.throttling),
+    }
+    return [word for option, (value, default) in given.items() if value != default for word in (option, str(value))]

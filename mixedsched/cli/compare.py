@@ -20,7 +20,9 @@ from mixedsched.cli._output import Json
 from mixedsched.cli._progress import RunProgress
 from mixedsched.errors import ExitCode
 from mixedsched.lab import experiment
+from mixedsched.model.congestion import CongestionControl
 from mixedsched.model.scheme import split_specs
+from mixedsched.world.browser.pageload import Throttling
 from mixedsched.world.emulator.backend import BackendName
 
 AA_SCHEME = "sequential"
@@ -63,6 +65,22 @@ def compare(
     across_connections: Annotated[
         bool, typer.Option("--across-connections", help="Schedule across the connections of a client.")
     ] = False,
+    congestion_control: Annotated[
+        CongestionControl,
+        typer.Option(
+            help="Of the server; cubic-2022 is RFC 8312 without HyStart and pacing, as in Sander et al. 2022."
+        ),
+    ] = CongestionControl.CUBIC,
+    cpu_slowdown: Annotated[
+        float, typer.Option(help="DevTools' multiplier of the time that the page's own work takes.", metavar="N")
+    ] = 1.0,
+    throttling: Annotated[
+        Throttling,
+        typer.Option(
+            help="provided: what was seen over --link. simulate: what Lighthouse's model of a slow phone or desktop makes "
+            "of the load, to repeat studies that used it; marked, and never mixed with others."
+        ),
+    ] = "provided",
     packet_log: Annotated[
         bool, typer.Option("--packet-log", help="Keep the fate of every packet beside the results; relay only.")
     ] = False,
@@ -92,6 +110,9 @@ def compare(
         origins=origins,
         backend=backend.value,
         across_connections=across_connections,
+        congestion_control=congestion_control.value,
+        cpu_slowdown=cpu_slowdown,
+        throttling=throttling,
         against_itself=aa,
         packet_log=packet_log,
         folder=folder,

@@ -13,7 +13,7 @@ from mixedsched.core.metrics import PAGE_METRICS, QUICK_METRICS, TTI
 from mixedsched.errors import InputError, MixedschedError
 from mixedsched.lab._validity import LoadEvidence, ServerView, why_invalid
 from mixedsched.lab.diagnostics import Waits
-from mixedsched.lab.model import Arm, Arrival, Connection, Run, RunStatus
+from mixedsched.lab.model import AS_USUAL, Arm, Arrival, Conditions, Connection, Run, RunStatus
 from mixedsched.model.profile import Profile
 from mixedsched.model.request import Flag
 from mixedsched.sites.analysis import expected_connections
@@ -44,6 +44,7 @@ class LabSetup:
     metrics: tuple[str, ...] = (
         PAGE_METRICS  # that are asked for; all that are to be had without TTI are measured anyway
     )
+    conditions: Conditions = AS_USUAL
     packet_logs: Path | None = None  # folder for the fate of every packet, one folder a run; None for none
     limit_s: float = 180.0  # for one load
 
@@ -181,6 +182,7 @@ class Lab:
             gso=self._backend.name == RELAY,  # a kernel's link would take a flight of packets for one
             log=LogSettings(connections=True),
             across_connections=self._setup.across_connections,
+            congestion_control=self._setup.conditions.congestion_control,
         )
         given = ServerInput(served_site(self._setup.sites[arm.label]), arm.scheme, arm.mapping, settings)
         return running_server(given, arm.label, prefix=self._backend.server_prefix)
@@ -198,6 +200,8 @@ class Lab:
             limit_s=self._setup.limit_s,
             max_wait_s=self._setup.limit_s - LIMIT_SLACK_S,
             own_waits=own_waits,
+            cpu_slowdown=self._setup.conditions.cpu_slowdown,
+            throttling=self._setup.conditions.throttling,
         )
 
     def _judged(self, run: Run, load: BrowserLoad, seen: ServerView) -> Run:

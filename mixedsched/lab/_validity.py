@@ -182,7 +182,7 @@ def _link(evidence: LoadEvidence) -> str:
     unmet = {side: sum(link.get(side, {}).get(count, 0) for count in _NEVER_MET_THE_LINK) for side in ("down", "up")}
     if any(unmet.values()):
         return f"{_OVERRUN}: the emulator was too slow to take {unmet['down']} packets down and {unmet['up']} up"
-    return _lateness(link.get("punctuality", {}), evidence.load.metrics["lcp_ms"])
+    return _lateness(link.get("punctuality", {}), evidence.load.largest_paint_ms)
 
 
 def _lateness(punctuality: Mapping[str, Any], lcp_ms: float) -> str:

@@ -20,7 +20,7 @@ from mixedsched.lab.engine import (
     runs_left,
     stored_runs,
 )
-from mixedsched.lab.model import Arm, Block, Plan, Run, RunStatus
+from mixedsched.lab.model import AS_USUAL, Arm, Block, Conditions, Plan, Run, RunStatus
 from mixedsched.lab.plan import make_plan
 from mixedsched.lab.results import ExperimentFacts, refuse_other_versions
 from mixedsched.model.profile import Profile
@@ -71,6 +71,7 @@ class Design:
     backend: str = RELAY
     across_connections: bool = False
     metrics: tuple[str, ...] = PAGE_METRICS  # keys of the page's metrics that are asked for
+    conditions: Conditions = AS_USUAL
 
     def plan(
         self,
@@ -115,6 +116,7 @@ class Design:
             "backend": self.backend,
             "across_connections": self.across_connections,
             "metrics": self.metrics,
+            "conditions": self.conditions,
         }
 
 
@@ -221,6 +223,7 @@ class Bench:
             backend=design.backend,
             across_connections=design.across_connections,
             metrics=design.metrics,
+            conditions=design.conditions,
             packet_logs=self._packet_logs,
         )
         return Lab(setup, [item.for_server for item in design.arms], self._folder)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -194,6 +194,7 @@ class Comparison:
             "experiment": self.plan.digest,
             "form_factor": self.plan.form_factor,
             "primary": list(self.plan.primary),
+            **asdict(self.plan.conditions),
             "blocks": {"complete": self.complete_blocks, "planned": self.planned_blocks},
             "note": self.note,
         }

@@ -75,8 +75,12 @@ def held_up_of(runs: Sequence[Run], arms: Sequence[str]) -> list[HeldUp]:
 
 
 def _held_up(arm: str, runs: Sequence[Run]) -> HeldUp:
-    accounts = [(run.relay.get("punctuality"), run.metric("lcp_ms")) for run in runs]
-    kept_ms = [held_ms(account, lcp_ms) for account, lcp_ms in accounts if account and "stalls_us" in account]
+    accounts = [(run.relay.get("punctuality"), run.observed_ms("lcp_ms")) for run in runs]
+    kept_ms = [
+        held_ms(account, lcp_ms)
+        for account, lcp_ms in accounts
+        if account and "stalls_us" in account and lcp_ms is not None
+    ]
     return HeldUp(
         arm,
         relay_ms=_median(kept_ms),

@@ -16,7 +16,7 @@ from mixedsched.lab.comparison import Comparison
 from mixedsched.lab.diagnostics import held_up_of, misses_of
 from mixedsched.lab.engine import missing_blocks, stored_runs
 from mixedsched.lab.machine import machine_facts, own_versions
-from mixedsched.lab.model import Plan, Run
+from mixedsched.lab.model import Conditions, Plan, Run
 from mixedsched.lab.plan import arms_of
 from mixedsched.lab.results import DATABASE_NAME, ExperimentFacts, continued, folder_of, open_store, owned
 from mixedsched.model.profile import Profile
@@ -24,6 +24,7 @@ from mixedsched.sites.analysis import expected_connections
 from mixedsched.sites.opening import open_site
 from mixedsched.sites.site import Origins, Site, site_digest
 from mixedsched.world import catalog
+from mixedsched.world.browser.pageload import Throttling
 from mixedsched.world.emulator.backend import RELAY
 
 DEFAULT_SCHEMES = ("sequential", "mixed")
@@ -74,6 +75,9 @@ def compare(
     origins: Origins | None = None,
     backend: str = RELAY,
     across_connections: bool = False,
+    congestion_control: str = "cubic",
+    cpu_slowdown: float = 1.0,
+    throttling: Throttling = "provided",
     against_itself: bool = False,
     packet_log: bool = False,
     folder: Path | str | None = None,
@@ -99,6 +103,10 @@ def compare(
         origins: Of a named site of several hosts: keep them, or merge them into the first; by default as the site says.
         backend: What emulates the network: "relay", "netns" or "vm".
         across_connections: Whether the server schedules across the connections of a client.
+        congestion_control: Of the server: "cubic", "reno" or "cubic-2022".
+        cpu_slowdown: DevTools' multiplier of the time that the page's own work takes.
+        throttling: "provided" for what was seen; "simulate" for what Lighthouse's model of a slow device makes of the load, to
+            repeat studies that used it.
         against_itself: Compare one scheme with itself, as a test of the laboratory.
         packet_log: Keep the fate of every packet beside the results; for the relay only.
         folder: For the results; by default one in runs/ that is named after the comparison.
@@ -110,13 +118,14 @@ def compare(
             MissingPartError without Node or Chromium; others if the page cannot be loaded.
     """
     network = catalog.load_profile(link) if isinstance(link, str) else link
+    conditions = Conditions.of(congestion_control, cpu_slowdown, throttling)
     arms = arms_of(schemes, mapping, against_itself=against_itself)
     keys = dict.fromkeys(metric_named(name.strip()).key for name in primary)
     asked = page_metrics(name.strip() for name in metrics)
     opened = open_site(site, origins, say) if isinstance(site, str) else site  # last, because it may have to be built
     digest = site_digest(opened)
     served = tuple(ServedArm(arm, opened, digest) for arm in arms)
-    design = Design(served, tuple(keys), form_factor, seed, baseline, backend, across_connections, asked)
+    design = Design(served, tuple(keys), form_factor, seed, baseline, backend, across_connections, asked, conditions)
     plan = design.plan(network, blocks, warm_up=True)
     if packet_log and backend != RELAY:
         raise UsageError("only the relay logs the fate of packets", fix="leave --packet-log or --backend out")

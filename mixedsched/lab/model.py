@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Self, cast, get_args
 
 from pydantic import TypeAdapter
 
 from mixedsched.core.metrics import PAGE_METRICS, Metric
-from mixedsched.errors import InputError
+from mixedsched.errors import InputError, UsageError
+from mixedsched.model.congestion import CongestionControl
+from mixedsched.world.browser.pageload import Throttling
 
 PLAN_SCHEMA = 1
+MAX_CPU_SLOWDOWN = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,55 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
+class Conditions:
+    """Circumstances of loads that all arms share, beside page, network and screen. Raises UsageError for impossible ones."""
+
+    congestion_control: CongestionControl = CongestionControl.CUBIC  # of the servers
+    cpu_slowdown: float = 1.0  # how many times as long the page's own work takes, by DevTools
+    # `simulate`: metrics are what Lighthouse's model of a slow device and network makes of a load, to repeat studies with it.
+    throttling: Throttling = "provided"
+
+    @classmethod
+    def of(cls, congestion_control: str, cpu_slowdown: float, throttling: str) -> Self:
+        """From names. Raises UsageError also for those that there are not."""
+        for what, name, known in (
+            ("congestion control", congestion_control, tuple(CongestionControl)),
+            ("throttling", throttling, get_args(Throttling)),
+        ):
+            if name not in known:
+                raise UsageError(f"there is no {what} '{name}'", fix=f"choose one of {', '.join(known)}")
+        return cls(CongestionControl(congestion_control), float(cpu_slowdown), cast("Throttling", throttling))
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.cpu_slowdown <= MAX_CPU_SLOWDOWN:  # which NaN is not, either
+            raise UsageError(
+                f"a page's work cannot be slowed down {self.cpu_slowdown:g} times",
+                fix=f"choose a number from 1, as it is, to {MAX_CPU_SLOWDOWN}",
+            )
+        if self.throttling == "simulate" and self.cpu_slowdown != 1:
+            raise UsageError(
+                "the work of a page cannot be slowed down twice",
+                why="Lighthouse's model has a slow-down of its own (mobile 4, desktop 1)",
+                fix="leave out --cpu-slowdown or --throttling simulate",
+            )
+
+    @property
+    def in_words(self) -> tuple[str, ...]:
+        """What is unusual, in words."""
+        words = []
+        if self.congestion_control != CongestionControl.CUBIC:
+            words.append(f"congestion control {self.congestion_control}")
+        if self.cpu_slowdown != 1:
+            words.append(f"CPU slowed down {self.cpu_slowdown:g} times")
+        if self.throttling == "simulate":
+            words.append("metrics by Lighthouse's model, not observed")
+        return tuple(words)
+
+
+AS_USUAL = Conditions()
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """Everything decided before the first run."""
 
@@ -55,6 +108,7 @@ class Plan:
     backend: str = "relay"  # which emulated network
     across_connections: bool = False  # whether the server schedules across a client's connections
     metrics: tuple[str, ...] = PAGE_METRICS  # keys of the page's metrics that are asked for
+    conditions: Conditions = AS_USUAL
 
     def to_dict(self) -> dict[str, Any]:
         return {key: value for key, value in asdict(self).items() if key not in _LATER or value != _LATER[key]}
@@ -83,7 +137,7 @@ class Plan:
 
 
 # Facts that plans of earlier versions do not have. Their defaults are not stored, so that a plan's digest stays what it was.
-_LATER: Mapping[str, Any] = {"metrics": PAGE_METRICS}
+_LATER: Mapping[str, Any] = {"metrics": PAGE_METRICS, "conditions": asdict(AS_USUAL)}
 
 
 class RunStatus(StrEnum):
@@ -174,6 +228,14 @@ class Run:
         measured = self.page_load.get("metrics", {})
         found = measured.get(metric.key) if metric.source == "page" else getattr(self, metric.key)
         return float(found) if found is not None else None
+
+    def observed_ms(self, name: str) -> float | None:
+        """When a paint was seen ("fcp_ms", "lcp_ms"), also where the metric is a model's; None where that is not known."""
+        for moments in (self.page_load.get("observed") or {}, self.page_load.get("metrics") or {}):
+            value = moments.get(name)
+            if isinstance(value, int | float) and math.isfinite(value):
+                return float(value)
+        return None
 
     def metric(self, name: str) -> float:
         """A metric of a run that is ok, by its key (for instance "lcp_ms")."""

@@ -8,7 +8,7 @@ from typing import Any
 from mixedsched.core.metrics import PAGE_METRICS, metric_named
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.errors import UsageError
-from mixedsched.lab.model import Arm, Block, Plan
+from mixedsched.lab.model import AS_USUAL, Arm, Block, Conditions, Plan
 from mixedsched.model.scheme import configure
 from mixedsched.world import catalog
 
@@ -55,6 +55,7 @@ def make_plan(
     backend: str = "relay",
     across_connections: bool = False,
     metrics: Sequence[str] = PAGE_METRICS,
+    conditions: Conditions = AS_USUAL,
     warm_up: bool = True,
 ) -> Plan:
     """One warm-up block, then `blocks` analysed ones, each with a link seed and an order of its own.
@@ -93,6 +94,7 @@ def make_plan(
         backend=backend,
         across_connections=across_connections,
         metrics=tuple(metrics),
+        conditions=conditions,
         blocks=(
             *([Block(WARM_UP_INDEX, _link_seed(seed, WARM_UP_INDEX), tuple(labels), warm_up=True)] if warm_up else []),
             *(Block(index, _link_seed(seed, index), _order(seed, index, labels)) for index in range(1, blocks + 1)),

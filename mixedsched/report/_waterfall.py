@@ -1,6 +1,5 @@
 """Request waterfalls: when each response was asked for, waited and received, on one time axis for loads that are compared."""
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -90,9 +89,8 @@ def response_row(response: SeenResponse, note: str, bytes_ms: Spans, *, is_hero:
 
 def marks_of(run: Run) -> dict[str, float]:
     """FCP and LCP of a measured load in ms, where they are known."""
-    metrics = run.page_load.get("metrics") or {}
-    named = {"FCP": metrics.get("fcp_ms"), "LCP": metrics.get("lcp_ms")}
-    return {name: value for name, value in named.items() if isinstance(value, int | float) and math.isfinite(value)}
+    named = {"FCP": run.observed_ms("fcp_ms"), "LCP": run.observed_ms("lcp_ms")}
+    return {name: value for name, value in named.items() if value is not None}
 
 
 def draw_waterfalls(falls: Sequence[Waterfall]) -> list[tuple[str, Markup]]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mixedsched.core.metrics import PAGE_METRICS, QUICK_METRICS
 from mixedsched.errors import UsageError
-from mixedsched.lab.model import Arm, Plan
+from mixedsched.lab.model import Arm, Conditions, Plan
 from mixedsched.lab.plan import arm_of, arms_of, attempt_seed
 from tests.lab.scripted import plan
 
@@ -73,6 +73,36 @@ def test_a_plan_survives_storage(metrics: tuple[str, ...]) -> None:
     made = plan(metrics=metrics)
     read = Plan.from_dict(json.loads(json.dumps(made.to_dict())))
     assert (read, read.digest) == (made, made.digest)
+
+
+def test_circumstances_make_another_experiment_and_the_usual_ones_are_not_stored() -> None:
+    usual = plan()
+    assert "conditions" not in usual.to_dict()
+    others = [
+        Conditions.of("cubic-2022", 1, "provided"),
+        Conditions.of("cubic", 4, "provided"),
+        Conditions.of("cubic", 1, "simulate"),
+    ]
+    made = [plan(conditions=conditions) for conditions in others]
+    assert len({usual.digest, *(item.digest for item in made)}) == 4
+    for item in made:
+        read = Plan.from_dict(json.loads(json.dumps(item.to_dict())))
+        assert (read, read.digest) == (item, item.digest)
+
+
+@pytest.mark.parametrize(
+    ("conditions", "says"),
+    [
+        (("bbr", 1.0, "provided"), "choose one of cubic, reno, cubic-2022"),
+        (("cubic", 0.5, "provided"), "from 1, as it is"),
+        (("cubic", float("nan"), "provided"), "from 1, as it is"),
+        (("cubic", 1.0, "devtools"), "choose one of provided, simulate"),
+        (("cubic", 4.0, "simulate"), "slowed down twice"),
+    ],
+)
+def test_impossible_circumstances_are_refused(conditions: tuple[str, float, str], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        Conditions.of(*conditions)
 
 
 def test_a_plan_decides_only_on_metrics_that_it_asks_for() -> None:

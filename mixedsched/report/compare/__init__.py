@@ -7,7 +7,7 @@ from mixedsched.lab.comparison import Comparison, MetricFamily
 from mixedsched.report._effects import EXPLORATORY_NOTE, effect_views, effects_table
 from mixedsched.report._terminal import STYLES, line
 from mixedsched.report.compare._document import miss_lines, write_comparison
-from mixedsched.report.compare._words import headline, scores_in_words
+from mixedsched.report.compare._words import by_model, headline, scores_in_words
 
 __all__ = ["miss_lines", "render_comparison", "write_comparison"]
 
@@ -20,6 +20,8 @@ def render_comparison(comparison: Comparison) -> RenderableType:
     for effect in comparison.effects:
         if effect.metric is comparison.headline_metric:
             parts += [line(headline(effect), STYLES[effect.verdict.value]), Text()]
+    if warning := by_model(comparison.plan):
+        parts += [line(warning, "yellow"), Text()]
     if comparison.note:
         parts += [line(f"{comparison.note}.", "yellow"), Text()]
     views = effect_views(comparison.effects, comparison.arms)

@@ -56,6 +56,18 @@ def same_network(plan: Plan) -> str:
     return f"over the same link{losses}"
 
 
+def by_model(plan: Plan) -> str:
+    """A warning about metrics that were computed by a model; "" where they were observed."""
+    if plan.conditions.throttling == "provided":
+        return ""
+    return (
+        "These metrics were not observed: FCP, LCP, TBT, Speed Index and TTI are what Lighthouse's model of a slow "
+        f"{plan.form_factor} device and network makes of loads over this link (throttling = simulate). The model does not "
+        "replay the order in which bytes arrived. Do not compare them with observed ones. Films and waterfalls show what "
+        "really happened."
+    )
+
+
 def history_note(history: object) -> str:
     """A warning about an experiment that was extended; "" for others. history: numbers of blocks planned, in time."""
     if not isinstance(history, Sequence) or isinstance(history, str):

@@ -12,6 +12,7 @@ from mixedsched.errors import InputError, MixedschedError
 PAGE_LOAD_SCHEMA = 1
 
 FormFactor = Literal["mobile", "desktop"]
+Throttling = Literal["provided", "simulate"]
 
 
 class PageLoadFailed(MixedschedError):  # noqa: N818 -- it says what happened to the load
@@ -58,6 +59,10 @@ class PageLoadJob:
     """A page that is still loading then is scored as it is."""
     own_waits: bool = False
     """Wait as long as Lighthouse would by itself, some 5 s more, for pages that failed with needs_own_waits."""
+    cpu_slowdown: float = 1.0
+    """How many times as long the page's own work takes, by DevTools."""
+    throttling: Throttling = "provided"
+    """`simulate`: the metrics are what Lighthouse's model of a slow device and network makes of the load."""
     extra_features_off: tuple[str, ...] = ()
     frames: bool = True
 
@@ -134,6 +139,11 @@ class BrowserLoad:
     """Lighthouse's overall performance score, 0 to 100; None if it could not be told, or was not recorded."""
     sandboxed: bool | None = None
     """Whether Chromium had its own sandbox; None if that was not recorded."""
+
+    @property
+    def largest_paint_ms(self) -> float:
+        """When the largest paint was seen, also where the metric is that of a model."""
+        return self.observed.get("lcp_ms") or self.metrics["lcp_ms"]
 
     def answered_without_h3(self) -> tuple[LoadedRequest, ...]:
         """Requests over the network that were answered over another protocol than "h3", in order of start.

@@ -11,7 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.world.browser.h3_site import ANIMATED, ANONYMOUS, BUSY, INDEX, BrowserProcesses, FixtureSite, noise_png
+from tests.world.browser.h3_site import (
+    ANIMATED,
+    ANONYMOUS,
+    BUSY,
+    COUNTING,
+    INDEX,
+    BrowserProcesses,
+    FixtureSite,
+    noise_png,
+)
 
 SERVER = Path(__file__).with_name("h3_fixture_server.py")
 
@@ -23,6 +32,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FixtureSite]:
         "index.html": INDEX.encode(),
         "animated.html": ANIMATED.encode(),
         "busy.html": BUSY.encode(),
+        "counting.html": COUNTING.encode(),
         "anonymous.html": ANONYMOUS.encode(),
         "style.css": b"body { font: 18px sans-serif } .hero { width: 320px; height: 240px }" + b"\n/* padding */" * 500,
         "app.js": b"const t = performance.now(); while (performance.now() - t < 80);",

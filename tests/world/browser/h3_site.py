@@ -32,6 +32,13 @@ function burn() { const t = performance.now(); while (performance.now() - t < 12
 addEventListener("load", () => setTimeout(burn, 200));
 </script></body></html>"""
 
+# A fixed amount of work after the first paint, however long it takes: some tenths of a second.
+COUNTING = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>counting</title>
+<link rel="icon" href="data:,"></head><body><h1>Counting</h1><script>
+function count() { let x = 1; for (let i = 0; i < 2e7; i++) x = (x * 16807) % 2147483647; top.x = x; }
+addEventListener("load", () => setTimeout(count, 200));
+</script></body></html>"""
+
 # Looks different for 2 s after the load event, without any request or script; beside it something spins for ever.
 ANIMATED = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>animated</title><link rel="icon" href="data:,">
 <style>@keyframes grow { from { width: 0 } to { width: 100% } } @keyframes spin { to { rotate: 1turn } }
