@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mixedsched.errors import MissingPartError, MixedschedError
+from mixedsched.lab.study.work import Work, is_unfinished, tell_progress
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -44,6 +45,23 @@ def connected(scheduler: str) -> Iterator[Client]:
         ) from error
     with client:
         yield client
+
+
+def carry_out_on_cluster(work: Work, store_url: str, scheduler: str, say: Callable[[str], None]) -> None:
+    """Have all machines of a scheduler work on a study until no block is left; this process only looks on.
+
+    Raises as `connected`. However it ends, the machines are asked to stop and to give back what they have not finished.
+    """
+    with connected(scheduler) as client:
+        cluster = Cluster(client, worker_words(store_url, work.study.name), say)
+        try:
+            while is_unfinished(work):
+                if not cluster.look():
+                    say("no machine is at work; start some with `mixedsched worker --store URL --scheduler URL`")
+                tell_progress(work)
+                time.sleep(LOOK_EVERY_S)
+        finally:
+            cluster.stop()
 
 
 @dataclass

@@ -61,10 +61,12 @@ def run_study(
     observer: StudyObserver | None = None,
     say: Say = lambda _: None,
     jobs: int | None = None,
+    scheduler: str | None = None,
 ) -> StudyState:
     """Make the loads of a study that are not stored yet; returns what is known then.
 
     only: a glob over sites or "site@link", for these places alone. jobs: processes that simulate, by default one per processor.
+    scheduler: of dask, whose machines do the work instead of this process; they share the database of store_url.
     Raises UsageError if what is stored is of another study or of other versions; StudyError, PageError, SiteError,
     ProfileError, MissingPartError.
     """
@@ -85,7 +87,13 @@ def run_study(
         ids = {(item.site, item.link): item.id for item in store.places(study_id)}
         places = {ids[place.site.name, place.link]: place for place in opened.values()}
         work = Work(store, study_id, study, places, only is None, folder, observer or UnobservedStudy(), jobs)
-        carry_out_study(work, {"machine": machine_facts()}, say)
+        if scheduler is None:
+            carry_out_study(work, {"machine": machine_facts()}, say)
+        else:
+            from mixedsched.lab.study.cluster import carry_out_on_cluster  # here, because few have dask
+
+            assert store_url is not None, "machines share a database"
+            carry_out_on_cluster(work, store_url, scheduler, say)
         return read_state(store, study.name)
 
 

@@ -13,7 +13,15 @@ from mixedsched.lab.study._playing import play_blocks
 from mixedsched.lab.study._work import StudyObserver, UnobservedStudy, Work
 from mixedsched.world.store import StudyStore
 
-__all__ = ["StudyObserver", "UnobservedStudy", "Work", "carry_out_study", "release_the_dead"]
+__all__ = [
+    "StudyObserver",
+    "UnobservedStudy",
+    "Work",
+    "carry_out_study",
+    "is_unfinished",
+    "release_the_dead",
+    "tell_progress",
+]
 
 LOOK_EVERY_S = 1.0  # at blocks that others work on
 
@@ -30,10 +38,10 @@ def carry_out_study(
     release_the_dead(store)
     worker = store.join(worker_name(), machine or platform.node(), facts)
     try:
-        with Keeper(store, worker, say, lambda: _tell(work)) as keeper:
-            _tell(work)
+        with Keeper(store, worker, say, lambda: tell_progress(work)) as keeper:
+            tell_progress(work)
             _work(work, keeper)
-            while _unfinished(work):
+            while is_unfinished(work):
                 time.sleep(LOOK_EVERY_S)
                 _work(work, keeper)
     finally:
@@ -53,12 +61,13 @@ def _work(work: Work, keeper: Keeper) -> None:
     keeper.settle()
 
 
-def _unfinished(work: Work) -> bool:
+def is_unfinished(work: Work) -> bool:
     """Whether there are blocks that somebody works on, or may have to take over."""
     return any(item.open or item.leased for item in work.store.counts(work.study_id) if item.place_id in work.places)
 
 
-def _tell(work: Work) -> None:
+def tell_progress(work: Work) -> None:
+    """Tell the observer how much all workers have left."""
     blocks = sum(item.open + item.leased for item in work.store.counts(work.study_id) if item.place_id in work.places)
     active = sum(worker.state == "active" for worker in work.store.workers())
     work.observer.left(blocks * len(work.study.arms), active)
