@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.core.sim.pipe import PipeOptions, play_pipe
 from mixedsched.core.sim.playback import Discoveries
-from mixedsched.core.sim.record import to_record
+from mixedsched.core.sim.record import Recorder
 from mixedsched.model.page import PAGE_FORMAT, Page
 from mixedsched.model.scheme import configure
 from mixedsched.world import catalog
@@ -53,7 +53,8 @@ def run() -> Iterator[str]:
         packets, started_s = 0, time.process_time()
         for page in pages:
             for buffer_bytes in BUFFERS_BYTES:
-                packets += to_record(play_pipe(page, scheme, PipeOptions(send_buffer_bytes=buffer_bytes)))["packets"]
+                load = play_pipe(page, scheme, PipeOptions(send_buffer_bytes=buffer_bytes))
+                packets += Recorder(page.page).record(load)["packets"]
         spent_s = time.process_time() - started_s
         all_packets, all_s = all_packets + packets, all_s + spent_s
         yield f"{name:12} {packets / spent_s / 1e6:5.2f} million packets/s"

@@ -9,8 +9,8 @@ from mixedsched.cli._console import err, out
 from mixedsched.core.h3.exchange import ServedRequest
 from mixedsched.report.simulation import strip_text
 from mixedsched.units import format_bytes, printable
-from mixedsched.world.server.facts import ConnectionRecord, ServerFacts
-from mixedsched.world.server.log import ServerLog
+from mixedsched.world.server.log import LoggedEvent, ServerLog
+from mixedsched.world.server.running import ConnectionRecord, ServerFacts
 from mixedsched.world.server.schedule import ScheduleInterval, StreamProgress
 from mixedsched.world.system.udp import BUFFER_BYTES
 
@@ -39,24 +39,31 @@ class TextLog(ServerLog):
         if facts.has_short_buffers:
             _warn_of_short_buffers(facts)
 
-    def _request(self, request: ServedRequest, worker: int | None) -> str:
-        first = f"{request.first_byte_ms:.0f}" if request.first_byte_ms is not None else "-"
-        last = f"{request.last_byte_ms:.0f}" if request.last_byte_ms is not None else "cancelled"
-        return (
-            f"{_prefix(worker)}{request.status} {printable(request.path)}"
-            f"  {request.kind}, {format_bytes(request.body_bytes)}"
-            f"  signalled {request.signal} ({request.signalled_by})  placed {request.placement}"
-            f"  bytes from {first} to {last} ms"
-        )
+    def _line(self, event: LoggedEvent, worker: int | None) -> str:
+        match event:
+            case ServedRequest():
+                return _prefix(worker) + _request_text(event)
+            case ConnectionRecord():
+                return _prefix(worker) + _connection_text(event)
+            case ScheduleInterval():
+                with out.capture() as captured:
+                    out.print(explain_text(event, worker), soft_wrap=True, end="")
+                return captured.get()
 
-    def _connection(self, connection: ConnectionRecord, worker: int | None) -> str:
-        name = printable(connection.server_name) if connection.server_name is not None else "no host"
-        return f"{_prefix(worker)}connection {connection.connection} from {connection.client}, which asked for {name}"
 
-    def _schedule(self, interval: ScheduleInterval, worker: int | None) -> str:
-        with out.capture() as captured:
-            out.print(explain_text(interval, worker), soft_wrap=True, end="")
-        return captured.get()
+def _request_text(request: ServedRequest) -> str:
+    first = f"{request.first_byte_ms:.0f}" if request.first_byte_ms is not None else "-"
+    last = f"{request.last_byte_ms:.0f}" if request.last_byte_ms is not None else "cancelled"
+    return (
+        f"{request.status} {printable(request.path)}  {request.kind}, {format_bytes(request.body_bytes)}"
+        f"  signalled {request.signal} ({request.signalled_by})  placed {request.placement}"
+        f"  bytes from {first} to {last} ms"
+    )
+
+
+def _connection_text(connection: ConnectionRecord) -> str:
+    name = printable(connection.server_name) if connection.server_name is not None else "no host"
+    return f"connection {connection.connection} from {connection.client}, which asked for {name}"
 
 
 def _prefix(worker: int | None) -> str:

@@ -27,7 +27,7 @@ from mixedsched.lab.play.scenario import JUDGE_MODEL
 from mixedsched.lab.play.stored import PlayedLoads
 from mixedsched.lab.play.task import TimesReader
 from mixedsched.lab.results import owned, writing_to
-from mixedsched.model.browser_model_file import dump_browser_model
+from mixedsched.model.browser_model import dump_browser_model
 from mixedsched.model.scheme import split_specs
 from mixedsched.report.calibration import calibration_picture, render_calibration
 from mixedsched.sites.opening import recipes

@@ -1,5 +1,6 @@
 """`lab`: an emulated network for any program."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +15,7 @@ from mixedsched.cli._sites import open_site
 from mixedsched.errors import UsageError
 from mixedsched.lab.command.request import CommandRequest, checked
 from mixedsched.lab.command.run import carry_out, counters_text
-from mixedsched.model.profile_words import direction_text
+from mixedsched.model.profile import direction_text
 from mixedsched.world import catalog
 from mixedsched.world.emulator.backend import BackendName
 from mixedsched.world.emulator.keeper import lab_status, refuse_second_lab, start_keeper, take_down
@@ -121,7 +122,7 @@ def up(
     shape(profile)
     require_privilege()
     refuse_second_lab()  # before anything takes time; the keeper asks again when it records its own
-    lab_up = start_keeper(backend.value, profile, seed).facts()
+    lab_up = asdict(start_keeper(backend.value, profile, seed))
     if as_json:
         say_json(lab_up)
         return

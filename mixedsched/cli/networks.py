@@ -12,8 +12,7 @@ from mixedsched.cli._console import err, out, shown
 from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._simulation_options import check_plot
 from mixedsched.core.link import loss_pattern
-from mixedsched.model.profile import Direction, Profile
-from mixedsched.model.profile_words import direction_text
+from mixedsched.model.profile import Direction, Profile, direction_text
 from mixedsched.report.networks import loss_text, queue_text, rate_text, write_networks_plot
 from mixedsched.units import printable
 from mixedsched.world import catalog

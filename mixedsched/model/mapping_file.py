@@ -30,15 +30,14 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from mixedsched.errors import MappingError, nearest_hint
-from mixedsched.model._toml_text import toml_table, toml_value
 from mixedsched.model.mapping import Cell, Override, PriorityMapping, Switch
 from mixedsched.model.page import derive_incremental
 from mixedsched.model.priority import URGENCY_MAX, Priority
 from mixedsched.model.request import ChromiumPriority, Kind
-from mixedsched.model.toml_file import parse_toml, wrong_keys
+from mixedsched.model.toml_file import read_toml, toml_table, toml_value
 
 MAPPING_FORMAT = "mixedsched.mapping/1"
 AS_SENT = "as sent"
@@ -89,11 +88,7 @@ def parse_mapping(text: str, origin: str, switches: Mapping[str, str] | None = N
 
     Raises MappingError for anything that is not a complete table of urgencies 0..7.
     """
-    tables = parse_toml(text, origin, MappingError)
-    try:
-        file = _MappingFile.model_validate(tables)
-    except ValidationError as error:
-        raise MappingError(f"{origin} is refused", why=wrong_keys(error)) from error
+    file = read_toml(text, origin, _MappingFile, MappingError)
     known = {
         name: Switch(name, item.description, item.default, tuple(item.values)) for name, item in file.switches.items()
     }

@@ -1,17 +1,25 @@
-"""TOML from other people: read without surprises, and what its schema finds wrong in it told in words."""
+"""TOML from other people: read without surprises, and what its schema finds wrong in it told in words. And TOML for
+people: values and tables as text that is read back.
+"""
 
+import json
+import re
 import tomllib
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from datetime import date
+from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from mixedsched.errors import InputError
+
+S = TypeVar("S", bound=BaseModel)
 
 MAX_FINDINGS = 10  # reported for one file
 MAX_DOTS = (
     1_000  # in a line: more only a key of absurd depth has, and reading one takes time by the square of its depth
 )
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def parse_toml(text: str, origin: str, error_class: type[InputError]) -> dict[str, Any]:
@@ -27,6 +35,14 @@ def parse_toml(text: str, origin: str, error_class: type[InputError]) -> dict[st
         raise error_class(f"{origin} is refused", why="its lists or tables are nested too deeply") from error
     except ValueError as error:  # Python's limit for the digits of an integer; tomllib lets nothing else out
         raise error_class(f"{origin} is refused", why="it has an integer of thousands of digits") from error
+
+
+def read_toml(text: str, origin: str, schema: type[S], error_class: type[InputError]) -> S:
+    """A TOML text as its schema wants it. Raises error_class for all that cannot be read, or is not as the schema says."""
+    try:
+        return schema.model_validate(parse_toml(text, origin, error_class))
+    except ValidationError as error:
+        raise error_class(f"{origin} is refused", why=wrong_keys(error)) from error
 
 
 def wrong_keys(error: ValidationError) -> str:
@@ -56,6 +72,7 @@ def _no_table(_: dict[str, Any]) -> str:
 # Where pydantic would speak of its own parts. By the type of its finding, from the finding's context.
 _WORDS: dict[str, Callable[[dict[str, Any]], str]] = {
     "extra_forbidden": lambda _: "there is no such key",
+    "unexpected_keyword_argument": lambda _: "there is no such key",
     "model_type": _no_table,
     "model_attributes_type": _no_table,
     "dict_type": _no_table,
@@ -65,3 +82,47 @@ _WORDS: dict[str, Callable[[dict[str, Any]], str]] = {
         f"{context['discriminator'].strip(_QUOTE)} must be one of {context['expected_tags']}, not '{context['tag']}'"
     ),
 }
+
+
+def toml_key(name: str) -> str:
+    """The name of a key, quoted where it must be."""
+    return name if _BARE_KEY.fullmatch(name) else toml_value(name)
+
+
+def toml_value(value: Any) -> str:
+    """A value in one line: text, number, truth, date, list, or mapping (as an inline table, without its None).
+
+    Raises TypeError for anything else.
+    """
+    if isinstance(value, str):
+        return _string(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)  # inf and nan are TOML's words too
+    if isinstance(value, date):  # also with a time
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        pairs = ((toml_key(str(key)), item) for key, item in value.items() if item is not None)
+        return "{ " + ", ".join(f"{key} = {toml_value(item)}" for key, item in pairs) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(toml_value, value)) + "]"
+    raise TypeError(f"TOML has no {type(value).__name__}")
+
+
+def toml_table(name: str, values: Mapping[str, Any]) -> Iterator[str]:
+    """The lines of a table and of those in it, beginning with an empty one. What is None is left out."""
+    yield ""
+    yield f"[{name}]"
+    inner = {key: item for key, item in values.items() if isinstance(item, Mapping)}
+    for key, item in values.items():
+        if key not in inner and item is not None:
+            yield f"{toml_key(str(key))} = {toml_value(item)}"
+    for key, item in inner.items():
+        yield from toml_table(f"{name}.{toml_key(str(key))}", item)
+
+
+def _string(text: str) -> str:
+    """A string as JSON writes it, which TOML reads too, except for one character that JSON does not escape."""
+    quoted = json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return quoted.replace(".", "\\u002e") if quoted.count(".") > MAX_DOTS // 10 else quoted

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from mixedsched.model.profile import Direction
-from mixedsched.model.profile_words import direction_text
+from mixedsched.model.profile import Direction, direction_text
 from mixedsched.units import format_bytes, format_duration, format_ms, format_rate
 
 _FORMATS: tuple[tuple[str, Callable[[float], str]], ...] = (

@@ -13,7 +13,7 @@ from mixedsched.sites.site import MANIFEST_NAME, ROOT_NAME, Origins, Site, load_
 from mixedsched.sites.site.load import not_a_site
 from mixedsched.world import places
 from mixedsched.world.npm import packages_are_current
-from mixedsched.world.working_copy import SITE_CONTENTS
+from mixedsched.world.places import SITE_CONTENTS
 
 Say = Callable[[str], None]  # takes one line about what happens now
 RECORDED = Path("sites")  # where `record` and `import` put what they make, seen from the current directory

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from mixedsched.errors import BrowserModelError, InputError, MappingError, ProfileError, nearest_hint
-from mixedsched.model.browser_model import IDEAL, BrowserModel
-from mixedsched.model.browser_model_file import parse_browser_model
+from mixedsched.model.browser_model import IDEAL, BrowserModel, parse_browser_model
 from mixedsched.model.mapping import PriorityMapping
 from mixedsched.model.mapping_file import parse_mapping
 from mixedsched.model.profile import Profile

@@ -10,13 +10,13 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from mixedsched.errors import MissingPartError
-from mixedsched.world.system.folder_lock import locked
+from mixedsched.world.places import locked
 
 _COMMAND = ("ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
 _LIMIT_S = 1800.0
@@ -60,7 +60,8 @@ def install_packages(folder: Path, tell: Tell = lambda _done, _total: None) -> b
     with locked(folder) as lock:
         if packages_are_current(folder):
             return False
-        problem = _problem(npm, folder, lock, lambda: tell(_count(folder, wanted), len(wanted)))
+        files = [folder / name / "package.json" for name in wanted]
+        problem = _problem(npm, folder, lock, lambda: tell(sum(file.exists() for file in files), len(files)))
     if problem:
         raise MissingPartError(
             f"the Node packages of {folder} could not be installed",
@@ -132,11 +133,6 @@ def _writable_npm_cache() -> Iterator[Mapping[str, str]]:
         return
     with tempfile.TemporaryDirectory(prefix="mixedsched-npm-") as folder:
         yield {"npm_config_cache": folder}
-
-
-def _count(folder: Path, names: Iterable[str]) -> int:
-    """How many of the packages exist."""
-    return sum((folder / name / "package.json").exists() for name in names)
 
 
 def _packages(lock: Path) -> dict[str, dict[str, Any]] | None:

@@ -18,7 +18,7 @@ from mixedsched.lab.model import Plan, Run, RunStatus
 from mixedsched.lab.plan import arms_of, make_plan
 from mixedsched.lab.play.pool import Pool
 from mixedsched.lab.results import open_store
-from mixedsched.model.browser_model_file import parse_browser_model
+from mixedsched.model.browser_model import parse_browser_model
 from mixedsched.sites.site import site_digest
 from mixedsched.world import catalog
 

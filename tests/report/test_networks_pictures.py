@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from mixedsched.core.link import Fate, Link, PacketRecord, direction_rng, loss_pattern
 from mixedsched.errors import UsageError
-from mixedsched.model.profile import CoDel, Direction, GilbertElliott, Profile, RandomLoss, Trace
-from mixedsched.model.profile_words import direction_text
+from mixedsched.model.profile import CoDel, Direction, GilbertElliott, Profile, RandomLoss, Trace, direction_text
 from mixedsched.report.networks import loss_text, queue_text, rate_text, render_networks, write_networks_plot
 from mixedsched.report.networks._picture import COLUMN_WIDTH, picture_of
 from mixedsched.report.networks._views import (

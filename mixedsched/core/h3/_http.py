@@ -13,8 +13,7 @@ from aioquic.buffer import encode_uint_var
 
 from mixedsched.core.h3 import _fields as field_rules
 from mixedsched.core.h3._control import ControlStream, Settings
-from mixedsched.core.h3._flood import FloodGate
-from mixedsched.core.h3._frames import encode_frame, read_varint
+from mixedsched.core.h3._frames import FloodGate, encode_frame, read_varint
 from mixedsched.core.h3._qpack import BLOCKED_STREAMS, TABLE_BYTES, Qpack, count_lines
 from mixedsched.core.h3._requests import RequestStream
 from mixedsched.core.h3.codes import ErrorCode, FrameType, Http3Error, Setting, StreamError, StreamType

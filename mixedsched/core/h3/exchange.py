@@ -1,6 +1,6 @@
 """A request under way with its response, and the log record of it when it is over."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from mixedsched.core.h3._signals import Signal
@@ -35,9 +35,6 @@ class ServedRequest:
     last_byte_ms: float | None
     complete: bool  # the last byte has left; else the client cancelled it, or the connection ended
     missed: bool = False  # the site has nothing for such a request
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 @dataclass(slots=True)

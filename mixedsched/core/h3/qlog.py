@@ -270,8 +270,8 @@ def _encoded(content: dict[str, Any]) -> bytes:
 
 
 def _frame(stream_id: int, frame_type: int, size_bytes: int, content: FrameContent) -> dict[str, Any]:
-    name = _FRAME_TYPES.get(frame_type, "unknown")  # type: ignore[call-overload]
-    frame: dict[str, Any] = {"frame_type": name}
+    type_name = _FRAME_TYPES.get(frame_type, "unknown")  # type: ignore[call-overload]
+    frame: dict[str, Any] = {"frame_type": type_name}
     match content:
         case PriorityUpdate():
             frame["stream_id"] = content.stream_id
@@ -279,16 +279,12 @@ def _frame(stream_id: int, frame_type: int, size_bytes: int, content: FrameConte
         case Settings():
             frame["settings"] = [_setting(*setting) for setting in content.values.items()]
         case list():
-            frame["headers"] = [_field(*line) for line in content]
-        case None if name == "unknown":
+            frame["headers"] = [{"name": _text(name), "value": _text(value)} for name, value in content]
+        case None if type_name == "unknown":
             frame["frame_type_bytes"] = frame_type
         case None:
             pass
     return {"stream_id": stream_id, "length": size_bytes, "frame": frame}
-
-
-def _field(name: bytes, value: bytes) -> dict[str, str]:
-    return {"name": _text(name), "value": _text(value)}
 
 
 def _setting(identifier: int, value: int) -> dict[str, Any]:

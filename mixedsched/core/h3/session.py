@@ -123,16 +123,6 @@ class Session:
         self._tell()
 
     @property
-    def is_established(self) -> bool:
-        """Whether the handshake is over."""
-        return self.quic.is_established
-
-    @property
-    def server_name(self) -> str | None:
-        """The host name that the client gave in its handshake, if that was to be noted (`notes_server_name`)."""
-        return self.quic.server_name
-
-    @property
     def is_stalled(self) -> bool:
         """Whether nothing new can be sent for longer than the congestion window and the pacer take: the client has been silent
         for a probe timeout or grants no credit, or the connection is closing."""

@@ -7,8 +7,7 @@ from heapq import heappop, heappush
 from itertools import repeat
 from typing import Generic, Protocol, TypeVar
 
-from mixedsched.core.link._loss import chance
-from mixedsched.core.link._randomness import stream_beside
+from mixedsched.core.link._loss import chance, stream_beside
 from mixedsched.model.profile import Direction
 
 T = TypeVar("T")

@@ -3,12 +3,11 @@
 import random
 from typing import Generic, NamedTuple, TypeVar
 
-from mixedsched.core.link._codel import CoDelQueue
 from mixedsched.core.link._delay import PacketQueue, arrivals_of, delay_process
-from mixedsched.core.link._droptail import DropTailQueue
 from mixedsched.core.link._fate import Fate, LinkCounters, Observer, PacketRecord, RecordsInOrder
 from mixedsched.core.link._loss import copies_process
 from mixedsched.core.link._pace import pace_of
+from mixedsched.core.link._queue import CoDelQueue, DropTailQueue
 from mixedsched.model.profile import Direction
 
 NANOSECONDS_PER_MICROSECOND = 1000
@@ -86,7 +85,7 @@ class Link(Generic[T]):
         taken_ns = self._codel.next_ns()
         if taken_ns is None:
             return arrives_us
-        taken_us = _round_up_us(taken_ns)
+        taken_us = -(-taken_ns // NANOSECONDS_PER_MICROSECOND)  # rounded up
         return taken_us if arrives_us is None else min(arrives_us, taken_us)
 
     def pop_due(self, now_us: int) -> list[T]:
@@ -143,7 +142,3 @@ class Link(Generic[T]):
 def _end_of(copies: int) -> Fate:
     """The fate of a packet that has passed the queue, by how many copies of it arrive."""
     return (Fate.LOST, Fate.DELIVERED, Fate.DUPLICATED)[copies]
-
-
-def _round_up_us(time_ns: int) -> int:
-    return -(-time_ns // NANOSECONDS_PER_MICROSECOND)

@@ -34,23 +34,23 @@ class Thresholds:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One number that a page load leaves behind; lower is better for all of them."""
+    """One number that a page load leaves behind; lower is better for all of them. By default it is a time."""
 
     key: str
     """Its name in results, unit suffix included."""
     title: str
     short: str
-    unit: str
-    """ "ms", "bytes", or "" for plain scores."""
-    scale: Scale
-    """`ratio` compares by log ratios (changes in per cent); `difference` by plain differences, for what is often zero."""
-    margin: float
-    """The largest change that does not matter in practice, a ratio (0.02 = ±2 %) or in the unit."""
     event: str
     """Begins a sentence that `less` or `more` ends: "the main content appeared" + "sooner" or "later"."""
-    less: str
-    more: str
     explanation: str
+    unit: str = "ms"
+    """ "ms", "bytes", or "" for plain scores."""
+    scale: Scale = "ratio"
+    """`ratio` compares by log ratios (changes in per cent); `difference` by plain differences, for what is often zero."""
+    margin: float = 0.02
+    """The largest change that does not matter in practice, a ratio (0.02 = ±2 %) or in the unit."""
+    less: str = "sooner"
+    more: str = "later"
     audit: str = ""
     """Lighthouse's audit whose value it is; "" if it is not one of Lighthouse's."""
     thresholds: Mapping[str, Thresholds] = field(default_factory=lambda: MappingProxyType({}), hash=False)

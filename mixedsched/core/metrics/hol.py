@@ -17,7 +17,7 @@ the source, which computes this figure and does not publish it.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from heapq import heappop, heappush
 
 from mixedsched.core.metrics._metric import Metric
@@ -174,12 +174,3 @@ class _Stream:
     def highest_at(self, frame: int) -> int:
         """The end of its highest byte after so many frames of the connection."""
         return self._highest_from[bisect_right(self._changed_at, frame) - 1]
-
-
-def count_hol(packets: Iterable[Sequence[StreamFrame] | None]) -> HolCounter:
-    """The same for a list by packet number, with None for packets never seen (which do not count at the end)."""
-    counter = HolCounter()
-    for number, frames in enumerate(packets):
-        if frames is not None:
-            counter.packet(number, frames)
-    return counter

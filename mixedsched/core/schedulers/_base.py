@@ -1,6 +1,9 @@
 """The book-keeping that all schedulers share: which streams are open, with which placement, and which of them are ready."""
 
+from collections.abc import Callable
 from typing import Generic, TypeVar
+
+from mixedsched.core.schedulers._queue import Queue
 
 P = TypeVar("P")
 
@@ -67,3 +70,33 @@ class StreamTable(Generic[P]):
 
     def _forget(self, stream_id: int) -> None:
         """The stream closed."""
+
+
+class Siblings(StreamTable[P]):
+    """All responses side by side under one discipline, as in a dependency tree without groups.
+
+    weight_of: the weight in the queue that a placement stands for; `int` for placements that are weights.
+    """
+
+    def __init__(self, queue: Queue, weight_of: Callable[[P], int]) -> None:
+        super().__init__()
+        self._queue = queue
+        self._weight_of = weight_of
+
+    def _enter(self, stream_id: int, placement: P) -> None:
+        self._queue.enter(stream_id, self._weight_of(placement))
+
+    def _leave(self, stream_id: int, placement: P) -> None:  # noqa: ARG002 - one queue for all
+        self._queue.leave(stream_id)
+
+    def _forget(self, stream_id: int) -> None:
+        self._queue.forget(stream_id)
+
+    def pick(self) -> int | None:
+        return self._queue.first()
+
+    def sent(self, stream_id: int, size_bytes: int, again_bytes: int = 0) -> None:  # noqa: ARG002 - repeats cost capacity too
+        self._queue.sent(stream_id, size_bytes)
+
+    def is_steady(self) -> bool:
+        return self._queue.is_steady()

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from mixedsched.core.schedulers._base import StreamTable
+from mixedsched.core.schedulers._fair import WeightedFair
 from mixedsched.core.schedulers._queue import QUANTUM_BYTES, Queue
-from mixedsched.core.schedulers._weighted import WeightedFair
 from mixedsched.model.scheme import Parameter, Values
 
 ROOT = "root"
@@ -143,7 +143,8 @@ class DependencyTree(StreamTable[TreePlace]):
         node = self._nodes.get(stream_id)
         if node is None:
             node = self._nodes[stream_id] = _Node(stream_id, placement.weight, self._discipline(), None)
-        parent = self._find(placement.parent)
+        wanted = placement.parent
+        parent = self._nodes.get(wanted) if isinstance(wanted, int) else self._groups[wanted]
         weight, exclusive = placement.weight, placement.exclusive
         if parent is None or parent is node:
             parent, weight, exclusive = self._root, DEFAULT_WEIGHT, False
@@ -159,9 +160,6 @@ class DependencyTree(StreamTable[TreePlace]):
                 _detach(child)
                 _attach(child, node)
         _attach(node, parent)
-
-    def _find(self, parent: str | int) -> _Node | None:
-        return self._nodes.get(parent) if isinstance(parent, int) else self._groups[parent]
 
     def _enter(self, stream_id: int, placement: TreePlace) -> None:  # noqa: ARG002 - it hangs where it was placed
         node = self._nodes[stream_id]

@@ -6,10 +6,9 @@ from enum import IntEnum
 
 from mixedsched.core.schedulers import _marx
 from mixedsched.core.schedulers._base import StreamTable
-from mixedsched.core.schedulers._filled import FilledLevels
+from mixedsched.core.schedulers._levels import FilledLevels
 from mixedsched.core.schedulers._marx import is_delayed, is_visible, kind_of
-from mixedsched.core.schedulers._queue import Fifo, Queue
-from mixedsched.core.schedulers._round import RoundRobin
+from mixedsched.core.schedulers._queue import Fifo, Queue, RoundRobin
 from mixedsched.model.mapping import PriorityMapping
 from mixedsched.model.request import ChromiumPriority, Flag, Kind, Request
 from mixedsched.model.scheme import Parameter, Scheme, Values
@@ -147,10 +146,6 @@ def bucket_of(request: Request, values: Values) -> Bucket:
     return _bucket(0, 2) if is_prefetch else _bucket(31, 1)
 
 
-def _place(request: Request, _mapping: PriorityMapping | None, values: Values) -> Bucket:
-    return bucket_of(request, values)
-
-
 def _place_html_first(request: Request, _mapping: PriorityMapping | None, values: Values) -> Bucket:
     return _bucket(63, 2) if request.kind is Kind.DOCUMENT and not is_delayed(request) else bucket_of(request, values)
 
@@ -174,7 +169,7 @@ SCHEMES = (
         "Strict buckets; in one, critical style sheets and scripts go one after another first, then what must be whole "
         "(fonts, documents) and what may be shared (images) alternate packet by packet. Visible images share the best bucket.",
         f"{_marx.SOURCE}, bucket; P. Meenan's proposal of January 2019",
-        _place,
+        lambda request, _mapping, values: bucket_of(request, values),
     ),
     _scheme(
         "bucket-html",

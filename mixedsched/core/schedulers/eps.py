@@ -2,9 +2,9 @@
 
 from mixedsched.core.schedulers._base import StreamTable
 from mixedsched.core.schedulers._fair import ByteFair
-from mixedsched.core.schedulers._filled import FilledLevels
-from mixedsched.core.schedulers._heap import KeyedHeap
-from mixedsched.core.schedulers._placing import by_mapping
+from mixedsched.core.schedulers._gupta import by_mapping
+from mixedsched.core.schedulers._levels import FilledLevels
+from mixedsched.core.schedulers._queue import KeyedHeap
 from mixedsched.model.priority import URGENCY_MAX, Priority
 from mixedsched.model.scheme import Scheme
 

@@ -3,7 +3,6 @@
 from mixedsched.core.schedulers import _marx
 from mixedsched.core.schedulers._marx import is_delayed, kind_of
 from mixedsched.core.schedulers._tree import DependencyTree, Group, TreePlace, group_weights, weighted_groups
-from mixedsched.model.mapping import PriorityMapping
 from mixedsched.model.request import Flag, Kind, Request
 from mixedsched.model.scheme import Parameter, Scheme, Values
 
@@ -84,10 +83,6 @@ def weight_of(request: Request, values: Values) -> int:
     return 32
 
 
-def _place(request: Request, _mapping: PriorityMapping | None, values: Values) -> TreePlace:
-    return TreePlace(group_of(request, values), weight_of(request, values))
-
-
 SCHEMES = (
     Scheme(
         name="firefox",
@@ -96,7 +91,7 @@ SCHEMES = (
         source=f"{_marx.SOURCE}, firefox; weights and deferred scripts as its case study has them, not its code",
         needs="kind, and from the manifest: in_head, async, defer, preload (else inferred from Chromium's priority)",
         create=lambda values: DependencyTree(weighted_groups(GROUPS, GROUP_WEIGHTS, values)),
-        place=_place,
+        place=lambda request, _mapping, values: TreePlace(group_of(request, values), weight_of(request, values)),
         parameters=(JS, WEIGHTS, _marx.SVG, *GROUP_WEIGHTS),
     ),
 )

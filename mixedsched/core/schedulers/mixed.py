@@ -1,9 +1,7 @@
 """`mixed`: a queue of whole responses before an urgency-weighted interleaver."""
 
 from mixedsched.core.schedulers._base import StreamTable
-from mixedsched.core.schedulers._blocks import BlockQueue
-from mixedsched.core.schedulers._placing import ALPHA, HIGH_MEDIA, by_mapping
-from mixedsched.core.schedulers._shares import UrgencyShares
+from mixedsched.core.schedulers._gupta import ALPHA, HIGH_MEDIA, BlockQueue, UrgencyShares, by_mapping
 from mixedsched.model.priority import Priority
 from mixedsched.model.scheme import Parameter, Scheme
 
@@ -26,10 +24,7 @@ class Mixed(StreamTable[Priority]):
         (self._shares if placement.incremental else self._blocks).enter(stream_id, placement.urgency)
 
     def _leave(self, stream_id: int, placement: Priority) -> None:
-        if placement.incremental:
-            self._shares.leave(stream_id, placement.urgency)
-        else:
-            self._blocks.leave(stream_id)
+        (self._shares if placement.incremental else self._blocks).leave(stream_id)
 
     def _forget(self, stream_id: int) -> None:
         self._shares.forget(stream_id)
@@ -43,10 +38,7 @@ class Mixed(StreamTable[Priority]):
 
     def sent(self, stream_id: int, size_bytes: int, again_bytes: int = 0) -> None:  # noqa: ARG002 - repeats cost capacity too
         placement = self._placements[stream_id]
-        if placement.incremental:
-            self._shares.sent(stream_id, placement.urgency, size_bytes)
-        else:
-            self._blocks.sent(stream_id)
+        (self._shares if placement.incremental else self._blocks).sent(stream_id, size_bytes)
         self._draining_shares = placement.incremental and not self._interrupts
 
     def is_steady(self) -> bool:

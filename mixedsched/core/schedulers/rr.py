@@ -3,9 +3,9 @@
 from types import MappingProxyType
 
 from mixedsched.core.schedulers import _marx
-from mixedsched.core.schedulers._siblings import Siblings
+from mixedsched.core.schedulers._base import Siblings
+from mixedsched.core.schedulers._fair import WeightedFair
 from mixedsched.core.schedulers._tree import DEFAULT_WEIGHT
-from mixedsched.core.schedulers._weighted import WeightedFair
 from mixedsched.model.request import Kind
 from mixedsched.model.scheme import Scheme
 
@@ -21,7 +21,7 @@ SCHEMES = (
         "Chromium; the baseline of the study.",
         source=f"{_marx.SOURCE}, rr",
         needs="nothing",
-        create=lambda _: Siblings(WeightedFair()),
+        create=lambda _: Siblings(WeightedFair(), int),
         place=lambda _request, _mapping, _values: DEFAULT_WEIGHT,
     ),
     Scheme(
@@ -30,7 +30,7 @@ SCHEMES = (
         "fonts (16) and the rest (8). Nothing interrupts: a heavy newcomer only gets most of the capacity.",
         source=f"{_marx.SOURCE}, wrr (their reading of Safari; safari-wrr is another one)",
         needs="kind",
-        create=lambda _: Siblings(WeightedFair()),
+        create=lambda _: Siblings(WeightedFair(), int),
         place=lambda request, _mapping, _values: WEIGHTS.get(request.kind, OTHER_WEIGHT),
     ),
 )

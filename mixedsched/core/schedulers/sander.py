@@ -2,36 +2,27 @@
 
 from types import MappingProxyType
 
-from mixedsched.core.schedulers import _sander
+from mixedsched.core.schedulers._base import Siblings
+from mixedsched.core.schedulers._fair import WeightedFair
 from mixedsched.core.schedulers._levels import Level, StrictLevels
-from mixedsched.core.schedulers._queue import Fifo
-from mixedsched.core.schedulers._round import NewcomersFirst
-from mixedsched.core.schedulers._sander import (
-    BACKGROUND,
-    FOLLOWERS,
-    LEADERS,
-    SPECULATIVE,
-    UNBLOCKED,
-    URGENT_START,
-    firefox_group,
-)
-from mixedsched.core.schedulers._siblings import Siblings
+from mixedsched.core.schedulers._queue import Fifo, NewcomersFirst
 from mixedsched.core.schedulers._tree import DependencyTree, Group, TreePlace, group_weights, weighted_groups
-from mixedsched.core.schedulers._weighted import WeightedFair
 from mixedsched.model.mapping import PriorityMapping
-from mixedsched.model.request import Kind, Request
+from mixedsched.model.request import ChromiumPriority, Flag, Kind, Request
 from mixedsched.model.scheme import Parameter, Scheme, Values
 
-__all__ = [
-    "BACKGROUND",
-    "FOLLOWERS",
-    "LEADERS",
-    "SCHEMES",
-    "SPECULATIVE",
-    "UNBLOCKED",
-    "URGENT_START",
-]  # classes of service
+SOURCE = "Sander et al. 2022, Analyzing the Influence of Resource Prioritization on HTTP/3 HOL Blocking and Performance (TMA)"
 
+URGENT_START, LEADERS, FOLLOWERS, UNBLOCKED, BACKGROUND, SPECULATIVE = (
+    "urgent-start",
+    "leaders",
+    "followers",
+    "unblocked",
+    "background",
+    "speculative",
+)
+
+FIREFOX_NEEDS = "kind, and from the manifest: main, async, defer, preload (else inferred from Chromium's priority)"
 CHROME_LEVELS = 7  # the last two, idle and throttled, are for what Chromium hardly sends
 
 SAFARI_WEIGHTS = MappingProxyType(
@@ -66,8 +57,24 @@ URGENCIES = MappingProxyType(
 )
 
 
-def _place_in_chrome(request: Request, _mapping: PriorityMapping | None, _values: Values) -> Level:
-    return Level(request.chromium_priority.rank)
+def firefox_group(request: Request) -> str:
+    """Firefox's class of service. The study recorded it per URL in a real Firefox; these rules stand in for that record."""
+    hints = request.hints
+    if Flag.MAIN in hints:
+        return URGENT_START
+    if request.kind is Kind.SCRIPT:
+        return UNBLOCKED if hints & {Flag.ASYNC, Flag.DEFER} else LEADERS
+    if Flag.PRELOAD in hints:
+        return SPECULATIVE
+    if request.chromium_priority is ChromiumPriority.VERY_LOW:
+        return BACKGROUND
+    match request.kind:
+        case Kind.DOCUMENT | Kind.STYLESHEET:
+            return LEADERS
+        case Kind.XHR:
+            return UNBLOCKED
+        case _:
+            return FOLLOWERS
 
 
 def _place_in_safari(request: Request, _mapping: PriorityMapping | None, _values: Values) -> int:
@@ -96,26 +103,26 @@ SCHEMES = (
         name="chrome7",
         description="Seven strict levels by Chromium's own priority; inside one, responses in the order of their requests. "
         "A better one interrupts at the next packet.",
-        source=f"{_sander.SOURCE}, Chrome: a chain of exclusive insertions ordered by (level, arrival)",
+        source=f"{SOURCE}, Chrome: a chain of exclusive insertions ordered by (level, arrival)",
         needs="Chromium priority",
         create=lambda _: StrictLevels(CHROME_LEVELS, Fifo),
-        place=_place_in_chrome,
+        place=lambda request, _mapping, _values: Level(request.chromium_priority.rank),
     ),
     Scheme(
         name="safari-wrr",
         description="All responses take turns, with more packets for documents (255) than for style sheets and scripts (24), "
         "XHR and fonts (16) and the rest (8). Weights share packets, as in the H2O server of the study.",
-        source=f"{_sander.SOURCE}, WRR (Safari)",
+        source=f"{SOURCE}, WRR (Safari)",
         needs="kind",
-        create=lambda _: Siblings(WeightedFair(by_packets=True)),
+        create=lambda _: Siblings(WeightedFair(by_packets=True), int),
         place=_place_in_safari,
     ),
     Scheme(
         name="firefox-tree",
         description="Groups that share by weight: urgent start (241: the navigation), leaders (201), unblocked (101), "
         "background (1); images and fonts follow as a sibling of weight 1 beside the leaders.",
-        source=f"{_sander.SOURCE}, Firefox, Fig. 3 with updated weights; groups by rules instead of recorded per URL",
-        needs=_sander.FIREFOX_NEEDS,
+        source=f"{SOURCE}, Firefox, Fig. 3 with updated weights; groups by rules instead of recorded per URL",
+        needs=FIREFOX_NEEDS,
         create=lambda values: DependencyTree(weighted_groups(TREE_GROUPS, TREE_WEIGHTS, values), by_packets=True),
         place=_place_in_tree,
         parameters=TREE_WEIGHTS,
@@ -124,8 +131,8 @@ SCHEMES = (
         name="firefox-eps",
         description="Firefox's groups as six urgencies, strictly; inside one, responses take turns packet by packet, "
         "a newcomer first.",
-        source=f"{_sander.SOURCE}, Firefox (EPS) on H2O's scheduler of extensible priorities",
-        needs=_sander.FIREFOX_NEEDS,
+        source=f"{SOURCE}, Firefox (EPS) on H2O's scheduler of extensible priorities",
+        needs=FIREFOX_NEEDS,
         create=lambda _: StrictLevels(8, NewcomersFirst),
         place=_place_by_urgency,
         parameters=(

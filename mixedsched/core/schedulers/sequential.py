@@ -1,31 +1,18 @@
 """`sequential`: responses one after another in the order their streams were created."""
 
-from mixedsched.core.schedulers._base import StreamTable
-from mixedsched.core.schedulers._heap import KeyedHeap
+from mixedsched.core.schedulers._base import Siblings
+from mixedsched.core.schedulers._queue import Fifo
 from mixedsched.model.scheme import Scheme
 
 
-class Sequential(StreamTable[None]):
+class Sequential(Siblings[None]):
     """The ready stream with the lowest ID; client streams are created in order of ID (RFC 9000 section 2.1)."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self._queue: KeyedHeap[int] = KeyedHeap()
-
-    def _enter(self, stream_id: int, placement: None) -> None:  # noqa: ARG002 - nothing but the ID counts
-        self._queue.push(stream_id, 0)
-
-    def _leave(self, stream_id: int, placement: None) -> None:  # noqa: ARG002
-        self._queue.discard(stream_id)
-
-    def pick(self) -> int | None:
-        return self._queue.first()
+        super().__init__(Fifo(), lambda _: 1)
 
     def sent(self, stream_id: int, size_bytes: int, again_bytes: int = 0) -> None:
         """Sending changes no order here."""
-
-    def is_steady(self) -> bool:
-        return True
 
 
 SCHEMES = (

@@ -1,9 +1,9 @@
 """`spdyrr`: strict levels, with turns inside a level."""
 
 from mixedsched.core.schedulers import _marx
+from mixedsched.core.schedulers._fair import WeightedFair
 from mixedsched.core.schedulers._levels import Level, StrictLevels
-from mixedsched.core.schedulers._round import RoundRobin
-from mixedsched.core.schedulers._weighted import WeightedFair
+from mixedsched.core.schedulers._queue import RoundRobin
 from mixedsched.core.schedulers.rr import OTHER_WEIGHT, WEIGHTS
 from mixedsched.model.mapping import PriorityMapping
 from mixedsched.model.request import Request

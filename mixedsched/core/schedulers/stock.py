@@ -3,7 +3,7 @@
 from itertools import count
 
 from mixedsched.core.schedulers._base import StreamTable
-from mixedsched.core.schedulers._heap import KeyedHeap
+from mixedsched.core.schedulers._queue import KeyedHeap
 from mixedsched.model.scheme import Scheme
 
 

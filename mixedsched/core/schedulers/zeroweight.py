@@ -1,10 +1,10 @@
 """`zeroweight`: a dependency tree in which weights 0 and 255 mean one after another, last and first."""
 
 from mixedsched.core.schedulers import _marx
+from mixedsched.core.schedulers._base import Siblings
+from mixedsched.core.schedulers._fair import WeightedFair
 from mixedsched.core.schedulers._marx import is_visible
 from mixedsched.core.schedulers._queue import Fifo, Queue
-from mixedsched.core.schedulers._siblings import Siblings
-from mixedsched.core.schedulers._weighted import WeightedFair
 from mixedsched.model.mapping import PriorityMapping
 from mixedsched.model.request import Flag, Kind, Request
 from mixedsched.model.scheme import Parameter, Scheme, Values
@@ -88,7 +88,7 @@ SCHEMES = (
         "24, fonts 16, visible images 8, others 1); at last, one after another, what has weight 0.",
         source=f"{_marx.SOURCE}, zeroweight; last published version",
         needs="kind, and from the manifest: main, above_fold, hero (else inferred from Chromium's priority)",
-        create=lambda _: Siblings(ZeroWeightQueue()),
+        create=lambda _: Siblings(ZeroWeightQueue(), int),
         place=_place,
         parameters=(OTHER_IMAGE,),
     ),

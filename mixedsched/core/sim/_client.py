@@ -2,8 +2,9 @@
 
 import ssl
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
 
 from aioquic.buffer import encode_uint_var
 from aioquic.h3.connection import H3Connection
@@ -16,9 +17,8 @@ from mixedsched.core.h3.codes import FrameType
 from mixedsched.core.h3.response import Headers
 from mixedsched.core.h3.seam import ObservedConnection
 from mixedsched.core.metrics.hol import HolCounter
-from mixedsched.core.sim._addresses import PAGE_HOST, Address
-from mixedsched.core.sim._in_order import PacketsByNumber
 from mixedsched.core.sim._ordered import OrderedReceiver, is_response
+from mixedsched.core.sim._responder import PAGE_HOST, Address
 from mixedsched.core.sim._wire import SERVER
 from mixedsched.core.sim._withheld import playback_of
 from mixedsched.core.sim.playback import Discoveries
@@ -26,6 +26,9 @@ from mixedsched.core.sim.requests import signal_of
 from mixedsched.model.page import Resource
 from mixedsched.model.request import Kind
 
+StreamFrames = list[tuple[int, int, int]]
+
+MAX_HELD_PACKETS = 65_536  # far more than overtake each other on any link that people have
 # Chromium's receive windows (net/quic: 15 MB for a session, 6 MB for a stream).
 CONNECTION_WINDOW_BYTES = 15 * 1024 * 1024
 STREAM_WINDOW_BYTES = 6 * 1024 * 1024
@@ -42,6 +45,38 @@ _DESTINATIONS = {
     Kind.XHR: "empty",
     Kind.OTHER: "manifest",
 }
+
+
+class PacketsByNumber:
+    """Holds packets until no lower number is expected any more: `take` them as they come, then `finish`.
+
+    pass_on: told (number, frames) in rising order. One that comes after so many higher ones that it cannot be put in order any
+    more is left out, and so looks lost.
+    """
+
+    def __init__(self, pass_on: Callable[[int, StreamFrames], object], max_held: int = MAX_HELD_PACKETS) -> None:
+        self._pass_on = pass_on
+        self._max_held = max_held
+        self._held: list[tuple[int, StreamFrames]] = []  # a heap; behind a gap
+        self._next_number = 0
+
+    def take(self, number: int, frames: StreamFrames) -> None:
+        """Each number comes at most once."""
+        if number < self._next_number:
+            return
+        heappush(self._held, (number, frames))
+        while self._held and (self._held[0][0] == self._next_number or len(self._held) > self._max_held):
+            self._pass_first_on()
+
+    def finish(self) -> None:
+        """Nothing more will come."""
+        while self._held:
+            self._pass_first_on()
+
+    def _pass_first_on(self) -> None:
+        number, frames = heappop(self._held)
+        self._next_number = number + 1
+        self._pass_on(number, frames)
 
 
 @dataclass(slots=True)

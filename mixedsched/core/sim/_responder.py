@@ -1,18 +1,44 @@
-"""Answers requests for a page that exists as a description only: bodies of the right size, made as they are read."""
+"""A server's answers for a page that exists as a description only: under which authority and path each resource is asked for,
+and bodies of the right size, made as they are read.
+"""
 
 from collections.abc import Sequence
 from urllib.parse import quote
 
 from mixedsched.core.h3.response import Headers, RequestHead, Response
-from mixedsched.core.sim._addresses import Address
 from mixedsched.core.sim.requests import flags_of
 from mixedsched.model.page import Page, Resource
 
+PAGE_HOST = "page.test"
+CERTIFICATE_HOSTS = (PAGE_HOST, f"*.{PAGE_HOST}")
+
+_LEGAL = "/:?#[]@!$&'()*+,;=%"  # of RFC 3986, besides letters, digits and "-._~"
+
+Address = tuple[str, str]
+"""(authority, path with query)"""
 MAX_HEADER_BYTES = 60_000  # QPACK as implemented takes no longer values than 64 KiB
 OWN_HEADER_BYTES = 30  # about what the fields below and the name of the padding take, compressed
 
 PADDING_FIELD = b"x-padding"
 PADDING = b"X"  # its Huffman code has 8 bits, so compression leaves it as long as it is
+
+
+def addresses_of(page: Page) -> tuple[Address, ...]:
+    """One for each resource, in page order, no two alike.
+
+    Host 0 is page.test, host N is hostN.page.test: one certificate covers them all, so one connection serves them, as in the
+    studies. What may not stand in a path is escaped. Where a page lists a path twice, later ones get a query of their own.
+    """
+    taken: dict[Address, None] = {}
+    for item in page.resources:
+        authority = PAGE_HOST if item.host == 0 else f"host{item.host}.{PAGE_HOST}"
+        path = quote(item.path if item.path.startswith("/") else f"/{item.path}", safe=_LEGAL)
+        address, copy = (authority, path), 1
+        while address in taken:
+            copy += 1
+            address = (authority, f"{path}{'&' if '?' in path else '?'}copy={copy}")
+        taken[address] = None
+    return tuple(taken)
 
 
 class ZeroBody:

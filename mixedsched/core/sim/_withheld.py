@@ -9,8 +9,7 @@ priorities, which is so in a fresh profile that is made to use HTTP/3.
 import heapq
 import itertools
 
-from mixedsched.core.sim._holding import NEVER, Holding
-from mixedsched.core.sim._milestones import Milestones
+from mixedsched.core.sim._holding import NEVER, Holding, Milestones
 from mixedsched.core.sim.load import MICROSECONDS_PER_MILLISECOND
 from mixedsched.core.sim.playback import Discoveries, FoundResource, Playback
 from mixedsched.model.page import Resource

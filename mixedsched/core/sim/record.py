@@ -94,11 +94,6 @@ class Recorder:
         }
 
 
-def to_record(load: PlayedLoad, weighting: Weighting = "bytes", sample_ms: float | None = None) -> dict[str, Any]:
-    """The record of a single load, as a Recorder makes it."""
-    return Recorder(load.page, weighting, sample_ms).record(load)
-
-
 def byte_indexes(load: PlayedLoad, weighting: Weighting = "bytes", sample_ms: float | None = None) -> ByteIndexes:
     """The ByteIndexes of a single load, as a Recorder computes them."""
     return Recorder(load.page, weighting, sample_ms).byte_indexes(load)

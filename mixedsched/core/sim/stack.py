@@ -7,7 +7,7 @@ the page share the one connection. Keys and connection IDs are random, but none 
 arguments give the same load, to the microsecond.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from functools import cache
 from typing import Any
@@ -18,14 +18,13 @@ from mixedsched.core.h3.certificate import Certificate, make_repeatable_certific
 from mixedsched.core.h3.events import SessionEvents
 from mixedsched.core.h3.exchange import ServedRequest
 from mixedsched.core.h3.qlog import QlogTrace, traced
+from mixedsched.core.h3.seam import ScheduledConnection
 from mixedsched.core.h3.session import Session
 from mixedsched.core.link import Link
 from mixedsched.core.metrics.paint import work_ms
-from mixedsched.core.sim._addresses import CERTIFICATE_HOSTS, addresses_of
 from mixedsched.core.sim._client import CIPHER_SUITES, Exchange, PageClient
-from mixedsched.core.sim._order import PacketOrder
 from mixedsched.core.sim._ordered import OrderedReceiver
-from mixedsched.core.sim._responder import PageResponder
+from mixedsched.core.sim._responder import CERTIFICATE_HOSTS, PageResponder, addresses_of
 from mixedsched.core.sim._wire import MICROSECONDS_PER_SECOND, VirtualNetwork
 from mixedsched.core.sim.load import MICROSECONDS_PER_MILLISECOND, PlayedLoad, ResourceTimes
 from mixedsched.core.sim.playback import Discoveries
@@ -37,6 +36,43 @@ from mixedsched.model.scheme import ConfiguredScheme
 
 IDLE_TIMEOUT_S = 30.0  # Chromium's, and that of `serve`
 MAX_LOAD_US = 6 * 3600 * 1_000_000  # room for 1 GB over the slowest everyday link
+
+
+class PacketOrder:
+    """Listens to a server's connection and notes which responses each packet carried, run by run.
+
+    A packet that carries several responses counts once for each. Repeats of lost data count like the rest. sent_bytes: stream
+    data of responses, repeats included.
+    """
+
+    def __init__(self, connection: ScheduledConnection) -> None:
+        self.sent_bytes = 0
+        self._connection = connection
+        self._told = connection.sent
+        self._packet = -1
+        self._in_packet: list[int] = []
+        self._streams: list[int] = []
+        self._packets: list[int] = []
+        connection.sent = self._note
+
+    def runs(self) -> Iterator[tuple[int, int]]:
+        """(stream ID, packets), in order."""
+        return zip(self._streams, self._packets, strict=True)
+
+    def _note(self, stream_id: int, size_bytes: int, again_bytes: int, fin: bool) -> None:
+        self.sent_bytes += size_bytes
+        self._told(stream_id, size_bytes, again_bytes, fin)
+        if self._packet != self._connection.packet:
+            self._packet = self._connection.packet
+            self._in_packet.clear()
+        if stream_id in self._in_packet:
+            return
+        self._in_packet.append(stream_id)
+        if self._streams and self._streams[-1] == stream_id:
+            self._packets[-1] += 1
+        else:
+            self._streams.append(stream_id)
+            self._packets.append(1)
 
 
 def play_stack(

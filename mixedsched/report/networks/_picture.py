@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from mixedsched.model.profile import FULL_PACKET_BYTES, Direction, Profile
-from mixedsched.model.profile_words import direction_text
+from mixedsched.model.profile import FULL_PACKET_BYTES, Direction, Profile, direction_text
 from mixedsched.report.networks._views import LongestTime, drawn_delays_ms, longest_time, loss_view, rate_view
 from mixedsched.report.svg import Scale, element, line, rectangle, text, y_grid
 from mixedsched.units import format_ms, format_rate

@@ -1,20 +1,31 @@
-"""Where Chromium, Node and the lighthouse-runner are, or how to get them."""
+"""Where Chromium, Node and the lighthouse-runner are, or how to get them.
 
+Chrome for Testing, which `mixedsched setup` brings, is kept in the cache folder. Beside it is a record, written when the
+browser is complete. Without it, the browser does not count as installed.
+"""
+
+import json
 import os
 import re
 import shutil
-import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 from mixedsched.errors import MissingPartError
 from mixedsched.world import places
-from mixedsched.world.browser._snap import is_snap
-from mixedsched.world.browser.own import own_browser
 from mixedsched.world.npm import packages_are_current
-from mixedsched.world.working_copy import RUNNER
+from mixedsched.world.places import RUNNER
+from mixedsched.world.system.programs import run_to_end
 
+FOLDER_NAME = "browser"
+NOTE_NAME = "browser.json"
+_FORMAT = "mixedsched.browser/1"
+_STARTER = "snap"  # what the names in /snap/bin lead to
+_SNAP_IN_SCRIPT = re.compile(rb"/snap/bin/|\bsnap\s+run\b")
+_READ_BYTES_MOST = 8192
 NODE_MAJOR_MIN = 20
+_NODE_LIMIT_S = 20.0
 
 _CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
 _WAYS = "run `mixedsched setup`, which brings one, or (Debian) apt-get install chromium"
@@ -22,6 +33,64 @@ _CHROMIUM_FIX = f"{_WAYS}, or set CHROME_PATH to the browser's program"
 _CHOSEN_FIX = f"set CHROME_PATH to the browser's program; or unset it, and {_WAYS}"
 _SNAP_WHY = "it is a snap, which sees neither /tmp nor hidden folders, where the profiles of measured browsers are"
 _NODE_FIX = f"install Node.js {NODE_MAJOR_MIN} or later and see that `node` is in the PATH"
+
+
+@dataclass(frozen=True, slots=True)
+class OwnBrowser:
+    """An installed Chrome for Testing."""
+
+    build: str
+    """Its version, such as 148.0.7778.97."""
+    program: Path
+
+
+def own_browser() -> OwnBrowser | None:
+    """The browser that was installed; None if there is none, or it is incomplete."""
+    folder = places.find_kept(FOLDER_NAME, lambda folder: _read_note(folder) is not None)
+    return _read_note(folder) if folder is not None else None
+
+
+def write_note(folder: Path, browser: OwnBrowser) -> None:
+    """Record that it is complete."""
+    facts = {
+        "format": _FORMAT,
+        "build": browser.build,
+        "program": browser.program.relative_to(folder).as_posix(),
+        "program_bytes": browser.program.stat().st_size,
+    }
+    aside = folder / f".{NOTE_NAME}-{os.getpid()}"
+    aside.write_text(json.dumps(facts), encoding="utf-8")
+    aside.rename(folder / NOTE_NAME)
+
+
+def remove_note(folder: Path) -> None:
+    """From here on, the folder's content does not count."""
+    (folder / NOTE_NAME).unlink(missing_ok=True)
+
+
+def _read_note(folder: Path) -> OwnBrowser | None:
+    try:
+        facts = json.loads((folder / NOTE_NAME).read_bytes())
+        program = folder / facts["program"]
+        is_whole = facts["format"] == _FORMAT and program.stat().st_size == facts["program_bytes"]
+        return OwnBrowser(str(facts["build"]), program) if is_whole and os.access(program, os.X_OK) else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def is_snap(program: Path) -> bool:
+    """Whether it starts a snap: a link to snap itself, or a script that hands over to one, as Ubuntu's chromium-browser.
+
+    Snaps are confined so that they see neither /tmp nor hidden folders of the home, where our profiles are.
+    """
+    try:
+        if program.resolve().name == _STARTER:
+            return True
+        with program.open("rb") as opened:
+            beginning = opened.read(_READ_BYTES_MOST)
+    except (OSError, RuntimeError):  # RuntimeError: a loop of links
+        return False
+    return beginning.startswith(b"#!") and _SNAP_IN_SCRIPT.search(beginning) is not None
 
 
 def find_chromium() -> Path:
@@ -91,19 +160,12 @@ def find_node() -> Path:
     path = shutil.which("node")
     if path is None:
         raise MissingPartError("Node.js is missing", why="no `node` in the PATH", fix=_NODE_FIX)
-    version = _node_version(path)
+    said = run_to_end([path, "--version"], _NODE_LIMIT_S)
+    version = said.output.strip() or said.complaint
     match = re.match(r"v(\d+)\.", version)
     if match is None or int(match.group(1)) < NODE_MAJOR_MIN:
         raise MissingPartError("Node.js is too old", why=f"{path} says {version or 'nothing'}", fix=_NODE_FIX)
     return Path(path)
-
-
-def _node_version(path: str) -> str:
-    try:
-        answer = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=20, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return str(error)
-    return answer.stdout.strip()
 
 
 def find_package(package_dir: Path | None = None) -> Path:

@@ -10,11 +10,11 @@ from pydantic import ValidationError
 
 from mixedsched.errors import InputError
 from mixedsched.world.browser._observed import LoadReport, observation_of
-from mixedsched.world.browser._worker import WorkerOnDemand
 from mixedsched.world.browser.netlog import read_traffic
 from mixedsched.world.browser.observation import Observation, ObservationJob
 from mixedsched.world.browser.pageload import PageLoadFailed
 from mixedsched.world.browser.profiles import make_profile_dir, remove_profile_dir
+from mixedsched.world.browser.runner import WorkerOnDemand
 
 # Beyond the page's own time: starting the browser, asking the page, ending the browser, sending the answer.
 _GRACE_S = 75.0
@@ -40,7 +40,8 @@ class Observer(WorkerOnDemand):
             profile_dir, log_dir = make_profile_dir(self._temp_dir), make_profile_dir(self._temp_dir)
             try:
                 log = log_dir / "net.json"
-                report = _checked(await self._watched(job.to_message(profile_dir, log), _limit_s(job)))
+                limit_s = job.limit_s + _GRACE_S + (_SCROLL_LIMIT_S if job.scroll else 0.0)
+                report = _checked(await self._watched(job.to_message(profile_dir, log), limit_s))
                 return await asyncio.to_thread(_assemble, job, report, log)
             finally:
                 self._is_stopped = False
@@ -64,10 +65,6 @@ class Observer(WorkerOnDemand):
             return await self._ask(message, limit_s)
         finally:
             self._is_asking = False
-
-
-def _limit_s(job: ObservationJob) -> float:
-    return job.limit_s + _GRACE_S + (_SCROLL_LIMIT_S if job.scroll else 0.0)
 
 
 def _checked(answer: dict[str, Any]) -> LoadReport:

@@ -18,6 +18,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from mixedsched.errors import MixedschedError, UsageError
 from mixedsched.model.profile import Profile
 from mixedsched.world.emulator.backend import open_backend
@@ -51,10 +53,6 @@ class StandingLab:
     def is_up(self) -> bool:
         return self.keeper.is_alive
 
-    def facts(self) -> dict[str, Any]:
-        """As JSON."""
-        return asdict(self)
-
     def stop(self) -> None:
         """Ask the keeper to take it down, and wait; kill it if it does not. A sweep then removes the rest."""
         for number in (signal.SIGTERM, signal.SIGKILL):
@@ -65,6 +63,9 @@ class StandingLab:
             while self.is_up and time.monotonic() < deadline_s:
                 time.sleep(0.02)
         forget_dead_lab()
+
+
+_STANDING = TypeAdapter(StandingLab)
 
 
 def start_keeper(backend: str, profile: Profile, seed: int) -> StandingLab:
@@ -87,7 +88,7 @@ def start_keeper(backend: str, profile: Profile, seed: int) -> StandingLab:
         raise MixedschedError("the lab did not come up", why="the process that keeps it has stopped; see above")
     message = json.loads(answer)
     raise_error_in(message)
-    return _lab_of(message["standing"])
+    return _STANDING.validate_python(message["standing"])
 
 
 def take_down() -> list[str]:
@@ -108,7 +109,7 @@ def lab_status() -> dict[str, Any]:
     living = [ownership for ownership in read_ownerships() if ownership.owner.is_alive]
     owned = {name for item in living for name in item.namespaces}
     return {
-        "up": None if standing is None else standing.facts(),
+        "up": None if standing is None else asdict(standing),
         "in_use": [
             {"pid": item.owner.pid, "about": item.about, "namespaces": list(item.namespaces)} for item in living
         ],
@@ -119,16 +120,10 @@ def lab_status() -> dict[str, Any]:
 def standing_lab() -> StandingLab | None:
     """The lab that is up; None if there is none."""
     try:
-        lab = _lab_of(json.loads(_record_file().read_text(encoding="utf-8")))
-    except (OSError, ValueError, KeyError, TypeError):
+        lab = _STANDING.validate_json(_record_file().read_bytes())
+    except (OSError, ValueError):
         return None
     return lab if lab.is_up else None
-
-
-def _lab_of(facts: dict[str, Any]) -> StandingLab:
-    """Undoes facts()."""
-    words = {key: tuple(facts[key]) for key in ("server_prefix", "client_prefix", "notes")}
-    return StandingLab(**{**facts, **words, "keeper": ProcessMark(**facts["keeper"])})
 
 
 def forget_dead_lab() -> None:
@@ -154,7 +149,7 @@ def _recorded(lab: StandingLab) -> Iterator[None]:
     with registry_lock():
         refuse_second_lab()
         new = _record_file().with_suffix(".new")
-        new.write_text(json.dumps(lab.facts()), encoding="utf-8")
+        new.write_text(json.dumps(asdict(lab)), encoding="utf-8")
         new.replace(_record_file())
     try:
         yield
@@ -185,7 +180,7 @@ async def keep(settings: dict[str, Any]) -> None:
             notes=backend.notes,
         )
         with _recorded(lab):
-            say({"standing": lab.facts()})
+            say({"standing": asdict(lab)})
             _let_go_of_terminal()
             await ended.wait()
 

@@ -1,13 +1,21 @@
-"""The connections of an endpoint, by number and by connection ID, with their timers."""
+"""The connections of an endpoint: the open ones, by number and by connection ID, with their timers; those closed a moment ago;
+and, where the server schedules across connections, those of each client, which share one scheduler.
+"""
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from mixedsched.core.h3.session import Session
+from mixedsched.core.h3.shared import Share, SharedScheduler
+from mixedsched.model.scheduler import Scheduler
 
 _TIMER_SLACK_S = 0.0005  # uvloop counts in milliseconds, and may be half of one early
+KEPT_S = 2.0  # beyond three probe timeouts of everyday networks
+MAX_KEPT = 1000
+_MAX_GROWTH = 3  # of an answer over the packet it answers, as towards addresses that are not validated
 
 
 class LazyTimer:
@@ -97,3 +105,95 @@ class ConnectionTable:
         for connection_id in connection.connection_ids:
             self._by_id.pop(connection_id, None)
         del self._by_number[connection.number]
+
+
+@dataclass(slots=True)
+class _Closed:
+    datagram: bytes
+    until_s: float
+    packets: int = 0  # that have come since
+
+
+class ClosedConnections:
+    """Answers the 1st, 2nd, 4th, 8th ... packet that still comes for a closed connection with its CONNECTION_CLOSE, which the
+    client may have missed (RFC 9000 section 10.2.1).
+
+    Each is remembered for KEPT_S, the latest MAX_KEPT of them. All times are seconds of the caller's clock.
+    """
+
+    def __init__(self) -> None:
+        self._by_id: dict[bytes, _Closed] = {}
+
+    def __len__(self) -> int:
+        return len(self._by_id)
+
+    def remember(self, connection_ids: Iterable[bytes], datagram: bytes, now_s: float) -> None:
+        """Remember the CONNECTION_CLOSE of a closed connection. connection_ids: that lead to it."""
+        self._drop_old(now_s)
+        closed = _Closed(datagram, now_s + KEPT_S)
+        for connection_id in connection_ids:
+            self._by_id[connection_id] = closed
+        while len(self._by_id) > MAX_KEPT:
+            del self._by_id[next(iter(self._by_id))]
+
+    def answer(self, connection_id: bytes, size_bytes: int, now_s: float) -> bytes | None:
+        """The packet to answer one of this size with; None for none."""
+        closed = self._by_id.get(connection_id)
+        if closed is None or now_s >= closed.until_s:
+            return None
+        closed.packets += 1
+        is_power_of_two = closed.packets & (closed.packets - 1) == 0
+        fits = len(closed.datagram) <= _MAX_GROWTH * size_bytes
+        return closed.datagram if is_power_of_two and fits else None
+
+    def _drop_old(self, now_s: float) -> None:
+        """They are in order of time, so the first that is still valid ends the search."""
+        for connection_id, closed in tuple(self._by_id.items()):
+            if closed.until_s > now_s:
+                return
+            del self._by_id[connection_id]
+
+
+class ClientGroups:
+    """Groups connections, named by number, by the address of their client, and lets those of a group take turns.
+
+    create_scheduler: makes the scheduler of a group. flush: lets one connection send what it may.
+    """
+
+    def __init__(self, create_scheduler: Callable[[], Scheduler[Any]], flush: Callable[[int], None]) -> None:
+        self._create_scheduler = create_scheduler
+        self._flush = flush
+        self._groups: dict[str, SharedScheduler] = {}
+        self._members: dict[int, tuple[str, Share]] = {}
+        self._numbers: dict[Share, int] = {}
+
+    def join(self, number: int, client: str) -> Share:
+        """A new connection's part in the scheduler of its client. client: its IP address."""
+        if client not in self._groups:
+            self._groups[client] = SharedScheduler(self._create_scheduler())
+        share = self._groups[client].join()
+        self._members[number] = client, share
+        self._numbers[share] = number
+        return share
+
+    def set_stall_test(self, number: int, is_stalled: Callable[[], bool]) -> None:
+        """is_stalled: whether the connection cannot use its turn, see Share."""
+        self._members[number][1].is_stalled = is_stalled
+
+    def flush(self, number: int) -> None:
+        """Something has happened to a connection: let it send what it may, then those whose turn comes by that."""
+        client, share = self._members[number]
+        self._groups[client].take_turns(share, self._flush_share)
+
+    def leave(self, number: int) -> Callable[[], None]:
+        """A connection is gone. Returns a function to call soon, which lets the others of its client go on."""
+        client, share = self._members.pop(number)
+        group = self._groups[client]
+        share.leave()
+        del self._numbers[share]
+        if not len(group):
+            del self._groups[client]
+        return lambda: group.take_turns(share, self._flush_share)
+
+    def _flush_share(self, share: Share) -> None:
+        self._flush(self._numbers[share])

@@ -17,16 +17,19 @@ from mixedsched.core.h3.events import SessionEvents
 from mixedsched.core.h3.response import Responder
 from mixedsched.core.h3.session import H3_INTERNAL_ERROR, H3_NO_ERROR, Address, Session
 from mixedsched.model.scheme import ConfiguredScheme
-from mixedsched.world.server._admission import Admission, MemoryLimit
-from mixedsched.world.server._client_groups import ClientGroups
-from mixedsched.world.server._closed import ClosedConnections
-from mixedsched.world.server._connections import ConnectionTable, LazyTimer, ServedConnection
-from mixedsched.world.server._first_packets import FirstPackets, NewClient
+from mixedsched.world.server._connections import (
+    ClientGroups,
+    ClosedConnections,
+    ConnectionTable,
+    LazyTimer,
+    ServedConnection,
+)
+from mixedsched.world.server._first_packets import Admission, FirstPackets, MemoryLimit, NewClient
 from mixedsched.world.server._observers import ConnectionObservers
 from mixedsched.world.server._outbox import Outbox
-from mixedsched.world.server.facts import ConnectionRecord
 from mixedsched.world.server.handover import CONNECTION_ID_BYTES, Handover, make_connection_id
 from mixedsched.world.server.log import ServerLog
+from mixedsched.world.server.running import ConnectionRecord
 from mixedsched.world.server.settings import ServerSettings
 from mixedsched.world.system.udp import host_and_port
 
@@ -244,11 +247,11 @@ class Endpoint:
         return connection
 
     def _note_handshake(self, connection: ServedConnection, address: Address) -> None:
-        if connection.handshake_timer is not None and connection.session.is_established:
+        if connection.handshake_timer is not None and connection.session.quic.is_established:
             self._end_handshake(connection)
             if self._logs_connections:
                 client = host_and_port(address[0], address[1])
-                self._log.connection(ConnectionRecord(connection.number, client, connection.session.server_name))
+                self._log.connection(ConnectionRecord(connection.number, client, connection.session.quic.server_name))
 
     def _end_handshake(self, connection: ServedConnection) -> None:
         if connection.handshake_timer is not None:

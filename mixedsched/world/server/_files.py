@@ -169,11 +169,9 @@ def _partial(selected: _Representation, fields: Headers, mime: str, head: Reques
     if parts is None or (len(parts) > 1 and selected.encoding is not None):
         return None
     if not parts:
-        return _plain(
-            416,
-            "these bytes do not exist",
-            [(b"content-range", f"bytes */{content.size_bytes}".encode()), *_vary_of(fields)],
-        )
+        vary = [field for field in fields if field[0] == b"vary"]
+        whole = (b"content-range", f"bytes */{content.size_bytes}".encode())
+        return _plain(416, "these bytes do not exist", [whole, *vary])
     if len(parts) == 1:
         return _single_part(content, parts[0], fields, mime)
     boundary = content.etag.strip('"')
@@ -205,10 +203,6 @@ def _without_content(fields: Headers) -> Headers:
 def _vary(entry: SiteEntry) -> Headers:
     """The Vary field: only encoded files are served in two forms."""
     return [(b"vary", b"accept-encoding")] if entry.encoding is not None else []
-
-
-def _vary_of(fields: Headers) -> Headers:
-    return [field for field in fields if field[0] == b"vary"]
 
 
 def _plain(status: int, text: str, fields: Headers | None = None) -> Response:

@@ -9,15 +9,23 @@ import signal
 import sys
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Self, TextIO
+from typing import Self, TextIO
 
 from mixedsched.core.h3.exchange import ServedRequest
 from mixedsched.errors import UsageError
-from mixedsched.world.server.facts import ConnectionRecord, ServerFacts
+from mixedsched.world.server.running import ConnectionRecord, ServerFacts
 from mixedsched.world.server.schedule import ScheduleInterval
+
+LoggedEvent = ServedRequest | ConnectionRecord | ScheduleInterval
+EVENT_NAMES: Mapping[type, str] = {
+    ServedRequest: "request",
+    ConnectionRecord: "connection",
+    ScheduleInterval: "schedule",
+}
 
 
 class ServerLog(ABC):
@@ -43,52 +51,41 @@ class ServerLog(ABC):
 
     def request(self, request: ServedRequest, worker: int | None = None) -> None:
         """A request is over."""
-        self._lines.write(self._request(request, worker))
+        self._lines.write(self._line(request, worker))
         if self._kept is not None:
             time = dt.datetime.now(dt.UTC).isoformat(timespec="milliseconds")
-            self._kept.write(json_line("request", request.to_dict(), worker, time=time))
+            self._kept.write(json_line(request, worker, time=time))
 
     def connection(self, connection: ConnectionRecord, worker: int | None = None) -> None:
         """A handshake is over; reported only if LogSettings ask for it."""
-        self._lines.write(self._connection(connection, worker))
+        self._lines.write(self._line(connection, worker))
 
     def schedule(self, interval: ScheduleInterval, worker: int | None = None) -> None:
         """Which responses got the packets of a connection; reported only if LogSettings ask for it."""
-        self._lines.write_minor(lambda: self._schedule(interval, worker))
+        self._lines.write_minor(lambda: self._line(interval, worker))
 
     @abstractmethod
     def listening(self, facts: ServerFacts) -> None:
         """The server is ready for its first client."""
 
     @abstractmethod
-    def _request(self, request: ServedRequest, worker: int | None) -> str: ...
-
-    @abstractmethod
-    def _connection(self, connection: ConnectionRecord, worker: int | None) -> str: ...
-
-    @abstractmethod
-    def _schedule(self, interval: ScheduleInterval, worker: int | None) -> str: ...
+    def _line(self, event: LoggedEvent, worker: int | None) -> str: ...
 
 
 class JsonLog(ServerLog):
     """JSON objects: the server's facts, then {"request": ...}, {"connection": ...} and {"schedule": ...} as they come."""
 
     def listening(self, facts: ServerFacts) -> None:
-        self._lines.write(json.dumps(facts.to_dict()))
+        self._lines.write(json.dumps(asdict(facts)))
 
-    def _request(self, request: ServedRequest, worker: int | None) -> str:
-        return json_line("request", request.to_dict(), worker)
-
-    def _connection(self, connection: ConnectionRecord, worker: int | None) -> str:
-        return json_line("connection", connection.to_dict(), worker)
-
-    def _schedule(self, interval: ScheduleInterval, worker: int | None) -> str:
-        return json_line("schedule", interval.to_dict(), worker)
+    def _line(self, event: LoggedEvent, worker: int | None) -> str:
+        return json_line(event, worker)
 
 
-def json_line(name: str, facts: dict[str, Any], worker: int | None, **beside: str) -> str:
+def json_line(event: LoggedEvent, worker: int | None, **beside: str) -> str:
     """One event as JSON. beside: further members of the object, which come first."""
-    return json.dumps({**beside, name: facts if worker is None else {**facts, "worker": worker}})
+    facts = asdict(event) if worker is None else {**asdict(event), "worker": worker}
+    return json.dumps({**beside, EVENT_NAMES[type(event)]: facts})
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import uvloop
+from pydantic import TypeAdapter
 
 from mixedsched.core.h3.certificate import Certificate, make_certificate
 from mixedsched.core.h3.exchange import ServedRequest
@@ -23,16 +24,16 @@ from mixedsched.model.scheme import configure
 from mixedsched.world import catalog
 from mixedsched.world.server._endpoint import Endpoint
 from mixedsched.world.server._files import SiteFiles
-from mixedsched.world.server.facts import ConnectionRecord, ServerFacts
 from mixedsched.world.server.handover import Handover
 from mixedsched.world.server.log import ServerLog
-from mixedsched.world.server.running import INPUT, ServerInput, WorkerInput
+from mixedsched.world.server.running import FACTS, INPUT, ConnectionRecord, ServerFacts, ServerInput, WorkerInput
 from mixedsched.world.server.schedule import ScheduleInterval
 from mixedsched.world.server.settings import ServerSettings
 from mixedsched.world.system.children import Child
 from mixedsched.world.system.udp import buffer_sizes, host_and_port, open_shared_udp_sockets, open_udp_socket
 
 _STDIN = 0
+_INTERVAL = TypeAdapter(ScheduleInterval)
 _STOP_SLACK_S = 3.0  # that a worker may take to stop, beyond the grace of its clients, before it is killed
 
 
@@ -57,7 +58,7 @@ async def _run(given: ServerInput, log: ServerLog) -> None:
     with log:
         responder = SiteFiles(site.entries, site.hosts[0], recorded=site.recorded)
         endpoint = Endpoint(sock, settings, certificate, scheme, responder, log, _handover(worker))
-        buffers = buffer_sizes(sock)
+        receive_bytes, send_bytes = buffer_sizes(sock)
         log.listening(
             ServerFacts(
                 listening=host_and_port(*sock.getsockname()[:2]),
@@ -71,8 +72,8 @@ async def _run(given: ServerInput, log: ServerLog) -> None:
                 mapping=scheme.mapping.name if scheme.mapping is not None else None,
                 workers=settings.workers,
                 gso=endpoint.uses_gso,
-                receive_buffer_bytes=buffers.receive_bytes,
-                send_buffer_bytes=buffers.send_bytes,
+                receive_buffer_bytes=receive_bytes,
+                send_buffer_bytes=send_bytes,
             )
         )
         endpoint.start()
@@ -100,7 +101,7 @@ async def _run_workers(given: ServerInput, log: ServerLog) -> None:
             sock.close()
             handover.close()
         await asyncio.gather(*(worker.until_ready("a worker of the server did not start") for worker in workers))
-        facts = [ServerFacts.from_dict(worker.first) for worker in workers]
+        facts = [FACTS.validate_python(worker.first) for worker in workers]
         with log:
             log.listening(replace(facts[0], gso=all(item.gso for item in facts)))
             await _until_stopped(workers, stop, given.settings.grace_s, log)
@@ -151,7 +152,7 @@ async def _relay_log(number: int, worker: Child, log: ServerLog) -> None:
         elif "connection" in line:
             log.connection(ConnectionRecord(**line["connection"]), number)
         elif "schedule" in line:
-            log.schedule(ScheduleInterval.from_dict(line["schedule"]), number)
+            log.schedule(_INTERVAL.validate_python(line["schedule"]), number)
 
 
 def _certificate(given: ServerInput) -> Certificate:

@@ -7,10 +7,49 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from mixedsched.world.server.facts import ServerFacts
 from mixedsched.world.server.settings import ServerSettings
 from mixedsched.world.server.site import ServedSite
 from mixedsched.world.system.children import Child, child
+from mixedsched.world.system.udp import BUFFER_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFacts:
+    """A server that listens: the first line of `serve --json`."""
+
+    listening: str  # HOST:PORT
+    spki_sha256: str  # of the certificate's public key, in base64
+    site: str
+    url: str
+    hosts: tuple[str, ...]
+    connections: int  # that one load of the page should take
+    across_connections: bool
+    scheme: str
+    mapping: str | None
+    workers: int
+    gso: bool
+    receive_buffer_bytes: int
+    send_buffer_bytes: int
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Host and UDP port."""
+        host, _, port = self.listening.rpartition(":")
+        return host.strip("[]"), int(port)
+
+    @property
+    def has_short_buffers(self) -> bool:
+        """Whether the system gave less than what was asked for, so that bursts may be lost."""
+        return min(self.receive_buffer_bytes, self.send_buffer_bytes) < BUFFER_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionRecord:
+    """A connection whose handshake is over: a line of the server's log."""
+
+    connection: int  # its number, as requests name it
+    client: str  # address and port
+    server_name: str | None  # the host that the client asked for in its handshake, if any
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +75,7 @@ class ServerInput:
 
 
 INPUT = TypeAdapter(ServerInput)
+FACTS = TypeAdapter(ServerFacts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,4 +105,4 @@ async def running_server(given: ServerInput, name: str, *, prefix: Sequence[str]
         settings=INPUT.dump_python(given, mode="json"),
         prefix=prefix,
     ) as process:
-        yield RunningServer(process, ServerFacts.from_dict(process.first))
+        yield RunningServer(process, FACTS.validate_python(process.first))

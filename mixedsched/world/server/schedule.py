@@ -1,8 +1,7 @@
 """Records which responses got the packets of a connection, one interval at a time. Pure: its owner takes the intervals away."""
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from typing import Any, Self
+from dataclasses import dataclass
 
 from mixedsched.model.request import Request
 
@@ -33,21 +32,6 @@ class ScheduleInterval:
     runs: tuple[tuple[int, int], ...]  # (stream ID, packets) in order; a packet with several responses counts for each
     streams: tuple[StreamProgress, ...]  # those in `runs`, in order of request, as they are at the end
     packets_left_out: int = 0  # at the end, beyond MAX_RUNS
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, facts: dict[str, Any]) -> Self:
-        """Undoes to_dict, JSON in between or not."""
-        return cls(
-            connection=facts["connection"],
-            from_ms=facts["from_ms"],
-            to_ms=facts["to_ms"],
-            runs=tuple((stream_id, packets) for stream_id, packets in facts["runs"]),
-            streams=tuple(StreamProgress(**stream) for stream in facts["streams"]),
-            packets_left_out=facts["packets_left_out"],
-        )
 
 
 @dataclass(slots=True)

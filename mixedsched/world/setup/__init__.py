@@ -5,13 +5,19 @@ from functools import partial
 from pathlib import Path
 
 from mixedsched.errors import MissingPartError
-from mixedsched.world.browser.find import browsers_in_path, chosen_browser, find_chromium, find_node, is_ready_package
-from mixedsched.world.browser.own import own_browser
+from mixedsched.world.browser.find import (
+    browsers_in_path,
+    chosen_browser,
+    find_chromium,
+    find_node,
+    is_ready_package,
+    own_browser,
+)
 from mixedsched.world.npm import install_packages
+from mixedsched.world.places import RUNNER
 from mixedsched.world.setup._chrome import bring_chrome, checked_mirror
 from mixedsched.world.setup._part import Found, Part, SetupObserver, part
 from mixedsched.world.setup._trial import require_starts
-from mixedsched.world.working_copy import RUNNER
 
 __all__ = ["Part", "SetupObserver", "checked_mirror", "set_up"]
 

@@ -3,7 +3,6 @@
 import contextlib
 import socket
 import sys
-from dataclasses import dataclass
 
 from mixedsched.errors import UsageError
 
@@ -11,18 +10,6 @@ BUFFER_BYTES = 4 * 1024 * 1024
 
 # Options that ignore the system's limit, for the privileged; the socket module has no names for them. Values of Linux.
 _FORCED = {socket.SO_RCVBUF: 33, socket.SO_SNDBUF: 32} if sys.platform == "linux" else {}
-
-
-@dataclass(frozen=True, slots=True)
-class BufferSizes:
-    """The buffers that the system granted; BUFFER_BYTES each way were asked for."""
-
-    receive_bytes: int
-    send_bytes: int
-
-    @property
-    def is_short(self) -> bool:
-        return min(self.receive_bytes, self.send_bytes) < BUFFER_BYTES
 
 
 def open_udp_socket(host: str = "127.0.0.1", port: int = 0, *, shared: bool = False) -> socket.socket:
@@ -67,11 +54,14 @@ def open_shared_udp_sockets(host: str, port: int, count: int) -> list[socket.soc
     return sockets
 
 
-def buffer_sizes(sock: socket.socket) -> BufferSizes:
-    """How large the socket's buffers are. Linux reports twice what it was asked for: its own bookkeeping needs room too."""
+def buffer_sizes(sock: socket.socket) -> tuple[int, int]:
+    """How many bytes the socket's buffers hold, to receive and to send.
+
+    Linux reports twice what it was asked for: its own bookkeeping needs room too.
+    """
     share = 2 if sys.platform == "linux" else 1
     receive, send = (sock.getsockopt(socket.SOL_SOCKET, option) for option in (socket.SO_RCVBUF, socket.SO_SNDBUF))
-    return BufferSizes(receive // share, send // share)
+    return receive // share, send // share
 
 
 def host_and_port(host: str, port: int) -> str:

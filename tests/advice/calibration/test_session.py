@@ -19,7 +19,7 @@ from mixedsched.errors import PageLoadError
 from mixedsched.lab.play.pool import Pool
 from mixedsched.lab.play.scenario import Scenario
 from mixedsched.lab.play.task import NamedScheme, Player, Task, TimesReader
-from mixedsched.model.browser_model_file import dump_browser_model, parse_browser_model
+from mixedsched.model.browser_model import dump_browser_model, parse_browser_model
 from mixedsched.model.profile import Direction, RandomLoss
 from mixedsched.report.calibration import calibration_picture, render_calibration
 from tests.advice.calibration.measured import NETWORK, PAGE, SCHEMES, TRUTH, loads_of, played, smaller

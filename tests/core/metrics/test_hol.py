@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixedsched.core.metrics.hol import HolCounter, StreamFrame, count_hol
+from mixedsched.core.metrics.hol import HolCounter, StreamFrame
 
 Packets = Sequence[Sequence[StreamFrame] | None]
 A, B = 0, 4
+
+
+def count_hol(packets: Iterable[Sequence[StreamFrame] | None]) -> HolCounter:
+    """Counts a list by packet number, with None for packets never seen (which do not count at the end)."""
+    counter = HolCounter()
+    for number, frames in enumerate(packets):
+        if frames is not None:
+            counter.packet(number, frames)
+    return counter
 
 
 def vector(script: str) -> list[list[StreamFrame] | None]:

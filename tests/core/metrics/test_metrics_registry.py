@@ -104,4 +104,4 @@ def test_nonsense_is_refused() -> None:
     with pytest.raises(ValueError, match="good < poor"):
         Thresholds(300, 200)
     with pytest.raises(ValueError, match="margin"):
-        Metric("x_ms", "X", "X", "ms", "ratio", 0.0, "it came", "sooner", "later", "X.")
+        Metric("x_ms", "X", "X", "it came", "X.", margin=0.0)

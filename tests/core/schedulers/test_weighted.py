@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixedsched.core.schedulers._weighted import WeightedFair
+from mixedsched.core.schedulers._fair import WeightedFair
 from tests.examples import examples
 
 PACKET_BYTES = 1400

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mixedsched.core.sim.load import PlayedLoad, ResourceTimes
-from mixedsched.core.sim.record import Recorder, above_fold_ids, byte_indexes, to_record
+from mixedsched.core.sim.record import Recorder, above_fold_ids
 from mixedsched.model.page import Page
 
 PAGE = Page.from_dict(
@@ -51,7 +51,7 @@ def load(**changes: Any) -> PlayedLoad:
 
 
 def test_the_keys_are_those_that_others_rely_on() -> None:
-    record = json.loads(json.dumps(to_record(load())))
+    record = json.loads(json.dumps(Recorder(PAGE).record(load())))
     assert record == {
         "page": "made up",
         "scheme": "mixed:alpha=0.5",
@@ -73,7 +73,7 @@ def test_the_keys_are_those_that_others_rely_on() -> None:
 
 
 def test_times_show_no_dust_of_floats() -> None:
-    record = to_record(load(resources=tuple(replace(item, complete_ms=1 / 3) for item in load().resources)))
+    record = Recorder(PAGE).record(load(resources=tuple(replace(item, complete_ms=1 / 3) for item in load().resources)))
     assert record["finished_ms"] == 0.333
     assert record["byte_index_ms"] == {"all": 0.333, "atf": 0.333}
 
@@ -88,21 +88,24 @@ def test_the_main_document_is_above_the_fold_without_any_flag() -> None:
 
 
 def test_weights_are_header_and_body_or_one_each() -> None:
-    assert byte_indexes(load()).all_ms == pytest.approx((2000 * 100 + 2000 * 300 + 4000 * 700) / 8000)
-    assert byte_indexes(load(), "count").all_ms == pytest.approx((100 + 300 + 700 + 10) / 4)
-    assert byte_indexes(load(), "count").atf_ms == pytest.approx(200.0)
+    assert Recorder(PAGE).byte_indexes(load()).all_ms == pytest.approx((2000 * 100 + 2000 * 300 + 4000 * 700) / 8000)
+    assert Recorder(PAGE, "count").byte_indexes(load()).all_ms == pytest.approx((100 + 300 + 700 + 10) / 4)
+    assert Recorder(PAGE, "count").byte_indexes(load()).atf_ms == pytest.approx(200.0)
 
 
 def test_sampling_is_passed_on() -> None:
-    assert byte_indexes(load(), sample_ms=250).atf_ms == pytest.approx((2000 * 250 + 2000 * 500) / 4000)
+    assert Recorder(PAGE, sample_ms=250).byte_indexes(load()).atf_ms == pytest.approx((2000 * 250 + 2000 * 500) / 4000)
 
 
 def test_facts_of_the_rung_stand_under_their_own_keys() -> None:
-    plain, told = to_record(load()), to_record(load(facts={"link": "4g", "seed": 7}, hol_bytes=12))
+    plain, told = (
+        Recorder(PAGE).record(load()),
+        Recorder(PAGE).record(load(facts={"link": "4g", "seed": 7}, hol_bytes=12)),
+    )
     assert told == {**plain, "link": "4g", "seed": 7, "hol_bytes": 12}
 
 
 def test_one_recorder_serves_many_loads_of_its_page() -> None:
     recorder = Recorder(PAGE)
     assert [recorder.record(load(scheme=name))["scheme"] for name in ("rr", "fifo")] == ["rr", "fifo"]
-    assert recorder.record(load()) == to_record(load())
+    assert recorder.record(load()) == Recorder(PAGE).record(load())

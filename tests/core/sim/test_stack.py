@@ -18,13 +18,12 @@ from mixedsched.core.h3.exchange import ServedRequest
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.core.schedulers.sequential import Sequential
 from mixedsched.core.sim import _client, stack
-from mixedsched.core.sim._addresses import addresses_of
-from mixedsched.core.sim._responder import ZeroBody
+from mixedsched.core.sim._responder import ZeroBody, addresses_of
 from mixedsched.core.sim._wire import at_or_after_us
 from mixedsched.core.sim.load import PlayedLoad, ResourceTimes
 from mixedsched.core.sim.pipe import PipeOptions, play_pipe
 from mixedsched.core.sim.playback import Discoveries
-from mixedsched.core.sim.record import to_record
+from mixedsched.core.sim.record import Recorder
 from mixedsched.core.sim.requests import request_for
 from mixedsched.core.sim.stack import play_stack
 from mixedsched.errors import PageLoadError, UsageError
@@ -422,7 +421,7 @@ def test_any_page_loads_whole_and_in_its_order(made: Page, seed: int, loss_ratio
             assert its.requested_ms >= earliest - SLIP_MS
     assert {name for name, _ in load.order} == set(times)
     assert load.hol_bytes <= sum(item.body_bytes + item.header_bytes + 200 for item in made.resources) + 2000
-    json.dumps(to_record(load))
+    json.dumps(Recorder(load.page).record(load))
 
 
 def earliest_ms(parent: ResourceTimes, found_when: str) -> float:
@@ -440,13 +439,13 @@ def test_the_same_seed_gives_the_same_bytes_in_fresh_processes() -> None:
     """Order never comes from a set or a hash, and neither keys nor certificates change a size."""
     script = (
         "import json\n"
-        "from mixedsched.core.sim.record import to_record\n"
+        "from mixedsched.core.sim.record import Recorder\n"
         "from tests.core.sim.test_stack import page, play, network, resource\n"
         "kinds = ['image', 'script', 'font']\n"
         "facts = [dict(kind=kinds[n % 3], host=n % 4, header_bytes=50 * n) for n in range(25)]\n"
         "rows = [resource(f'r{n}', 9000 + 37 * n, 'html@0', **more) for n, more in enumerate(facts)]\n"
         "made = page(resource('html', 20_000, kind='document'), *rows)\n"
-        "print(json.dumps(to_record(play(made, 'mixed', network(0.06, 4_000_000, 30_000), seed=5))))\n"
+        "print(json.dumps(Recorder(made).record(play(made, 'mixed', network(0.06, 4_000_000, 30_000), seed=5))))\n"
     )
 
     def record(hash_seed: str) -> str:

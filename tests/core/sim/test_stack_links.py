@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixedsched.core.sim._in_order import PacketsByNumber
+from mixedsched.core.sim._client import PacketsByNumber
 from mixedsched.core.sim.load import PlayedLoad
 from mixedsched.core.sim.playback import Discoveries
-from mixedsched.core.sim.record import to_record
+from mixedsched.core.sim.record import Recorder
 from mixedsched.core.sim.stack import play_stack
 from mixedsched.model.profile import CoDel, Direction, GilbertElliott, Profile, RandomLoss, Trace
 from mixedsched.world import catalog
@@ -58,7 +58,7 @@ FEATURES: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("feature", FEATURES)
 def test_a_page_loads_whole_and_twice_the_same(feature: str) -> None:
     first, second = (play(network(**FEATURES[feature]), seed=3) for _ in range(2))
-    assert to_record(first) == to_record(second)
+    assert Recorder(first.page).record(first) == Recorder(second.page).record(second)
     assert len(first.resources) == len(PAGE.resources)
 
 

@@ -13,10 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from mixedsched.world.browser._worker import Worker
 from mixedsched.world.browser.find import find_chromium, find_node, find_package
 from mixedsched.world.browser.pageload import BrowserLoad, PageLoadFailed
-from mixedsched.world.browser.runner import LighthouseRunner
+from mixedsched.world.browser.runner import LighthouseRunner, Worker
 from tests.world.browser.h3_site import NEVER_HANGS_S, BrowserProcesses, FixtureSite
 
 pytestmark = pytest.mark.usefixtures("chromium")

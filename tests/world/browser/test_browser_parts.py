@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from mixedsched.errors import ExitCode, InputError, MissingPartError
-from mixedsched.world.browser._worker import Worker
 from mixedsched.world.browser.find import find_chromium, find_node, find_package
 from mixedsched.world.browser.pageload import BrowserLoad, PageLoadFailed, PageLoadJob
 from mixedsched.world.browser.profiles import make_profile_dir, remove_profile_dir, sweep_profile_dirs
+from mixedsched.world.browser.runner import Worker
 
 
 def program(directory: Path, name: str, script: str) -> Path:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from mixedsched.errors import InputError
 from mixedsched.model.request import ChromiumPriority, Kind
-from mixedsched.world.browser._observed._flags import urls_of_visible_text
+from mixedsched.world.browser._observed._assemble import urls_of_visible_text
 from mixedsched.world.browser._observed._report import ReportedFace, ReportedFont, ReportedRequest
 from mixedsched.world.browser._observed._request import Clock, match, problem_of_body, request_of
 from mixedsched.world.browser.netlog import LoggedRequest, read_traffic

@@ -10,7 +10,7 @@ import pytest
 
 from mixedsched.errors import MissingPartError
 from mixedsched.world.browser import find
-from mixedsched.world.server._admission import MemoryLimit
+from mixedsched.world.server._first_packets import MemoryLimit
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's")

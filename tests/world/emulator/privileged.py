@@ -15,8 +15,7 @@ import pytest
 
 from mixedsched.errors import MissingPartError
 from mixedsched.model.profile import Profile
-from mixedsched.world.emulator.kernel._holding import processes_held
-from mixedsched.world.emulator.kernel._network import run
+from mixedsched.world.emulator.kernel._network import processes_held, run
 from mixedsched.world.emulator.kernel.privilege import Privilege, require_privilege
 from mixedsched.world.emulator.kernel.registry import registry_folder
 

@@ -18,9 +18,8 @@ from hypothesis import strategies as st
 from mixedsched.model.profile import Direction, Profile
 from mixedsched.world.emulator._timestamps import ANCILLARY_BYTES, arrived_ns, ask_for_timestamps, missed_before
 from mixedsched.world.emulator.relay._clients import Client, Clients, source_towards
-from mixedsched.world.emulator.relay._core import Relay
+from mixedsched.world.emulator.relay._core import PreciseSelector, Relay, RelayClock
 from mixedsched.world.emulator.relay._punctuality import LATE_US, Lateness, Stalls, punctuality
-from mixedsched.world.emulator.relay._timing import PreciseSelector, RelayClock
 from tests.world.emulator.relaying import LOOPBACK, udp
 
 LATENESS = st.lists(st.integers(0, 20_000), min_size=1)

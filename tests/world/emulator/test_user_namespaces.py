@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 
-from mixedsched.world.emulator.kernel._holding import processes_held
+from mixedsched.world.emulator.kernel._network import processes_held
 from mixedsched.world.emulator.kernel.namespaces import enter, existing_namespaces, sweep
 from mixedsched.world.emulator.kernel.privilege import Privilege
 from mixedsched.world.emulator.kernel.registry import (

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixedsched.world.server._admission import Admission, Admittance, client_of
+from mixedsched.world.server._first_packets import Admission, Admittance, client_of
 from mixedsched.world.server.settings import Limits, RetryPolicy
 
 

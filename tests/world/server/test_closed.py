@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mixedsched.world.server._closed import KEPT_S, MAX_KEPT, ClosedConnections
+from mixedsched.world.server._connections import KEPT_S, MAX_KEPT, ClosedConnections
 
 GOODBYE = b"goodbye" * 5
 

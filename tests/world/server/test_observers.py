@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import errno
 import io
+import json
 import threading
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 from aioquic.quic.configuration import QuicConfiguration
+from pydantic import TypeAdapter
 
 from mixedsched.cli._serve_log import explain_text
 from mixedsched.core.h3.events import SessionEvents
@@ -106,7 +109,7 @@ class TestStretch:
         made = recorder()
         made.scheduled(10.1, 0, 100, 0, 1)
         interval = taken(made)
-        assert ScheduleInterval.from_dict(interval.to_dict()) == interval
+        assert TypeAdapter(ScheduleInterval).validate_json(json.dumps(asdict(interval))) == interval
 
 
 class TestExplanation:

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.core.h3.response import RequestHead, Response
-from mixedsched.world.server import _replay as replay
+from mixedsched.world.server import _finding as replay
 from mixedsched.world.server._files import SiteFiles
-from mixedsched.world.server._replay import Replay
+from mixedsched.world.server._finding import Replay
 from mixedsched.world.server.site import RecordedAnswer, SiteEntry
 from tests.world.server.asking import NOW_S, body_of, written
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +13,7 @@ import pytest
 from mixedsched.errors import UsageError
 from mixedsched.sites.opening import load_site
 from mixedsched.sites.serving import served_site
-from mixedsched.world.server.facts import ServerFacts
-from mixedsched.world.server.running import INPUT, RunningServer, ServerInput, running_server
+from mixedsched.world.server.running import FACTS, INPUT, RunningServer, ServerFacts, ServerInput, running_server
 from mixedsched.world.server.settings import Limits, LogSettings, RetryPolicy, ServerSettings
 from mixedsched.world.server.site import RecordedAnswer, ServedSite, SiteEntry
 from tests.world.server.client import Answer, fetch
@@ -44,7 +45,7 @@ def test_it_serves_what_it_is_given_and_tells_its_facts_and_its_log(site: Served
     facts = asyncio.run(load())
     assert (facts.site, facts.hosts, facts.scheme, facts.workers) == (site.name, site.hosts, "mixed:alpha=0.5", 1)
     assert facts.mapping is not None
-    assert ServerFacts.from_dict(facts.to_dict()) == facts
+    assert FACTS.validate_json(json.dumps(asdict(facts))) == facts
 
 
 def test_what_it_cannot_serve_is_an_error_of_its_caller(site: ServedSite) -> None:

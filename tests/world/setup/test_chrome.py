@@ -18,8 +18,7 @@ import pytest
 
 from mixedsched.errors import MissingPartError, UsageError
 from mixedsched.world import places
-from mixedsched.world.browser.find import find_chromium, find_node, find_package
-from mixedsched.world.browser.own import OwnBrowser, own_browser
+from mixedsched.world.browser.find import OwnBrowser, find_chromium, find_node, find_package, own_browser
 from mixedsched.world.setup import checked_mirror
 from mixedsched.world.setup._chrome import bring_chrome
 from tests.world.setup.mirror import BROWSER, archive, mirror, program

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mixedsched.world.setup._download import DownloadFailedError, download
+from mixedsched.world.setup._chrome import DownloadFailedError, download
 from tests.world.setup.mirror import Mirror, mirror
 
 BODY = random.Random(2).randbytes(1_000_000)

@@ -10,7 +10,7 @@ import pytest
 
 from mixedsched.errors import MissingPartError
 from mixedsched.world import places
-from mixedsched.world.working_copy import WorkingCopy
+from mixedsched.world.places import WorkingCopy
 from tests.sites.folders import Files, write_files
 
 NOWHERE = Path("/dev/null/home")  # a folder that not even root can make

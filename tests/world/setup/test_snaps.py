@@ -8,8 +8,7 @@ import pytest
 
 from mixedsched.errors import MissingPartError
 from mixedsched.world import places
-from mixedsched.world.browser._snap import is_snap
-from mixedsched.world.browser.find import browsers_in_path, find_chromium
+from mixedsched.world.browser.find import browsers_in_path, find_chromium, is_snap
 from tests.world.setup.mirror import program
 
 # As Ubuntu's package chromium-browser has it.

@@ -175,7 +175,8 @@ class ServiceQueue:
                 self._forget(stream_id)
             else:
                 self.note(stream_id)
-        for stream_id in sorted(self._ahead, key=_place):
+        # Control and QPACK streams first.
+        for stream_id in sorted(self._ahead, key=lambda stream_id: (stream_id % 4 < 2, stream_id)):
             yield self._senders[stream_id].stream
         while (sender := self.next_response()) is not None:
             self._has_room = False  # nor if no frame fits any more
@@ -205,8 +206,3 @@ class ServiceQueue:
         if sender.is_response:
             self._scheduler.close(stream_id)
         self._connection.discarded(stream_id)
-
-
-def _place(stream_id: int) -> tuple[bool, int]:
-    """Control and QPACK streams first."""
-    return stream_id % 4 < 2, stream_id

@@ -10,8 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from mixedsched.world.browser.netlog._fields import count, split_header, text_or_none, whole
-from mixedsched.world.browser.netlog._reasons import reason_of
-from mixedsched.world.browser.netlog._sessions import NotedSession, NotedStream, PacketCounts
+from mixedsched.world.browser.netlog._sessions import NotedSession, NotedStream, PacketCounts, reason_of
 from mixedsched.world.browser.netlog._values import (
     Closing,
     FrameArrival,
@@ -105,15 +104,15 @@ class EventReader:
         if self._start_ms is None:
             self._start_ms = time_ms
         opened_ms = self._since_start_ms(time_ms)
-        self._sessions[source] = NotedSession(
-            source_id=source,
-            host=str(params.get("host", "")),
-            privacy_mode=text_or_none(params.get("privacy_mode")),
-            network_anonymization_key=text_or_none(params.get("network_anonymization_key")),
-            key=tuple(str(params.get(part)) for part in _RARE_KEY_PARTS),
+        opened = QuicSession(
+            source,
+            str(params.get("host", "")),
+            text_or_none(params.get("privacy_mode")),
+            text_or_none(params.get("network_anonymization_key")),
             opened_ms=opened_ms,
-            established_ms=None if self._knows_connections else opened_ms,
         )
+        rare_key = tuple(str(params.get(part)) for part in _RARE_KEY_PARTS)
+        self._sessions[source] = NotedSession(opened, rare_key, None if self._knows_connections else opened_ms)
 
     def _established(self, source: int, _phase: int, _params: _Params, time_ms: float) -> None:
         if (session := self._session(source)) and session.established_ms is None:
@@ -126,7 +125,7 @@ class EventReader:
             error = self._error_names.get(code, str(code)) if isinstance(code, int | str) else ""
             details, from_peer = str(params.get("details", "")), bool(params.get("from_peer"))
             session.closing = Closing(self._since_start_ms(time_ms), details, error, from_peer)
-            session.pooled_with = self._taken_over.pop(session.host, None)
+            session.pooled_with = self._taken_over.pop(session.opened.host, None)
 
     def _can_take_over(self, _source: int, _phase: int, params: _Params, _time_ms: float) -> None:
         """The pool found a connection for a destination. If one has just been opened for it, that is closed next."""
@@ -191,7 +190,7 @@ class EventReader:
         found = []
         for session, (reason, why) in zip(self._sessions.values(), self._reasons(), strict=True):
             counts = session.packets.count()
-            self._note_blocked(session.source_id, counts)
+            self._note_blocked(session.opened.source_id, counts)
             finished = session.finished(counts, reason, why)
             if "packets seen and lost" in self.unavailable:
                 finished = replace(finished, packets_seen=None, packets_lost=None)
@@ -204,7 +203,7 @@ class EventReader:
         earlier: list[NotedSession] = []
         for session in self._sessions.values():
             taker = self._sessions.get(session.pooled_with) if session.pooled_with is not None else None
-            yield reason_of(session, earlier, taker, has_other_address=session.host in self._other_address)
+            yield reason_of(session, earlier, taker, has_other_address=session.opened.host in self._other_address)
             earlier.append(session)
 
     def _note_blocked(self, source: int, counts: PacketCounts) -> None:

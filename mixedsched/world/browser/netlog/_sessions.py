@@ -1,7 +1,7 @@
 """Sessions and streams while a log's events are read: packets, their number spaces, their frames, and what losses held back."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mixedsched.core.metrics.hol import HolCounter
@@ -10,6 +10,8 @@ from mixedsched.world.browser.netlog._values import Closing, OpenReason, QuicSes
 # Chromium's words when it closes a session that another can replace.
 _DUPLICATE = "An active session exists for the given IP"
 _APPLICATION = ""  # the space of 1-RTT packets, and of 0-RTT ones (RFC 9000 section 12.3)
+# In a privacy mode: to another site, without cookies except those partitioned by top-level site.
+_PARTITIONED = "partitioned"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +111,10 @@ def _space(params: Mapping[str, Any]) -> str:
 class NotedSession:
     """A session so far."""
 
-    source_id: int
-    host: str
-    privacy_mode: str | None
-    network_anonymization_key: str | None
-    key: tuple[str, ...]
-    """Parts of the session key beyond the two above."""
-    opened_ms: float
+    opened: QuicSession
+    """As it began."""
+    rare_key: tuple[str, ...]
+    """Parts of the session key beyond its privacy mode and its network anonymization key."""
     established_ms: float | None = None
     closing: Closing | None = None
     pooled_with: int | None = None
@@ -135,13 +134,9 @@ class NotedSession:
         return self.established_ms is not None and self.established_ms <= time_ms and not self.is_closed_at(time_ms)
 
     def finished(self, counts: PacketCounts, reason: OpenReason, why: str) -> QuicSession:
-        return QuicSession(
-            source_id=self.source_id,
-            host=self.host,
-            privacy_mode=self.privacy_mode,
-            network_anonymization_key=self.network_anonymization_key,
+        return replace(
+            self.opened,
             established=self.established_ms is not None,
-            opened_ms=self.opened_ms,
             reason=reason,
             why=why,
             pooled_with=self.pooled_with if reason is OpenReason.DUPLICATE else None,
@@ -166,3 +161,70 @@ class NotedStream:
     received: int = 0
     frames: int = 0
     blocked: int = 0
+
+
+def reason_of(
+    session: NotedSession, earlier: Sequence[NotedSession], taker: NotedSession | None, *, has_other_address: bool
+) -> tuple[OpenReason, str]:
+    """Why a connection was opened: why its requests could not use those that existed already. Also in words.
+
+    Chromium shares a connection among requests whose session keys are equal (privacy mode, network anonymization key and
+    rarer parts) if the host is the same, or address and certificate fit. Source: net/quic/quic_session_pool.cc and
+    quic_session_key.h.
+
+    earlier: the sessions opened before, in order of time. taker: the one that took over, if that is known. has_other_address:
+    Chromium found one to share, except for its address.
+    """
+    if session.is_duplicate:
+        other = f"the connection to {taker.opened.host}" if taker is not None else "another connection"
+        return OpenReason.DUPLICATE, f"opened beside {other}, which then served its requests, too; closed unused"
+    if not earlier:
+        return OpenReason.FIRST, "there was none before it"
+    alike = [other for other in earlier if _key(other) == _key(session)]
+    return _not_shared(session, alike, has_other_address) if alike else _kept_apart(session, earlier)
+
+
+def _key(session: NotedSession) -> tuple[object, ...]:
+    return (session.opened.privacy_mode, session.opened.network_anonymization_key, session.rare_key)
+
+
+def _not_shared(
+    session: NotedSession, alike: Sequence[NotedSession], has_other_address: bool
+) -> tuple[OpenReason, str]:
+    """For a session whose key existed already: why no session with that key would do."""
+    living = [other for other in alike if not other.is_closed_at(session.opened.opened_ms)]
+    if not living:
+        closing = alike[-1].closing
+        details = closing.details or closing.error if closing is not None else ""
+        return OpenReason.REPLACEMENT, f"the earlier connection to {alike[-1].opened.host} had ended: {details}"
+    # A connection that is not ready yet is not waited for; if it is, later, Chromium looks again, and keeps both if it must.
+    later_ms = session.established_ms if session.established_ms is not None else session.opened.opened_ms
+    ready = [other for other in living if other.is_ready_at(later_ms)]
+    if not ready:
+        return OpenReason.PARALLEL, f"the connection to {living[-1].opened.host} was not ready yet"
+    same_host = [other for other in ready if other.opened.host == session.opened.host]
+    if same_host:
+        return OpenReason.REPLACEMENT, f"the earlier connection to {session.opened.host} took no new requests"
+    kept = "its address is another one" if has_other_address else "its address, or the certificate, does not fit"
+    return OpenReason.HOST, f"{session.opened.host} cannot share the connection to {ready[-1].opened.host}: {kept}"
+
+
+def _kept_apart(session: NotedSession, earlier: Sequence[NotedSession]) -> tuple[OpenReason, str]:
+    """For a session with a new key: which part of it is new."""
+    mode, partition = session.opened.privacy_mode, session.opened.network_anonymization_key
+    if not any(other.opened.network_anonymization_key == partition for other in earlier):
+        return (
+            OpenReason.PARTITION,
+            f"requests of another page, or of a frame of another site, are kept apart ({partition})",
+        )
+    there = [other for other in earlier if other.opened.network_anonymization_key == partition]
+    if any(other.opened.privacy_mode == mode for other in there):
+        return OpenReason.OTHER, "a rarer part of the session key differs (proxy, name resolution, use)"
+    if mode == "disabled":
+        return OpenReason.CREDENTIALS, "requests with credentials are kept apart from those without"
+    if _PARTITIONED in (mode or ""):
+        return OpenReason.THIRD_PARTY, "requests to other sites, whose cookies are blocked, are kept apart"
+    return (
+        OpenReason.CREDENTIALS,
+        "requests without credentials (fonts, anonymous fetches) are kept apart from those with them",
+    )

@@ -1,7 +1,7 @@
 """Network namespaces that never outlive their owner: made, entered, and swept when an owner was killed.
 
 They are named mixedsched-PID-ROLE, so that people see whose they are. Root's are kept by `ip netns` until they are removed;
-those of other users by their owner (_holding.py). Only namespaces of such names are touched, and only if their owner is dead.
+those of other users by their owner (_network.py). Only namespaces of such names are touched, and only if their owner is dead.
 """
 
 import contextlib
@@ -16,8 +16,7 @@ from pathlib import Path
 import psutil
 
 from mixedsched.errors import MixedschedError
-from mixedsched.world.emulator.kernel._holding import entering_words, held_namespaces, processes_held
-from mixedsched.world.emulator.kernel._network import inside, run
+from mixedsched.world.emulator.kernel._network import entering_words, held_namespaces, inside, processes_held, run
 from mixedsched.world.emulator.kernel.privilege import NAMES_FOLDER, Privilege, may_name_namespaces
 from mixedsched.world.emulator.kernel.registry import (
     Ownership,

@@ -2,12 +2,11 @@
 
 import os
 import re
-import subprocess
 from enum import StrEnum
 from pathlib import Path
 
 from mixedsched.errors import MissingPartError
-from mixedsched.world.system.programs import find_program, with_path
+from mixedsched.world.system.programs import find_program, run_to_end, with_path
 
 _CAP_NET_ADMIN, _CAP_SYS_ADMIN = 12, 21
 NAMES_FOLDER = Path("/run/netns")  # where iproute2 keeps namespaces by their names
@@ -74,19 +73,7 @@ def _require_tools(package: str, *tools: str) -> None:
 def _trial() -> str | None:
     """Try in a user namespace what will be needed; returns the complaint, None if it went well."""
     command = [*Privilege.USER_NAMESPACE.owner_prefix, *with_path(["ip", "link", "set", "dev", "lo", "up"])]
-    try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=_TRIAL_LIMIT_S,
-            env={**os.environ, "LC_ALL": "C"},
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return str(error)
-    return None if done.returncode == 0 else done.stderr.strip() or f"exit code {done.returncode}"
+    return run_to_end(command, _TRIAL_LIMIT_S).complaint or None
 
 
 def _obstacle(complaint: str) -> tuple[str, str]:

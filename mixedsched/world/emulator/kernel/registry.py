@@ -8,17 +8,17 @@ after a process, in a folder that belongs to this user and is not a symbolic lin
 """
 
 import contextlib
-import json
 import os
 import stat
 import tempfile
-from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import PositiveInt, TypeAdapter
+
 from mixedsched.errors import MixedschedError
-from mixedsched.world.system.folder_lock import locked
+from mixedsched.world.places import locked
 
 _SYSTEM_FOLDER = Path("/run/mixedsched")
 _OWNER_FILE = "owner.json"
@@ -32,7 +32,7 @@ _STATE_FIELD, _START_TIME_FIELD = 0, 19  # of /proc/PID/stat after the name in b
 class ProcessMark:
     """A process that cannot be mistaken for a later one with the same ID."""
 
-    pid: int
+    pid: PositiveInt
     started_ticks: int
     """Since the system's start."""
 
@@ -53,6 +53,9 @@ class Ownership:
     """Processes of the owner's that must not outlive it."""
     is_held: bool = False
     """The namespaces exist as long as the owner, or a process inside; otherwise until they are removed."""
+
+
+_RECORD = TypeAdapter(Ownership)
 
 
 def mark_of(pid: int) -> ProcessMark | None:
@@ -115,7 +118,7 @@ def write_ownership(ownership: Ownership) -> None:
     folder = owner_folder(ownership.owner)
     folder.mkdir(mode=0o700, exist_ok=True)
     new = folder / _NEW_OWNER_FILE
-    new.write_text(json.dumps(asdict(ownership)), encoding="utf-8")
+    new.write_bytes(_RECORD.dump_json(ownership))
     new.replace(folder / _OWNER_FILE)
 
 
@@ -165,20 +168,9 @@ def _remove(folder: Path) -> None:
 def _read(folder: Path) -> Ownership | None:
     """The record in a folder; None if there is none, or not one that the owner of this folder would have written."""
     try:
-        facts = json.loads((folder / _OWNER_FILE).read_text(encoding="utf-8"))
-        owner = _read_mark(facts["owner"])
-        namespaces = tuple(map(str, facts["namespaces"]))
-        if str(owner.pid) != folder.name or not all(name.startswith(f"mixedsched-{owner.pid}-") for name in namespaces):
-            return None
-        helpers = tuple(_read_mark(mark) for mark in facts["helpers"])
-        return Ownership(owner, str(facts["about"]), namespaces, helpers, facts.get("is_held") is True)
-    except (OSError, ValueError, KeyError, TypeError):
+        found = _RECORD.validate_json((folder / _OWNER_FILE).read_bytes(), strict=True)
+    except (OSError, ValueError):
         return None
-
-
-def _read_mark(facts: Mapping[str, object]) -> ProcessMark:
-    """Raises ValueError if it is not a mark."""
-    pid, started_ticks = facts["pid"], facts["started_ticks"]
-    if type(pid) is not int or type(started_ticks) is not int or pid <= 0:
-        raise ValueError("no process")
-    return ProcessMark(pid, started_ticks)
+    pid = found.owner.pid
+    is_own = str(pid) == folder.name and all(name.startswith(f"mixedsched-{pid}-") for name in found.namespaces)
+    return found if is_own else None

@@ -128,7 +128,7 @@ class _Shaper:
 
     def netem_hop(self) -> Hop:
         """Loss, delay and what goes with it."""
-        if not self._needs_netem():
+        if self._direction.delay_us <= 0 and not self._direction.is_random:
             return self._hop("netem", ("root", "handle", "1:", *_counting_fifo()))
         if "netem" not in self._kinds:
             instead = "use relay, or vm, whose router has a kernel with netem"
@@ -187,9 +187,6 @@ class _Shaper:
             self._note(f"codel counts its queue in packets: {limit} for {direction.queue_bytes} bytes")
         times = ("target", f"{direction.codel.target_us}us", "interval", f"{direction.codel.interval_us}us")
         return (("parent", "1:1", "handle", "10:", "codel", "limit", str(limit), *times, "noecn"),)
-
-    def _needs_netem(self) -> bool:
-        return self._direction.delay_us > 0 or self._direction.is_random
 
     def _unapplied(self) -> str:
         direction = self._direction

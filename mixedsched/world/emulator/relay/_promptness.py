@@ -22,7 +22,6 @@ import platform
 import resource
 import signal
 import struct
-import subprocess
 import sys
 import threading
 import time
@@ -30,7 +29,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from mixedsched.world.system.precedence import Promptness
-from mixedsched.world.system.programs import find_program
+from mixedsched.world.system.programs import find_program, run_to_end
 
 _PRIORITY = 1  # the lowest: ahead of all that is not real time
 _LIMIT_S = 1.0  # for the whole conversation with rtkit
@@ -126,21 +125,12 @@ def _limit_sleepless_time(longest_us: int) -> None:
 def _told_by_rtkit(verb: str, *words: str, deadline_s: float) -> str:
     """Its answer, asked through systemd's `busctl`, so that nothing must be installed. Empty if there is none."""
     busctl = find_program("busctl")
-    if busctl is None or not _is_there_a_bus():
+    has_bus = "DBUS_SYSTEM_BUS_ADDRESS" in os.environ or any(path.exists() for path in _BUS_SOCKETS)
+    if busctl is None or not has_bus:
         return ""
     limit_s = max(0.0, deadline_s - time.monotonic())
-    command = [busctl, "--system", f"--timeout={limit_s:.3f}", verb, *_RTKIT, *words]
-    try:
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=limit_s
-        )
-    except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError):
-        return ""
-    return done.stdout.strip() if done.returncode == 0 else ""
-
-
-def _is_there_a_bus() -> bool:
-    return "DBUS_SYSTEM_BUS_ADDRESS" in os.environ or any(path.exists() for path in _BUS_SOCKETS)
+    done = run_to_end([busctl, "--system", f"--timeout={limit_s:.3f}", verb, *_RTKIT, *words], limit_s)
+    return "" if done.complaint else done.output.strip()
 
 
 def ask_for_short_slices() -> bool:

@@ -25,14 +25,11 @@ _DEPENDS = re.compile(rb"\0depends=([^\0]*)\0")  # modinfo, which every module c
 
 def initramfs(files: Mapping[str, tuple[bytes, int]]) -> bytes:
     """files: path without a leading slash -> (content, permissions such as 0o755). Folders are made as needed."""
-    entries = dict.fromkeys(_folders(files), (b"", stat.S_IFDIR | 0o755))
+    folders = {str(folder) for path in files for folder in PurePosixPath(path).parents if str(folder) != "."}
+    entries = dict.fromkeys(folders, (b"", stat.S_IFDIR | 0o755))
     entries |= {path: (content, stat.S_IFREG | mode) for path, (content, mode) in files.items()}
     packed = [_entry(number, path, *entries[path]) for number, path in enumerate(sorted(entries), start=1)]
     return gzip.compress(b"".join([*packed, _entry(0, _END, b"", 0)]), compresslevel=6, mtime=0)
-
-
-def _folders(paths: Mapping[str, object]) -> set[str]:
-    return {str(folder) for path in paths for folder in PurePosixPath(path).parents if str(folder) != "."}
 
 
 def _entry(number: int, path: str, content: bytes, mode: int) -> bytes:

@@ -11,7 +11,6 @@ import os
 import platform
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -21,8 +20,8 @@ from pathlib import Path
 from mixedsched.errors import MissingPartError, MixedschedError
 from mixedsched.world import places
 from mixedsched.world.emulator.vm._initramfs import ModuleTree, initramfs
-from mixedsched.world.system.folder_lock import locked
-from mixedsched.world.system.programs import find_program, with_path
+from mixedsched.world.places import locked
+from mixedsched.world.system.programs import find_program, run_to_end
 
 MODULES = (
     *("virtio_mmio", "virtio_pci", "virtio_net", "virtio_console"),
@@ -35,6 +34,7 @@ KERNEL_CHOICES = ("linux-image-cloud-amd64", "linux-image-virtual")  # of Debian
 SHELL_PACKAGE = "busybox-static"
 _REAL_KERNEL = re.compile(r"^\s*Depends: linux-image-(\d\S+)$", re.MULTILINE)
 _DOWNLOAD_LIMIT_S = 600.0
+_LOOK_LIMIT_S = 10.0
 _INSTEAD = "or use --backend relay, which needs none of this"
 
 
@@ -128,7 +128,9 @@ def _file_system(shell: Path, modules: ModuleTree) -> dict[str, tuple[bytes, int
     for tool in _TOOLS:
         file = _tool(tool)
         files[f"bin/{tool}"] = (file.read_bytes(), 0o755)
-        files |= {str(library).lstrip("/"): (library.read_bytes(), 0o755) for library in _libraries(file)}
+        # What the dynamic linker loads for it, under the names by which it looks for them.
+        for library in _LIBRARY.findall(run_to_end(["ldd", file], _LOOK_LIMIT_S).output):
+            files[library.lstrip("/")] = (Path(library).read_bytes(), 0o755)
     return files
 
 
@@ -137,12 +139,6 @@ def _tool(name: str) -> Path:
     if found is None:
         raise MissingPartError(f"the router VM takes {name} from this machine, which has none", fix="install iproute2")
     return Path(found).resolve()
-
-
-def _libraries(file: Path) -> list[Path]:
-    """The libraries that the dynamic linker loads for a program, under the names by which it looks for them."""
-    told = subprocess.run(["ldd", str(file)], capture_output=True, text=True, check=False).stdout
-    return [Path(path) for path in _LIBRARY.findall(told)]
 
 
 def _inputs() -> str:
@@ -212,26 +208,14 @@ def unpack(packages: Sequence[Path], folder: Path) -> None:
 
 
 def _run(*words: str, folder: Path | None = None, may_fail: bool = False) -> str:
-    environment = {**os.environ, "LC_ALL": "C"}
-    try:
-        done = subprocess.run(
-            with_path(words),
-            cwd=folder,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=_DOWNLOAD_LIMIT_S,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise MissingPartError(f"{words[0]} does not end", fix=f"look at the network, {_INSTEAD}") from error
-    if done.returncode and not may_fail:
+    done = run_to_end(words, _DOWNLOAD_LIMIT_S, folder=folder)
+    if done.complaint and not may_fail:
         raise MissingPartError(
             f"the router VM cannot be built: {words[0]} failed",
-            why=" ".join(done.stderr.split())[-500:] or f"exit code {done.returncode}",
-            fix=f"it needs the distribution's packages; run: sudo apt-get update, {_INSTEAD}",
+            why=" ".join(done.complaint.split()),
+            fix=f"it needs the network and the distribution's packages; run: sudo apt-get update, {_INSTEAD}",
         )
-    return done.stdout if done.returncode == 0 else ""
+    return "" if done.complaint else done.output
 
 
 def main() -> int:

@@ -101,7 +101,9 @@ class Machine:
                 stderr=log,
                 pass_fds=(*taps, theirs.fileno()),
             )
-        _run_ahead(process.pid)
+        # At real-time priority if the system lets us: packets must not wait for a browser to pause. Its threads inherit it.
+        with contextlib.suppress(OSError, AttributeError):
+            os.sched_setscheduler(process.pid, os.SCHED_RR, os.sched_param(1))
         return cls(process, ours, accelerator, folder)
 
     @property
@@ -162,15 +164,6 @@ class Machine:
             if not piece:
                 return
             self._pending += piece
-
-
-def _run_ahead(pid: int) -> None:
-    """Give it real-time priority if the system lets us: packets must not wait for a browser to pause.
-
-    Its threads, which it starts later, inherit it.
-    """
-    with contextlib.suppress(OSError, AttributeError):
-        os.sched_setscheduler(pid, os.SCHED_RR, os.sched_param(1))
 
 
 def start_fastest(start: Callable[[str], Machine], accelerators: Sequence[tuple[str, float]]) -> Machine:

@@ -1,20 +1,57 @@
-"""From what a profile file says to a Profile, with the checks that need more than one key."""
+"""Network profiles as files, `vm/profiles/*.toml`. Pure: the caller reads the files.
 
-from collections.abc import Callable
+name = "3g"
+description = "..."
+source = "..."
+rate_down_bps = 1_600_000      # absent: no rate limit; or trace_down = "file", a packet-delivery trace beside this file
+rate_up_bps = 768_000
+rtt_ms = 300                   # half of it each way
+
+# Each of these may stand here, for both directions, or in a table [down] or [up], for one:
+queue_bytes = 60_000           # or queue_bdp = 1.0, in bandwidth-delay products of the rate or trace; absent: no limit
+aqm = "drop-tail"              # or "codel", if there is a rate or a trace, with codel_target_ms = 5 and codel_interval_ms = 100
+burst_bytes = 1514             # of a token bucket; 0 or absent: like a wire
+jitter_ms = 10                 # more or less than the delay, by up to this
+jitter_reorders = false        # whether jitter lets packets overtake each other
+reorder_ratio = 0.01           # of packets that are not delayed at all
+duplicate_ratio = 0.001
+packet_overhead_bytes = 28     # added to a datagram's payload: IPv4 and UDP; 42 with Ethernet
+
+[down]
+delay_ms = 100                 # in [down] or [up] only, instead of half of rtt_ms; the other direction has the rest
+
+[loss.down]                    # absent: none; [loss] alone means both directions
+model = "random"
+ratio = 0.02
+[loss.up]
+model = "gilbert-elliott"      # optional: bad_loss_ratio = 1, good_loss_ratio = 0
+p = 0.004
+r = 0.2
+"""
+
+import re
+from collections.abc import Callable, Iterator
 
 from mixedsched.errors import ProfileError
+from mixedsched.model._profile_schema import MAX_RATE_BPS, MIN_RATE_BPS, ProfileFile, Side
 from mixedsched.model.profile import FULL_PACKET_BYTES, IP_UDP_HEADER_BYTES, CoDel, Direction, Profile, Trace
-from mixedsched.model.profile_file._schema import ProfileFile, Side
-from mixedsched.model.profile_file._trace import parse_trace
+from mixedsched.model.toml_file import read_toml
 
 ReadTrace = Callable[[str], str]
 
 BITS_PER_BYTE = 8
 MILLISECONDS_PER_SECOND = 1000
+MAX_OPPORTUNITIES = 2_000_000  # lines
+MAX_DIGITS = 9  # of a time: eleven days
+_SHOWN_CHARACTERS = 40  # of a line that is not a time
 
 
-def build_profile(file: ProfileFile, origin: str, read_trace: ReadTrace | None) -> Profile:
-    """Raises ProfileError. origin: what errors call the file."""
+def parse_profile(text: str, origin: str, read_trace: ReadTrace | None = None) -> Profile:
+    """Read a profile file. origin: what errors call it. read_trace: contents of a trace by its name in the file.
+
+    Raises ProfileError for anything absurd, and for a trace where traces cannot be read.
+    """
+    file = read_toml(text, origin, ProfileFile, ProfileError)
     return Profile(
         name=file.name,
         description=file.description,
@@ -25,6 +62,8 @@ def build_profile(file: ProfileFile, origin: str, read_trace: ReadTrace | None) 
 
 
 class _DirectionBuilder:
+    """From what a file says to a Direction, with the checks that need more than one key."""
+
     def __init__(self, file: ProfileFile, side: Side, origin: str) -> None:
         self._file = file
         self._side = side
@@ -122,3 +161,41 @@ class _DirectionBuilder:
 
 def _us(time_ms: float) -> int:
     return round(time_ms * 1000)
+
+
+def parse_trace(text: str, name: str) -> Trace:
+    """Read a packet-delivery trace in Mahimahi's format: a time in ms a line, rising.
+
+    Empty lines are skipped. Raises ProfileError with the line that is wrong.
+    """
+    times_ms: list[int] = []
+    for number, line in enumerate(_lines(text), start=1):
+        word = line.strip()
+        if not word:
+            continue
+        if not (word.isascii() and word.isdigit() and len(word) <= MAX_DIGITS):
+            raise _refused(name, f"line {number}: {word[:_SHOWN_CHARACTERS]!r} is not a time in ms")
+        time_ms = int(word)
+        if times_ms and time_ms < times_ms[-1]:
+            raise _refused(name, f"line {number}: time goes back from {times_ms[-1]} to {time_ms} ms")
+        if len(times_ms) == MAX_OPPORTUNITIES:
+            raise _refused(name, f"it has more than {MAX_OPPORTUNITIES} lines")
+        times_ms.append(time_ms)
+    if not times_ms or times_ms[-1] == 0:
+        raise _refused(name, "it needs at least one time above 0 ms, where it begins again")
+    trace = Trace(name, tuple(times_ms))
+    if not MIN_RATE_BPS <= trace.mean_rate_bps <= MAX_RATE_BPS:
+        raise _refused(
+            name,
+            f"it lets {trace.mean_rate_bps} bit/s pass on average, and rates go from {MIN_RATE_BPS} to {MAX_RATE_BPS}",
+        )
+    return trace
+
+
+def _lines(text: str) -> Iterator[str]:
+    """One by one: a list of all would take many times the room of the text before too many lines are noticed."""
+    return (match.group() for match in re.finditer(r"[^\r\n]*(?:\r\n|\r|\n)?", text))
+
+
+def _refused(name: str, why: str) -> ProfileError:
+    return ProfileError(f"the trace {name} is refused", why=why)

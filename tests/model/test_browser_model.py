@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.errors import BrowserModelError, ExitCode
-from mixedsched.model.browser_model import IDEAL, BrowserModel
-from mixedsched.model.browser_model_file import dump_browser_model, parse_browser_model
+from mixedsched.model.browser_model import IDEAL, BrowserModel, dump_browser_model, parse_browser_model
 from mixedsched.world import catalog
 
 HEAD = 'format = "mixedsched.browser-model/1"\nname = "x"\nsource = "made up"\n'
