@@ -11,11 +11,10 @@ from typing import Protocol
 
 from aioquic.buffer import encode_uint_var
 
-from mixedsched.core.h3 import _fields as field_rules
 from mixedsched.core.h3._control import ControlStream, Settings
 from mixedsched.core.h3._frames import FloodGate, encode_frame, read_varint
 from mixedsched.core.h3._qpack import BLOCKED_STREAMS, TABLE_BYTES, Qpack, count_lines
-from mixedsched.core.h3._requests import RequestStream
+from mixedsched.core.h3._requests import RequestStream, content_length, read_head, require_trailers, section_size_bytes
 from mixedsched.core.h3.codes import ErrorCode, FrameType, Http3Error, Setting, StreamError, StreamType
 from mixedsched.core.h3.events import (
     FrameContent,
@@ -317,12 +316,12 @@ class HttpLayer:
         if self._observer is not None:
             self._observer.frame_parsed(request.stream_id, FrameType.HEADERS, len(section), fields)
         if request.has_head:
-            field_rules.require_trailers(fields)
-        elif field_rules.section_size_bytes(fields) > MAX_SECTION_BYTES:
+            require_trailers(fields)
+        elif section_size_bytes(fields) > MAX_SECTION_BYTES:
             yield from self._refuse_section(request)
         else:
-            head = field_rules.read_head(fields)
-            request.content_length = field_rules.content_length(fields)
+            head = read_head(fields)
+            request.content_length = content_length(fields)
             request.has_head = True
             self._gate.earn()
             yield RequestReceived(request.stream_id, head)

@@ -8,8 +8,16 @@ from pathlib import Path
 
 from mixedsched.core.h3.response import Body, BytesBody, Headers, RequestHead, Response, close_body
 from mixedsched.model.codings import UndecodableError
-from mixedsched.world.server import _encodings as encodings
-from mixedsched.world.server._conditions import ConditionResult, Validators, format_http_date, judge, range_applies
+from mixedsched.world.server._conditions import (
+    IDENTITY,
+    ConditionResult,
+    Validators,
+    acceptable,
+    format_http_date,
+    judge,
+    prefers,
+    range_applies,
+)
 from mixedsched.world.server._contents import ContentCache, StoredContent
 from mixedsched.world.server._finding import Finder, ListedEntries, RecordedEntries, Redirect
 from mixedsched.world.server._preflight import allowance, is_preflight, wanted_after
@@ -98,16 +106,16 @@ class SiteFiles:
         """
         accepted = head.field_lines(b"accept-encoding")
         if entry.encoding is None:
-            takes_it = encodings.acceptable(accepted, encodings.IDENTITY)
+            takes_it = acceptable(accepted, IDENTITY)
             return _Representation(self._contents.of(file), None) if takes_it else None
-        if not encodings.prefers(accepted, entry.encoding):
-            if not encodings.acceptable(accepted, encodings.IDENTITY):
+        if not prefers(accepted, entry.encoding):
+            if not acceptable(accepted, IDENTITY):
                 return None
             try:
                 return _Representation(self._contents.decoded(file, entry.encoding), None)
             except UndecodableError:
                 # It may be sent as it is to a client that accepts any encoding, or did not say.
-                if accepted and not encodings.acceptable(accepted, entry.encoding):
+                if accepted and not acceptable(accepted, entry.encoding):
                     return None
         return _Representation(self._contents.of(file), entry.encoding)
 

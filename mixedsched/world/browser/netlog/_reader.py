@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from mixedsched.world.browser.netlog._fields import count, split_header, text_or_none, whole
 from mixedsched.world.browser.netlog._sessions import NotedSession, NotedStream, PacketCounts, reason_of
+from mixedsched.world.browser.netlog._text import count, split_header, text_or_none, whole
 from mixedsched.world.browser.netlog._values import (
     Closing,
     FrameArrival,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mixedsched.world.browser.netlog._fields import count, split_header, whole
+from mixedsched.world.browser.netlog._text import count, split_header, whole
 
 _CACHE_MISS = -400  # ERR_CACHE_MISS, of net/base/net_error_list.h
 _BEGIN_PHASE = 1
