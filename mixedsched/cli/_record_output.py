@@ -14,7 +14,7 @@ from mixedsched.cli._output import say_json
 from mixedsched.cli._progress import Progress
 from mixedsched.errors import MixedschedError, UsageError
 from mixedsched.sites.opening import recipes
-from mixedsched.sites.recorded import RecordingSummary
+from mixedsched.sites.recorded.records import RecordingSummary
 from mixedsched.sites.site import site_name_of
 from mixedsched.units import format_bytes, printable
 from mixedsched.world.browser.observation import Observation

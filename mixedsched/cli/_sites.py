@@ -1,7 +1,7 @@
 """Sites as commands open them: what takes time, and what might surprise, is said on standard error."""
 
 from mixedsched.sites import opening
-from mixedsched.sites.analysis import Described
+from mixedsched.sites.analysis.difference import Described
 from mixedsched.sites.site import Origins, Site
 
 

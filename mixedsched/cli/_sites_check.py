@@ -13,7 +13,8 @@ from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._sites import open_site
 from mixedsched.errors import ExitCode, SiteError
 from mixedsched.report.svg import shortened
-from mixedsched.sites.analysis import Severity, SiteFinding, check_site, expected_connections
+from mixedsched.sites.analysis.check import Severity, SiteFinding, check_site
+from mixedsched.sites.analysis.connections import expected_connections
 from mixedsched.sites.opening import folder_of
 from mixedsched.sites.site import Origins, Site, built_problems
 from mixedsched.units import format_bytes, printable

@@ -11,7 +11,7 @@ from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._sites import open_described
 from mixedsched.model.page import Resource
 from mixedsched.report.svg import shortened
-from mixedsched.sites.analysis import Described, Difference, FieldChange, ResourcePair, difference
+from mixedsched.sites.analysis.difference import Described, Difference, FieldChange, ResourcePair, difference
 from mixedsched.units import format_bytes, printable
 
 _MOST_SHOWN = 30  # of each list

@@ -14,19 +14,10 @@ from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._sites import open_described
 from mixedsched.errors import MixedschedError, UsageError
 from mixedsched.model.page import Resource
-from mixedsched.report.sites import (
-    Node,
-    Structure,
-    Sum,
-    is_above_fold,
-    largest,
-    priority_sums,
-    structure_table,
-    sums,
-    sums_table,
-    write_site,
-)
-from mixedsched.sites.analysis import Described, expected_connections
+from mixedsched.report.sites import structure_table, sums_table, write_site
+from mixedsched.report.sites.structure import Node, Structure, Sum, is_above_fold, largest, priority_sums, sums
+from mixedsched.sites.analysis.connections import expected_connections
+from mixedsched.sites.analysis.difference import Described
 from mixedsched.units import format_bytes, printable
 
 _SHOWN_CHILDREN = 12

@@ -11,7 +11,9 @@ from mixedsched.cli._output import Json
 from mixedsched.cli._progress import Progress
 from mixedsched.cli._record_output import Licence, Name, Out, Replace, recording_folder, say_recording
 from mixedsched.sites.har import HarPage, import_page, page_called, pages_of, read_har
-from mixedsched.sites.recorded import RecordingFacts, check_target, site_name_of_url
+from mixedsched.sites.recorded.names import site_name_of_url
+from mixedsched.sites.recorded.records import RecordingFacts
+from mixedsched.sites.recorded.writing import check_target
 
 _LISTED_PAGES_MAX = 10
 

@@ -13,7 +13,7 @@ from mixedsched.cli._sites_check import check
 from mixedsched.cli._sites_diff import diff
 from mixedsched.cli._sites_show import show
 from mixedsched.errors import SiteError
-from mixedsched.sites.analysis import expected_connections
+from mixedsched.sites.analysis.connections import expected_connections
 from mixedsched.sites.making import Recipe
 from mixedsched.sites.opening import RECORDED, built_site, load_site, recipes, recorded_names
 from mixedsched.sites.site import Site

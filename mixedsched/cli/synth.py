@@ -16,7 +16,7 @@ from mixedsched.lab.fidelity import Fidelity
 from mixedsched.model.page import Page
 from mixedsched.sites.opening import load_site
 from mixedsched.sites.pages import read_pages
-from mixedsched.sites.recorded import check_target
+from mixedsched.sites.recorded.writing import check_target
 from mixedsched.sites.site import site_name_of
 from mixedsched.sites.synth import Synthesis, synthesise
 from mixedsched.units import format_bytes, printable

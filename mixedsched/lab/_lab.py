@@ -16,7 +16,7 @@ from mixedsched.lab.diagnostics import Waits
 from mixedsched.lab.model import AS_USUAL, Arm, Arrival, Conditions, Connection, Run, RunStatus
 from mixedsched.model.profile import Profile
 from mixedsched.model.request import Flag
-from mixedsched.sites.analysis import expected_connections
+from mixedsched.sites.analysis.connections import expected_connections
 from mixedsched.sites.serving import served_site
 from mixedsched.sites.site import Site
 from mixedsched.world.browser.netlog import NetLog, arrival_order, read_netlog

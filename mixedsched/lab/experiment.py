@@ -20,7 +20,7 @@ from mixedsched.lab.model import Conditions, Plan, Run
 from mixedsched.lab.plan import arms_of
 from mixedsched.lab.results import DATABASE_NAME, ExperimentFacts, continued, folder_of, open_store, owned
 from mixedsched.model.profile import Profile
-from mixedsched.sites.analysis import expected_connections
+from mixedsched.sites.analysis.connections import expected_connections
 from mixedsched.sites.opening import open_site
 from mixedsched.sites.site import Origins, Site, site_digest
 from mixedsched.world import catalog

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mixedsched.errors import MissingPartError, PageError, SiteError, nearest_hint
 from mixedsched.model.page import Page
-from mixedsched.sites.analysis import Described
+from mixedsched.sites.analysis.difference import Described
 from mixedsched.sites.making import Recipe, build, fetch_contents, find_recipe, list_recipes, load_plain, merged
 from mixedsched.sites.making.plain import INDEX_NAME
 from mixedsched.sites.site import MANIFEST_NAME, ROOT_NAME, Origins, Site, load_built

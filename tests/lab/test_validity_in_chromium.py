@@ -11,7 +11,7 @@ import pytest
 
 from mixedsched.cli._sites import open_site
 from mixedsched.lab._validity import LoadEvidence, ServerView, why_invalid
-from mixedsched.sites.analysis import expected_connections
+from mixedsched.sites.analysis.connections import expected_connections
 from mixedsched.sites.site import Connections
 from mixedsched.world import catalog
 from mixedsched.world.browser.netlog import read_netlog

@@ -11,9 +11,9 @@ import pytest
 from rich.console import Console
 
 from mixedsched.model.page import Page
-from mixedsched.report.sites import Structure, render_site, size_bar, structure_table
-from mixedsched.report.sites._structure import DRAWN_LEVELS, Folded, Node
-from mixedsched.sites.analysis import Described
+from mixedsched.report.sites import render_site, size_bar, structure_table
+from mixedsched.report.sites.structure import DRAWN_LEVELS, Folded, Node, Structure
+from mixedsched.sites.analysis.difference import Described
 
 HTML = {"id": "html", "path": "/", "kind": "document", "body_bytes": 1000, "flags": ["main"]}
 

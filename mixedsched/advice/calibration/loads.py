@@ -18,7 +18,7 @@ from mixedsched.lab.plan import arm_of, attempt_seed
 from mixedsched.lab.results import DATABASE_NAME
 from mixedsched.model.page import Page
 from mixedsched.model.profile import Profile
-from mixedsched.sites.analysis import expected_connections
+from mixedsched.sites.analysis.connections import expected_connections
 from mixedsched.sites.opening import open_site
 from mixedsched.sites.site import Origins, Site, site_digest
 from mixedsched.world import catalog

@@ -13,7 +13,6 @@ from typing import Any, Final
 from mixedsched.advice.tuner._canonical import enumerated
 from mixedsched.advice.tuner._proposals import anyone, crossed, informed, mutated, neighbour, simpler
 from mixedsched.advice.tuner._stack import STACK, StackRung, has_room, run_held_out
-from mixedsched.advice.tuner.candidate import Candidate
 from mixedsched.advice.tuner.objective import BASELINES, Objective
 from mixedsched.advice.tuner.result import RungResult, Scored
 from mixedsched.advice.tuner.space import Genome, Space
@@ -228,7 +227,6 @@ def run_search(
     *,
     clock_s: Callable[[], float],
     watch: Watch = lambda _: None,
-    baselines: Mapping[str, Candidate] = BASELINES,
     bounds: Mapping[str, PaintEstimate] = MappingProxyType({}),
 ) -> SearchResult:
     """Search, or continue a search that is stored. With no trials for rung stack it ends with rung pipe.
@@ -237,7 +235,7 @@ def run_search(
     without any rung if the best baseline is as good as that already. Whatever interrupts it, finished batches are stored
     before. Raises MixedschedError if on some network no load ends, or the database cannot be used.
     """
-    trials = Trials(space, tuple(scenes), objective, simulator, options, clock_s, watch, baselines, bounds)
+    trials = Trials(space, tuple(scenes), objective, simulator, options, clock_s, watch, BASELINES, bounds)
     _search(trials)
     result = _result(trials)
     assert result is not None, "a baseline ended, or there was an error"
@@ -245,15 +243,10 @@ def run_search(
 
 
 def best_so_far(
-    space: Space,
-    scenes: Sequence[Scenario],
-    objective: Objective,
-    options: Options,
-    *,
-    baselines: Mapping[str, Candidate] = BASELINES,
+    space: Space, scenes: Sequence[Scenario], objective: Objective, options: Options
 ) -> SearchResult | None:
     """The stored part of a search, without continuing it; None if nothing is stored yet."""
-    trials = Trials(space, tuple(scenes), objective, _StoredOnly(), options, lambda: 0.0, lambda _: None, baselines)
+    trials = Trials(space, tuple(scenes), objective, _StoredOnly(), options, lambda: 0.0, lambda _: None, BASELINES)
     try:
         if trials.memory.note(PIPE) is None:
             recall_part(trials)

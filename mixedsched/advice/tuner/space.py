@@ -16,7 +16,7 @@ from mixedsched.lab.play import task
 from mixedsched.model.mapping import Cell, Override
 from mixedsched.model.page import Page, Resource
 from mixedsched.model.priority import URGENCY_MAX, Priority
-from mixedsched.model.request import ChromiumPriority, Flag, Kind
+from mixedsched.model.request import Flag, Kind
 from mixedsched.model.scheme import Parameter, configure
 from mixedsched.world import catalog
 
@@ -139,7 +139,7 @@ class Family:
     steps: tuple[Steps, ...]
     fixed: str = ""  # parameters that are given, as written
     has_table: bool = False  # its table is searched
-    published: str | None = None  # the mapping that it uses otherwise; None if it uses none
+    published: str | None = None  # the mapping that it uses instead; None for none, or its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,24 +165,16 @@ class Space:
 
     @classmethod
     def of(
-        cls,
-        pages: Sequence[Page],
-        schemes: Sequence[str] = DEFAULT_SCHEMES,
-        *,
-        tables: bool = True,
-        hero_needs: Collection[str] = (),
+        cls, pages: Sequence[Page], schemes: Sequence[str] = DEFAULT_SCHEMES, *, hero_needs: Collection[str] = ()
     ) -> Self:
-        """schemes: names, with parameters where these are not to be searched. tables: False leaves every scheme its published
-        mapping, to choose among schemes alone. hero_needs: ids, as Scenario has them.
+        """schemes: names, with parameters where these are not to be searched. hero_needs: ids, as Scenario has them.
 
         Raises UsageError for an unknown scheme or parameter.
         """
-        used = {cell_of(item): None for page in pages for item in page.resources}
-        cells = tuple(
-            (priority, kind) for priority in ChromiumPriority for kind in Kind if tables and (priority, kind) in used
-        )
-        targets = targets_of(pages, hero_needs) if tables else ()
-        families = tuple(_family(spec, tables) for spec in dict.fromkeys(schemes))
+        used = {cell_of(item) for page in pages for item in page.resources}
+        cells = tuple(cell for cell in SIGNALLED if cell in used)
+        targets = targets_of(pages, hero_needs)
+        families = tuple(map(_family, dict.fromkeys(schemes)))
         if all(len(page.resources) == 1 for page in pages):
             families, cells, targets = _without_order(families), (), ()
         return cls(tuple(pages), families, cells, targets, _units(pages, cells, targets))
@@ -242,7 +234,7 @@ def signal_code(cell: Cell) -> int:
 def _without_order(families: Sequence[Family]) -> tuple[Family, ...]:
     """For pages of one response, which all schemes deliver alike: the plainest family, without choices."""
     plainest = min(families, key=lambda item: item.name != PLAIN)
-    return (Family(plainest.name, (), plainest.fixed, published=AS_SENT if plainest.has_table else plainest.published),)
+    return (Family(plainest.name, (), plainest.fixed, published=AS_SENT if plainest.has_table else None),)
 
 
 def read_schemes(text: str | None) -> tuple[str, ...]:
@@ -252,19 +244,15 @@ def read_schemes(text: str | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(scheme.spec for scheme in task.read_schemes(text)))
 
 
-def _family(spec: str, tables: bool) -> Family:
+def _family(spec: str) -> Family:
     configured = configure(spec, SCHEMES, catalog.load_mapping)
     scheme, fixed = configured.scheme, spec.partition(":")[2]
     given = {word.partition("=")[0] for word in fixed.replace(":", ",").split(",")}
-    has_table = tables and scheme.default_mapping is not None
+    has_table = scheme.default_mapping is not None
     if has_table and any(item.switch and item.name in given for item in scheme.parameters):
         raise UsageError(f"{spec}: the table is searched, so it has no switches", fix="leave them out")
-    steps = tuple(
-        steps_of(item)
-        for item in scheme.parameters
-        if item.name not in given and not (item.switch and (has_table or scheme.default_mapping is None))
-    )
-    return Family(scheme.name, steps, fixed, has_table, None if has_table else scheme.default_mapping)
+    searched = [item for item in scheme.parameters if item.name not in given and not item.switch]
+    return Family(scheme.name, tuple(map(steps_of, searched)), fixed, has_table)
 
 
 def steps_of(parameter: Parameter) -> Steps:

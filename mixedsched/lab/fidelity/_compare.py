@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 
 from mixedsched.model.page import Resource
 from mixedsched.model.request import ChromiumPriority, Flag, Kind
-from mixedsched.sites.analysis import expected_connections
+from mixedsched.sites.analysis.connections import expected_connections
 from mixedsched.sites.site import Site
 from mixedsched.world.browser.observation import Observation, ObservedRequest
 from mixedsched.world.browser.pageload import FormFactor

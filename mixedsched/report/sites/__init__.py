@@ -9,36 +9,10 @@ from rich.text import Text
 from mixedsched.model.page import Resource
 from mixedsched.model.request import ChromiumPriority, Flag, Kind
 from mixedsched.report._terminal import plain_table
-from mixedsched.report.sites._structure import (
-    Folded,
-    Node,
-    Structure,
-    Sum,
-    TreeRow,
-    found_text,
-    is_above_fold,
-    largest,
-    priority_sums,
-    sign_of,
-    sums,
-)
+from mixedsched.report.sites.structure import Folded, Node, Sum, TreeRow, found_text, sign_of, sums
 from mixedsched.report.svg import shortened
-from mixedsched.sites.analysis import Described
+from mixedsched.sites.analysis.difference import Described
 from mixedsched.units import format_bytes, printable
-
-__all__ = [
-    "Node",
-    "Structure",
-    "Sum",
-    "is_above_fold",
-    "largest",
-    "priority_sums",
-    "render_site",
-    "structure_table",
-    "sums",
-    "sums_table",
-    "write_site",
-]
 
 
 def write_site(described: Described, path: Path) -> None:

@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from mixedsched.model.request import ChromiumPriority, Flag
 from mixedsched.report._document import render
-from mixedsched.report.sites._structure import (
+from mixedsched.report.sites.structure import (
     DRAWN_LEVELS,
     Node,
     Structure,
@@ -21,7 +21,8 @@ from mixedsched.report.sites._structure import (
     sums,
 )
 from mixedsched.report.svg import drawing, element, line, rectangle, shortened, text, tooltip
-from mixedsched.sites.analysis import Described, expected_connections
+from mixedsched.sites.analysis.connections import expected_connections
+from mixedsched.sites.analysis.difference import Described
 from mixedsched.units import format_bytes
 
 _MOST_HOSTS = 15

@@ -18,15 +18,9 @@ from mixedsched.sites.har._entries import HarLog
 from mixedsched.sites.har._importing import ImportedPage, Progress, imported
 from mixedsched.sites.har._pages import HarPage
 from mixedsched.sites.har._requests import kind_of
-from mixedsched.sites.recorded import (
-    LeftOut,
-    RecordedExchange,
-    RecordingFacts,
-    RecordingSummary,
-    check_target,
-    write_recording,
-)
+from mixedsched.sites.recorded.records import LeftOut, RecordedExchange, RecordingFacts, RecordingSummary
 from mixedsched.sites.recorded.selection import MAX_TOTAL_BYTES
+from mixedsched.sites.recorded.writing import check_target, write_recording
 from mixedsched.sites.site import MANIFEST_NAME, load_built
 from mixedsched.sites.site.folders import make_folder
 from mixedsched.sites.synth import synthesise

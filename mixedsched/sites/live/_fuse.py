@@ -26,7 +26,8 @@ from mixedsched.sites.live._matching import (
     most_frequent,
     priority_of,
 )
-from mixedsched.sites.recorded import LeftOut, RecordedExchange, RecordingFacts, RecordingSummary, write_recording
+from mixedsched.sites.recorded.records import LeftOut, RecordedExchange, RecordingFacts, RecordingSummary
+from mixedsched.sites.recorded.writing import write_recording
 from mixedsched.world.browser.observation import Observation, ObservedRequest
 
 _NAMED_MAX = 5  # addresses in a note

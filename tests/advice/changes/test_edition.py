@@ -12,7 +12,7 @@ import pytest
 from mixedsched.advice.changes.change import Action, Change, Key
 from mixedsched.advice.changes.page_change import document_of, make_edition, with_resources
 from mixedsched.model import codings
-from mixedsched.sites.analysis import expected_connections
+from mixedsched.sites.analysis.connections import expected_connections
 from mixedsched.sites.making import merged
 from mixedsched.sites.opening import load_site
 from mixedsched.sites.serving import served_site

@@ -97,11 +97,9 @@ def test_a_page_of_one_priority_has_two_orders() -> None:
     assert len(everything(space, 1000) or ()) == 2  # one after another, or in turns
 
 
-def test_all_schemes_without_tables_take_their_published_mappings() -> None:
-    space = Space.of([shop()], read_schemes("all"), tables=False)
+def test_all_schemes_are_families() -> None:
+    space = Space.of([shop()], read_schemes("all"))
     assert [family.name for family in space.families] == list(SCHEMES)
-    assert space.candidate(space.usual(list(SCHEMES).index("mixed"))) == BASELINES["mixed"]
-    assert not space.targets
 
 
 def test_named_schemes_and_given_parameters_restrict_it() -> None:

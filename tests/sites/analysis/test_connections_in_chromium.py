@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from mixedsched.cli._sites import open_site
-from mixedsched.sites.analysis import expected_connections
+from mixedsched.sites.analysis.connections import expected_connections
 from mixedsched.sites.serving import served_site
 from mixedsched.sites.site import Origins, Site
 from mixedsched.world.browser.observation import Observation, ObservationJob

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from mixedsched.model.codings import encode
-from mixedsched.sites.analysis import Severity, SiteFinding, check_site
-from mixedsched.sites.analysis._check import contradiction
+from mixedsched.sites.analysis.check import Severity, SiteFinding, check_site, contradiction
 from mixedsched.sites.opening import load_site
 from mixedsched.sites.site import Site, built_problems
 from tests.sites.folders import built, manifest, page, resource, site_of, write_files

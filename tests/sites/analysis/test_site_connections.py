@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mixedsched.errors import SiteError
-from mixedsched.sites.analysis import expected_connections
+from mixedsched.sites.analysis.connections import expected_connections
 from mixedsched.sites.making import merged
 from tests.sites.analysis.connection_cases import CASES, case_site
 from tests.sites.folders import page, site_of

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
 from mixedsched.model.page import Page
-from mixedsched.sites.analysis import Described, Difference, difference
+from mixedsched.sites.analysis.difference import Described, Difference, difference
 from tests.sites.folders import manifest, resource
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from mixedsched.sites.har import page_called, pages_of, read_har
 from mixedsched.sites.har._importing import ImportedPage, imported
 from mixedsched.sites.har._write import Synthesiser
-from mixedsched.sites.recorded import RecordedExchange
+from mixedsched.sites.recorded.records import RecordedExchange
 
 START = datetime(2026, 11, 22, 2, 58, 41, tzinfo=UTC)
 CHROME = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36"

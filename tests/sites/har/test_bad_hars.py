@@ -13,7 +13,7 @@ import pytest
 from mixedsched.errors import SiteError, UsageError
 from mixedsched.sites.har import _reading as reading
 from mixedsched.sites.har import import_page, page_called, pages_of, read_har
-from mixedsched.sites.recorded import RecordingSummary
+from mixedsched.sites.recorded.records import RecordingSummary
 from tests.sites.har.hars import PARTS, by_url, changed, chrome, entry_of, firefox, load, save, wire_bytes
 
 HERO = "https://shop.test/hero.png"

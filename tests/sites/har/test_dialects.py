@@ -9,7 +9,7 @@ import pytest
 
 from mixedsched.model.request import ChromiumPriority, Flag, Kind
 from mixedsched.sites.har import pages_of, read_har
-from mixedsched.sites.recorded import decode_body
+from mixedsched.sites.recorded.coding import decode_body
 from tests.sites.har.hars import (
     DIALECTS,
     PAGE,

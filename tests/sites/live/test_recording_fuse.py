@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mixedsched.model.request import ChromiumPriority, Flag, Kind
 from mixedsched.sites.live import fuse
 from mixedsched.sites.live._exchanges import offset_of
-from mixedsched.sites.recorded import RecordedExchange
+from mixedsched.sites.recorded.records import RecordedExchange
 from mixedsched.world.browser.observation import Initiator, Observation
 from tests.sites.live.made import SHOP, body, document, load, request
 

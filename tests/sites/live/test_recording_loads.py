@@ -12,7 +12,7 @@ import pytest
 from mixedsched.errors import MixedschedError
 from mixedsched.model.request import Kind
 from mixedsched.sites.live import Loads, RecordingPlan, observe_all, write_loads
-from mixedsched.sites.recorded import site_name_of_url
+from mixedsched.sites.recorded.names import site_name_of_url
 from mixedsched.world.browser.observation import Observation
 from mixedsched.world.browser.pageload import PageLoadFailed
 from tests.sites.live.made import SHOP, Scripted, body, document, load, request

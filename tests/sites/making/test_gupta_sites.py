@@ -10,7 +10,7 @@ import pytest
 
 from mixedsched.errors import SiteError
 from mixedsched.model.request import Kind
-from mixedsched.sites.analysis import expected_connections
+from mixedsched.sites.analysis.connections import expected_connections
 from mixedsched.sites.making import Recipe, build, list_recipes
 from mixedsched.sites.making._recipe import StatisticsContents
 from mixedsched.sites.site import Site

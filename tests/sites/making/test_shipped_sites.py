@@ -21,7 +21,7 @@ from PIL import Image
 
 from mixedsched.errors import MissingPartError, SiteError
 from mixedsched.model.request import ChromiumPriority, Flag, Kind
-from mixedsched.sites.analysis import expected_connections
+from mixedsched.sites.analysis.connections import expected_connections
 from mixedsched.sites.making import Recipe, build, fetch_contents, list_recipes, merged
 from mixedsched.sites.making._debian import debian_files
 from mixedsched.sites.making._recipe import DebianContents

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from mixedsched.model.request import Kind
-from mixedsched.sites.recorded import RecordedExchange, RecordingFacts, RecordingSummary, encode_body, write_recording
+from mixedsched.sites.recorded.coding import encode_body
+from mixedsched.sites.recorded.records import RecordedExchange, RecordingFacts, RecordingSummary
+from mixedsched.sites.recorded.writing import write_recording
 
 SHOP = "https://shop.test/"
 _TYPES = {

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.model.request import Kind
-from mixedsched.sites.recorded import decode_body
 from mixedsched.sites.recorded._rewriting import Renaming
+from mixedsched.sites.recorded.coding import decode_body
 from mixedsched.sites.recorded.names import Origin, origin_of, site_hosts
 from mixedsched.sites.site import site_name_of
 from tests.sites.recorded.made import SHOP, Recorded, document, exchange

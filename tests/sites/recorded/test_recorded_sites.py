@@ -13,8 +13,9 @@ import mixedsched.sites.recorded.selection as selection
 from mixedsched.errors import ExitCode, SiteError
 from mixedsched.model.request import Kind
 from mixedsched.sites.opening import load_site
-from mixedsched.sites.recorded import LeftOut, RecordingFacts, decode_body, encode_body, write_recording
-from mixedsched.sites.recorded.coding import _ENCODERS
+from mixedsched.sites.recorded.coding import _ENCODERS, decode_body, encode_body
+from mixedsched.sites.recorded.records import LeftOut, RecordingFacts
+from mixedsched.sites.recorded.writing import write_recording
 from tests.sites.recorded.made import SHOP, Recorded, document, exchange, redirect
 
 

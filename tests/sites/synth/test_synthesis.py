@@ -12,7 +12,7 @@ from hypothesis import given
 from mixedsched.errors import PageError
 from mixedsched.model.page import Page
 from mixedsched.model.request import Kind
-from mixedsched.sites.analysis import expected_connections
+from mixedsched.sites.analysis.connections import expected_connections
 from mixedsched.sites.opening import load_site
 from mixedsched.sites.site import Site
 from mixedsched.sites.synth import Synthesis, synthesise
