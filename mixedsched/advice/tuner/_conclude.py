@@ -6,7 +6,7 @@ from typing import Any
 
 from mixedsched.advice.tuner._contest import TUNED, Raced, all_contenders, label_of
 from mixedsched.advice.tuner._looks import View, hero_note
-from mixedsched.advice.tuner._proof import Judgement, Remains, judge, measured_lines, remains
+from mixedsched.advice.tuner._proof import Judgement, Proof, Remains
 from mixedsched.advice.tuner._reasons import (
     Room,
     confirmed_reason,
@@ -19,7 +19,7 @@ from mixedsched.advice.tuner._search import SearchResult
 from mixedsched.advice.tuner.candidate import deviations
 from mixedsched.advice.tuner.job import BROWSER, TuneJob, deciding_blocks
 from mixedsched.advice.tuner.objective import BASELINES, SEQUENTIAL
-from mixedsched.advice.tuner.result import Contender, HtmlLine, NetworkProof, Outcome, Role, Scored, Tuning
+from mixedsched.advice.tuner.result import Contender, NetworkProof, Outcome, Role, Scored, Tuning
 from mixedsched.advice.tuner.ship.headers import HeaderPlan
 from mixedsched.advice.tuner.ship.screening import Shipping
 from mixedsched.core.metrics.paint import PaintEstimate
@@ -87,12 +87,15 @@ def concluded(known: Known, spent_s: float, facts: Mapping[str, Any], *, interru
     """All of it, as far as it is known."""
     job, found = known.job, known.search
     comparisons = _comparisons(known, "proof", known.proof_plans)
-    judgement = None
-    if comparisons and len(comparisons) == len(job.networks):
-        judgement = judge(comparisons, known.finalists, known.best_baseline, job.objective.weights)
+    proof = Proof(comparisons, known.finalists, known.best_baseline, job.objective.weights)
+    judgement = proof.judged() if comparisons and len(comparisons) == len(job.networks) else None
     winner = known.winner
     outcome, reason = _outcome(known, comparisons, judgement, interrupted=interrupted)
-    left = _remains(known, comparisons, judgement)
+    if job.rung == BROWSER:
+        left = proof.remains(judgement, job.seed) if judgement is not None else Remains()
+    else:
+        left = Remains(known.shipping.kept_pct if known.shipping is not None else {})
+    html = proof.measured(known.shipping.html) if known.shipping is not None else ()
     return Tuning(
         site=job.subject.name,
         title=job.subject.title,
@@ -112,7 +115,7 @@ def concluded(known: Known, spent_s: float, facts: Mapping[str, Any], *, interru
         contenders=all_contenders(known.finalists, known.racing, known.winner_label),
         networks=tuple(_network(known, network, comparisons, judgement) for network in job.networks),
         headers=() if Role.HEADERS in left.withheld else known.header_plan.rules,
-        html=() if Role.HTML in left.withheld else _html(known, comparisons),
+        html=() if Role.HTML in left.withheld else html,
         kept_pct=left.kept_pct,
         kept_range_pct=left.kept_range_pct,
         withheld=left.withheld,
@@ -196,23 +199,6 @@ def _outcome(
 def _room(known: Known, found: SearchResult) -> Room:
     best = known.best_baseline
     return Room(known.job.objective, best, found.baselines[best], known.bounds)
-
-
-def _html(known: Known, comparisons: Mapping[str, Comparison]) -> tuple[HtmlLine, ...]:
-    if known.shipping is None:
-        return ()
-    weights = known.job.objective.weights
-    return measured_lines(known.shipping.html, known.finalists, comparisons, known.best_baseline, weights)
-
-
-def _remains(known: Known, comparisons: Mapping[str, Comparison], judgement: Judgement | None) -> Remains:
-    """By the proof's loads; by simulation where no browser was asked."""
-    job = known.job
-    if job.rung != BROWSER:
-        return Remains(known.shipping.kept_pct if known.shipping is not None else {})
-    if judgement is None:
-        return Remains()
-    return remains(comparisons, judgement, known.finalists, known.best_baseline, job.objective.weights, job.seed)
 
 
 def _notes(known: Known, comparisons: Mapping[str, Comparison]) -> Iterator[str]:

@@ -59,49 +59,147 @@ class Judgement:
     harm: str  # the harm that it does, a sentence without a stop, or ""
 
 
-def judge(
-    comparisons: Mapping[str, Comparison], contenders: Sequence[Contender], best: str, weights: Mapping[str, float]
-) -> Judgement:
-    """The result of the proof. comparisons: by network. best: label of the best baseline."""
-    winner = next(item.label for item in contenders if item.role is Role.TUNED)
-    in_order = sorted((item for item in contenders if item.role in _ORDER), key=lambda item: _ORDER.index(item.role))
-    baselines = [item.label for item in contenders if item.role is Role.BASELINE]
-    effects: dict[str, tuple[Effect, ...]] = {}
-    for network, comparison in comparisons.items():
-        against_all = [effect_between(comparison, winner, label, weights) for label in baselines]
-        so_far = max(item.p for item in against_all)
-        judged = []
-        for contender in in_order:
-            effect = effect_between(comparison, contender.label, best, weights)
-            so_far = max(so_far, effect.p)
-            beats_all = contender.label != winner or all((item.change or 0.0) < 0 for item in against_all)
-            judged.append(_judged(effect, min(1.0, so_far * len(comparisons)), beats_all=beats_all))
-        effects[network] = tuple(judged)
-    harmful = harm(comparisons, {name: items[0] for name, items in effects.items()}, winner)
-    better = any(items[0].verdict is Verdict.BETTER for items in effects.values())
-    return Judgement(better and not harmful, effects, harmful)
+@dataclass(frozen=True, slots=True)
+class Remains:
+    """The part of the gain that headers and HTML keep alone; all by role, as in Tuning."""
+
+    kept_pct: Mapping[Role, Mapping[str, float]] = field(default_factory=dict)
+    kept_range_pct: Mapping[Role, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
+    withheld: Mapping[Role, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """The loads of a proof, and what they are to decide."""
+
+    comparisons: Mapping[str, Comparison]  # by network
+    contenders: Sequence[Contender]
+    best: str  # label of the best baseline
+    weights: Mapping[str, float]  # by metric key
+
+    @property
+    def winner(self) -> Contender:
+        return next(item for item in self.contenders if item.role is Role.TUNED)
+
+    def judged(self) -> Judgement:
+        """Whether the winner is better, and harmless."""
+        winner = self.winner.label
+        asked = sorted(
+            (item for item in self.contenders if item.role in _ORDER), key=lambda item: _ORDER.index(item.role)
+        )
+        baselines = [item.label for item in self.contenders if item.role is Role.BASELINE]
+        effects: dict[str, tuple[Effect, ...]] = {}
+        for network, comparison in self.comparisons.items():
+            against_all = [effect_between(comparison, winner, label, self.weights) for label in baselines]
+            so_far = max(item.p for item in against_all)
+            judged = []
+            for contender in asked:
+                effect = effect_between(comparison, contender.label, self.best, self.weights)
+                so_far = max(so_far, effect.p)
+                beats_all = contender.label != winner or all((item.change or 0.0) < 0 for item in against_all)
+                judged.append(_judged(effect, min(1.0, so_far * len(self.comparisons)), beats_all=beats_all))
+            effects[network] = tuple(judged)
+        harm = self._harm(winner, {name: items[0] for name, items in effects.items()})
+        better = any(items[0].verdict is Verdict.BETTER for items in effects.values())
+        return Judgement(better and not harm, effects, harm)
+
+    def _effects_of(self, label: str) -> dict[str, Effect]:
+        """Of an arm against the best baseline, by network."""
+        return {name: effect_between(item, label, self.best, self.weights) for name, item in self.comparisons.items()}
+
+    def _harm(self, arm: str, effects: Mapping[str, Effect]) -> str:
+        """Worse than the best baseline on a network, or a first or largest paint that is worse than under sequential: a
+        sentence without a stop, or "". effects: of the arm against the best baseline, by network."""
+        for network, effect in effects.items():
+            if effect.verdict is Verdict.WORSE:
+                return f"on {network} it is {effect.change:.1f} % slower than {effect.baseline}"
+        for network, comparison in self.comparisons.items():
+            if SEQUENTIAL not in {item.label for item in comparison.arms}:
+                continue
+            for key in GUARDED:
+                effect = effect_between(comparison, arm, SEQUENTIAL, {key: 1.0})
+                if effect.verdict is Verdict.WORSE and (effect.change or 0.0) > GUARD_PCT:
+                    later = f"{effect.metric.short} is {effect.change:.1f} % later"
+                    return f"on {network} its {later} than under sequential delivery"
+        return ""
+
+    # Headers and lines of HTML by themselves
+
+    def remains(self, judgement: Judgement, seed: int) -> Remains:
+        """seed: of the intervals' resampling."""
+        better = [name for name, effects in judgement.effects.items() if effects[0].verdict is Verdict.BETTER]
+        shares: dict[Role, dict[str, float]] = {}
+        ranges: dict[Role, dict[str, tuple[float, float]]] = {}
+        withheld: dict[Role, str] = {}
+        if self.winner.is_by_headers and better:
+            shares[Role.HEADERS] = dict.fromkeys(better, 100.0)
+        for item in self.contenders:
+            if item.role not in {Role.HEADERS, Role.HTML}:
+                continue
+            for name in better:
+                found = self.kept(name, item.label, seed)
+                if found is not None:
+                    shares.setdefault(item.role, {})[name] = found[0]
+                    ranges.setdefault(item.role, {})[name] = found[1:]
+            if why := self._why_not_to_ship(item.label):
+                withheld[item.role] = why
+        return Remains(shares, ranges, withheld)
+
+    def kept(self, network: str, label: str, seed: int) -> tuple[float, float, float] | None:
+        """How much of the winner's gain over the best baseline an arm has, in per cent, with a 95 % interval: blocks drawn
+        again and again, seeded. None where the winner gains nothing, or there is only one block."""
+        comparison = self.comparisons[network]
+        baseline = comparison.arm(self.best)
+        gains = _steps(comparison, baseline, comparison.arm(self.winner.label), self.weights)
+        theirs = _steps(comparison, baseline, comparison.arm(label), self.weights)
+        pairs = [(gains[block], theirs[block]) for block in gains if block in theirs]
+        if len(pairs) < 2 or stats.hodges_lehmann([gain for gain, _ in pairs]) >= 0:
+            return None
+        rng = random.Random(f"{seed}/kept/{label}")
+        shares = (_share(rng.choices(pairs, k=len(pairs))) for _ in range(RESAMPLED))
+        drawn = sorted(share for share in shares if share is not None)
+        share = _share(pairs)
+        if share is None or len(drawn) < RESAMPLED * 0.9:
+            return None
+        cut = len(drawn) // 40
+        return share, drawn[cut], drawn[-1 - cut]
+
+    def measured(self, lines: Sequence[HtmlLine]) -> tuple[HtmlLine, ...]:
+        """The lines with the results of their own arms of the proof, where they have one."""
+        arms = {item.changes: item.label for item in self.contenders if item.role in {Role.HTML, Role.LINE}}
+        measured = []
+        for line in lines:
+            label = arms.get((line.change,))
+            if label is not None:
+                intervals = {
+                    name: (item.change, item.low, item.high)
+                    for name, item in self._effects_of(label).items()
+                    if item.change is not None and item.low is not None and item.high is not None
+                }
+                line = replace(line, measured=label, measured_pct=intervals)
+            measured.append(line)
+        return tuple(measured)
+
+    def _why_not_to_ship(self, label: str) -> str:
+        """A sentence without a stop; "" if it may be shipped: nothing is worse with it, and something is better."""
+        effects = self._effects_of(label)
+        if why := self._harm(label, effects):
+            return why
+        changes = [effect.change for effect in effects.values() if effect.change is not None]
+        if changes and min(changes) >= 0:
+            name, effect = min(effects.items(), key=lambda item: item[1].change or 0.0)
+            change = f"{effect.metric.short} is {effect.change:+.1f} % against {self.best} over {name}"
+            return f"measured, it gains nothing: {change}"
+        return ""
+
+
+# Single effects
 
 
 def effect_between(comparison: Comparison, arm: str, against: str, weights: Mapping[str, float]) -> Effect:
     """One arm against another over the complete blocks, in one metric or several weighted ones; p is not adjusted."""
     first, second = comparison.arm(against), comparison.arm(arm)
     return paired_effect(first, second, decision_metric(weights), _steps(comparison, first, second, weights))
-
-
-def harm(comparisons: Mapping[str, Comparison], effects: Mapping[str, Effect], arm: str) -> str:
-    """Worse than the best baseline on a network, or a first or largest paint that is worse than under sequential: a sentence
-    without a stop, or "". effects: of the arm against the best baseline, by network."""
-    for network, effect in effects.items():
-        if effect.verdict is Verdict.WORSE:
-            return f"on {network} it is {effect.change:.1f} % slower than {effect.baseline}"
-    for network, comparison in comparisons.items():
-        if SEQUENTIAL not in {item.label for item in comparison.arms}:
-            continue
-        for key in GUARDED:
-            effect = effect_between(comparison, arm, SEQUENTIAL, {key: 1.0})
-            if effect.verdict is Verdict.WORSE and (effect.change or 0.0) > GUARD_PCT:
-                return f"on {network} its {effect.metric.short} is {effect.change:.1f} % later than under sequential delivery"
-    return ""
 
 
 def _judged(effect: Effect, p_adjusted: float, *, beats_all: bool) -> Effect:
@@ -129,104 +227,7 @@ def _steps(
     return steps
 
 
-# Headers and lines of HTML by themselves
-
-
-@dataclass(frozen=True, slots=True)
-class Remains:
-    """The part of the gain that headers and HTML keep alone; all by role, as in Tuning."""
-
-    kept_pct: Mapping[Role, Mapping[str, float]] = field(default_factory=dict)
-    kept_range_pct: Mapping[Role, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
-    withheld: Mapping[Role, str] = field(default_factory=dict)
-
-
-def remains(
-    comparisons: Mapping[str, Comparison],
-    judgement: Judgement,
-    finalists: Sequence[Contender],
-    best: str,
-    weights: Mapping[str, float],
-    seed: int,
-) -> Remains:
-    """comparisons: of the proof, by network. best: label of the best baseline. seed: of the intervals' resampling."""
-    winner = next(item for item in finalists if item.role is Role.TUNED)
-    better = [name for name, effects in judgement.effects.items() if effects[0].verdict is Verdict.BETTER]
-    shares: dict[Role, dict[str, float]] = {}
-    ranges: dict[Role, dict[str, tuple[float, float]]] = {}
-    withheld: dict[Role, str] = {}
-    if winner.is_by_headers and better:
-        shares[Role.HEADERS] = dict.fromkeys(better, 100.0)
-    for item in finalists:
-        if item.role not in {Role.HEADERS, Role.HTML}:
-            continue
-        for name in better:
-            found = kept(comparisons[name], winner.label, item.label, best, weights, seed)
-            if found is not None:
-                shares.setdefault(item.role, {})[name] = found[0]
-                ranges.setdefault(item.role, {})[name] = found[1:]
-        if why := _not_to_ship(comparisons, item.label, best, weights):
-            withheld[item.role] = why
-    return Remains(shares, ranges, withheld)
-
-
-def kept(
-    comparison: Comparison, winner: str, label: str, best: str, weights: Mapping[str, float], seed: int
-) -> tuple[float, float, float] | None:
-    """How much of the winner's gain over the best baseline an arm has, in per cent, with a 95 % interval: blocks drawn again
-    and again, seeded. None where the winner gains nothing, or there is only one block."""
-    baseline = comparison.arm(best)
-    gains = _steps(comparison, baseline, comparison.arm(winner), weights)
-    theirs = _steps(comparison, baseline, comparison.arm(label), weights)
-    pairs = [(gains[block], theirs[block]) for block in gains if block in theirs]
-    if len(pairs) < 2 or stats.hodges_lehmann([gain for gain, _ in pairs]) >= 0:
-        return None
-    rng = random.Random(f"{seed}/kept/{label}")
-    drawn = sorted(share for _ in range(RESAMPLED) if (share := _share(rng.choices(pairs, k=len(pairs)))) is not None)
-    share = _share(pairs)
-    if share is None or len(drawn) < RESAMPLED * 0.9:
-        return None
-    cut = len(drawn) // 40
-    return share, drawn[cut], drawn[-1 - cut]
-
-
-def measured_lines(
-    lines: Sequence[HtmlLine],
-    finalists: Sequence[Contender],
-    comparisons: Mapping[str, Comparison],
-    best: str,
-    weights: Mapping[str, float],
-) -> tuple[HtmlLine, ...]:
-    """The lines with the results of their own arms of the proof, where they have one."""
-    arms = {item.changes: item.label for item in finalists if item.role in {Role.HTML, Role.LINE}}
-    measured = []
-    for line in lines:
-        label = arms.get((line.change,))
-        if label is not None:
-            effects = {name: effect_between(item, label, best, weights) for name, item in comparisons.items()}
-            intervals = {
-                name: (item.change, item.low, item.high)
-                for name, item in effects.items()
-                if item.change is not None and item.low is not None and item.high is not None
-            }
-            line = replace(line, measured=label, measured_pct=intervals)
-        measured.append(line)
-    return tuple(measured)
-
-
 def _share(pairs: Sequence[tuple[float, float]]) -> float | None:
     """The second's share of the first's gain, in per cent; None where there is no gain to share."""
     gain = sum(first for first, _ in pairs)
     return sum(second for _, second in pairs) / gain * 100 if gain < 0 else None
-
-
-def _not_to_ship(comparisons: Mapping[str, Comparison], label: str, best: str, weights: Mapping[str, float]) -> str:
-    """A sentence without a stop; "" if it may be shipped: nothing is worse with it, and something is better."""
-    effects = {name: effect_between(item, label, best, weights) for name, item in comparisons.items()}
-    if why := harm(comparisons, effects, label):
-        return why
-    changes = [effect.change for effect in effects.values() if effect.change is not None]
-    if changes and min(changes) >= 0:
-        name, effect = min(effects.items(), key=lambda item: item[1].change or 0.0)
-        return f"measured, it gains nothing: {effect.metric.short} is {effect.change:+.1f} % against {best} over {name}"
-    return ""

@@ -5,21 +5,13 @@ from __future__ import annotations
 import math
 import random
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
 
 from mixedsched.advice.changes.change import Action, Change
-from mixedsched.advice.tuner._proof import (
-    WEIGHTED,
-    Remains,
-    decision_metric,
-    effect_between,
-    judge,
-    kept,
-    measured_lines,
-    remains,
-)
+from mixedsched.advice.tuner._proof import WEIGHTED, Judgement, Proof, Remains, decision_metric, effect_between
 from mixedsched.advice.tuner.result import Contender, HtmlLine, Role
 from mixedsched.lab.comparison import Comparison, Verdict
 from tests.advice.tuner.proofs import HEADERS, TUNED, Times, compared, contenders
@@ -27,8 +19,12 @@ from tests.advice.tuner.proofs import HEADERS, TUNED, Times, compared, contender
 LCP = {"lcp_ms": 1.0}
 
 
+def judge(comparisons: Mapping[str, Comparison], arms: Sequence[Contender], best: str) -> Judgement:
+    return Proof(comparisons, arms, best, LCP).judged()
+
+
 def test_six_blocks_confirm_a_clear_gain_over_all_baselines() -> None:
-    found = judge({"slow": compared({TUNED: {"lcp_ms": 0.8}, "sequential": {}, "eps": {}})}, contenders(), "eps", LCP)
+    found = judge({"slow": compared({TUNED: {"lcp_ms": 0.8}, "sequential": {}, "eps": {}})}, contenders(), "eps")
     assert found.is_confirmed
     (effect,) = found.effects["slow"]
     assert effect.verdict is Verdict.BETTER
@@ -39,45 +35,44 @@ def test_six_blocks_confirm_a_clear_gain_over_all_baselines() -> None:
 
 def test_beating_the_best_baseline_of_the_race_is_not_enough_if_another_one_is_as_good() -> None:
     arms = {TUNED: {"lcp_ms": 0.8}, "sequential": {"lcp_ms": 0.8}, "eps": {}}
-    assert not judge({"slow": compared(arms)}, contenders(), "eps", LCP).is_confirmed
+    assert not judge({"slow": compared(arms)}, contenders(), "eps").is_confirmed
 
 
 def test_five_blocks_confirm_nothing() -> None:
     arms = {TUNED: {"lcp_ms": 0.5}, "sequential": {}, "eps": {}}
-    assert not judge({"slow": compared(arms, blocks=5)}, contenders(), "eps", LCP).is_confirmed
+    assert not judge({"slow": compared(arms, blocks=5)}, contenders(), "eps").is_confirmed
 
 
 def test_two_networks_need_a_block_more() -> None:
     arms = {TUNED: {"lcp_ms": 0.5}, "sequential": {}, "eps": {}}
     for blocks, is_confirmed in ((6, False), (7, True)):
         both = {"slow": compared(arms, blocks), "lossy": compared(arms, blocks, seed=2)}
-        assert judge(both, contenders(), "eps", LCP).is_confirmed is is_confirmed
+        assert judge(both, contenders(), "eps").is_confirmed is is_confirmed
 
 
 def test_a_gain_on_one_network_and_a_loss_on_another_is_not_confirmed() -> None:
     better = compared({TUNED: {"lcp_ms": 0.8}, "sequential": {}, "eps": {}}, 8)
     worse = compared({TUNED: {"lcp_ms": 1.1}, "sequential": {}, "eps": {}}, 8)
-    found = judge({"slow": better, "lossy": worse}, contenders(), "eps", LCP)
+    found = judge({"slow": better, "lossy": worse}, contenders(), "eps")
     assert not found.is_confirmed
     assert re.match(r"on lossy it is (9|1[01])\.\d % slower than eps", found.harm)
 
 
 def test_a_first_paint_that_is_later_than_under_sequential_delivery_forbids_it() -> None:
     arms = {TUNED: {"lcp_ms": 0.8, "fcp_ms": 1.05}, "sequential": {}, "eps": {"fcp_ms": 1.2}}
-    found = judge({"slow": compared(arms)}, contenders(), "eps", LCP)
+    found = judge({"slow": compared(arms)}, contenders(), "eps")
     assert not found.is_confirmed
     assert re.match(r"on slow its FCP is [456]\.\d % later", found.harm)
-    assert judge(
-        {"slow": compared({**arms, TUNED: {"lcp_ms": 0.8, "fcp_ms": 1.015}})}, contenders(), "eps", LCP
-    ).is_confirmed
+    nearly = compared({**arms, TUNED: {"lcp_ms": 0.8, "fcp_ms": 1.015}})
+    assert judge({"slow": nearly}, contenders(), "eps").is_confirmed
 
 
 def test_headers_are_asked_about_only_after_the_winner_is_confirmed() -> None:
     arms = {TUNED: {"lcp_ms": 0.8}, "sequential": {}, "eps": {}, HEADERS: {"lcp_ms": 0.85}}
-    found = judge({"slow": compared(arms)}, contenders(HEADERS), "eps", LCP)
+    found = judge({"slow": compared(arms)}, contenders(HEADERS), "eps")
     assert [item.verdict for item in found.effects["slow"]] == [Verdict.BETTER, Verdict.BETTER]
     arms = {**arms, TUNED: {}}
-    found = judge({"slow": compared(arms)}, contenders(HEADERS), "eps", LCP)
+    found = judge({"slow": compared(arms)}, contenders(HEADERS), "eps")
     assert Verdict.BETTER not in {item.verdict for item in found.effects["slow"]}
 
 
@@ -101,7 +96,7 @@ def test_noise_is_rarely_confirmed() -> None:
     only = [item for item in contenders(HEADERS) if item.label != "eps"]
     confirmed = 0
     for _ in range(120):
-        found = judge({"slow": redrawn(comparison, rng)}, only, "sequential", LCP)
+        found = judge({"slow": redrawn(comparison, rng)}, only, "sequential")
         confirmed += any(item.verdict is Verdict.BETTER for item in found.effects["slow"])
     assert confirmed <= 8  # of 120 at 2.5 % at most; more have a chance below one in a hundred
 
@@ -130,7 +125,7 @@ def test_one_metric_is_decided_on_as_the_comparison_does() -> None:
 
 def test_what_remains_of_the_gain_is_told_with_an_interval() -> None:
     comparison = compared({TUNED: {"lcp_ms": 0.8}, "sequential": {}, HEADERS: {"lcp_ms": 0.9}}, 8)
-    found = kept(comparison, TUNED, HEADERS, "sequential", LCP, seed=1)
+    found = Proof({"slow": comparison}, contenders(HEADERS), "sequential", LCP).kept("slow", HEADERS, seed=1)
     assert found is not None
     share, low, high = found
     assert share == pytest.approx(47, abs=5)  # log 0.9 / log 0.8
@@ -140,7 +135,7 @@ def test_what_remains_of_the_gain_is_told_with_an_interval() -> None:
 
 def test_nothing_remains_of_no_gain() -> None:
     comparison = compared({TUNED: {"lcp_ms": 1.1}, "sequential": {}, HEADERS: {"lcp_ms": 0.9}}, 8)
-    assert kept(comparison, TUNED, HEADERS, "sequential", LCP, seed=1) is None
+    assert Proof({"slow": comparison}, contenders(HEADERS), "sequential", LCP).kept("slow", HEADERS, seed=1) is None
 
 
 # What loads say of headers and lines of HTML alone: what they keep of the gain, and that nothing harmful is shipped
@@ -151,8 +146,8 @@ PRELOAD = Change(Action.PRELOAD, ((0, "/hero.jpg"),), "found late")
 
 def found(finalists: tuple[Contender, ...], best: str = "eps", **arms: Times) -> Remains:
     comparisons = {"slow": compared({TUNED: {"lcp_ms": 0.8}, "sequential": {}, "eps": {}, **arms}, 8)}
-    judgement = judge(comparisons, finalists, best, LCP)
-    return remains(comparisons, judgement, finalists, best, LCP, 1)
+    proof = Proof(comparisons, finalists, best, LCP)
+    return proof.remains(proof.judged(), 1)
 
 
 def test_headers_keep_a_share_of_the_gain() -> None:
@@ -195,7 +190,8 @@ def test_each_line_is_told_with_what_its_own_arm_shows() -> None:
         replace(item, changes=(PRELOAD,)) if item.role is Role.HTML else item for item in contenders("html")
     )
     comparisons = {"slow": compared({TUNED: {"lcp_ms": 0.8}, "sequential": {}, "eps": {}, "html": {"lcp_ms": 0.9}}, 8)}
-    alone, not_alone = measured_lines([HtmlLine(PRELOAD, {}), HtmlLine(HURRY, {})], finalists, comparisons, "eps", LCP)
+    lines = [HtmlLine(PRELOAD, {}), HtmlLine(HURRY, {})]
+    alone, not_alone = Proof(comparisons, finalists, "eps", LCP).measured(lines)
     change, low, high = alone.measured_pct["slow"]
     assert low < change < high < 0
     assert change == pytest.approx(-10, abs=1)

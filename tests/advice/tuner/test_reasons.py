@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mixedsched.advice.tuner._proof import judge
+from mixedsched.advice.tuner._proof import Proof
 from mixedsched.advice.tuner._reasons import Room, confirmed_reason, nothing_reason, unconfirmed_reason
 from mixedsched.advice.tuner._search import SearchResult
 from mixedsched.advice.tuner.candidate import Candidate
@@ -27,7 +27,7 @@ def room(eps_ms: float) -> Room:
 
 def reason(tuned: float, blocks: int = 6) -> str:
     comparisons = {"slow": compared({TUNED: {"lcp_ms": tuned}, "sequential": {}, "eps": {}}, blocks)}
-    judged = judge(comparisons, contenders(), "eps", LCP.weights)
+    judged = Proof(comparisons, contenders(), "eps", LCP.weights).judged()
     if judged.is_confirmed:
         return confirmed_reason(judged, room(2400), scored(2040))
     return unconfirmed_reason(comparisons, judged, room(2400))
