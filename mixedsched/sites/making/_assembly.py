@@ -11,16 +11,9 @@ from mixedsched.model.page import PAGE_FORMAT, Page
 from mixedsched.sites.documents.html import has_icon
 from mixedsched.sites.documents.references import decoded
 from mixedsched.sites.making._discover import Discovery, Hints, SentFile, discover, serving_entry
-from mixedsched.sites.making._generated import write_davies_meenan, write_three_hosts
+from mixedsched.sites.making._generated import write_generated
 from mixedsched.sites.making._packaged import copy_contents, source_of
-from mixedsched.sites.making._recipe import (
-    DebianContents,
-    NpmContents,
-    PageContents,
-    Recipe,
-    StatisticsContents,
-    ThreeHostsContents,
-)
+from mixedsched.sites.making._recipe import DebianContents, NpmContents, PageContents, Recipe, StatisticsContents
 from mixedsched.sites.site import MANIFEST_NAME, ROOT_NAME, Origins
 from mixedsched.sites.site.paths import Local, url_of_file
 from mixedsched.sites.site.responses import dumped
@@ -41,10 +34,8 @@ def assemble(recipe: Recipe, folder: Path, packages_dir: Path, progress: Callabl
             copy_contents(recipe, contents, packages_dir, www)
             _provide_icon(www, Local(0, recipe.entry).file)
             discovered = _analyse(recipe, contents, www)
-        case ThreeHostsContents():
-            discovered = Discovery(write_three_hosts(www, recipe.hosts), [])
-        case _:
-            discovered = Discovery(write_davies_meenan(www), [])
+        case contents:
+            discovered = Discovery(write_generated(contents.kind, www, recipe.hosts), [])
     manifest = {
         "format": PAGE_FORMAT,
         **_facts(recipe, source_of(recipe, packages_dir)),
