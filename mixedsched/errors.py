@@ -22,7 +22,8 @@ class ExitCode(IntEnum):
     USAGE = 2
     BAD_INPUT = 3
     MISSING_PART = 4
-    INVALID_RUNS = 5
+    INVALID_RUNS = 5  # or not decided, where that was asked for
+    GATE = 6  # a gate has failed
     INTERRUPTED = 130
 
 

@@ -10,8 +10,10 @@ from mixedsched.cli._output import say_json
 from mixedsched.core.metrics import PAGE_METRICS, metric_named
 from mixedsched.lab.costs import median_overhead_s
 from mixedsched.lab.experiment import Experiment
+from mixedsched.lab.gates import UNTIL_DECIDED
 from mixedsched.lab.model import AS_USUAL, Conditions, RunStatus
-from mixedsched.report.compare import miss_lines, render_comparison, write_comparison
+from mixedsched.report.ci import CheckedQuestions, gate_text
+from mixedsched.report.compare import miss_lines, render_comparison, stopping_note, write_comparison
 from mixedsched.units import format_duration, printable
 
 REPORT_NAME = "report.html"
@@ -21,7 +23,12 @@ def say_experiment(experiment: Experiment, *, as_json: bool) -> None:
     """Write the report of an experiment into its folder, and say what it shows."""
     comparison, runs = experiment.comparison, experiment.runs
     report = experiment.folder / REPORT_NAME
-    write_comparison(comparison, runs, {**experiment.facts.to_dict(), "command": _command(experiment)}, report)
+    facts = {
+        **experiment.facts.to_dict(),
+        "command": _command(experiment),
+        "gates": [gate_text(item) for item in experiment.gates],
+    }
+    write_comparison(comparison, runs, facts, report)
     if as_json:
         say_json(experiment.to_dict(str(report)))
         return
@@ -29,6 +36,19 @@ def say_experiment(experiment: Experiment, *, as_json: bool) -> None:
     for line in miss_lines(comparison, runs):
         out.print(Text(printable(line), style="yellow"), soft_wrap=True)
     out.print(f"report: {report}", soft_wrap=True)
+
+
+def questions_of(experiment: Experiment) -> CheckedQuestions:
+    """What was asked, for continuous integration."""
+    comparison = experiment.comparison
+    return CheckedQuestions.of(
+        f"mixedsched compare {experiment.facts.site_argument or comparison.plan.site} over {comparison.plan.link}",
+        experiment.gates,
+        [("", effect) for effect in comparison.effects],
+        stopping=stopping_note(comparison),
+        report=str(experiment.folder / REPORT_NAME),
+        cost_s=sum(run.cost_s for run in experiment.runs),
+    )
 
 
 def say_cost(experiment: Experiment) -> None:
@@ -58,7 +78,11 @@ def _command(experiment: Experiment) -> str:
     words += ["--origins", "merge"] if facts.origins == "merge" else []
     words += ["--across-connections"] if plan.across_connections else []
     words += _conditions_words(plan.conditions)
-    words += ["--blocks", str(plan.counted_blocks)]
+    if plan.looks is None:
+        words += ["--blocks", str(plan.counted_blocks)]
+    else:
+        words += ["--blocks", str(plan.looks.first), "--until", UNTIL_DECIDED, "--max-blocks", str(plan.looks.last)]
+    words += [word for condition in facts.gates for word in ("--fail-if", condition)]
     mapping = next((arm.mapping for arm in arms if arm.mapping is not None), None)
     words += ["--mapping", mapping] if mapping is not None else []
     if plan.metrics != PAGE_METRICS:

@@ -4,8 +4,18 @@ from typing import Annotated
 
 import typer
 
-from mixedsched.cli._comparison import say_cost, say_experiment
+from mixedsched.cli._comparison import questions_of, say_cost, say_experiment
 from mixedsched.cli._console import err, say_remark
+from mixedsched.cli._gates import (
+    FailIfOption,
+    JunitOption,
+    MarkdownOption,
+    MaxBlocksOption,
+    UntilOption,
+    refuse_unwritable,
+    say_gates,
+    write_for_ci,
+)
 from mixedsched.cli._interrupts import end_in_order
 from mixedsched.cli._options import (
     ALL_METRICS,
@@ -18,7 +28,6 @@ from mixedsched.cli._options import (
 )
 from mixedsched.cli._output import Json
 from mixedsched.cli._progress import RunProgress
-from mixedsched.errors import ExitCode
 from mixedsched.lab import experiment
 from mixedsched.model.congestion import CongestionControl
 from mixedsched.model.scheme import split_specs
@@ -26,10 +35,14 @@ from mixedsched.world.browser.pageload import Throttling
 from mixedsched.world.emulator.backend import BackendName
 
 AA_SCHEME = "sequential"
+_EXAMPLES = (
+    "Examples: mixedsched compare agency --schemes sequential,mixed --link 4g --blocks 8\n\n"
+    "mixedsched compare agency --schemes sequential,mixed --until decided --max-blocks 24 --fail-if 'lcp > +2%'"
+)
 
 
 def register(app: typer.Typer) -> None:
-    app.command(epilog="Example: mixedsched compare agency --schemes sequential,mixed --link 4g --blocks 8")(compare)
+    app.command(epilog=_EXAMPLES)(compare)
 
 
 def compare(
@@ -49,6 +62,9 @@ def compare(
     blocks: Annotated[
         int, typer.Option(help="Paired repeats; 6 decide on one metric of two schemes, 8 on all seven.", min=1)
     ] = 8,
+    until: UntilOption = None,
+    max_blocks: MaxBlocksOption = None,
+    fail_if: FailIfOption = None,
     baseline: Annotated[
         str | None, typer.Option(help="The scheme that others are measured against; the first by default.", metavar="S")
     ] = None,
@@ -56,8 +72,11 @@ def compare(
         str | None, typer.Option(help="Mapping table for all schemes that use one.", metavar="M")
     ] = None,
     primary: Annotated[
-        str, typer.Option(help="Metrics to decide on; the others are reported as exploratory.", metavar="M,M")
-    ] = "lcp",
+        str | None,
+        typer.Option(
+            help="Metrics to decide on, lcp or those of gates by default; the others are exploratory.", metavar="M,M"
+        ),
+    ] = None,
     metrics: MetricsOption = ALL_METRICS,
     form_factor: FormFactorOption = Screen.MOBILE,
     seed: Annotated[int, typer.Option(help="Seed of orders and of link losses.")] = 1,
@@ -86,24 +105,30 @@ def compare(
     ] = False,
     aa: Annotated[bool, typer.Option("--aa", help="Self-test: compare one scheme with itself.")] = False,
     folder: ResultsOption = None,
+    junit: JunitOption = None,
+    markdown: MarkdownOption = None,
     as_json: Json = False,
 ) -> None:
     """Compare delivery schemes on a page over a network, in real Chromium, scored by Lighthouse.
 
     Every run is stored at once, and after an interruption the same command goes on where it stopped.
 
-    With more --blocks it adds to what is there.
+    With more --blocks it adds to what is there; with --until decided it makes as many as it takes.
     """
     default = (AA_SCHEME,) if aa else experiment.DEFAULT_SCHEMES
+    refuse_unwritable(junit, markdown)
     end_in_order()
     found = experiment.compare(
         site,
         split_specs(schemes) if schemes else default,
         link=link,
         blocks=blocks,
+        until=until.value if until else None,
+        max_blocks=max_blocks,
+        fail_if=fail_if or (),
         baseline=baseline or "",
         mapping=mapping,
-        primary=primary.split(","),
+        primary=primary.split(",") if primary else (),
         metrics=metrics.split(","),
         form_factor=form_factor.value,
         seed=seed,
@@ -121,6 +146,12 @@ def compare(
     )
     say_experiment(found, as_json=as_json)
     say_cost(found)
-    if found.missing_blocks:
+    write_for_ci(questions_of(found), junit, markdown)
+    say_gates(found.gates)
+    if found.plan.looks is None and found.missing_blocks:
         err.print("[bold yellow]some blocks failed again and again and are missing; the report says why[/]")
-        raise typer.Exit(ExitCode.INVALID_RUNS)
+    elif found.plan.looks is not None and not found.is_decided:
+        err.print(
+            "[bold yellow]not decided within these blocks; --max-blocks allows more, in an experiment of its own[/]"
+        )
+    raise typer.Exit(found.exit_code)

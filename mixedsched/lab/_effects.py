@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mixedsched.core import stats
 from mixedsched.core.metrics import Metric
-from mixedsched.core.stats import PairedShift
+from mixedsched.core.stats import Interval, Looks, PairedShift
 from mixedsched.lab.comparison import ArmSummary, Effect, MetricFamily, Verdict
 from mixedsched.lab.model import Arm
 
@@ -33,11 +33,13 @@ class BlockValues:
     values: NDArray[np.float64]  # arms x metrics x blocks; NaN where a value is missing
 
 
-def effects_of(table: BlockValues, *, is_exact: bool = False, keep_blocks: bool = True) -> tuple[Effect, ...]:
+def effects_of(
+    table: BlockValues, *, is_exact: bool = False, keep_blocks: bool = True, looks: Looks | None = None
+) -> tuple[Effect, ...]:
     """Every arm against the first one in every metric: by arm, then metric.
 
     is_exact: nothing is random, so that a single block is no sample. keep_blocks: give effects the changes of single blocks,
-    which take most of their memory.
+    which take most of their memory. looks: blocks are looked at as they come in, in the order of the table.
     """
     families = (
         (MetricFamily.PRIMARY, range(table.primary)),
@@ -54,7 +56,10 @@ def effects_of(table: BlockValues, *, is_exact: bool = False, keep_blocks: bool 
         for (arm, metric), row, shift, p_adjusted in zip(questions, steps, shifts, adjusted, strict=True):
             kept = ~np.isnan(row)
             pairs = Pairs(shift, row[kept], table.values[0, metric][kept], len(row) - shift.pairs)
-            judged = Judged(table.metrics[metric], family, len(questions), pairs, p_adjusted, is_exact)
+            shown = Shown(shift.interval, shift.p, p_adjusted)
+            if looks is not None:
+                shown = _shown_by(looks, pairs, len(questions))
+            judged = Judged(table.metrics[metric], family, len(questions), pairs, shown, looks, is_exact)
             blocks = [block for block, has in zip(table.blocks, kept, strict=True) if has] if keep_blocks else []
             effects.append((arm, judged.effect(table.arms[0], table.arms[arm], blocks)))
     effects.sort(key=lambda item: item[0])  # stable: primary metrics stay first
@@ -82,6 +87,23 @@ class Pairs:
     dropped: int  # blocks without a usable value
 
 
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What the blocks show of one question."""
+
+    interval: Interval  # of shifts, on the scale that is tested; without ends where nothing can be said yet
+    p: float
+    p_adjusted: float  # for the size of the family
+
+
+def _shown_by(looks: Looks, pairs: Pairs, family_size: int) -> Shown:
+    """By all looks so far. The error rate is divided among the family, so that all its intervals hold together."""
+    steps = pairs.steps.tolist()
+    interval = stats.sequential_interval(steps, looks, stats.ALPHA / family_size)
+    p = stats.sequential_p(steps, looks)
+    return Shown(interval, p, min(1.0, p * family_size))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Judged:
     """One question of a family, with all that its answer takes."""
@@ -90,7 +112,8 @@ class Judged:
     family: MetricFamily
     family_size: int
     pairs: Pairs
-    p_adjusted: float
+    shown: Shown
+    looks: Looks | None = None
     is_exact: bool = False
 
     def effect(self, baseline: Arm | ArmSummary, arm: Arm | ArmSummary, blocks: Sequence[int]) -> Effect:
@@ -114,12 +137,12 @@ class Judged:
             change=told[0],
             low=told[1],
             high=told[2],
-            confidence=shift.interval.confidence,
+            confidence=self.shown.interval.confidence,
             change_pct=change_pct,
             low_pct=low_pct,
             high_pct=high_pct,
-            p=shift.p,
-            p_adjusted=self.p_adjusted,
+            p=self.shown.p,
+            p_adjusted=self.shown.p_adjusted,
             dominance=shift.dominance,
             detectable=told_step(detectable, metric) if detectable is not None else None,
             verdict=verdict,
@@ -129,13 +152,18 @@ class Judged:
         )
 
     def _told(self) -> Told:
-        shift = self.pairs.shift
+        shift, interval = self.pairs.shift, self.shown.interval
         if not shift.pairs:
             return None, None, None
-        change = told_step(shift.shift, self.metric)
-        if shift.pairs == 1:  # nothing is known of the scatter
-            return change, None, None
-        return change, told_step(shift.interval.low, self.metric), told_step(shift.interval.high, self.metric)
+        if shift.pairs == 1 or math.isinf(interval.low):  # nothing is known of the scatter, or no look can tell yet
+            return told_step(shift.shift, self.metric), None, None
+        # Looks may have excluded before what is the best guess now.
+        change = min(max(shift.shift, interval.low), interval.high)
+        return (
+            told_step(change, self.metric),
+            told_step(interval.low, self.metric),
+            told_step(interval.high, self.metric),
+        )
 
     def _verdict(self) -> Verdict:
         """Better or worse where test and interval agree; else equivalent where the whole interval is within the margin.
@@ -143,7 +171,7 @@ class Judged:
         Of a metric that is often zero nearly all blocks must be, too: its interval may be narrow while single blocks are far
         off. Where nothing is random the change alone decides, by the margin.
         """
-        interval, metric = self.pairs.shift.interval, self.metric
+        interval, metric = self.shown.interval, self.metric
         if self.is_exact and self.pairs.shift.pairs:
             change = told_step(self.pairs.shift.shift, metric)
             if abs(change) <= metric.change_margin:
@@ -151,7 +179,8 @@ class Judged:
             return Verdict.BETTER if change < 0 else Verdict.WORSE
         if interval.confidence < stats.CONFIDENCE:
             return Verdict.UNDECIDED
-        if self.p_adjusted < stats.ALPHA and interval.excludes_zero():
+        is_significant = self.looks is not None or self.shown.p_adjusted < stats.ALPHA  # by looks, the interval says so
+        if is_significant and interval.excludes_zero():
             return Verdict.BETTER if interval.high < 0 else Verdict.WORSE
         low, high = told_step(interval.low, metric), told_step(interval.high, metric)
         within = _is_within_margin(low, high, metric) and not self._is_scattered()
@@ -183,7 +212,7 @@ class Judged:
         if self.is_exact and pairs:
             return "; ".join([*notes, EXACT_NOTE])
         if verdict is Verdict.UNDECIDED:
-            notes += [text] if (text := note_on_blocks(pairs, self.family_size)) else []
+            notes += [text] if (text := note_on_blocks(pairs, self.family_size, self.looks)) else []
         _, low, high = told
         if low is not None and high is not None and _is_within_margin(low, high, self.metric):
             margin = self.metric.format_change(self.metric.change_margin, signed=False)
@@ -221,17 +250,26 @@ def _blocks_for_interval() -> int:
     return stats.smallest_deciding_pairs(1, 1 - stats.CONFIDENCE)
 
 
-def note_on_blocks(blocks: int, family_size: int) -> str:
+def note_on_blocks(blocks: int, family_size: int, looks: Looks | None = None) -> str:
     """Why so few blocks cannot decide; "" where they can."""
     if blocks == 0:
         return "no block is complete yet"
+    if looks is not None:
+        first = looks.first_deciding(stats.ALPHA / family_size)
+        return (
+            f"{_counted(blocks)} cannot decide: {first or 'more'} are needed" if first is None or blocks < first else ""
+        )
     for_interval = _blocks_for_interval()
     for_family = stats.smallest_deciding_pairs(family_size)
-    counted = f"{blocks} block{'s' if blocks > 1 else ''}"
     if blocks < for_interval:
-        return (
-            f"{counted} cannot decide anything: a 95 % interval needs {for_interval}, better or worse {for_family} here"
-        )
+        needed = f"a 95 % interval needs {for_interval}, better or worse {for_family} here"
+        return f"{_counted(blocks)} cannot decide anything: {needed}"
     if blocks < for_family:
-        return f"{counted} cannot show better or worse here: {family_size} comparisons need at least {for_family}"
+        return (
+            f"{_counted(blocks)} cannot show better or worse here: {family_size} comparisons need at least {for_family}"
+        )
     return ""
+
+
+def _counted(blocks: int) -> str:
+    return f"{blocks} block{'s' if blocks > 1 else ''}"

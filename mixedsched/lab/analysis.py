@@ -9,7 +9,7 @@ import numpy as np
 
 from mixedsched.core import stats
 from mixedsched.core.metrics import METRICS, Metric, metric_named
-from mixedsched.lab._effects import BlockValues, Judged, Pairs, effects_of, note_on_blocks
+from mixedsched.lab._effects import BlockValues, Judged, Pairs, Shown, effects_of, note_on_blocks
 from mixedsched.lab.comparison import (
     SCORE,
     ArmSummary,
@@ -40,7 +40,7 @@ def analyse(plan: Plan, runs: Sequence[Run]) -> Comparison:
     counted = [block.index for block in plan.blocks if not block.warm_up]
     complete = _complete_blocks(counted, [arm.label for arm in arms], runs)
     table = _table(plan, arms, primary, complete)
-    effects = effects_of(table)
+    effects = effects_of(table, looks=plan.looks)
     family_size = len(primary) * max(1, len(arms) - 1)
     headline = [effect for effect in effects if effect.metric is primary[0]]
     return Comparison(
@@ -52,7 +52,7 @@ def analyse(plan: Plan, runs: Sequence[Run]) -> Comparison:
         failures=_failures(runs, warm_up),
         median_block=_choice(complete, _distances_from_estimate(headline), smallest=True),
         worst_block=_choice(complete, _least_favourable(headline), smallest=False),
-        note=note_on_blocks(len(complete), family_size),
+        note=note_on_blocks(len(complete), family_size, plan.looks),
     )
 
 
@@ -60,7 +60,8 @@ def paired_effect(baseline: ArmSummary, arm: ArmSummary, metric: Metric, steps: 
     """The effect of an arm in a ratio metric, as the only question that is asked. steps: logarithms of the ratios, by block."""
     values = np.array(list(steps.values()))
     pairs = Pairs(stats.paired_shift(values), values, np.empty(0), 0)
-    judged = Judged(metric, MetricFamily.PRIMARY, 1, pairs, pairs.shift.p)
+    shown = Shown(pairs.shift.interval, pairs.shift.p, pairs.shift.p)
+    judged = Judged(metric, MetricFamily.PRIMARY, 1, pairs, shown)
     return replace(judged.effect(baseline, arm, list(steps)), note="")
 
 

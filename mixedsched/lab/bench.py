@@ -12,10 +12,13 @@ from mixedsched.lab._lab import Lab, LabSetup
 from mixedsched.lab.costs import median_overhead_s
 from mixedsched.lab.engine import (
     Impatient,
+    IsWanted,
     Laboratory,
     RunObserver,
     TimeIsUp,
+    always,
     carry_out,
+    is_due,
     no_good_run,
     runs_left,
     stored_runs,
@@ -178,17 +181,22 @@ class Bench:
         return good
 
     async def carry_out(
-        self, plan: Plan, network: Profile, has_time: Callable[[], bool] | None = None, later: int = 0
+        self,
+        plan: Plan,
+        network: Profile,
+        has_time: Callable[[], bool] | None = None,
+        later: int = 0,
+        is_wanted: IsWanted = always,
     ) -> None:
         """Make the runs of a plan of the design that are missing.
 
         has_time: asked before each run; raises TimeIsUp as soon as it says no. None for all runs, however long they take:
         then a page that cannot be loaded at all is given up early, by MixedschedError.
-        later: runs that are to be made after these, for the observer.
+        later: runs that are to be made after these, for the observer. is_wanted: as the engine asks before a block.
         Raises UsageError if what is stored was made by other versions.
         """
         stored = self.stored(plan)
-        if stored is not None and not self.missing(plan):
+        if stored is not None and not self._is_due(plan, is_wanted):
             return
         if has_time is not None and not has_time():
             raise TimeIsUp
@@ -199,10 +207,14 @@ class Bench:
         try:
             with self._observe(self.missing(plan) + later) as observer:
                 laboratory = Impatient(lab, plan.blocks[0].index) if has_time is None else lab
-                await carry_out(plan, self._store, laboratory, observer, has_time or (lambda: True), later)
+                await carry_out(plan, self._store, laboratory, observer, has_time or (lambda: True), later, is_wanted)
         finally:
             facts = replace(facts, overhead_s=median_overhead_s(self.runs(plan)))
             self._store.save_plan(plan.digest, plan.to_dict(), facts.to_dict())
+
+    def _is_due(self, plan: Plan, is_wanted: IsWanted) -> bool:
+        runs = self.runs(plan)
+        return any(is_due(block, runs, is_wanted) for block in plan.blocks)
 
     async def _laboratory(self, network: Profile) -> tuple[Laboratory, ExperimentFacts]:
         """With what a new experiment in it stores."""

@@ -152,6 +152,11 @@ class Comparison:
         return len(self.block_indices)
 
     @property
+    def looks_made(self) -> int:
+        """How often it was asked whether that is enough; 0 where all blocks are made first."""
+        return 0 if self.plan.looks is None else max(0, self.complete_blocks - self.plan.looks.first + 1)
+
+    @property
     def headline_metric(self) -> Metric:
         """The first primary metric: what the experiment was made for."""
         return metric_named(self.plan.primary[0]) if self.plan.primary else METRICS[0]

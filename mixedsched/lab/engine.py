@@ -45,6 +45,13 @@ class RunObserver(Protocol):
         """It is over, and stored."""
 
 
+IsWanted = Callable[[Block, Sequence[Run]], bool]  # whether to make an analysed block, given the runs so far
+
+
+def always(_block: Block, _runs: Sequence[Run]) -> bool:
+    return True
+
+
 async def carry_out(
     plan: Plan,
     store: Store,
@@ -52,14 +59,18 @@ async def carry_out(
     observer: RunObserver,
     has_time: Callable[[], bool] = lambda: True,
     later: int = 0,
+    is_wanted: IsWanted = always,
 ) -> None:
     """Make all runs of the plan that the store does not have.
 
     A failed or invalid run voids its block, which is begun again, at most MAX_ATTEMPTS times a call.
     has_time: asked before each run; raises TimeIsUp as soon as it says no. later: runs of other plans that are to come.
+    is_wanted: asked before each analysed block that is not complete.
     """
     runs = stored_runs(store, plan.digest)
     for block in sorted(plan.blocks, key=lambda block: (not block.warm_up, block.index)):
+        if not is_due(block, runs, is_wanted):
+            continue
         voided_before = block_state(block, runs).voided
         while (state := block_state(block, runs)).missing and state.voided - voided_before < MAX_ATTEMPTS:
             if not has_time():
@@ -116,6 +127,11 @@ def block_state(block: Block, runs: Iterable[Run]) -> BlockState:
         return BlockState(attempt + 1, block.order, attempt)
     done = {run.arm for run in current}
     return BlockState(attempt, tuple(arm for arm in block.order if arm not in done), attempt - 1)
+
+
+def is_due(block: Block, runs: Sequence[Run], is_wanted: IsWanted = always) -> bool:
+    """Whether a block is to be made."""
+    return bool(block_state(block, runs).missing) and (block.warm_up or is_wanted(block, runs))
 
 
 def runs_left(plan: Plan, runs: Sequence[Run]) -> int:

@@ -3,18 +3,19 @@
 import asyncio
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from mixedsched.core.metrics import PAGE_METRICS, metric_named, page_metrics
-from mixedsched.errors import InputError, UsageError
+from mixedsched.errors import ExitCode, InputError, UsageError
 from mixedsched.lab.analysis import analyse
 from mixedsched.lab.bench import Bench, Design, Observe, Say, ServedArm, unobserved
 from mixedsched.lab.comparison import Comparison
 from mixedsched.lab.diagnostics import held_up_of, misses_of
-from mixedsched.lab.engine import missing_blocks, stored_runs
+from mixedsched.lab.engine import always, missing_blocks, stored_runs
+from mixedsched.lab.gates import Gate, GateResult, GateVerdict, is_decided, judge, looks_of, until_decided
 from mixedsched.lab.machine import machine_facts, own_versions
 from mixedsched.lab.model import Conditions, Plan, Run
 from mixedsched.lab.plan import arms_of
@@ -26,6 +27,7 @@ from mixedsched.sites.site import Origins, Site, site_digest
 from mixedsched.world import catalog
 from mixedsched.world.browser.pageload import Throttling
 from mixedsched.world.emulator.backend import RELAY
+from mixedsched.world.store import Store
 
 DEFAULT_SCHEMES = ("sequential", "mixed")
 DEFAULT_LINK = "4g"
@@ -45,19 +47,49 @@ class Experiment:
         """The results of the analysis."""
         return analyse(self.plan, self.runs)
 
+    @cached_property
+    def gates(self) -> tuple[GateResult, ...]:
+        """What is shown of each gate, for each arm."""
+        gates = [Gate.parse(condition) for condition in self.facts.gates]
+        return judge(gates, self.comparison.effects, self.plan.looks)
+
+    @cached_property
+    def is_decided(self) -> bool:
+        """Whether all gates are; without any, whether each primary effect is better, worse or equivalent."""
+        return is_decided(self.comparison, [Gate.parse(condition) for condition in self.facts.gates])
+
     @property
     def missing_blocks(self) -> tuple[int, ...]:
-        """Indices of the analysed blocks that are not complete."""
-        return missing_blocks(self.plan, self.runs)
+        """Indices of the analysed blocks that are not complete; once it is decided, of those that were given up before."""
+        missing = missing_blocks(self.plan, self.runs)
+        if self.plan.looks is None or not self.is_decided:
+            return missing
+        last = max(self.comparison.block_indices, default=0)
+        return tuple(index for index in missing if index < last)
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """GATE where one has failed, else INVALID_RUNS where something is undecided or missing that was asked for."""
+        if any(result.verdict is GateVerdict.FAILED for result in self.gates):
+            return ExitCode.GATE
+        asks_for_decision = bool(self.gates) or self.plan.looks is not None
+        lacks_blocks = self.plan.looks is None and bool(self.missing_blocks)
+        return ExitCode.INVALID_RUNS if lacks_blocks or (asks_for_decision and not self.is_decided) else ExitCode.DONE
 
     def to_dict(self, report: str | None = None) -> dict[str, Any]:
         """The JSON contract of `compare --json`. report: path of the HTML report."""
         labels = [arm.label for arm in self.comparison.arms]
-        return {
+        facts = {
             **self.comparison.to_dict(report),
             "misses": [item.to_dict() for item in misses_of(self.runs, labels)],
             "held_up": [item.to_dict() for item in held_up_of(self.runs, labels)],
         }
+        if self.plan.looks is not None:
+            looks, made = self.plan.looks, self.comparison.looks_made
+            facts["stopping"] = {"least": looks.first, "most": looks.last, "looks": made, "decided": self.is_decided}
+        if self.gates:
+            facts["gates"] = [result.to_dict() for result in self.gates]
+        return facts
 
 
 def compare(
@@ -66,9 +98,12 @@ def compare(
     *,
     link: Profile | str = DEFAULT_LINK,
     blocks: int = 8,
+    until: str | None = None,
+    max_blocks: int | None = None,
+    fail_if: Sequence[str] = (),
     baseline: str = "",
     mapping: str | None = None,
-    primary: Sequence[str] = ("lcp",),
+    primary: Sequence[str] = (),
     metrics: Sequence[str] = PAGE_METRICS,
     form_factor: str = "mobile",
     seed: int = 1,
@@ -94,9 +129,12 @@ def compare(
         schemes: Names with parameters: "mixed:alpha=0.5".
         link: A network profile, or its name or file.
         blocks: Paired repeats; 6 decide on one metric of two schemes, 8 on all seven.
+        until: "decided" to make more blocks until each primary effect, or each gate, is decided; see docs/measuring.md.
+        max_blocks: With `until`: at most so many; three times `blocks` by default.
+        fail_if: Gates, such as "lcp > +2%"; see Experiment.gates for what is shown of them.
         baseline: The scheme that others are measured against; the first by default.
         mapping: Name or file of a priority table for all schemes that use one, instead of their own.
-        primary: Metrics to decide on ("lcp", "fcp" ...); the others are exploratory.
+        primary: Metrics to decide on ("lcp", "fcp" ...), and those of gates; the others are exploratory. By default LCP.
         metrics: Those of the page to measure; without "tti" a load ends some 4 s sooner.
         form_factor: "mobile" or "desktop".
         seed: Of the order of loads and of the network's losses.
@@ -120,19 +158,22 @@ def compare(
     network = catalog.load_profile(link) if isinstance(link, str) else link
     conditions = Conditions.of(congestion_control, cpu_slowdown, throttling)
     arms = arms_of(schemes, mapping, against_itself=against_itself)
-    keys = dict.fromkeys(metric_named(name.strip()).key for name in primary)
+    gates = [Gate.parse(condition) for condition in fail_if]
+    keys = dict.fromkeys([metric_named(name.strip()).key for name in primary] + [gate.metric.key for gate in gates])
+    primary = tuple(keys) or ("lcp_ms",)
+    looks = looks_of(until, blocks, max_blocks, len(primary) * max(1, len(arms) - 1))
     asked = page_metrics(name.strip() for name in metrics)
     opened = open_site(site, origins, say) if isinstance(site, str) else site  # last, because it may have to be built
     digest = site_digest(opened)
     served = tuple(ServedArm(arm, opened, digest) for arm in arms)
-    design = Design(served, tuple(keys), form_factor, seed, baseline, backend, across_connections, asked, conditions)
-    plan = design.plan(network, blocks, warm_up=True)
+    design = Design(served, primary, form_factor, seed, baseline, backend, across_connections, asked, conditions)
+    plan = replace(design.plan(network, blocks if looks is None else looks.last, warm_up=True), looks=looks)
     if packet_log and backend != RELAY:
         raise UsageError("only the relay logs the fate of packets", fix="leave --packet-log or --backend out")
     folder = Path(folder) if folder is not None else _default_folder(plan)
     named = site if isinstance(site, str) else site.name
     try:
-        return run_experiment(design, network, plan, folder, named, observe, say, packet_log=packet_log)
+        return run_experiment(design, network, plan, folder, named, observe, say, packet_log=packet_log, gates=gates)
     except KeyboardInterrupt:
         say(f"stopped; all finished runs are stored in {folder}, the same command goes on")
         raise
@@ -148,22 +189,33 @@ def run_experiment(
     say: Say = lambda _: None,
     *,
     packet_log: bool = False,
+    gates: Sequence[Gate] = (),
 ) -> Experiment:
     """Make the runs of a plan of a design that the folder does not hold yet, and return all that is known then.
 
     site_argument: how the site was named, for reports. The rest, and what it raises, is as in `compare`.
     """
     facts = _facts(design.arms[0].site, site_argument)
+    conditions = tuple(gate.condition for gate in gates)
 
     async def measure() -> None:
         with open_store(folder) as store:
             kept = continued(plan, next(iter(store.experiments()), None))
             async with Bench(design, store, folder, facts, observe, say=say, packet_log=packet_log) as bench:
-                await bench.carry_out(kept, network)
+                is_wanted = always if plan.looks is None else until_decided(kept, gates)
+                await bench.carry_out(kept, network, is_wanted=is_wanted)
+            _note_gates(store, conditions)
 
     with owned(folder):
         complete(measure())
         return read_experiment(folder)
+
+
+def _note_gates(store: Store, conditions: tuple[str, ...]) -> None:
+    """Store which gates the last start was to decide, so that a report says what is shown of them."""
+    (stored,) = store.experiments()
+    facts = replace(ExperimentFacts.from_dict(stored.facts), gates=conditions)
+    store.save_plan(stored.digest, stored.plan, facts.to_dict())
 
 
 def complete(work: Coroutine[Any, Any, None]) -> None:

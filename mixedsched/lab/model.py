@@ -13,6 +13,7 @@ from typing import Any, Self, cast, get_args
 from pydantic import TypeAdapter
 
 from mixedsched.core.metrics import PAGE_METRICS, Metric
+from mixedsched.core.stats import Looks
 from mixedsched.errors import InputError, UsageError
 from mixedsched.model.congestion import CongestionControl
 from mixedsched.world.browser.pageload import Throttling
@@ -109,6 +110,7 @@ class Plan:
     across_connections: bool = False  # whether the server schedules across a client's connections
     metrics: tuple[str, ...] = PAGE_METRICS  # keys of the page's metrics that are asked for
     conditions: Conditions = AS_USUAL
+    looks: Looks | None = None  # after which blocks the experiment may stop; None if all are made, and looked at then
 
     def to_dict(self) -> dict[str, Any]:
         return {key: value for key, value in asdict(self).items() if key not in _LATER or value != _LATER[key]}
@@ -137,7 +139,7 @@ class Plan:
 
 
 # Facts that plans of earlier versions do not have. Their defaults are not stored, so that a plan's digest stays what it was.
-_LATER: Mapping[str, Any] = {"metrics": PAGE_METRICS, "conditions": asdict(AS_USUAL)}
+_LATER: Mapping[str, Any] = {"metrics": PAGE_METRICS, "conditions": asdict(AS_USUAL), "looks": None}
 
 
 class RunStatus(StrEnum):

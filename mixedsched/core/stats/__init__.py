@@ -13,7 +13,14 @@ from mixedsched.core.stats._planning import (
 from mixedsched.core.stats._regret import regrets, resampled_regrets
 from mixedsched.core.stats._resampling import RESAMPLED_LEAST, RESAMPLES, resampled_median, resamples
 from mixedsched.core.stats._sequential import Looks, crossing, sequential_interval, sequential_p
-from mixedsched.core.stats._shift import CONFIDENCE, Interval, hodges_lehmann, signed_rank_interval, walsh_averages
+from mixedsched.core.stats._shift import (
+    CONFIDENCE,
+    NOTHING_KNOWN,
+    Interval,
+    hodges_lehmann,
+    signed_rank_interval,
+    walsh_averages,
+)
 from mixedsched.core.stats._signed_rank import EXACT_PAIRS_MAX, smallest_p, wilcoxon_p
 from mixedsched.core.stats._single import mean_interval, median_interval, share_interval
 
@@ -21,6 +28,7 @@ __all__ = [
     "ALPHA",
     "CONFIDENCE",
     "EXACT_PAIRS_MAX",
+    "NOTHING_KNOWN",
     "POWER",
     "RESAMPLED_LEAST",
     "RESAMPLES",

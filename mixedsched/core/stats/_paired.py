@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 from scipy.stats import rankdata
 
-from mixedsched.core.stats._shift import CONFIDENCE, Interval, skipped_averages
+from mixedsched.core.stats._shift import CONFIDENCE, NOTHING_KNOWN, Interval, skipped_averages
 from mixedsched.core.stats._signed_rank import EXACT_PAIRS_MAX, null_cumulative
 
 Matrix = NDArray[np.float64]
@@ -33,7 +33,7 @@ class PairedShift:
     dominance: float  # share of positive minus share of negative differences
 
 
-NO_PAIRS = PairedShift(0, math.nan, Interval(-math.inf, math.inf, 0.0), 1.0, 0.0)
+NO_PAIRS = PairedShift(0, math.nan, NOTHING_KNOWN, 1.0, 0.0)
 
 
 def paired_shift(differences: Sequence[float] | Matrix) -> PairedShift:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixedsched.core.stats._planning import ALPHA
-from mixedsched.core.stats._shift import Interval, walsh_averages
+from mixedsched.core.stats._shift import NOTHING_KNOWN, Interval, walsh_averages
 from mixedsched.core.stats._signed_rank import finite, smallest_p
 
 _SCORE_MOST = 40  # ranks are rounded to so many steps, which costs no power that one would notice
@@ -44,8 +44,8 @@ class Looks:
         return next((pairs for pairs in looks if smallest_p(pairs) <= self.spent(pairs, alpha)), None)
 
 
-def sequential_interval(differences: Sequence[float], looks: Looks, alpha: float = ALPHA) -> Interval | None:
-    """The shifts that no look so far has rejected; None before a look can reject any.
+def sequential_interval(differences: Sequence[float], looks: Looks, alpha: float = ALPHA) -> Interval:
+    """The shifts that no look so far has rejected; NOTHING_KNOWN before a look can reject any.
 
     All intervals of a series hold together with confidence 1 - alpha, so one may stop after any of them. They never get wider.
     differences: in the order of the plan, never of arrival. Raises ValueError for values that are not finite.
@@ -53,7 +53,7 @@ def sequential_interval(differences: Sequence[float], looks: Looks, alpha: float
     seen = finite(differences)[: looks.last]
     first = looks.first_deciding(alpha)
     if first is None or len(seen) < first:
-        return None
+        return NOTHING_KNOWN
     edges = np.unique(walsh_averages(seen.tolist()))  # the test's answer changes at these shifts only
     middles = (edges[1:] + edges[:-1]) / 2
 

@@ -1,5 +1,6 @@
 """How large a paired change is: the Hodges-Lehmann estimate and its interval, both from the same Walsh averages."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -28,6 +29,9 @@ class Interval:
 
     def excludes_zero(self) -> bool:
         return self.low > 0 or self.high < 0
+
+
+NOTHING_KNOWN = Interval(-math.inf, math.inf, 0.0)
 
 
 def walsh_averages(differences: Sequence[float]) -> NDArray[np.float64]:

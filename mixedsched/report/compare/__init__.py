@@ -7,9 +7,9 @@ from mixedsched.lab.comparison import Comparison, MetricFamily
 from mixedsched.report._effects import EXPLORATORY_NOTE, effect_views, effects_table
 from mixedsched.report._terminal import STYLES, line
 from mixedsched.report.compare._document import miss_lines, write_comparison
-from mixedsched.report.compare._words import by_model, headline, scores_in_words
+from mixedsched.report.compare._words import by_model, headline, scores_in_words, stopping_note
 
-__all__ = ["miss_lines", "render_comparison", "write_comparison"]
+__all__ = ["miss_lines", "render_comparison", "stopping_note", "write_comparison"]
 
 # On the terminal
 
@@ -42,6 +42,8 @@ def _footnotes(comparison: Comparison) -> list[str]:
         for arm in comparison.arms
         if arm.failed
     ]
-    if comparison.complete_blocks < comparison.planned_blocks:
+    if note := stopping_note(comparison):
+        notes.append(note)
+    elif comparison.complete_blocks < comparison.planned_blocks:
         notes.append(f"{comparison.complete_blocks} of {comparison.planned_blocks} planned blocks are complete")
     return notes

@@ -25,15 +25,15 @@ from mixedsched.units import format_duration, format_ms
 
 # Frames are nearly all of a report's size. What the median pair leaves of this is there for the worst pair.
 FRAMES_BYTES_MOST = 2_000_000
-_FACTS_WITH_PLACES = ("command", "history", "title", "licence", "network_notes", "notes")
+_FACTS_WITH_PLACES = ("command", "history", "gates", "title", "licence", "network_notes", "notes")
 
 
 def write_comparison(comparison: Comparison, runs: Sequence[Run], facts: Mapping[str, Any], path: Path) -> None:
     """Write the report of a comparison to `path`; its folder is made where missing.
 
     runs: all stored runs of the plan. facts: shown as they are; the keys command, history (numbers of blocks planned, in time),
-    title, licence, network_notes (what the emulated network does otherwise) and notes have places of their own, mappings such
-    as machine and versions become tables; none need be there. Raises OSError if it cannot be written.
+    gates (a line each), title, licence, network_notes (what the emulated network does otherwise) and notes have places of their
+    own, mappings such as machine and versions become tables; none need be there. Raises OSError if it cannot be written.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(render_html(comparison, runs, facts), encoding="utf-8")
@@ -55,6 +55,7 @@ def render_html(comparison: Comparison, runs: Sequence[Run], facts: Mapping[str,
         same_network=_words.same_network(comparison.plan),
         by_model=_words.by_model(comparison.plan),
         history=_words.history_note(facts.get("history")),
+        stopping=_words.stopping_note(comparison),
         facts={key: facts.get(key) or "" for key in _FACTS_WITH_PLACES},
         arm_index={arm.label: index for index, arm in enumerate(comparison.arms)},
         headlines=[

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from mixedsched.lab.comparison import SCORE, ArmSummary, Effect, Verdict
+from mixedsched.core import stats
+from mixedsched.lab.comparison import SCORE, ArmSummary, Comparison, Effect, Verdict
 from mixedsched.lab.model import Plan
 from mixedsched.report._facts import has_random_losses
 from mixedsched.report._words import confidence_text, counted, direction_text
@@ -13,7 +14,7 @@ def headline(effect: Effect) -> str:
     metric = effect.metric
     if effect.change is None:
         return f"Nothing can be said yet on {effect.arm} against {effect.baseline}: no block has {metric.short} in both arms."
-    interval = f"{confidence_text(effect)} interval {_interval(effect)}; " if effect.blocks > 1 else ""
+    interval = f"{confidence_text(effect)} interval {_interval(effect)}; " if effect.low is not None else ""
     basis = f"{metric.short}; {interval}{counted(effect.blocks, 'block')}"
     match effect.verdict:
         case Verdict.BETTER | Verdict.WORSE:
@@ -65,6 +66,19 @@ def by_model(plan: Plan) -> str:
         f"{plan.form_factor} device and network makes of loads over this link (throttling = simulate). The model does not "
         "replay the order in which bytes arrived. Do not compare them with observed ones. Films and waterfalls show what "
         "really happened."
+    )
+
+
+def stopping_note(comparison: Comparison) -> str:
+    """How it was decided when to stop; "" where the number of blocks was decided before."""
+    looks = comparison.plan.looks
+    if looks is None:
+        return ""
+    made = counted(comparison.looks_made, "look")
+    return (
+        f"Sequential stopping: after each block from number {looks.first} on it was asked whether that is enough ({made} so "
+        f"far, at most {looks.last - looks.first + 1}). Intervals and p hold for all looks and declared questions together, "
+        f"with an error rate of {stats.ALPHA * 100:.0f} %; a change that ends it early tends to look larger than it is."
     )
 
 

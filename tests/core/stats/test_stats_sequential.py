@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from mixedsched.core.stats import (
     ALPHA,
+    NOTHING_KNOWN,
     Looks,
     crossing,
     hodges_lehmann,
@@ -45,8 +46,8 @@ def test_nothing_is_decided_before_the_first_look_or_while_too_few_pairs_can_dec
     # 5 % x 6/16 is less than the 2/64 that six pairs can show at best, 5 % x 7/16 is more than the 2/128 of seven.
     assert LOOKS.first_deciding() == 7
     assert [crossing(all_worse[:pairs], LOOKS) for pairs in (6, 7)] == [0, 1]
-    assert sequential_interval(all_worse[:6], LOOKS) is None
-    assert sequential_interval(all_worse[:7], LOOKS) is not None
+    assert sequential_interval(all_worse[:6], LOOKS) == NOTHING_KNOWN
+    assert sequential_interval(all_worse[:7], LOOKS).low > 0
 
 
 def test_so_few_blocks_that_they_never_decide_are_known_beforehand() -> None:
@@ -79,18 +80,16 @@ def test_pairs_after_the_last_look_count_for_nothing(values: list[float]) -> Non
 def test_interval_p_and_test_say_the_same(values: list[float]) -> None:
     interval, p, shown = sequential_interval(values, LOOKS), sequential_p(values, LOOKS), crossing(values, LOOKS)
     assert (p <= ALPHA) == (shown != 0)
-    if interval is not None and shown != 0:
+    if shown != 0:
         assert interval.low >= 0 if shown > 0 else interval.high <= 0
-    if interval is not None and interval.excludes_zero():
+    if interval.excludes_zero():
         assert shown == (1 if interval.low > 0 else -1)
 
 
 @given(series, quarters)
 def test_shifting_all_pairs_shifts_the_interval(values: list[float], by: float) -> None:
     before, after = (sequential_interval(item, LOOKS) for item in (values, [value + by for value in values]))
-    assert (before is None) == (after is None)
-    if before is not None and after is not None:
-        assert (after.low, after.high) == (before.low + by, before.high + by)
+    assert (after.low, after.high) == (before.low + by, before.high + by)
 
 
 @given(series, st.sampled_from([0.25, 2.0, 64.0]))
@@ -98,8 +97,7 @@ def test_the_unit_of_differences_does_not_matter(values: list[float], factor: fl
     scaled = [value * factor for value in values]
     before, after = sequential_interval(values, LOOKS), sequential_interval(scaled, LOOKS)
     assert sequential_p(scaled, LOOKS) == sequential_p(values, LOOKS)
-    if before is not None and after is not None:
-        assert (after.low, after.high) == (before.low * factor, before.high * factor)
+    assert (after.low, after.high) == (before.low * factor, before.high * factor)
 
 
 @given(series)
@@ -107,16 +105,13 @@ def test_better_and_worse_are_mirror_images(values: list[float]) -> None:
     mirrored = [-value for value in values]
     before, after = sequential_interval(values, LOOKS), sequential_interval(mirrored, LOOKS)
     assert crossing(mirrored, LOOKS) == -crossing(values, LOOKS)
-    if before is not None and after is not None:
-        assert (after.low, after.high) == (-before.high, -before.low)
+    assert (after.low, after.high) == (-before.high, -before.low)
 
 
 @given(series)
 def test_a_smaller_error_rate_never_gives_a_narrower_interval(values: list[float]) -> None:
     wide, narrow = sequential_interval(values, LOOKS, ALPHA / 4), sequential_interval(values, LOOKS)
-    if wide is not None:
-        assert narrow is not None
-        assert wide.low <= narrow.low <= narrow.high <= wide.high
+    assert wide.low <= narrow.low <= narrow.high <= wide.high
 
 
 def test_looking_costs_little_width_at_the_last_block() -> None:
@@ -124,7 +119,6 @@ def test_looking_costs_little_width_at_the_last_block() -> None:
     for seed in range(40):
         values = noise(24, seed)
         looked, planned = sequential_interval(values, Looks(8, 24)), signed_rank_interval(values)
-        assert looked is not None
         assert looked.confidence == 1 - ALPHA
         ratios.append((looked.high - looked.low) / (planned.high - planned.low))
     assert 1.0 < sum(ratios) / len(ratios) < 1.35
@@ -140,13 +134,11 @@ def test_a_clear_shift_ends_at_the_first_look_that_can_show_it() -> None:
     looks, values = Looks(8, 24), noise(24, seed=3, shift=6)
     assert crossing(values[:8], looks) == 1
     interval = sequential_interval(values, looks)
-    assert interval is not None
     assert interval.low < hodges_lehmann(values) < interval.high
 
 
 def test_nothing_but_zeros_shows_that_nothing_changed() -> None:
     interval = sequential_interval([0.0] * 9, Looks(8, 24))
-    assert interval is not None
     assert (interval.low, interval.high) == (0, 0)
     assert sequential_p([0.0] * 9, Looks(8, 24)) == 1
 
