@@ -24,6 +24,7 @@ from tests.world.emulator.privileged import needs_namespaces, ownerless_namespac
 
 pytestmark = pytest.mark.usefixtures("chromium")
 
+SCHEMES = ("sequential", "stock")
 METRICS = ["fcp_ms", "lcp_ms", "tbt_ms", "si_ms", "cls", "tti_ms", "hol_bytes"]
 
 
@@ -65,9 +66,9 @@ def stored(folder: Path) -> list[dict[str, Any]]:
         return [json.loads(record) for (record,) in connection.execute("SELECT record FROM run ORDER BY id")]
 
 
-def why_void(folder: Path) -> list[str]:
+def why_void(made: list[dict[str, Any]]) -> list[str]:
     """Reasons of runs that do not count, but for those that a busy machine gives."""
-    reasons = [run["reason"] for run in stored(folder) if run["status"] != "ok"]
+    reasons = [run["reason"] for run in made if run["status"] != "ok"]
     return [reason for reason in reasons if not is_late(reason)]
 
 
@@ -110,39 +111,6 @@ def after_one_run(process: subprocess.Popen[str]) -> subprocess.Popen[str]:
     return process
 
 
-def compared(site: str, folder: Path, *options: str) -> dict[str, Any]:
-    """A comparison of two schemes in one block that ends well; what it says as JSON."""
-    words = ("compare", site, "--schemes", "sequential,stock", "--link", "fiber", "--blocks", "1", *options)
-    ended = run_patiently(command(*words, "--out", str(folder), "--json"), HOME, 400)
-    assert ended.returncode == 0, ended.stderr
-    result: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])
-    return result
-
-
-@pytest.mark.usefixtures("real_time")
-def test_compare_measures_all_metrics_and_shows_scheduling_on_the_wire(tmp_path: Path) -> None:
-    folder = tmp_path / "out"
-    result = compared("davies-meenan", folder)
-    assert (result["site"], result["link"]) == ("davies-meenan", "fiber")
-    assert [(arm["scheme"], arm["runs"]) for arm in result["arms"]] == [("sequential", 1), ("stock", 1)]
-    assert why_void(folder) == []
-    assert all(arm["median"][metric] is not None for arm in result["arms"] for metric in METRICS)
-    assert sorted(effect["metric"] for effect in result["effects"]) == sorted(METRICS)
-    assert {effect["verdict"] for effect in result["effects"]} == {"undecided"}, "one block decides nothing"
-    report = Path(result["report"]).read_text()
-    assert "davies" in report.lower()
-    assert "http://" not in report.replace("http://www.w3.org", "")
-
-    switches = {}
-    for run in (run for run in stored(folder) if run["status"] == "ok"):
-        assert {request["protocol"] for request in run["page_load"]["requests"]} == {"h3"}
-        assert run["connections"] == 1
-        images = [arrival["path"] for arrival in run["arrivals"] if arrival["path"].startswith("/hidden")]
-        switches[run["arm"]] = len(list(runs(iter(images))))
-    assert switches["sequential"] < 60, "thirty images one after another, but for what was lost and sent again"
-    assert switches["stock"] > 4 * switches["sequential"], "images interleave"
-
-
 @dataclass(frozen=True)
 class Ended:
     """How a command ended that was told to, or killed."""
@@ -158,7 +126,10 @@ class Ended:
 
 @dataclass(frozen=True)
 class Story:
-    """One comparison that is begun four times: Ctrl-C in the middle, SIGTERM, kill -9, and to its end."""
+    """One comparison that is begun four times: Ctrl-C in the middle, SIGTERM, kill -9, and to its end.
+
+    Its page has thirty images that come one after another or in turns, as the schemes have it.
+    """
 
     refused: subprocess.CompletedProcess[str]
     """Another one in the same folder, while the first is at work."""
@@ -185,9 +156,10 @@ def in_the_middle(process: subprocess.Popen[str]) -> subprocess.Popen[str]:
 
 
 @pytest.fixture(scope="module")
-def story(small_site: Path, tmp_path_factory: pytest.TempPathFactory) -> Story:
+def story(real_time: None, tmp_path_factory: pytest.TempPathFactory) -> Story:
     folder = tmp_path_factory.mktemp("story") / "out"
-    words = ("compare", str(small_site), "--link", "cdn", "--blocks", "1", "--out", str(folder))
+    words = ("compare", "davies-meenan", "--schemes", ",".join(SCHEMES), "--link", "fiber", "--blocks", "1")
+    words = (*words, "--out", str(folder))
     first = after_one_run(start(*words))
     refused = subprocess.run(command(*words), cwd=HOME, capture_output=True, text=True, timeout=60, check=False)
     told = {signal.SIGINT: ended_by(in_the_middle(first), signal.SIGINT, folder)}
@@ -226,7 +198,7 @@ def test_the_same_command_ends_with_every_block_once(story: Story) -> None:
     made = story.stored
     good = [run for run in made if run["status"] == "ok" and (run["block"], run["attempt"]) in complete_attempts(made)]
     assert Counter((run["block"], run["arm"]) for run in good) == {
-        (block, arm): 1 for block in (0, 1) for arm in ("sequential", "mixed")
+        (block, arm): 1 for block in (0, 1) for arm in SCHEMES
     }
     assert len({(run["block"], run["attempt"], run["arm"]) for run in made}) == len(made), "no run was made twice"
 
@@ -235,13 +207,40 @@ def test_a_finished_comparison_is_told_again_not_made_again(story: Story) -> Non
     assert json.loads(story.again.stdout) == json.loads(story.finished.stdout)
 
 
+def test_it_tells_all_metrics_and_that_one_block_decides_nothing(story: Story) -> None:
+    result = json.loads(story.finished.stdout.splitlines()[-1])
+    assert (result["site"], result["link"]) == ("davies-meenan", "fiber")
+    assert [(arm["scheme"], arm["runs"]) for arm in result["arms"]] == [(scheme, 1) for scheme in SCHEMES]
+    assert why_void(story.stored) == []
+    assert all(arm["median"][metric] is not None for arm in result["arms"] for metric in METRICS)
+    assert sorted(effect["metric"] for effect in result["effects"]) == sorted(METRICS)
+    assert {effect["verdict"] for effect in result["effects"]} == {"undecided"}
+
+
+def test_its_report_needs_nothing_from_elsewhere(story: Story) -> None:
+    report = Path(json.loads(story.finished.stdout.splitlines()[-1])["report"]).read_text()
+    assert "davies" in report.lower()
+    assert "http://" not in report.replace("http://www.w3.org", "")
+
+
+def test_scheduling_shows_on_the_wire(story: Story) -> None:
+    switches = {}
+    for run in (run for run in story.stored if run["status"] == "ok"):
+        assert {request["protocol"] for request in run["page_load"]["requests"]} == {"h3"}
+        assert run["connections"] == 1
+        images = [arrival["path"] for arrival in run["arrivals"] if arrival["path"].startswith("/hidden")]
+        switches[run["arm"]] = len(list(runs(iter(images))))
+    assert switches["sequential"] < 60, "thirty images one after another, but for what was lost and sent again"
+    assert switches["stock"] > 4 * switches["sequential"], "images interleave"
+
+
 @needs_namespaces
 def test_a_comparison_over_the_kernels_own_link_leaves_no_namespace(small_site: Path, tmp_path: Path) -> None:
     folder = tmp_path / "out"
     words = ("compare", str(small_site), "--link", "fiber", "--backend", "netns", "--out", str(folder))
     ended = ended_by(in_the_middle(after_one_run(start(*words))), signal.SIGINT, folder)
     assert (ended.code, ended.is_gone) == (130, True)
-    assert why_void(folder) == []
+    assert why_void(ended.stored) == []
     (run, *_) = ended.stored
     assert run["relay"]["down"]["packets"] > 0, "the kernel's counters of this link"
     assert ownerless_namespaces() == []

@@ -29,6 +29,7 @@ def checked(real_time: None) -> tuple[Result, LinkCheck]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_lab_check, "_checked", remembered)
+        patch.setattr("mixedsched.world.emulator.probe._plan._SPARSE_S", 1.0)  # enough for delays on loopback
         ended = run("lab", "check", "--link", "cdn", "--losses-s", "1", "--seed", "9", "--json")
     return ended, found[0]
 

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from mixedsched.world import catalog
-from mixedsched.world.browser.netlog import FrameArrival, NetLog, read_netlog
-from mixedsched.world.browser.pageload import PageLoadJob
-from mixedsched.world.browser.runner import LighthouseRunner
+from mixedsched.world.browser import observe
+from mixedsched.world.browser.netlog import FrameArrival, LoggedRequest, NetLog, read_netlog
+from mixedsched.world.browser.observation import ObservationJob
+from mixedsched.world.browser.observe import Observer
 from mixedsched.world.emulator.backend import RELAY, open_backend
 from tests.world.server.client import serving
 
@@ -22,23 +23,34 @@ pytestmark = pytest.mark.usefixtures("chromium", "real_time")
 FONTS = "three-hosts-fonts.test"
 
 
-def loaded(folder: Path, *options: str) -> NetLog:
-    """What the browser's log tells of a load over a link of 9 Mbit/s, 170 ms."""
+@pytest.fixture
+def logs(monkeypatch: pytest.MonkeyPatch) -> list[NetLog]:
+    """What the browser's log told of each load. An observer takes a part of it, and removes it."""
+    kept: list[NetLog] = []
+    traffic_of = observe.read_traffic
 
-    async def load(port: int, spki_sha256: str, url: str, hosts: list[str]) -> None:
+    def kept_traffic(log: Path, bodies_dir: Path | None) -> tuple[LoggedRequest, ...]:
+        kept.append(read_netlog(log))
+        return traffic_of(log, bodies_dir)
+
+    monkeypatch.setattr(observe, "read_traffic", kept_traffic)
+    return kept
+
+
+def load(*options: str) -> None:
+    """Over a link of 9 Mbit/s, 170 ms."""
+
+    async def watched(port: int, spki_sha256: str, url: str, hosts: list[str]) -> None:
         async with (
             open_backend(RELAY, catalog.load_profile("4g")) as network,
-            LighthouseRunner(temp_dir=folder) as runner,
+            Observer() as observer,
             network.link(("127.0.0.1", port), 1) as link,
         ):
-            job = PageLoadJob(
-                url, dict.fromkeys(hosts, link.address[1]), (spki_sha256,), netlog=folder / "netlog.json", frames=False
-            )
-            await runner.run(job)
+            addresses = dict.fromkeys(hosts, link.address[1])
+            await observer.observe(ObservationJob(url, addresses, spki_sha256=(spki_sha256,), screenshot=False))
 
     with serving("three-hosts", *options) as server:
-        asyncio.run(load(server.port, server.first["spki_sha256"], server.first["url"], server.first["hosts"]))
-    return read_netlog(folder / "netlog.json")
+        asyncio.run(watched(server.port, server.first["spki_sha256"], server.first["url"], server.first["hosts"]))
 
 
 def time_of(share: float, arrivals: Sequence[FrameArrival]) -> float:
@@ -64,9 +76,10 @@ def bytes_beside_the_fonts(log: NetLog) -> int:
     return sizes["jpg"]
 
 
-def test_fonts_do_not_share_the_link_with_images_of_another_connection(tmp_path: Path) -> None:
-    together = loaded(tmp_path / "together", "--scheme", "eps", "--across-connections")
-    apart = loaded(tmp_path / "apart", "--scheme", "eps")
+def test_fonts_do_not_share_the_link_with_images_of_another_connection(logs: list[NetLog]) -> None:
+    load("--scheme", "eps", "--across-connections")
+    load("--scheme", "eps")
+    together, apart = logs
     assert len(together.connections) == len(apart.connections) == 2
     beside_together, beside_apart = bytes_beside_the_fonts(together), bytes_beside_the_fonts(apart)
     assert beside_together < beside_apart / 2, (beside_together, beside_apart)

@@ -24,6 +24,14 @@ from tests.world.browser.h3_site import (
 
 SERVER = Path(__file__).with_name("h3_fixture_server.py")
 
+# Only what keeps the main thread after the first paint counts as blocking.
+WORK_AFTER_PAINT = """
+const work = () => { const start = performance.now(); while (performance.now() - start < 80); };
+new PerformanceObserver((list, observer) => {
+  if (list.getEntriesByName("first-contentful-paint").length) { observer.disconnect(); setTimeout(work, 50); }
+}).observe({type: "paint", buffered: true});
+"""
+
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FixtureSite]:
@@ -35,7 +43,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FixtureSite]:
         "counting.html": COUNTING.encode(),
         "anonymous.html": ANONYMOUS.encode(),
         "style.css": b"body { font: 18px sans-serif } .hero { width: 320px; height: 240px }" + b"\n/* padding */" * 500,
-        "app.js": b"const t = performance.now(); while (performance.now() - t < 80);",
+        "app.js": WORK_AFTER_PAINT.encode(),
         "hero.png": noise_png(320, 240, seed=1),
         "small.png": noise_png(100, 80, seed=2),
     }

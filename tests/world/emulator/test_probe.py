@@ -12,7 +12,7 @@ import pytest
 
 from mixedsched.errors import MixedschedError
 from mixedsched.model.profile import Direction, Profile, RandomLoss
-from mixedsched.world.emulator.probe._session import ProbeExchange, probed
+from mixedsched.world.emulator.probe._session import ProbedNetwork, ProbeExchange, probed
 from mixedsched.world.emulator.probe.checking import check_link
 from mixedsched.world.emulator.probe.end import Sending
 from mixedsched.world.emulator.probe.findings import LinkVerdict
@@ -26,31 +26,38 @@ LOSSY = Profile(
 QUICK = {"down": Sending(4, 20, 600, 500_000), "up": Sending(4, 300, 400, 700_000, trains=2, pause_ns=50_000_000)}
 
 
-def exchanged(profile: Profile, seed: int, sendings: Mapping[str, Sending]) -> ProbeExchange:
-    async def exchange() -> ProbeExchange:
-        async with probed(RelayBackend(profile)) as network:
-            return await network.exchange(seed, sendings, settled_s=1.0, delay_s=0.05)
-
-    return asyncio.run(exchange())
+async def exchanged(network: ProbedNetwork, seed: int, sendings: Mapping[str, Sending]) -> ProbeExchange:
+    return await network.exchange(seed, sendings, settled_s=0.5, delay_s=0.05)
 
 
-def test_both_directions_are_measured_at_once_and_no_packet_is_early() -> None:
-    found = exchanged(LOSSY, 3, QUICK)
-    for side, least_ms in (("down", 20), ("up", 30)):
-        arrivals = found.arrivals[side]
-        sent = QUICK[side].total_packets
-        assert 0.6 * sent < len(arrivals.numbers) < sent
-        assert np.all(np.diff(arrivals.numbers) > 0)
-        # Kernel stamps and our clock are compared, and the system may be adjusting one of them.
-        assert arrivals.delays_ms.min() >= least_ms - 1
-        assert len(arrivals.missing) == sent - len(arrivals.numbers)
-        hellos_lost = found.counters[side]["lost"] - len(arrivals.missing)
-        assert 0 <= hellos_lost < 8
-    assert found.overflowed("down") == found.overflowed("up") == 0
+@pytest.fixture(scope="module")
+def exchanges(real_time: None) -> list[ProbeExchange]:
+    """One network with the same seed twice, and with another one."""
+
+    async def all_exchanged() -> list[ProbeExchange]:
+        async with probed(RelayBackend(LOSSY)) as network:
+            return [await exchanged(network, seed, QUICK) for seed in (5, 5, 6)]
+
+    return asyncio.run(all_exchanged())
 
 
-def test_the_same_seed_loses_the_same_numbers_and_another_one_others() -> None:
-    first, again, other = (exchanged(LOSSY, seed, QUICK).arrivals for seed in (5, 5, 6))
+def test_both_directions_are_measured_at_once_and_no_packet_is_early(exchanges: list[ProbeExchange]) -> None:
+    for found in exchanges:
+        for side, least_ms in (("down", 20), ("up", 30)):
+            arrivals = found.arrivals[side]
+            sent = QUICK[side].total_packets
+            assert 0.6 * sent < len(arrivals.numbers) < sent
+            assert np.all(np.diff(arrivals.numbers) > 0)
+            # Kernel stamps and our clock are compared, and the system may be adjusting one of them.
+            assert arrivals.delays_ms.min() >= least_ms - 1
+            assert len(arrivals.missing) == sent - len(arrivals.numbers)
+            hellos_lost = found.counters[side]["lost"] - len(arrivals.missing)
+            assert 0 <= hellos_lost < 8
+        assert found.overflowed("down") == found.overflowed("up") == 0
+
+
+def test_the_same_seed_loses_the_same_numbers_and_another_one_others(exchanges: list[ProbeExchange]) -> None:
+    first, again, other = (exchange.arrivals for exchange in exchanges)
     for side in ("down", "up"):
         assert first[side].missing.tolist() == again[side].missing.tolist()
         assert first[side].missing.tolist() != other[side].missing.tolist()
@@ -59,11 +66,17 @@ def test_the_same_seed_loses_the_same_numbers_and_another_one_others() -> None:
 def test_a_network_that_lets_nothing_pass_is_an_error_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mixedsched.world.emulator.probe._session._HELLO_WAIT_S", 0.1)
     deaf = replace(LOSSY, up=Direction(loss=RandomLoss(1.0)))
+
+    async def exchange() -> None:
+        async with probed(RelayBackend(deaf)) as network:
+            await exchanged(network, 1, QUICK)
+
     with pytest.raises(MixedschedError, match="nothing passes the link"):
-        exchanged(deaf, 1, QUICK)
+        asyncio.run(exchange())
 
 
-def test_a_network_that_does_not_do_what_its_profile_says_is_found_out() -> None:
+def test_a_network_that_does_not_do_what_its_profile_says_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mixedsched.world.emulator.probe._plan._SPARSE_S", 1.0)
     claimed = Profile("claimed", "", "", Direction(delay_us=90_000), Direction(delay_us=30_000, loss=RandomLoss(0.2)))
 
     async def check() -> None:

@@ -32,7 +32,6 @@ def test_it_carries_datagrams_both_ways_and_keeps_clients_apart() -> None:
     assert told["down"]["size_bytes"] == 2 * (len("for one") + 28)
 
 
-@pytest.mark.usefixtures("real_time")
 def test_packets_take_their_time() -> None:
     with udp() as server, udp() as client, relaying(profile(delay_us=80_000), server.getsockname()) as (_, relay):
         started_s = time.monotonic()
