@@ -6,6 +6,7 @@ That is what people are told to do. Nothing else is forgiven here, and what is v
 from __future__ import annotations
 
 import subprocess
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -50,3 +51,13 @@ def is_late(reason: str) -> bool:
 def why_void(runs: Sequence[Run]) -> list[str]:
     """The reasons of runs that do not count, but for late packets."""
     return [run.reason for run in runs if run.status is not RunStatus.OK and not is_late(run.reason)]
+
+
+def wait_until(condition: Callable[[], bool], limit_s: float = 30.0) -> bool:
+    """Whether it becomes true in the end; the limit is only for what never does."""
+    end_s = time.monotonic() + limit_s
+    while time.monotonic() < end_s:
+        if condition():
+            return True
+        time.sleep(0.1)
+    return condition()

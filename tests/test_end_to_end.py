@@ -8,7 +8,6 @@ import sqlite3
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ import pytest
 
 from tests.command import HOME, MIXEDSCHED
 from tests.core.h3.pair import runs
-from tests.patience import is_late, run_patiently
+from tests.patience import is_late, run_patiently, wait_until
 from tests.world.emulator.privileged import needs_namespaces, ownerless_namespaces
 
 pytestmark = pytest.mark.usefixtures("chromium")
@@ -49,16 +48,6 @@ def start(*arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         command(*arguments), cwd=HOME, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
-
-
-def wait_until(condition: Callable[[], bool], limit_s: float = 30.0) -> bool:
-    """Whether it becomes true in the end; the limit is only for what never does."""
-    end_s = time.monotonic() + limit_s
-    while time.monotonic() < end_s:
-        if condition():
-            return True
-        time.sleep(0.1)
-    return condition()
 
 
 def stored(folder: Path) -> list[dict[str, Any]]:

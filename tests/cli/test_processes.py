@@ -12,6 +12,7 @@ from tests.command import HOME, MIXEDSCHED
 # Command -> its arguments, its exit code, a word that it writes to standard output, and one to standard error.
 CASES: dict[str, tuple[tuple[str, ...], int, str, str]] = {
     "compare": (("agency", "--schemes", "sequential,mixd"), 2, "", "did you mean 'mixed'?"),
+    "study": (("run", "absent.toml"), 3, "", "absent.toml"),
     "audit": (("agency", "--budget", "soon"), 2, "", "duration 'soon'"),
     "tune": (("agency", "--objective", "beauty"), 2, "", "there is no metric 'beauty'"),
     "calibrate": (("--schemes", "eps,stock"), 2, "", "2 schemes"),

@@ -1,7 +1,7 @@
 """What a worker of a study needs to know."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -44,9 +44,9 @@ class Work:
     study_id: int
     study: Study
     places: Mapping[int, Place]  # by id
-    has_all_places: bool  # of the study
     folder: Path  # for what a load leaves while it is under way
-    observer: StudyObserver
+    has_all_places: bool = True  # of the study
+    observer: StudyObserver = field(default_factory=UnobservedStudy)
     jobs: int | None = None  # processes that simulate; None for one per processor
 
     @property

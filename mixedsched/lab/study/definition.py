@@ -16,7 +16,7 @@ from mixedsched.lab.model import Arm
 from mixedsched.lab.plan import arm_of
 from mixedsched.model.browser_model import IDEAL, BrowserModel
 from mixedsched.model.profile import Profile
-from mixedsched.model.toml_file import parse_toml, wrong_keys
+from mixedsched.model.toml_file import parse_toml, toml_value, wrong_keys
 from mixedsched.world import catalog
 
 STUDY_FORMAT = "mixedsched.study/1"
@@ -175,6 +175,11 @@ def read_study(path: Path | str) -> Study:
     study.read_links()
     study.read_browser_model()
     return study
+
+
+def dump_study(study: Study) -> str:
+    """A file of the study. Names of files in it are seen from where they were."""
+    return "".join(f"{key} = {toml_value(value)}\n" for key, value in study.to_dict().items() if value is not None)
 
 
 @dataclass(frozen=True, slots=True)

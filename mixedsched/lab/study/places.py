@@ -98,15 +98,16 @@ def chosen(sites: Sequence[StudySite], study: Study, only: str | None) -> list[t
     """
     links = [PIPE_LINK if item is None else item.name for item in study.read_links()]
     every = [(site, link) for site in sites for link in links]
-    found = [
-        (number, site, link)
-        for number, (site, link) in enumerate(every)
-        if only is None or fnmatchcase(site.name, only) or fnmatchcase(f"{site.name}@{link}", only)
-    ]
+    found = [(number, *place) for number, place in enumerate(every) if is_chosen(place[0].name, place[1], only)]
     if not found:
         names = (f"{site.name}@{link}" for site, link in every)
         raise UsageError(f"--only {only} names no place of the study", fix=nearest_hint(str(only), names))
     return found
+
+
+def is_chosen(site: str, link: str, only: str | None) -> bool:
+    """Whether a glob over sites or "site@link" is for this place; None is for all."""
+    return only is None or fnmatchcase(site, only) or fnmatchcase(f"{site}@{link}", only)
 
 
 @dataclass(frozen=True)

@@ -1,38 +1,78 @@
 """Begins a study or goes on with it: checks that what is stored belongs to it, plans what is new, and has it carried out."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from mixedsched.errors import InputError, UsageError
 from mixedsched.lab.machine import LOAD_CODE, machine_facts, own_versions
 from mixedsched.lab.play.stored import PLAYING_CODE
-from mixedsched.lab.results import DATABASE_NAME, folder_of, owned
-from mixedsched.lab.study.definition import Changes, Study, changes
-from mixedsched.lab.study.places import chosen, open_places, planned, refuse_changed, sites_of
+from mixedsched.lab.results import DATABASE_NAME, folder_of, owned, writing_to
+from mixedsched.lab.study.definition import Study, changes, dump_study, read_study
+from mixedsched.lab.study.places import StudySite, chosen, open_places, planned, refuse_changed, sites_of
+from mixedsched.lab.study.results import StudyResult, study_results
 from mixedsched.lab.study.work import StudyObserver, UnobservedStudy, Work, carry_out_study
-from mixedsched.world.store import BlockCounts, StoredPlace, StoredStudy, StudyStore
+from mixedsched.world.store import StoredStudy, StudyStore
 
 DEFINITION_NAME = "study.toml"
 
 Say = Callable[[str], None]
 
 
-@dataclass(frozen=True)
-class StudyState:
-    """A study as it is stored, finished or not."""
+def run_study(
+    study: Study | Path | str,
+    *,
+    folder: Path | str | None = None,
+    store: str | None = None,
+    only: str | None = None,
+    blocks: int | None = None,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    observer: StudyObserver | None = None,
+    say: Say = lambda _: None,
+) -> StudyResult:
+    """Make the loads of a study that are not stored yet, and say what all of them show.
 
-    definition: Study
-    stored: StoredStudy
-    places: Sequence[StoredPlace]
-    counts: Mapping[int, BlockCounts]  # by id of the place
+    Every load is stored at once: after an interruption the same call goes on where it stopped, and with more blocks, sites,
+    links or simulated arms it adds to what is there.
 
-    @property
-    def is_complete(self) -> bool:
-        """Whether all blocks that are wanted have all their loads."""
-        return not any(item.open or item.leased or item.failed for item in self.counts.values())
+    Args:
+        study: A study, or its file.
+        folder: For the results; by default one in runs/ that is named after the study.
+        store: Address of a database that several machines share: "postgresql://USER@HOST/NAME"; by default one in the folder.
+        only: A glob over sites or "site@link", to make the loads of these places alone.
+        blocks: So many instead of those that the study names.
+        jobs: Processes that simulate; by default one per processor.
+        scheduler: Address of a dask scheduler, whose machines do the work instead of this process; they share `store`.
+        observer: Follows the progress.
+        say: Takes remarks, a line each.
+
+    Raises:
+        MixedschedError: StudyError for what the study names; UsageError if what is stored is of another study or of other
+            versions; MissingPartError without Node or Chromium; others if results cannot be stored.
+    """
+    definition = read_study(study) if isinstance(study, Path | str) else study
+    if blocks is not None:
+        definition = Study.from_dict({**definition.to_dict(), "blocks": blocks}, definition.folder)
+    wanted = chosen(sites_of(definition), definition, only)
+    place = default_folder(definition) if folder is None else Path(folder)
+    with owned(place), study_store(place, store) as opened:
+        try:
+            work = _planned(definition, wanted, opened, place, say)
+            work = replace(work, has_all_places=only is None, observer=observer or UnobservedStudy(), jobs=jobs)
+            if scheduler is None:
+                carry_out_study(work, {"machine": machine_facts()}, say)
+            else:
+                from mixedsched.lab.study.cluster import carry_out_on_cluster  # here, because few have dask
+
+                if store is None:
+                    raise UsageError("the machines of a scheduler share a database", fix="name one with --store")
+                carry_out_on_cluster(work, store, scheduler, say)
+        except KeyboardInterrupt:
+            say(f"stopped; all finished loads are stored in {store or place}, the same command goes on")
+            raise
+        return stored_results(opened, definition.name)
 
 
 def default_folder(study: Study) -> Path:
@@ -45,59 +85,20 @@ def code_of(study: Study) -> tuple[str, ...]:
     return PLAYING_CODE if study.is_simulated else LOAD_CODE
 
 
-@contextmanager
-def study_store(folder: Path | None, url: str | None) -> Iterator[StudyStore]:
-    """The database of a folder, or the one at an address. Raises MixedschedError if it cannot be used."""
-    with StudyStore(url if url is not None else f"sqlite:///{folder / DATABASE_NAME}") as store:  # type: ignore[operator]
-        yield store
+def study_store(folder: Path, address: str | None) -> StudyStore:
+    """The database at an address, by default that of a folder. Raises MixedschedError if it cannot be used."""
+    return StudyStore(address or f"sqlite:///{folder / DATABASE_NAME}")
 
 
-def run_study(
-    study: Study,
-    *,
-    folder: Path,
-    store_url: str | None = None,
-    only: str | None = None,
-    observer: StudyObserver | None = None,
-    say: Say = lambda _: None,
-    jobs: int | None = None,
-    scheduler: str | None = None,
-) -> StudyState:
-    """Make the loads of a study that are not stored yet; returns what is known then.
-
-    only: a glob over sites or "site@link", for these places alone. jobs: processes that simulate, by default one per processor.
-    scheduler: of dask, whose machines do the work instead of this process; they share the database of store_url.
-    Raises UsageError if what is stored is of another study or of other versions; StudyError, PageError, SiteError,
-    ProfileError, MissingPartError.
-    """
-    sites = sites_of(study)
-    wanted = chosen(sites, study, only)
-    with owned(folder), study_store(folder, store_url) as store:
-        before = _stored(store, study.name)
-        if before is not None:
-            _refuse_other(Study.from_dict(before.definition), study, say)
-        opened = open_places(study, wanted, say)
-        facts = _facts(study, before)
-        if before is not None:
-            refuse_changed(opened.values(), store.places(before.id))
-            if set(study.arms) - set(before.definition["arms"]):  # first, as an interruption may follow
-                store.continue_done(before.id)
-        study_id = store.save_study(study.name, study.to_dict(), facts)
-        store.add_places(study_id, planned(study, opened))
-        ids = {(item.site, item.link): item.id for item in store.places(study_id)}
-        places = {ids[place.site.name, place.link]: place for place in opened.values()}
-        work = Work(store, study_id, study, places, only is None, folder, observer or UnobservedStudy(), jobs)
-        if scheduler is None:
-            carry_out_study(work, {"machine": machine_facts()}, say)
-        else:
-            from mixedsched.lab.study.cluster import carry_out_on_cluster  # here, because few have dask
-
-            assert store_url is not None, "machines share a database"
-            carry_out_on_cluster(work, store_url, scheduler, say)
-        return read_state(store, study.name)
+def stored_results(store: StudyStore, name: str | None = None) -> StudyResult:
+    """What the loads of a stored study show so far. Raises as `find_study`."""
+    study = find_study(store, name)
+    return study_results(
+        Study.from_dict(study.definition), store.places(study.id), store.counts(study.id), store.loads(study.id)
+    )
 
 
-def read_state(store: StudyStore, name: str | None = None) -> StudyState:
+def find_study(store: StudyStore, name: str | None = None) -> StoredStudy:
     """A stored study. name: needed where there are several. Raises InputError if there is none."""
     studies = store.studies()
     found = [item for item in studies if name in (None, item.name)]
@@ -107,8 +108,29 @@ def read_state(store: StudyStore, name: str | None = None) -> StudyState:
             f"there is no study '{name}'" if name else f"there are {len(found)} studies",
             why=f"stored are {names}" if names else "none was begun there",
         )
-    counts = {item.place_id: item for item in store.counts(found[0].id)}
-    return StudyState(Study.from_dict(found[0].definition), found[0], store.places(found[0].id), counts)
+    return found[0]
+
+
+def _planned(
+    study: Study, wanted: Sequence[tuple[int, StudySite, str]], store: StudyStore, folder: Path, say: Say
+) -> Work:
+    """The study as it is stored now, with what is new in it. Raises UsageError if it does not belong to what was stored."""
+    before = _stored(store, study.name)
+    if before is not None:
+        _refuse_other(Study.from_dict(before.definition), study, say)
+    opened = open_places(study, wanted, say)
+    facts = _facts(study, before)
+    if before is not None:
+        refuse_changed(opened.values(), store.places(before.id))
+        if set(study.arms) - set(before.definition["arms"]):  # first: once the new arms are stored, nobody would notice
+            store.continue_done(before.id)
+    with writing_to(folder):
+        (folder / DEFINITION_NAME).write_text(dump_study(study), encoding="utf-8")
+    study_id = store.save_study(study.name, study.to_dict(), facts)
+    store.add_places(study_id, planned(study, opened))
+    ids = {(item.site, item.link): item.id for item in store.places(study_id)}
+    places = {ids[place.site.name, place.link]: place for place in opened.values()}
+    return Work(store, study_id, study, places, folder)
 
 
 def _stored(store: StudyStore, name: str) -> StoredStudy | None:
@@ -117,7 +139,7 @@ def _stored(store: StudyStore, name: str) -> StoredStudy | None:
 
 def _refuse_other(before: Study, study: Study, say: Say) -> None:
     """Raises UsageError unless nothing has changed but for what is added."""
-    found: Changes = changes(before, study)
+    found = changes(before, study)
     if not found.only_add:
         raise UsageError(
             f"the study '{study.name}' has changed since it began",

@@ -101,7 +101,7 @@ def _opened(store: StudyStore, stored: StoredStudy, folder: Path, options: Worke
         raise refused[0]
     if refused:
         say(f"{len(refused)} of {len(planned)} places are left to others, such as one because {refused[0]}")
-    return Work(store, stored.id, study, places, not refused, folder, options.observer, options.jobs)
+    return Work(store, stored.id, study, places, folder, not refused, options.observer, options.jobs)
 
 
 def _place(study: Study, stored: StoredPlace, say: Say) -> Place:

@@ -11,14 +11,15 @@ from mixedsched.lab.results import DATABASE_NAME
 from mixedsched.lab.study import session
 from mixedsched.lab.study.definition import Study
 from mixedsched.lab.study.places import Place
-from mixedsched.lab.study.session import StudyState, run_study
+from mixedsched.lab.study.results import StudyResult
+from mixedsched.lab.study.session import run_study
 from mixedsched.lab.study.work import UnobservedStudy
 from mixedsched.world.store import NewLoad, StoredLoad, StudyStore
 from tests.examples import examples
 from tests.lab.study.small import ARMS, LOADS_OF_BLOCK, PLACES, quick_study, small_study, write_pages
 
 
-def run(study: Study, folder: Path, **more: Any) -> StudyState:
+def run(study: Study, folder: Path, **more: Any) -> StudyResult:
     """In this process, as starting others takes longer than all these loads."""
     return run_study(study, folder=folder, jobs=1, **more)
 
@@ -51,7 +52,7 @@ class Stopping(UnobservedStudy):
 def whole(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
     """All loads of a study that nothing disturbed."""
     folder = tmp_path_factory.mktemp("whole")
-    assert run(small_study(folder), folder / "out").is_complete
+    assert not run(small_study(folder), folder / "out").is_partial
     return told(loads_in(folder / "out"))
 
 
@@ -68,8 +69,8 @@ def test_a_load_is_that_of_simulate(tmp_path: Path) -> None:
 
 
 def test_where_nothing_is_random_a_place_has_one_block(tmp_path: Path) -> None:
-    state = run(small_study(tmp_path, variation=False), tmp_path / "out")
-    done = {(place.link, place.facts["exact"]): state.counts[place.id].done for place in state.places}
+    found = run(small_study(tmp_path, variation=False), tmp_path / "out")
+    done = {(place.link, place.is_exact): len(place.blocks) for place in found.places}
     assert done == {("wifi-lossy", False): 2, ("cable", True): 1}
 
 
@@ -97,7 +98,7 @@ def test_wherever_it_is_interrupted_the_same_call_goes_on(
         else:
             played = len(whole)
         assert len(loads_in(folder / "out")) == played
-    assert run(study, folder / "out").is_complete
+    assert not run(study, folder / "out").is_partial
     assert told(loads_in(folder / "out")) == whole
 
 
@@ -108,9 +109,9 @@ def test_what_is_added_joins_what_is_there(fewer: dict[str, Any], whole: list[An
     run(small_study(tmp_path, **fewer), tmp_path / "out")
     before = loads_in(tmp_path / "out")
     more = {"sites": ["pages/three.json", "pages/o*.json", "pages/two.json"]} if "sites" in fewer else {}
-    state = run(small_study(tmp_path, **more), tmp_path / "out")
+    found = run(small_study(tmp_path, **more), tmp_path / "out")
     after = loads_in(tmp_path / "out")
-    assert state.is_complete
+    assert not found.is_partial
     assert len(after) == len(whole)
     assert {(item.place_id, item.block, item.arm, item.position) for item in before} <= {
         (item.place_id, item.block, item.arm, item.position) for item in after
@@ -161,8 +162,8 @@ def test_sites_that_are_not_there_are_refused(tmp_path: Path, sites: list[str], 
 
 
 def test_a_part_of_the_places_can_be_asked_for(tmp_path: Path) -> None:
-    state = run(quick_study(tmp_path), tmp_path / "out", only="pages/t*@cable")
-    assert [(place.site, place.link) for place in state.places] == [("pages/three", "cable"), ("pages/two", "cable")]
+    found = run(quick_study(tmp_path), tmp_path / "out", only="pages/t*@cable")
+    assert [(place.site, place.link) for place in found.places] == [("pages/three", "cable"), ("pages/two", "cable")]
     with pytest.raises(UsageError, match="names no place"):
         run(quick_study(tmp_path), tmp_path / "out", only="four")
 
@@ -181,4 +182,4 @@ def test_a_folder_without_a_study_is_refused(tmp_path: Path) -> None:
         StudyStore(f"sqlite:///{tmp_path / DATABASE_NAME}") as store,
         pytest.raises(InputError, match="none was begun"),
     ):
-        session.read_state(store)
+        session.stored_results(store)

@@ -1,0 +1,49 @@
+"""How `study` shows progress and results."""
+
+from rich.markup import escape
+
+from mixedsched.cli._console import err, out, shown
+from mixedsched.cli._progress import Progress
+from mixedsched.lab.study.places import Place
+from mixedsched.lab.study.results import StudyResult
+from mixedsched.units import format_ms
+from mixedsched.world.store import NewLoad
+
+
+class StudyProgress(Progress):
+    """Shows the loads of a study (a StudyObserver); measured ones with a line each."""
+
+    def __init__(self, *, is_simulated: bool) -> None:
+        super().__init__("playing pages" if is_simulated else "starting", unit="loads", lines=is_simulated)
+        self._is_simulated = is_simulated
+        self._workers = 1
+
+    def left(self, loads: int, workers: int) -> None:
+        self._workers = workers
+        self.tell(self._done, self._done + loads)
+
+    def loading(self, place: Place, block: int, arm: str) -> None:
+        self.tell(self._done, self.total, what=f"{place.site.name}@{place.link}, block {block}, {arm}")
+
+    def loaded(self, place: Place, block: int, load: NewLoad) -> None:
+        self.advance()
+        if self._is_simulated:
+            return
+        if load.status == "ok":
+            result = f"FCP {format_ms(load.values['fcp_ms'] or 0)}, LCP {format_ms(load.values['lcp_ms'] or 0)}"
+        else:
+            result = f"[bold yellow]{load.status}[/]: {escape(load.reason)}; the block is run again"
+        what = f"{place.site.name}@{place.link}"
+        self.say(f"{escape(f'{what:24}')} block {block:<3} {escape(f'{load.arm:24}')} {result}")
+
+
+def say_study(result: StudyResult) -> None:
+    """What is there, and what is missing, in a few lines."""
+    blocks = sum(len(place.blocks) for place in result.places)
+    out.print(f"[bold]{shown(result.study.name)}[/]: {len(result.places)} places, {blocks} blocks", soft_wrap=True)
+    if result.missing_blocks:
+        err.print(f"[bold yellow]{result.missing_blocks} blocks are missing[/]")
+    for failure in result.failures:
+        err.print(
+            f"  {failure.loads} loads of {shown(failure.arm)} {failure.status}: {shown(failure.reason)}", soft_wrap=True
+        )

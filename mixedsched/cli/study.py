@@ -1,0 +1,140 @@
+"""`study`: many sites, links and arms as one thing, which can be interrupted, extended and exported."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mixedsched.cli._console import out, say_remark, shown
+from mixedsched.cli._interrupts import end_in_order
+from mixedsched.cli._options import ResultsOption
+from mixedsched.cli._output import Json, say_json
+from mixedsched.cli._study import StudyProgress, say_study
+from mixedsched.errors import ExitCode, InputError
+from mixedsched.lab.results import DATABASE_NAME
+from mixedsched.lab.study.definition import read_study
+from mixedsched.lab.study.places import is_chosen
+from mixedsched.lab.study.session import DEFINITION_NAME, run_study, stored_results, study_store
+from mixedsched.units import format_duration
+from mixedsched.world.store import StudyStore
+
+_StoreOption = Annotated[
+    str | None,
+    typer.Option(
+        "--store", help="Database that several machines share: postgresql://USER@HOST/NAME.", metavar="ADDRESS"
+    ),
+]
+_FolderArgument = Annotated[Path | None, typer.Argument(help="A folder that `study run` made.", metavar="DIR")]
+
+study = typer.Typer(
+    help="Many sites, links and arms as one thing: loads that go on after any interruption, and what they show together.",
+    epilog="Example: mixedsched study run my.toml",
+    no_args_is_help=True,
+)
+
+
+def register(app: typer.Typer) -> None:
+    study.command(epilog="Example: mixedsched study run my.toml --blocks 10")(run)
+    study.command(epilog="Example: mixedsched study status runs/my-study-01234567-89abcd")(status)
+    study.command(epilog="Example: mixedsched study report runs/my-study-01234567-89abcd")(report)
+    app.add_typer(study, name="study")
+
+
+def run(
+    file: Annotated[Path, typer.Argument(help="A study file; docs/studies.md describes them.", metavar="FILE")],
+    store: _StoreOption = None,
+    folder: ResultsOption = None,
+    only: Annotated[
+        str | None, typer.Option(help="Only these places, by site or SITE@LINK; * stands for anything.", metavar="GLOB")
+    ] = None,
+    blocks: Annotated[
+        int | None, typer.Option(help="So many repeats, instead of those of the file.", min=1, metavar="N")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Make the loads of a study that are not there yet, and say what all of them show.
+
+    Every load is stored at once, and after an interruption the same command goes on where it stopped. With more blocks,
+    sites, links or simulated arms in the file, it adds to what is there.
+    """
+    end_in_order()
+    definition = read_study(file)
+    with StudyProgress(is_simulated=definition.is_simulated) as progress:
+        found = run_study(
+            definition, folder=folder, store=store, only=only, blocks=blocks, observer=progress, say=say_remark
+        )
+    _tell(found, as_json=as_json)
+    if any(place.missing and is_chosen(place.site, place.link, only) for place in found.places):
+        raise typer.Exit(ExitCode.INVALID_RUNS)
+
+
+def status(folder: _FolderArgument = None, store: _StoreOption = None, as_json: Json = False) -> None:
+    """Say how far the studies of a folder or database are, and who works on them."""
+    with _opened(folder, store) as opened:
+        facts = _status(opened)
+    if as_json:
+        say_json(facts)
+        return
+    for item in facts["studies"]:
+        blocks = ", ".join(f"{count} {state}" for state, count in item["blocks"].items() if count)
+        out.print(f"[bold]{shown(item['study'])}[/] (rung {item['rung']}): {item['places']} places; blocks: {blocks}")
+    for worker in facts["workers"]:
+        heard = f"heard of {format_duration(worker['silent_s'])} ago"
+        doing = f"{worker['state']}, {worker['blocks']} blocks in hand, {heard}"
+        out.print(f"  {shown(worker['machine'])}: {doing}{shown(worker['reason'] and ': ' + worker['reason'])}")
+
+
+def report(folder: _FolderArgument = None, store: _StoreOption = None, as_json: Json = False) -> None:
+    """Say what the stored loads of a study show, even if it is not finished."""
+    with _opened(folder, store) as opened:
+        found = stored_results(opened, _name(folder) if store is not None else None)
+    _tell(found, as_json=as_json)
+
+
+def _opened(folder: Path | None, store: str | None) -> StudyStore:
+    if store is None and (folder is None or not (folder / DATABASE_NAME).is_file()):
+        raise InputError(
+            f"{folder} holds no study" if folder is not None else "no study is named",
+            why=f"there is no {DATABASE_NAME} in it" if folder is not None else "",
+            fix="name a folder that `study run` made, or a database with --store",
+        )
+    return study_store(folder or Path(), store)
+
+
+def _name(folder: Path | None) -> str | None:
+    """Of the study to which a folder belongs, where the database may hold several."""
+    return None if folder is None else read_study(folder / DEFINITION_NAME).name
+
+
+def _status(store: StudyStore) -> dict[str, Any]:
+    studies = []
+    for item in store.studies():
+        counts = store.counts(item.id)
+        states = ("open", "leased", "done", "failed", "revoked")
+        studies.append(
+            {
+                "study": item.name,
+                "rung": item.definition["rung"],
+                "places": len(counts),
+                "blocks": {state: sum(getattr(count, state) for count in counts) for state in states},
+            }
+        )
+    workers = [
+        {
+            "name": worker.name,
+            "machine": worker.machine,
+            "state": worker.state,
+            "reason": worker.reason,
+            "silent_s": round(worker.silent_s, 1),
+            "blocks": worker.blocks,
+        }
+        for worker in store.workers()
+    ]
+    return {"studies": studies, "workers": workers}
+
+
+def _tell(found: Any, *, as_json: bool) -> None:
+    if as_json:
+        say_json(found.to_dict())
+    else:
+        say_study(found)

@@ -1,0 +1,65 @@
+"""A study whose process is killed again and again ends like one that nothing disturbed."""
+
+import json
+import sqlite3
+import subprocess
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mixedsched.lab.results import DATABASE_NAME
+from mixedsched.lab.study.definition import dump_study
+from tests.command import HOME, MIXEDSCHED
+from tests.lab.study.small import small_study
+from tests.patience import wait_until
+
+KILLS = 10
+BLOCKS = 12
+LOADS = 3 * 2 * 4 * BLOCKS
+
+
+def start(folder: Path) -> subprocess.Popen[str]:
+    command = [*MIXEDSCHED, "study", "run", folder / "study.toml", "--out", folder / "out", "--json"]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=HOME)
+
+
+def stored(folder: Path) -> list[Any]:
+    """What the loads are, whoever made them when."""
+    if not (folder / "out" / DATABASE_NAME).is_file():
+        return []
+    with closing(sqlite3.connect(folder / "out" / DATABASE_NAME, timeout=60)) as database:
+        if not database.execute("SELECT 1 FROM sqlite_master WHERE name = 'load'").fetchall():
+            return []
+        return database.execute(
+            'SELECT site, link, block.number, load.attempt, arm, position, seed, status, "values" FROM load '
+            "JOIN block ON block.id = load.block JOIN place ON place.id = block.place ORDER BY 1, 2, 3, 4, 6"
+        ).fetchall()
+
+
+def begun(folder: Path) -> Path:
+    (folder / "study.toml").write_text(dump_study(small_study(folder, blocks=BLOCKS)))
+    return folder
+
+
+def end(folder: Path) -> Any:
+    process = start(folder)
+    told = json.loads(process.communicate(timeout=300)[0])
+    assert process.returncode == 0
+    return told
+
+
+@pytest.mark.slow
+def test_a_study_that_is_killed_ten_times_loses_nothing_and_repeats_nothing(tmp_path: Path) -> None:
+    whole, killed = begun(tmp_path / "whole"), begun(tmp_path / "killed")
+    for number in range(KILLS):
+        process = start(killed)
+        wanted = number * LOADS // KILLS
+        wait_until(lambda: len(stored(killed)) >= wanted or process.poll() is not None, 60)  # noqa: B023
+        process.kill()
+        process.communicate()
+        assert process.returncode == -9
+    assert end(killed) == end(whole)
+    assert len(stored(killed)) == LOADS
+    assert stored(killed) == stored(whole)
