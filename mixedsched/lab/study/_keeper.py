@@ -10,11 +10,18 @@ from dataclasses import dataclass, field
 from typing import Literal, Self, TypeVar
 
 from mixedsched.errors import MixedschedError
-from mixedsched.world.store import Lease, LeaseLostError, NewLoad, StudyStore, UnreachableDatabaseError
+from mixedsched.world.store import (
+    Lease,
+    LeaseLostError,
+    NewLoad,
+    QuarantinedError,
+    StudyStore,
+    UnreachableDatabaseError,
+)
 
 STORE_EVERY_S = 0.5
-BEAT_EVERY_S = 15.0
 LEASE_S = 60.0
+_BEATS_IN_A_LEASE = 4
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 15.0  # for a database that does not answer
 
 Ending = Literal["done", "failed"]
@@ -102,13 +109,18 @@ class Keeper:
         try:
             while not self._is_over.wait(STORE_EVERY_S):
                 self._store_all()
-                if time.monotonic() - beaten_s >= BEAT_EVERY_S:
-                    self._patiently(lambda: self._store.beat(self._worker, self._lease_s))
+                if time.monotonic() - beaten_s >= self._lease_s / _BEATS_IN_A_LEASE:
+                    self._patiently(self._beat)
                     beaten_s = time.monotonic()
                     self._on_beat()
             self._store_all()
         except BaseException as error:
             self._error = error
+
+    def _beat(self) -> None:
+        """Raises QuarantinedError if this worker has been stopped from elsewhere."""
+        if self._store.beat(self._worker, self._lease_s) == "quarantined":
+            raise QuarantinedError("this machine was stopped: its loads must not be trusted")
 
     def _store_all(self) -> None:
         with self._storing:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from mixedsched.lab.study._keeper import LEASE_S
 from mixedsched.lab.study.definition import Study
 from mixedsched.lab.study.places import Place
 from mixedsched.world.store import NewLoad, StudyStore
@@ -48,6 +49,8 @@ class Work:
     has_all_places: bool = True  # of the study
     observer: StudyObserver = field(default_factory=UnobservedStudy)
     jobs: int | None = None  # processes that simulate; None for one per processor
+    lease_s: float = LEASE_S  # so long after its last sign of life a worker's blocks go to others
+    readmit: bool = False  # work although this machine was quarantined before
 
     @property
     def place_ids(self) -> list[int] | None:

@@ -36,9 +36,9 @@ def carry_out_study(
     """
     store = work.store
     release_the_dead(store)
-    worker = store.join(worker_name(), machine or platform.node(), facts)
+    worker = store.join(worker_name(), machine or platform.node(), facts, readmit=work.readmit)
     try:
-        with Keeper(store, worker, say, lambda: tell_progress(work)) as keeper:
+        with Keeper(store, worker, say, lambda: tell_progress(work), work.lease_s) as keeper:
             tell_progress(work)
             _work(work, keeper)
             while is_unfinished(work):

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from mixedsched.errors import ExitCode, MixedschedError, UsageError
 from mixedsched.lab.machine import machine_facts, own_versions
+from mixedsched.lab.study._keeper import LEASE_S
 from mixedsched.lab.study.definition import Study
 from mixedsched.lab.study.places import OPENED_AS, Place, StudySite, open_places, refuse_changed
 from mixedsched.lab.study.session import code_of
@@ -34,6 +35,7 @@ class WorkerOptions:
     jobs: int | None = None  # processes that simulate; None for one per processor
     waits: bool = True  # for more work when there is none; else it ends
     readmit: bool = False  # works although this machine was quarantined before
+    lease_s: float = LEASE_S  # so long after its last sign of life its blocks go to others
     observer: StudyObserver = field(default_factory=UnobservedStudy)
 
 
@@ -101,7 +103,18 @@ def _opened(store: StudyStore, stored: StoredStudy, folder: Path, options: Worke
         raise refused[0]
     if refused:
         say(f"{len(refused)} of {len(planned)} places are left to others, such as one because {refused[0]}")
-    return Work(store, stored.id, study, places, folder, not refused, options.observer, options.jobs)
+    return Work(
+        store,
+        stored.id,
+        study,
+        places,
+        folder,
+        has_all_places=not refused,
+        observer=options.observer,
+        jobs=options.jobs,
+        lease_s=options.lease_s,
+        readmit=options.readmit,
+    )
 
 
 def _place(study: Study, stored: StoredPlace, say: Say) -> Place:

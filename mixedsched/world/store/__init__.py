@@ -2,7 +2,7 @@
 
 from mixedsched.world.store._database import STORE_SCHEMA, UnreachableDatabaseError
 from mixedsched.world.store._experiments import Store, StoredExperiment
-from mixedsched.world.store._leases import Lease, LeaseLostError
+from mixedsched.world.store._leases import Lease, LeaseLostError, QuarantinedError
 from mixedsched.world.store._studies import StudyStore
 from mixedsched.world.store._study_values import (
     BlockCounts,
@@ -17,6 +17,7 @@ from mixedsched.world.store._study_values import (
 
 __all__ = [
     "STORE_SCHEMA",
+    "QuarantinedError",
     "BlockCounts",
     "Lease",
     "LeaseLostError",

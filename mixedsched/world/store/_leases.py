@@ -18,6 +18,10 @@ class LeaseLostError(MixedschedError):
     """Somebody else has the block now, or it is not wanted any more: what this worker has of it does not count."""
 
 
+class QuarantinedError(MixedschedError):
+    """This machine must not work, because what it measured cannot be trusted."""
+
+
 @dataclass(frozen=True, slots=True)
 class Lease:
     """The right to work on a block, until it runs out or is given back."""

@@ -4,18 +4,19 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, and_, func, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from mixedsched.errors import MixedschedError
 from mixedsched.world.store import _leases
 from mixedsched.world.store._database import UnreachableDatabaseError, now_s, open_database, writing
-from mixedsched.world.store._leases import Lease
+from mixedsched.world.store._leases import Lease, QuarantinedError
 from mixedsched.world.store._study_tables import (
     DONE,
     FAILED,
     OPEN,
+    QUARANTINED,
     BlockRow,
     PlaceRow,
     RecordRow,
@@ -122,9 +123,13 @@ class StudyStore:
 
     # Who works
 
-    def join(self, name: str, machine: str, facts: Mapping[str, Any]) -> int:
-        """Make a worker known; returns its id. The same name again is the same worker."""
+    def join(self, name: str, machine: str, facts: Mapping[str, Any], *, readmit: bool = False) -> int:
+        """Make a worker known; returns its id. The same name again is the same worker.
+
+        Raises QuarantinedError if this machine was quarantined, unless it is readmitted.
+        """
         with self._write() as connection:
+            self._check_quarantine(connection, machine, readmit=readmit)
             now = now_s(connection)
             values = {"machine": machine, "facts": dict(facts), "state": "active", "reason": "", "beat_s": now}
             found = connection.scalar(select(WorkerRow.id).where(WorkerRow.name == name).with_for_update())
@@ -259,6 +264,15 @@ class StudyStore:
         )
         with self._read() as connection:
             return [dict(record) for record in connection.scalars(columns)]
+
+    def _check_quarantine(self, connection: Connection, machine: str, *, readmit: bool) -> None:
+        is_out = and_(WorkerRow.machine == machine, WorkerRow.state == QUARANTINED)
+        if readmit:
+            connection.execute(update(WorkerRow).where(is_out).values(state="gone"))
+        elif (reason := connection.scalar(select(WorkerRow.reason).where(is_out).limit(1))) is not None:
+            raise QuarantinedError(
+                f"the machine {machine} is quarantined", why=reason, fix="once that is mended, start it with --readmit"
+            )
 
     def _end(self, lease: Lease, worker: int, state: str) -> None:
         with self._write() as connection:

@@ -9,6 +9,7 @@ from mixedsched.world.store._database import Base
 
 OPEN, LEASED, DONE, FAILED, REVOKED = "open", "leased", "done", "failed", "revoked"
 """States of a block. failed: given up after several attempts. revoked: not wanted any more, as its question is decided."""
+QUARANTINED = "quarantined"  # a state of a worker
 
 
 class StudyRow(Base):

@@ -15,6 +15,7 @@ from mixedsched.world.store import (
     NewLoad,
     PlannedBlock,
     PlannedPlace,
+    QuarantinedError,
     StudyStore,
     UnreachableDatabaseError,
 )
@@ -224,3 +225,15 @@ class TestRefusals:
         engine.dispose()
         with pytest.raises(MixedschedError, match="its schema is 99"):
             StudyStore(address)
+
+
+class TestQuarantine:
+    def test_a_machine_in_quarantine_may_not_join_again_until_it_is_readmitted(self, store: StudyStore) -> None:
+        worker = store.join("m/1", "m", {})
+        store.leave(worker, "quarantined", "its loads have become 40 % slower")
+        assert store.beat(worker, LONG_S) == "quarantined"
+        with pytest.raises(QuarantinedError, match="40 % slower"):
+            store.join("m/2", "m", {})
+        store.join("n/1", "n", {})
+        store.join("m/3", "m", {}, readmit=True)
+        store.join("m/4", "m", {})
