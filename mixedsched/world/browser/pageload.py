@@ -1,13 +1,18 @@
 """A page load: what is asked of the browser, and what it gives. Times are ms from navigation start."""
 
+from __future__ import annotations
+
 import base64
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
 from mixedsched.core.metrics import PAGE_METRICS, metric_named
 from mixedsched.errors import InputError, MixedschedError
+from mixedsched.model.toml_file import wrong_keys
 
 PAGE_LOAD_SCHEMA = 1
 
@@ -104,7 +109,7 @@ class Frame:
     """The look of the page from at_ms on."""
 
     at_ms: float
-    jpeg: bytes = field(repr=False)
+    jpeg: Annotated[bytes, Field(alias="jpeg_base64"), BeforeValidator(base64.b64decode)] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,20 +161,11 @@ class BrowserLoad:
 
     def to_dict(self) -> dict[str, Any]:
         """For storage as JSON; frames in base64."""
-        data = asdict(self)
-        data["frames"] = [
-            {"at_ms": frame.at_ms, "jpeg_base64": base64.b64encode(frame.jpeg).decode()} for frame in self.frames
-        ]
-        return {
-            "schema": PAGE_LOAD_SCHEMA,
-            **data,
-            "metrics": dict(self.metrics),
-            "observed": dict(self.observed),
-            "timings_ms": dict(self.timings_ms),
-        }
+        frames = [{"at_ms": item.at_ms, "jpeg_base64": base64.b64encode(item.jpeg).decode()} for item in self.frames]
+        return {"schema": PAGE_LOAD_SCHEMA, **asdict(self), "frames": frames}
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> BrowserLoad:
         """Read what to_dict wrote, or the worker's answer. Raises InputError."""
         schema = data.get("schema", PAGE_LOAD_SCHEMA)
         if schema != PAGE_LOAD_SCHEMA:
@@ -177,19 +173,9 @@ class BrowserLoad:
                 f"this page load has schema {schema!r}", fix=f"this version reads schema {PAGE_LOAD_SCHEMA}"
             )
         try:
-            return cls(
-                metrics={name: float(value) for name, value in data["metrics"].items()},
-                requests=tuple(LoadedRequest(**item) for item in data["requests"]),
-                frames=tuple(Frame(item["at_ms"], base64.b64decode(item["jpeg_base64"])) for item in data["frames"]),
-                lcp_element=data["lcp_element"],
-                warnings=tuple(data["warnings"]),
-                fallback_waits=data["fallback_waits"],
-                versions=Versions(**data["versions"]),
-                benchmark_index=data["benchmark_index"],
-                observed=dict(data["observed"]),
-                timings_ms=dict(data["timings_ms"]),
-                score=data.get("score"),
-                sandboxed=data.get("sandboxed"),
-            )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise InputError("this is not a page load", why=f"{type(error).__name__}: {error}") from error
+            return _LOAD.validate_python(data)
+        except ValidationError as error:
+            raise InputError("this is not a page load", why=wrong_keys(error)) from error
+
+
+_LOAD = TypeAdapter(BrowserLoad)
