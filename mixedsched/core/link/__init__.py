@@ -6,7 +6,8 @@ counted, and told on demand (_fate.py); previews show rate and losses without pa
 
 from mixedsched.core.link._fate import Fate, LinkCounters, Observer, PacketRecord
 from mixedsched.core.link._link import Link
-from mixedsched.core.link._loss import direction_rng, loss_pattern, rate_over_time
+from mixedsched.core.link._loss import direction_rng, loss_pattern
+from mixedsched.core.link._pace import rate_over_time
 from mixedsched.model.profile import IP_UDP_HEADER_BYTES
 
 __all__ = [

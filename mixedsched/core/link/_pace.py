@@ -4,12 +4,14 @@ Transmission times are rounded up, so no link beats its rate.
 """
 
 from bisect import bisect_left
+from itertools import pairwise
 from typing import Protocol
 
 from mixedsched.model.profile import OPPORTUNITY_BYTES, Direction, Trace
 
 BIT_NANOSECONDS_PER_BYTE_SECOND = 8_000_000_000
 NANOSECONDS_PER_MILLISECOND = 1_000_000
+MILLISECONDS_PER_SECOND = 1000
 
 
 class Pace(Protocol):
@@ -141,3 +143,28 @@ class TracePace:
         if self._index == len(self._times_ns):
             self._index = 0
             self._round_ns += self._period_ns
+
+
+def rate_over_time(direction: Direction, duration_ms: int, step_ms: int) -> list[int]:
+    """The rate at which data can pass, in bit/s, in each full step of `step_ms`; [] if there is no limit.
+
+    The first burst of a token bucket is left out. A trace counts each opportunity whole, in the step in which it falls: one
+    at 0 ms in the first step, one at `step_ms` in the second.
+    """
+    if step_ms <= 0:
+        raise ValueError(f"step_ms must be positive, got {step_ms}")
+    starts_ms = range(0, duration_ms - step_ms + 1, step_ms)
+    if direction.trace is None:
+        return [] if direction.rate_bps is None else [direction.rate_bps for _ in starts_ms]
+    counts = [opportunities_before(direction.trace, start_ms) for start_ms in (*starts_ms, len(starts_ms) * step_ms)]
+    bits_per_second = OPPORTUNITY_BYTES * 8 * MILLISECONDS_PER_SECOND
+    return [(after - before) * bits_per_second // step_ms for before, after in pairwise(counts)]
+
+
+def opportunities_before(trace: Trace, time_ms: int) -> int:
+    """The number of opportunities that a trace offers before this time, repeats included."""
+    repeats, rest_ms = divmod(time_ms, trace.period_ms)
+    times = trace.opportunities_ms
+    # The last one of a round falls at the moment at which the next round begins, so it is counted with that.
+    before = repeats * len(times) + bisect_left(times, rest_ms)
+    return before - (len(times) - bisect_left(times, trace.period_ms) if repeats and not rest_ms else 0)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.core.link import rate_over_time
-from mixedsched.core.link._loss import opportunities_before
+from mixedsched.core.link._pace import opportunities_before
 from mixedsched.model.profile import Direction, Trace
 from tests.core.link.links import drive, link, traces
 

@@ -23,8 +23,12 @@ def qdisc_kinds(namespace: str) -> tuple[str, ...]:
 
 def unloaded_kinds(kinds: Collection[str]) -> tuple[str, ...]:
     """The kinds beyond `kinds` that the kernel would have if their modules were loaded."""
-    modules = Path("/lib/modules", platform.release(), "kernel/net/sched")
+    modules = _modules_folder()
     return tuple(kind for kind in _TRIALS if kind not in kinds and any(modules.glob(f"sch_{kind}.ko*")))
+
+
+def _modules_folder() -> Path:
+    return Path("/lib/modules", platform.release(), "kernel/net/sched")
 
 
 def takes_seeds(namespace: str) -> bool:

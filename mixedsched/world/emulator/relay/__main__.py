@@ -5,7 +5,7 @@ delays a packet. The first line of its standard input is JSON: {"profile": facts
 "listen": [host, port], "packet_log": folder or null}; hosts are IP addresses. It prints {"listening": [host, port],
 "promptness": what lets it run ahead of others}, runs until its input ends or SIGTERM, and prints its counters as the last line.
 
-`core` is the work itself, a plain loop; `timing` says why it is not an event loop.
+`_core.py` is the work itself, a plain loop, and says why it is not an event loop.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""The relay at work: datagrams in, through an emulated link, and out again at their time."""
+"""The relay at work: its time, and datagrams in, through an emulated link, and out again at their time."""
 
 import select
 import selectors
