@@ -15,6 +15,8 @@ from mixedsched.model.request import ChromiumPriority, Flag, Kind
 PAGE_FORMAT = "mixedsched.page/1"
 MAX_BODY_BYTES = 10_000_000_000  # beyond that a number is a mistake, and a simulation would not end
 MAX_DELAY_MS = 24 * 3600 * 1000
+MAX_WORK_MS = 60_000
+_LATER_FIELDS = ("work_ms", "late_shift")  # not part of fingerprints where a page does not have them
 
 FoundWhen = Literal["start", "requested", "bytes", "complete"]
 
@@ -45,6 +47,10 @@ class Resource(BaseModel):
     found_at_bytes: int = Field(default=0, ge=0)
     delay_ms: float = Field(default=0.0, ge=0.0, le=MAX_DELAY_MS, allow_inf_nan=False)
     flags: frozenset[Flag] = frozenset()
+    work_ms: float = Field(default=0.0, ge=0.0, le=MAX_WORK_MS, allow_inf_nan=False)
+    """For how long a script keeps the main thread when it runs, before it asks for what it finds."""
+    late_shift: float = Field(default=0.0, ge=0.0, le=1.0, allow_inf_nan=False)
+    """The layout shift score that it causes if it arrives after the first paint."""
 
     @model_validator(mode="before")
     @classmethod
@@ -68,6 +74,8 @@ class Resource(BaseModel):
             raise ValueError("found_when is 'start' exactly for resources without a parent (found_by)")
         if self.found_at_bytes and self.found_when != "bytes":
             raise ValueError(f"found_at_bytes goes with found_when 'bytes', not '{self.found_when}'")
+        if self.work_ms and self.kind is not Kind.SCRIPT:
+            raise ValueError(f"work_ms is for scripts, not for kind '{self.kind}'")
         return self
 
     @property
@@ -154,7 +162,14 @@ class Page(BaseModel):
     @property
     def fingerprint(self) -> str:
         """Equal for pages of the same resources, whatever their names, and in every process: flags are a set."""
-        resources = [{**item.model_dump(mode="json"), "flags": sorted(item.flags)} for item in self.resources]
+        resources = [
+            {
+                key: value
+                for key, value in {**item.model_dump(mode="json"), "flags": sorted(item.flags)}.items()
+                if value or key not in _LATER_FIELDS
+            }
+            for item in self.resources
+        ]
         return hashlib.sha256(json.dumps(resources, sort_keys=True).encode()).hexdigest()[:16]
 
     def by_id(self) -> dict[str, Resource]:

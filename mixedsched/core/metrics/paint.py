@@ -33,9 +33,9 @@ _WORD_BY_KIND = {
 
 
 def work_ms(item: Resource, model: BrowserModel) -> float:
-    """How long the browser processes a resource before it can use it."""
+    """How long the browser processes a resource before it can use it: by its length, and a script as long as it says."""
     word = _WORD_BY_KIND.get(item.kind)
-    return 0.0 if word is None else float(getattr(model, word)) * item.body_bytes / 1000
+    return item.work_ms + (0.0 if word is None else float(getattr(model, word)) * item.body_bytes / 1000)
 
 
 @dataclass(frozen=True, slots=True)

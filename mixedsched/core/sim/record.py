@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from mixedsched.core.metrics.after_paint import AfterPaint
 from mixedsched.core.metrics.byte_index import byte_index_ms
 from mixedsched.core.metrics.paint import PaintNeeds
 from mixedsched.core.sim.load import PlayedLoad
@@ -36,6 +37,7 @@ class Recorder:
         self._weights = {item.id: weight_of(item, weighting) for item in page.resources}
         self._above_fold = above_fold_ids(page)
         self._paint_needs = PaintNeeds.of(page)
+        self._after_paint = AfterPaint.of(page)
         self._model = model
 
     def byte_indexes(self, load: PlayedLoad) -> ByteIndexes:
@@ -45,17 +47,17 @@ class Recorder:
         return ByteIndexes(byte_index_ms(everything, self._sample_ms), byte_index_ms(above, self._sample_ms))
 
     def values(self, load: PlayedLoad) -> dict[str, float]:
-        """The metrics of a load, flat, with the estimated paints under the names of measured ones. Times are in ms, to the
-        microsecond.
+        """The metrics of a load, flat, with the estimated ones under the names of measured ones. Times are in ms, to the
+        microsecond. `tbt_ms` and `cls` only if the page tells the work of scripts, and shifts.
         """
         indexes = self.byte_indexes(load)
+        complete_ms = {item.id: item.complete_ms for item in load.resources}
         paints = self._paint_needs.estimate(
-            {item.id: item.first_byte_ms for item in load.resources},
-            {item.id: item.complete_ms for item in load.resources},
-            self._model,
+            {item.id: item.first_byte_ms for item in load.resources}, complete_ms, self._model
         )
         times_ms = {
             **paints.to_dict(),
+            **self._after_paint.estimate(complete_ms, paints.fcp_ms, self._model),
             "finished_ms": load.finished_ms,
             "byte_index_ms": indexes.all_ms,
             "byte_index_atf_ms": indexes.atf_ms,
@@ -65,8 +67,8 @@ class Recorder:
     def record(self, load: PlayedLoad) -> dict[str, Any]:
         """The JSON object of `simulate --json`. Times are in ms, to the microsecond; `order` is run-length coded.
 
-        `estimate_ms` are the estimated paints, `browser_model` is left out where it is the ideal one. The rung's own facts
-        (PlayedLoad.facts) stand under their own keys.
+        `estimate_ms` are the estimated paints; also `tbt`, and `estimate_cls` beside, where the page says what they depend on.
+        `browser_model` is left out where it is ideal. The rung's own facts (PlayedLoad.facts) stand under their own keys.
         """
         values = self.values(load)
         return {
@@ -76,7 +78,9 @@ class Recorder:
             "send_buffer_bytes": load.send_buffer_bytes,
             "finished_ms": values["finished_ms"],
             "byte_index_ms": {"all": values["byte_index_ms"], "atf": values["byte_index_atf_ms"]},
-            "estimate_ms": {"fcp": values["fcp_ms"], "lcp": values["lcp_ms"], "si": values["si_ms"]},
+            "estimate_ms": {"fcp": values["fcp_ms"], "lcp": values["lcp_ms"], "si": values["si_ms"]}
+            | ({"tbt": values["tbt_ms"]} if "tbt_ms" in values else {}),
+            **({"estimate_cls": values["cls"]} if "cls" in values else {}),
             **({} if self._model.is_ideal else {"browser_model": self._model.name}),
             "hol_bytes": load.hol_bytes,
             "packets": load.packets,
