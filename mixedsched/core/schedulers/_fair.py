@@ -5,8 +5,7 @@ from math import gcd
 
 from mixedsched.core.schedulers._queue import QUANTUM_BYTES
 
-_SLACK = 32  # stale entries tolerated beyond the live ones before the heap is rebuilt
-_SLACK = 32  # stale entries tolerated beyond as many as there are live ones
+_SLACK = 32  # stale entries tolerated beyond as many as there are live ones, before a heap is rebuilt
 
 
 class ByteFair:

@@ -28,7 +28,7 @@ from mixedsched.model.request import Kind
 
 StreamFrames = list[tuple[int, int, int]]
 
-MAX_HELD_PACKETS = 65_536  # far more than overtake each other on any link that people have
+MAX_HELD_PACKETS = 65_536  # until they are in order: far more than overtake each other on any link that people have
 # Chromium's receive windows (net/quic: 15 MB for a session, 6 MB for a stream).
 CONNECTION_WINDOW_BYTES = 15 * 1024 * 1024
 STREAM_WINDOW_BYTES = 6 * 1024 * 1024

@@ -18,8 +18,8 @@ from mixedsched.world.npm import packages_are_current
 from mixedsched.world.places import RUNNER
 from mixedsched.world.system.programs import run_to_end
 
-FOLDER_NAME = "browser"
-NOTE_NAME = "browser.json"
+FOLDER_NAME = "browser"  # of Chrome for Testing
+NOTE_NAME = "browser.json"  # its record
 _FORMAT = "mixedsched.browser/1"
 _STARTER = "snap"  # what the names in /snap/bin lead to
 _SNAP_IN_SCRIPT = re.compile(rb"/snap/bin/|\bsnap\s+run\b")

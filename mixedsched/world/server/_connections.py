@@ -13,8 +13,8 @@ from mixedsched.core.h3.shared import Share, SharedScheduler
 from mixedsched.model.scheduler import Scheduler
 
 _TIMER_SLACK_S = 0.0005  # uvloop counts in milliseconds, and may be half of one early
-KEPT_S = 2.0  # beyond three probe timeouts of everyday networks
-MAX_KEPT = 1000
+KEPT_S = 2.0  # for which a closed connection is remembered: beyond three probe timeouts of everyday networks
+MAX_KEPT = 1000  # closed connections that are remembered
 _MAX_GROWTH = 3  # of an answer over the packet it answers, as towards addresses that are not validated
 
 

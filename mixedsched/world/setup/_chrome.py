@@ -28,11 +28,12 @@ _INDEX = "last-known-good-versions.json"  # as Google's index of builds is calle
 _MACHINES = ("x86_64", "AMD64")
 
 Helper = Callable[[dict[str, Any]], dict[str, Any]]  # order -> answer
+
+# Downloads
 _SILENCE_MOST_S = 20.0
 _ATTEMPTS_IN_VAIN_MOST = 2
 _PIECE_BYTES = 1 << 18
-_PARTIAL = 206
-_NOTHING_LEFT = 416
+_PARTIAL, _NOTHING_LEFT = 206, 416  # statuses
 
 Tell = Callable[[int, int], None]  # bytes that are there, bytes that there will be
 

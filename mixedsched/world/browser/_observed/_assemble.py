@@ -20,7 +20,7 @@ from mixedsched.world.browser.observation import Observation, ObservationJob, Ob
 
 _LOGIN_STATUSES = (401, 407)
 _READING_METHODS = ("GET", "HEAD", "OPTIONS")
-_BOLD, _NORMAL = 700, 400
+_BOLD, _NORMAL = 700, 400  # weights of fonts
 
 
 def observation_of(job: ObservationJob, report: LoadReport, logged: Sequence[LoggedRequest]) -> Observation:
