@@ -223,6 +223,22 @@ def test_scheduling_shows_on_the_wire(story: Story) -> None:
     assert switches["stock"] > 4 * switches["sequential"], "images interleave"
 
 
+def test_a_gate_is_decided_by_real_loads(small_site: Path, tmp_path: Path) -> None:
+    files = {name: tmp_path / f"gates.{name}" for name in ("junit", "markdown")}
+    words = ["compare", str(small_site), "--schemes", "sequential", "--aa", "--link", "fiber", "--metrics", "fcp,lcp"]
+    words += ["--blocks", "6", "--until", "decided", "--max-blocks", "8", "--fail-if", "lcp > +100%"]
+    words += ["--out", str(tmp_path / "out"), "--json", *(f"--{name}={path}" for name, path in files.items())]
+    ended = run_patiently(command(*words), HOME, 400)
+    assert ended.returncode == 0, ended.stderr
+    result = json.loads(ended.stdout.splitlines()[-1])
+    assert [gate["verdict"] for gate in result["gates"]] == ["met"], "no load takes twice as long as the other"
+    assert result["stopping"] == {"least": 6, "most": 8, "looks": 1, "decided": True}
+    assert result["blocks"] == {"complete": 6, "planned": 8}
+    assert why_void(stored(tmp_path / "out")) == []
+    assert "gate met: lcp > +100%" in ended.stderr
+    assert all("lcp" in path.read_text() for path in files.values())
+
+
 @needs_namespaces
 def test_a_comparison_over_the_kernels_own_link_leaves_no_namespace(small_site: Path, tmp_path: Path) -> None:
     folder = tmp_path / "out"
