@@ -1,4 +1,4 @@
-"""How often a decision that is made while blocks come in is wrong, and how many blocks it takes. Seeded; in about five minutes:
+"""How often a decision that is made while blocks come in is wrong, and how many blocks it takes. Seeded; in about seven minutes:
 
     python -m benchmarks.gates
 
@@ -132,15 +132,35 @@ def costs(rng: np.random.Generator) -> Iterator[str]:
             series = list(of_experiments(rng, EXPERIMENTS_OF_COMPARISON, noise, scatter, math.log1p(effect)))
             cells = []
             for test in tests:
-                ends = [blocks_until(lambda n, t=test, s=item: is_decided(t, s[:n])) for item in series]
-                mean = statistics.fmean(LOOKS.last if end is None else end for end in ends)
-                cells.append(f"{mean:6.1f} ({np.mean([end is not None for end in ends]):4.0%})")
+                cells.append(in_cell([blocks_until(lambda n, t=test, s=item: is_decided(t, s[:n])) for item in series]))
             yield f"{noise.__name__:14} {scatter:4.0%}, change {effect:3.0%}   " + " ".join(f"{it:>15}" for it in cells)
+
+
+def bounds(rng: np.random.Generator) -> Iterator[str]:
+    """Blocks until a gate is decided, and the share of experiments in which it is, by normal noise."""
+    cases = ((0.02, 0.0), (0.05, 0.0), (0.02, 0.05), (0.02, 0.10))
+    titles = [f"> {bound:+.0%}, change {change:.0%}" for bound, change in cases]
+    yield f"{'blocks (decided)':18} " + " ".join(f"{title:>18}" for title in titles)
+    for scatter in (0.01, 0.02, 0.03, 0.05, 0.10):
+        cells = []
+        for bound, change in cases:
+            shift = math.log1p(change) - math.log1p(bound)
+            series = list(of_experiments(rng, EXPERIMENTS_OF_COMPARISON, normal, scatter, shift))
+            cells.append(in_cell([blocks_until(lambda n, s=item: every_block(s[:n]) != 0) for item in series]))
+        yield f"scatter {scatter:4.0%}       " + " ".join(f"{cell:>18}" for cell in cells)
+
+
+def in_cell(ends: Sequence[int | None]) -> str:
+    """The mean number of blocks, and the share of experiments that ended."""
+    mean = statistics.fmean(LOOKS.last if end is None else end for end in ends)
+    return f"{mean:.1f} ({np.mean([end is not None for end in ends]):.0%})"
 
 
 def run(seed: int = 1) -> Iterator[str]:
     rng = np.random.default_rng(seed)
     yield from errors(rng)
+    yield ""
+    yield from bounds(rng)
     yield ""
     yield from costs(rng)
 
