@@ -1,4 +1,4 @@
-"""How often a decision that is made while blocks come in is wrong, and how many blocks it takes. Seeded; in about seven minutes:
+"""How often decisions that are made while blocks come in are wrong, and how many blocks they take. Seeded; in seven minutes:
 
     python -m benchmarks.gates
 
@@ -130,9 +130,10 @@ def costs(rng: np.random.Generator) -> Iterator[str]:
     for noise in (normal, heavy_tails, outliers, slow_machine):
         for scatter, effect in ((0.01, 0.0), (0.03, 0.0), (0.03, 0.02), (0.03, 0.05), (0.10, 0.05)):
             series = list(of_experiments(rng, EXPERIMENTS_OF_COMPARISON, noise, scatter, math.log1p(effect)))
-            cells = []
-            for test in tests:
-                cells.append(in_cell([blocks_until(lambda n, t=test, s=item: is_decided(t, s[:n])) for item in series]))
+            cells = [
+                in_cell([blocks_until(lambda n, t=test, s=item: is_decided(t, s[:n])) for item in series])
+                for test in tests
+            ]
             yield f"{noise.__name__:14} {scatter:4.0%}, change {effect:3.0%}   " + " ".join(f"{it:>15}" for it in cells)
 
 

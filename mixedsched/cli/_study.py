@@ -1,11 +1,15 @@
 """How `study` shows progress and results."""
 
+from pathlib import Path
+
 from rich.markup import escape
 
 from mixedsched.cli._console import err, out, shown
 from mixedsched.cli._progress import Progress
+from mixedsched.core.stats import ALPHA
 from mixedsched.lab.study.places import Place
 from mixedsched.lab.study.results import StudyResult
+from mixedsched.report.ci import CheckedQuestions
 from mixedsched.units import format_ms
 from mixedsched.world.store import NewLoad
 
@@ -47,3 +51,18 @@ def say_study(result: StudyResult) -> None:
         err.print(
             f"  {failure.loads} loads of {shown(failure.arm)} {failure.status}: {shown(failure.reason)}", soft_wrap=True
         )
+
+
+def questions_of(result: StudyResult, folder: Path) -> CheckedQuestions:
+    """What was asked, for continuous integration."""
+    effects = [(f"{place.site} over {place.link}", effect) for place in result.places for effect in place.effects]
+    looks = result.questions.looks
+    stopping = ""
+    if looks is not None:
+        stopping = (
+            f"Sequential stopping: each place got blocks until it was decided, {looks.first} to {looks.last} of them. "
+            f"All places, looks and declared questions share an error rate of {ALPHA * 100:.0f} %."
+        )
+    return CheckedQuestions.of(
+        f"mixedsched study {result.study.name}", result.gates, effects, stopping=stopping, report=str(folder)
+    )

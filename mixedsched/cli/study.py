@@ -6,15 +6,26 @@ from typing import Annotated, Any
 import typer
 
 from mixedsched.cli._console import out, say_remark, shown
+from mixedsched.cli._gates import (
+    FailIfOption,
+    JunitOption,
+    MarkdownOption,
+    MaxBlocksOption,
+    UntilOption,
+    refuse_unwritable,
+    say_gates,
+    write_for_ci,
+)
 from mixedsched.cli._interrupts import end_in_order
 from mixedsched.cli._options import ResultsOption
 from mixedsched.cli._output import Json, say_json
-from mixedsched.cli._study import StudyProgress, say_study
-from mixedsched.errors import ExitCode, InputError
+from mixedsched.cli._study import StudyProgress, questions_of, say_study
+from mixedsched.errors import InputError
 from mixedsched.lab.results import DATABASE_NAME
 from mixedsched.lab.study.definition import read_study
+from mixedsched.lab.study.gates import exit_code
 from mixedsched.lab.study.places import is_chosen
-from mixedsched.lab.study.session import DEFINITION_NAME, run_study, stored_results, study_store
+from mixedsched.lab.study.session import DEFINITION_NAME, default_folder, run_study, stored_results, study_store
 from mixedsched.units import format_duration
 from mixedsched.world.store import StudyStore
 
@@ -26,6 +37,11 @@ _StoreOption = Annotated[
 ]
 _FolderArgument = Annotated[Path | None, typer.Argument(help="A folder that `study run` made.", metavar="DIR")]
 
+_EXAMPLES_OF_RUN = (
+    "Examples: mixedsched study run my.toml --blocks 10\n\n"
+    "mixedsched study run my.toml --until decided --max-blocks 24 --fail-if 'lcp > +2%' --junit gates.xml"
+)
+
 study = typer.Typer(
     help="Many sites, links and arms as one thing: loads that go on after any interruption, and what they show together.",
     epilog="Example: mixedsched study run my.toml",
@@ -34,7 +50,7 @@ study = typer.Typer(
 
 
 def register(app: typer.Typer) -> None:
-    study.command(epilog="Example: mixedsched study run my.toml --blocks 10")(run)
+    study.command(epilog=_EXAMPLES_OF_RUN)(run)
     study.command(epilog="Example: mixedsched study status runs/my-study-01234567-89abcd")(status)
     study.command(epilog="Example: mixedsched study report runs/my-study-01234567-89abcd")(report)
     app.add_typer(study, name="study")
@@ -50,22 +66,39 @@ def run(
     blocks: Annotated[
         int | None, typer.Option(help="So many repeats, instead of those of the file.", min=1, metavar="N")
     ] = None,
+    until: UntilOption = None,
+    max_blocks: MaxBlocksOption = None,
+    fail_if: FailIfOption = None,
+    junit: JunitOption = None,
+    markdown: MarkdownOption = None,
     as_json: Json = False,
 ) -> None:
     """Make the loads of a study that are not there yet, and say what all of them show.
 
     Every load is stored at once, and after an interruption the same command goes on where it stopped. With more blocks,
-    sites, links or simulated arms in the file, it adds to what is there.
+    sites, links or simulated arms in the file, it adds to what is there. Gates are asked at every place.
     """
+    refuse_unwritable(junit, markdown)
     end_in_order()
     definition = read_study(file)
     with StudyProgress(is_simulated=definition.is_simulated) as progress:
         found = run_study(
-            definition, folder=folder, store=store, only=only, blocks=blocks, observer=progress, say=say_remark
+            definition,
+            folder=folder,
+            store=store,
+            only=only,
+            blocks=blocks,
+            until=until.value if until else None,
+            max_blocks=max_blocks,
+            fail_if=fail_if or (),
+            observer=progress,
+            say=say_remark,
         )
     _tell(found, as_json=as_json)
-    if any(place.missing and is_chosen(place.site, place.link, only) for place in found.places):
-        raise typer.Exit(ExitCode.INVALID_RUNS)
+    write_for_ci(questions_of(found, folder or default_folder(definition)), junit, markdown)
+    say_gates(found.gates)
+    places = [place for place in found.places if is_chosen(place.site, place.link, only)]
+    raise typer.Exit(exit_code(found.questions, found.gates, places))
 
 
 def status(folder: _FolderArgument = None, store: _StoreOption = None, as_json: Json = False) -> None:

@@ -34,13 +34,15 @@ class BlockValues:
 
 
 def effects_of(
-    table: BlockValues, *, is_exact: bool = False, keep_blocks: bool = True, looks: Looks | None = None
+    table: BlockValues, *, is_exact: bool = False, keep_blocks: bool = True, looks: Looks | None = None, places: int = 1
 ) -> tuple[Effect, ...]:
     """Every arm against the first one in every metric: by arm, then metric.
 
     is_exact: nothing is random, so that a single block is no sample. keep_blocks: give effects the changes of single blocks,
-    which take most of their memory. looks: blocks are looked at as they come in, in the order of the table.
+    which take most of their memory. looks: blocks are looked at as they come in, in the order of the table; then so
+    many places share the error rate.
     """
+    looks = None if is_exact else looks
     families = (
         (MetricFamily.PRIMARY, range(table.primary)),
         (MetricFamily.EXPLORATORY, range(table.primary, len(table.metrics))),
@@ -48,6 +50,7 @@ def effects_of(
     effects: list[tuple[int, Effect]] = []
     for family, metrics in families:
         questions = [(arm, metric) for arm in range(1, len(table.arms)) for metric in metrics]
+        family_size = len(questions) * (1 if looks is None else places)
         steps = np.array([_steps(table, *question) for question in questions]).reshape(
             len(questions), len(table.blocks)
         )
@@ -58,8 +61,8 @@ def effects_of(
             pairs = Pairs(shift, row[kept], table.values[0, metric][kept], len(row) - shift.pairs)
             shown = Shown(shift.interval, shift.p, p_adjusted)
             if looks is not None:
-                shown = _shown_by(looks, pairs, len(questions))
-            judged = Judged(table.metrics[metric], family, len(questions), pairs, shown, looks, is_exact)
+                shown = _shown_by(looks, pairs, family_size)
+            judged = Judged(table.metrics[metric], family, family_size, pairs, shown, looks, is_exact)
             blocks = [block for block, has in zip(table.blocks, kept, strict=True) if has] if keep_blocks else []
             effects.append((arm, judged.effect(table.arms[0], table.arms[arm], blocks)))
     effects.sort(key=lambda item: item[0])  # stable: primary metrics stay first

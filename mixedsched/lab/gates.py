@@ -105,17 +105,20 @@ class GateResult:
         return finite_or_none(change * rates[0]) if rates else (0.0 if effect.change_pct == 0 == change else None)
 
 
-def judge(gates: Sequence[Gate], effects: Iterable[Effect], looks: stats.Looks | None) -> tuple[GateResult, ...]:
+def judge(
+    gates: Sequence[Gate], effects: Iterable[Effect], looks: stats.Looks | None, questions: int | None = None
+) -> tuple[GateResult, ...]:
     """The answers to all gates, by gate, then effect.
 
     looks: as in the plan. By them intervals hold together already; else each gated effect gets its share of the error rate.
+    questions: how many effects share it; by default those that are given.
     """
     asked = [effect for effect in effects if any(gate.metric is effect.metric for gate in gates)]
 
     def answer(gate: Gate, effect: Effect) -> GateResult:
         low, high = effect.low, effect.high
         if looks is None and not effect.is_exact:
-            low, high = _interval(effect, 1 - stats.ALPHA / len(asked))
+            low, high = _interval(effect, 1 - stats.ALPHA / (questions or len(asked)))
         elif effect.is_exact:
             low = high = effect.change
         return GateResult(gate, effect, low, high)

@@ -1,9 +1,9 @@
 """What a study shows: every place as `compare` tells it, and over all sites how often, how much and how surely. Pure."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -11,11 +11,14 @@ from numpy.typing import NDArray
 
 from mixedsched.core.metrics import METRICS, Metric, metric_named
 from mixedsched.lab._effects import BlockValues, effects_of
+from mixedsched.lab.comparison import Effect
+from mixedsched.lab.gates import GateResult
 from mixedsched.lab.model import Arm
 from mixedsched.lab.study._collecting import VALUE_KEYS, LoadsOfPlace, collect
 from mixedsched.lab.study._over_sites import SchemeRegret, SitesSummary, regrets_of, summaries_of
 from mixedsched.lab.study._studied_place import StudiedPlace
 from mixedsched.lab.study.definition import Study
+from mixedsched.lab.study.gates import NO_QUESTIONS, StudyQuestions
 from mixedsched.lab.study.machines import MachineFactor, machine_factor
 from mixedsched.world.store import BlockCounts, StoredLoad, StoredPlace
 
@@ -55,6 +58,7 @@ class StudyResult:
     failures: tuple[FailureCount, ...]  # most frequent first
     machines: Mapping[str, int]  # complete blocks by machine
     machine_factor: MachineFactor | None  # whether machines agree; None where that is no question
+    questions: StudyQuestions = NO_QUESTIONS  # what it is to decide
 
     @cached_property
     def links(self) -> tuple[str, ...]:
@@ -63,6 +67,15 @@ class StudyResult:
     @cached_property
     def sites(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(place.site for place in self.places))
+
+    @cached_property
+    def gates(self) -> tuple[GateResult, ...]:
+        """What is shown of each gate, at each place, for each arm."""
+        return self.questions.answers(self.places, [arm.label for arm in self.arms])
+
+    def undecided(self) -> list[StudiedPlace]:
+        """Places at which gates, or primary effects if there are no gates, are undecided."""
+        return [place for place in self.places if not self.questions.is_decided(place, self.gates)]
 
     @property
     def primary(self) -> tuple[Metric, ...]:
@@ -82,6 +95,10 @@ class StudyResult:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON contract of `study report --json`. Holds no NaN and no infinity."""
+        looks = self.questions.looks
+        asked: dict[str, Any] = {} if looks is None else {"stopping": {"least": looks.first, "most": looks.last}}
+        if self.questions.gates:
+            asked["gates"] = [result.to_dict() for result in self.gates]
         return {
             "study": self.study.name,
             "places": [place.to_dict() for place in self.places],
@@ -99,17 +116,23 @@ class StudyResult:
             "baseline": self.study.baseline,
             "primary": list(self.study.primary),
             "partial": self.is_partial,
+            **asked,
         }
 
 
 def study_results(
-    study: Study, places: Sequence[StoredPlace], counts: Iterable[BlockCounts], loads: Iterable[StoredLoad]
+    study: Study,
+    places: Sequence[StoredPlace],
+    counts: Iterable[BlockCounts],
+    loads: Iterable[StoredLoad],
+    questions: StudyQuestions = NO_QUESTIONS,
 ) -> StudyResult:
     """Say what the loads of a study show so far; any order, any number of attempts, any gaps.
 
     A block counts when one attempt has an ok load of every arm; the last such attempt is taken. Of a place whose page and
     network leave nothing to chance (its fact "exact") one block is the whole truth: the margin alone decides. Holm's families
-    are those of one place: the study's primary metrics times its arms, and the other metrics times its arms.
+    are those of one place: the study's primary metrics times its arms, and the other metrics times its arms. Where blocks are
+    looked at as they come in, all random places together share the error rate.
     """
     labels = [study.baseline, *(label for label in study.arms if label != study.baseline)]
     ordered = sorted(places, key=lambda place: (place.number, place.id))
@@ -119,8 +142,10 @@ def study_results(
     values = {place.id: collected[place.id].values(complete[place.id]) for place in ordered}
     arms = tuple(Arm(label, label, study.mapping) for label in labels)
     metrics = _metrics(study, values.values())
+    random_places = sum(not place.facts.get("exact") for place in ordered)
+    judge = partial(effects_of, keep_blocks=False, looks=questions.looks, places=random_places)
     studied = tuple(
-        _studied(place, collected[place.id], complete[place.id], values[place.id], arms, metrics, study, planned)
+        _studied(place, collected[place.id], complete[place.id], values[place.id], arms, metrics, study, planned, judge)
         for place in ordered
     )
     return StudyResult(
@@ -133,6 +158,7 @@ def study_results(
         failures=_failures(collected.values(), labels),
         machines=dict(sorted(Counter(machine for place in studied for machine in place.machines).items())),
         machine_factor=_machine_factor(studied, arms, metrics[0]) if study.rung == "browser" else None,
+        questions=questions,
     )
 
 
@@ -155,6 +181,7 @@ def _studied(
     metrics: Sequence[Metric],
     study: Study,
     planned: Mapping[int, int],
+    judge: Callable[..., tuple[Effect, ...]],
 ) -> StudiedPlace:
     columns = [VALUE_KEYS.index(metric.key) for metric in metrics]
     table = BlockValues(arms, metrics, len(study.primary), tuple(complete), values[:, columns])
@@ -167,7 +194,7 @@ def _studied(
         blocks=tuple(complete),
         machines=tuple(loads.machines[attempt] for attempt in complete.items()),
         values=values,
-        effects=effects_of(table, is_exact=is_exact, keep_blocks=False) if complete else (),
+        effects=judge(table, is_exact=is_exact) if complete else (),
         attempted=tuple(loads.attempted),
         failed=tuple(loads.failed(arm) for arm in range(len(arms))),
         is_exact=is_exact,

@@ -10,6 +10,7 @@ from mixedsched.lab.machine import LOAD_CODE, machine_facts, own_versions
 from mixedsched.lab.play.stored import PLAYING_CODE
 from mixedsched.lab.results import DATABASE_NAME, folder_of, owned, writing_to
 from mixedsched.lab.study.definition import Study, changes, dump_study, read_study
+from mixedsched.lab.study.gates import StudyQuestions
 from mixedsched.lab.study.places import StudySite, chosen, open_places, planned, refuse_changed, sites_of
 from mixedsched.lab.study.results import StudyResult, study_results
 from mixedsched.lab.study.work import StudyObserver, UnobservedStudy, Work, carry_out_study
@@ -27,6 +28,9 @@ def run_study(
     store: str | None = None,
     only: str | None = None,
     blocks: int | None = None,
+    until: str | None = None,
+    max_blocks: int | None = None,
+    fail_if: Sequence[str] = (),
     jobs: int | None = None,
     scheduler: str | None = None,
     observer: StudyObserver | None = None,
@@ -43,6 +47,9 @@ def run_study(
         store: Address of a database that several machines share: "postgresql://USER@HOST/NAME"; by default one in the folder.
         only: A glob over sites or "site@link", to make the loads of these places alone.
         blocks: So many instead of those that the study names.
+        until: "decided" to make more blocks at each place until its primary effects, or its gates, are decided.
+        max_blocks: With `until`: at most so many at a place; three times the blocks of the study by default.
+        fail_if: Gates, such as "lcp > +2%", for each place; see StudyResult.gates for what is shown of them.
         jobs: Processes that simulate; by default one per processor.
         scheduler: Address of a dask scheduler, whose machines do the work instead of this process; they share `store`.
         observer: Follows the progress.
@@ -55,24 +62,62 @@ def run_study(
     definition = read_study(study) if isinstance(study, Path | str) else study
     if blocks is not None:
         definition = Study.from_dict({**definition.to_dict(), "blocks": blocks}, definition.folder)
+    StudyQuestions.of(definition, None, None, fail_if, 0)  # to refuse bad gates before anything is opened
     wanted = chosen(sites_of(definition), definition, only)
     place = default_folder(definition) if folder is None else Path(folder)
     with owned(place), study_store(place, store) as opened:
         try:
             work = _planned(definition, wanted, opened, place, say)
             work = replace(work, has_all_places=only is None, observer=observer or UnobservedStudy(), jobs=jobs)
-            if scheduler is None:
-                carry_out_study(work, {"machine": machine_facts()}, say)
-            else:
-                from mixedsched.lab.study.cluster import carry_out_on_cluster  # here, because few have dask
-
-                if store is None:
-                    raise UsageError("the machines of a scheduler share a database", fix="name one with --store")
-                carry_out_on_cluster(work, store, scheduler, say)
+            questions = _asked(work, until, max_blocks, fail_if)
+            for count in questions.rounds(definition.blocks):
+                if questions.looks is not None and not _add_blocks(work, count):
+                    break
+                _carry_out(work, store, scheduler, say)
         except KeyboardInterrupt:
             say(f"stopped; all finished loads are stored in {store or place}, the same command goes on")
             raise
         return stored_results(opened, definition.name)
+
+
+def _carry_out(work: Work, store: str | None, scheduler: str | None, say: Say) -> None:
+    if scheduler is None:
+        carry_out_study(work, {"machine": machine_facts()}, say)
+        return
+    from mixedsched.lab.study.cluster import carry_out_on_cluster  # here, because few have dask
+
+    if store is None:
+        raise UsageError("the machines of a scheduler share a database", fix="name one with --store")
+    carry_out_on_cluster(work, store, scheduler, say)
+
+
+def _asked(work: Work, until: str | None, max_blocks: int | None, fail_if: Sequence[str]) -> StudyQuestions:
+    """What is to be decided, stored with the study. Raises UsageError, also where blocks were looked at otherwise before."""
+    stored = find_study(work.store, work.study.name)
+    places = work.store.places(work.study_id)
+    random_places = sum(not place.facts.get("exact") for place in places)
+    asked = StudyQuestions.of(work.study, until, max_blocks, fail_if, random_places)
+    was_begun = any(item.done for item in work.store.counts(work.study_id))
+    if was_begun and StudyQuestions.from_dict(stored.facts).looks != asked.looks:
+        raise UsageError(
+            "the study was begun with another --until, --max-blocks or number of blocks",
+            why="its error rate holds for the looks that were planned",
+            fix="give the same, or start anew with another --out or name",
+        )
+    work.store.save_study(stored.name, stored.definition, {**stored.facts, **asked.to_dict()})
+    return asked
+
+
+def _add_blocks(work: Work, count: int) -> bool:
+    """Have so many blocks at each place that is undecided; whether there is one."""
+    undecided = {place.id for place in stored_results(work.store, work.study.name).undecided()}
+    places = {
+        item.number: work.places[item.id]
+        for item in work.store.places(work.study_id)
+        if item.id in undecided and item.id in work.places
+    }
+    work.store.add_places(work.study_id, planned(work.study.model_copy(update={"blocks": count}), places))
+    return bool(places)
 
 
 def default_folder(study: Study) -> Path:
@@ -94,7 +139,11 @@ def stored_results(store: StudyStore, name: str | None = None) -> StudyResult:
     """What the loads of a stored study show so far. Raises as `find_study`."""
     study = find_study(store, name)
     return study_results(
-        Study.from_dict(study.definition), store.places(study.id), store.counts(study.id), store.loads(study.id)
+        Study.from_dict(study.definition),
+        store.places(study.id),
+        store.counts(study.id),
+        store.loads(study.id),
+        StudyQuestions.from_dict(study.facts),
     )
 
 
