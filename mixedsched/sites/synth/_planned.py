@@ -7,7 +7,7 @@ from typing import Literal
 
 from mixedsched.model.page import Resource
 from mixedsched.model.request import ChromiumPriority, Flag, Kind
-from mixedsched.sites.synth._ways import Way
+from mixedsched.sites.synth._ways import IN_FRAMES, Way
 
 # How a resource is asked for: by a tag of its document, a call of the runtime, or a rule of a style sheet.
 Carrier = Literal["navigation", "tag", "call", "style"]
@@ -108,6 +108,18 @@ class SynthesisPlan:
     planned: Mapping[str, Planned]
     realms: Mapping[str, Realm]
     work_ms: Mapping[str, float]  # main-thread work of scripts, by id
+
+    def shifting(self, realm: Realm) -> list[Planned]:
+        """What shifts the layout of this document, if it is the page's own, and is seen to arrive there: nothing in frames."""
+        if self.planned[realm.document.id].carrier != "navigation":
+            return []
+        return [
+            one
+            for one in self.planned.values()
+            if one.item.late_shift
+            and one.realm == realm.document.id
+            and not (one.carrier == "call" and one.call in IN_FRAMES)
+        ]
 
     @cached_property
     def children(self) -> Mapping[str, list[Planned]]:

@@ -13,6 +13,7 @@ from mixedsched.model.request import Flag, Kind
 from mixedsched.sites.analysis.connections import expected_connections
 from mixedsched.sites.site import MANIFEST_NAME, ROOT_NAME, load_built, site_name_of
 from mixedsched.sites.site.folders import make_folder
+from mixedsched.sites.synth._behaviour import LARGEST_SHIFT, work_text
 from mixedsched.sites.synth._plan import plan_page
 from mixedsched.sites.synth._planned import Box, Planned, SynthesisPlan
 from mixedsched.sites.synth._prepare import SynthesisDeviation, prepare
@@ -68,9 +69,10 @@ def synthesise(
         return item.path if item.host == host else f"//{host_names[item.host]}{item.path}"
 
     plan = plan_page(resources, page.main.id, address)
-    bodies, left_out = _texts(plan, address, host_names, name)
+    bodies, left_out, shifting = _texts(plan, address, host_names, name)
     never_asked = {one.item.id for one in left_out}
     deviations += _deviations_of_plan(plan, never_asked)
+    deviations += _deviations_of_behaviour(resources, never_asked, shifting)
     as_files = [item for item in resources if item.id not in bodies and item.id not in never_asked]
     deviations += _deviations_of_size(as_files)
     total_bytes = sum(item.body_bytes for item in resources)
@@ -124,14 +126,17 @@ def _host_names(name: str, resources: Sequence[Resource]) -> tuple[str, ...]:
 
 def _texts(
     plan: SynthesisPlan, address: Callable[[Resource, int], str], host_names: Sequence[str], title: str
-) -> tuple[dict[str, str], list[Planned]]:
+) -> tuple[dict[str, str], list[Planned], set[str]]:
+    """Bodies by id, what is left out, and the ids of what shifts the layout."""
     bodies: dict[str, str] = {}
     left_out: list[Planned] = []
+    shifting: set[str] = set()
     for realm in plan.realms.values():
         texts = RealmWriter(realm, plan, address, host_names, title).write()
         bodies |= texts.bodies
         left_out += texts.left_out
-    return bodies, left_out
+        shifting |= {one.item.id for one in plan.shifting(realm)} if texts.has_shifts else set()
+    return bodies, left_out, shifting
 
 
 def _made(item: Resource, seed: int, box: Box | None) -> bytes:
@@ -155,6 +160,26 @@ def _deviations_of_plan(plan: SynthesisPlan, left_out: set[str]) -> Iterator[Syn
         if item.incremental is not incremental:
             wanted, made = ("yes", "no") if item.incremental else ("no", "yes")
             yield SynthesisDeviation(name, "incremental", wanted, made, f"Chromium decides it for {item.kind}")
+
+
+def _deviations_of_behaviour(
+    resources: Sequence[Resource], left_out: set[str], shifting: set[str]
+) -> Iterator[SynthesisDeviation]:
+    total = sum(item.late_shift for item in resources if item.id in shifting)
+    for item in resources:
+        if item.id in left_out:
+            continue
+        if item.work_ms and not work_text(item):
+            yield SynthesisDeviation(
+                item.id, "work_ms", f"{item.work_ms:g} ms", "none", "the script has no room for it"
+            )
+        if item.late_shift and item.id not in shifting:
+            reason = "the page's document has no room for it, or does not see it arrive"
+            yield SynthesisDeviation(item.id, "late_shift", f"{item.late_shift:g}", "none", reason)
+        elif item.late_shift and total > LARGEST_SHIFT:
+            made = f"{item.late_shift * LARGEST_SHIFT / total:.3g}"
+            reason = f"all shifts of a page together can be {LARGEST_SHIFT:g}"
+            yield SynthesisDeviation(item.id, "late_shift", f"{item.late_shift:g}", made, reason)
 
 
 def _deviations_of_size(items: Iterable[Resource]) -> Iterator[SynthesisDeviation]:

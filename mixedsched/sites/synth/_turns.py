@@ -79,7 +79,7 @@ def _asking_times(
     for realm in realms.values():
         passed_ms = 0.0
         for one in realm.tags:
-            passed_ms += work_ms.get(one.item.id, 0.0)
+            passed_ms += work_ms.get(one.item.id, 0.0) + one.item.work_ms
             run_ms[one.item.id] = passed_ms
         parsed_ms[realm.document.id] = passed_ms
     done_ms = {**parsed_ms, **run_ms}

@@ -76,7 +76,7 @@ def needs_image_before(kind: Kind, priority: ChromiumPriority) -> bool:
 
 # The runtime
 
-_IN_MARKUP = frozenset("zYZ")  # they put the address into the markup of a frame, where `&copy` would be a sign
+IN_FRAMES = frozenset("zYZ")  # they put the address into the markup of a frame, where `&copy` would be a sign
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Item:
     def to_json(self) -> list[Any]:
         wait = -(-self.wait_ms // 100)
         tail: list[Any] = [int(wait), self.place] if self.place else [int(wait)] if wait else []
-        url = html.escape(self.url) if self.call in _IN_MARKUP else self.url
+        url = html.escape(self.url) if self.call in IN_FRAMES else self.url
         return [self.ticket, round(self.delay_ms), self.call, url, *tail]
 
 
@@ -125,6 +125,11 @@ def parsed_call(items: Iterable[Item]) -> str:
 def table_call(table: Mapping[str, Iterable[Item]]) -> str:
     """`O(...)`: what asks for them once the resources that the keys name are complete."""
     return f"O({_compact({name: [item.to_json() for item in items] for name, items in table.items()})});"
+
+
+def shift_call(names: Mapping[str, str]) -> str:
+    """What moves the element of each name, by its resource, once that is complete."""
+    return f"{_program('on_shift')}V({_compact(names)});"
 
 
 def _compact(value: Any) -> str:

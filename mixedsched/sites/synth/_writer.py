@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from mixedsched.model.page import Resource
 from mixedsched.model.request import Kind
+from mixedsched.sites.synth._behaviour import Shifts, work_text
 from mixedsched.sites.synth._markup import Piece, background_rule, face_rules, laid_out, smoothed, tag_of
 from mixedsched.sites.synth._planned import STYLE, Address, Planned, Realm, SynthesisPlan
 from mixedsched.sites.synth._ways import IMAGE_FOR_SCANNER, Item, items_call, parsed_call, runtime, table_call, way_of
@@ -29,6 +30,7 @@ class Texts:
 
     bodies: dict[str, str] = field(default_factory=dict)
     left_out: list[Planned] = field(default_factory=list)
+    has_shifts: bool = False  # whether the document makes those of its resources
 
 
 @dataclass(slots=True)
@@ -68,6 +70,9 @@ class RealmWriter:
         else:
             texts = self._without_code(anchors)
         texts.bodies.update(sheets)
+        for name, one in self._plan.planned.items():
+            if one.realm == self._realm.document.id and name not in texts.bodies and (work := work_text(one.item)):
+                texts.bodies[name] = _padded(work, one.item)
         return texts
 
     # -- what there is to say
@@ -88,9 +93,10 @@ class RealmWriter:
         return code
 
     def _own_call(self, name: str, calls: Sequence[Planned]) -> str:
-        """What a script itself calls; "" without calls."""
+        """What a script itself does: its work, then its calls; "" without either."""
         work_ms = self._plan.work_ms.get(name, 0.0)
-        return items_call((self._item(one, work_ms) for one in calls), work_ms) if calls else ""
+        asks = items_call((self._item(one, work_ms) for one in calls), work_ms) if calls else ""
+        return work_text(self._plan.planned[name].item) + asks
 
     def _item(self, one: Planned, work_ms: float = 0.0) -> Item:
         delay_ms = 0.0 if one.is_gated else max(0.0, one.item.delay_ms - work_ms)
@@ -115,11 +121,15 @@ class RealmWriter:
     def _in_document(self, code: _Code, anchors: str) -> Texts | None:
         program = self._runtime(code) + self._to_do(code)
         line = f"<p>{self._title}</p>"  # without anything to see there would be no first paint to measure
-        text = (
-            self._document(_OPEN.format(title=self._title), program, STYLE, line + anchors)
-            or self._document(_OPEN_LEAN, program, STYLE, "a" + anchors)
-            or self._document("", program, "", anchors)
-        )
+        shifts = Shifts.of([(self._key(one.item.id), one.item.late_shift) for one in self._plan.shifting(self._realm)])
+        for made in (shifts, Shifts()) if shifts else (shifts,):
+            style, behind = STYLE + made.style, made.marks + anchors
+            text = self._document(
+                _OPEN.format(title=self._title), program + made.program, style, line + behind
+            ) or self._document(_OPEN_LEAN, program + made.program, style, "a" + behind)
+            if text is not None:
+                return self._with_scripts(text, code, has_shifts=bool(made))
+        text = self._document("", program, "", anchors)
         return None if text is None else self._with_scripts(text, code)
 
     def _split(self, code: _Code, anchors: str) -> Texts | None:
@@ -135,7 +145,7 @@ class RealmWriter:
         carrier = self._carrier(program, whole)
         if text is None or carrier is None:
             return None
-        return Texts({self._realm.document.id: text, carrier: _padded(program, self._plan.planned[carrier].item)})
+        return self._with_scripts(text, _Code(), {carrier: program})
 
     def _without_code(self, anchors: str) -> Texts:
         """The document without code, if neither it nor a script has room for any: its tags, as many as fit."""
@@ -155,9 +165,11 @@ class RealmWriter:
                 return one.item.id
         return None
 
-    def _with_scripts(self, text: str, code: _Code, programs: Mapping[str, str] = MappingProxyType({})) -> Texts:
-        """The document with its scripts. programs: what stands before the calls of a script itself."""
-        texts = Texts({self._realm.document.id: text})
+    def _with_scripts(
+        self, text: str, code: _Code, programs: Mapping[str, str] = MappingProxyType({}), *, has_shifts: bool = False
+    ) -> Texts:
+        """The document with its scripts. programs: what stands before what a script itself does."""
+        texts = Texts({self._realm.document.id: text}, has_shifts=has_shifts)
         for name in dict.fromkeys([*code.own, *programs]):
             calls = self._own_call(name, code.own.get(name, ()))
             texts.bodies[name] = _padded(programs.get(name, "") + calls, self._plan.planned[name].item)
