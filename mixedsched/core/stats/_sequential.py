@@ -47,24 +47,23 @@ class Looks:
 def sequential_interval(differences: Sequence[float], looks: Looks, alpha: float = ALPHA) -> Interval:
     """The shifts that no look so far has rejected; NOTHING_KNOWN before a look can reject any.
 
-    All intervals of a series hold together with confidence 1 - alpha, so one may stop after any of them. They never get wider.
-    differences: in the order of the plan, never of arrival. Raises ValueError for values that are not finite.
+    All intervals of a series hold together with confidence 1 - alpha, so one may stop after any of them. They do not get wider;
+    only where many differences are equal may an end go back by a step. differences: in the order of the plan, never of arrival.
+    Raises ValueError for values that are not finite.
     """
     seen = finite(differences)[: looks.last]
     first = looks.first_deciding(alpha)
     if first is None or len(seen) < first:
         return NOTHING_KNOWN
-    edges = np.unique(walsh_averages(seen.tolist()))  # the test's answer changes at these shifts only
+    return Interval(_lowest(seen, looks, alpha), -_lowest(-seen, looks, alpha), 1 - alpha)
+
+
+def _lowest(steps: NDArray[np.float64], looks: Looks, alpha: float) -> float:
+    """The smallest shift that is not shown to be too small. What is shown of a shift falls as shifts grow."""
+    edges = np.unique(walsh_averages(steps))  # where the test's answer changes
     middles = (edges[1:] + edges[:-1]) / 2
-
-    def answer(place: int) -> int:
-        """What the test says of a shift between two edges: it falls as shifts grow, from 1 (too small) to -1 (too large)."""
-        return crossing(seen - middles[place], looks, alpha)
-
-    places = range(len(middles))
-    low = bisect_left(places, 0, key=lambda place: -answer(place))
-    high = bisect_left(places, 1, key=lambda place: -answer(place))
-    return Interval(float(edges[low]), float(edges[high]), 1 - alpha)
+    place = bisect_left(range(len(middles)), True, key=lambda at: crossing(steps - middles[at], looks, alpha) <= 0)
+    return float(edges[place])
 
 
 def sequential_p(differences: Sequence[float], looks: Looks) -> float:

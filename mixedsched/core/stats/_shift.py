@@ -34,7 +34,7 @@ class Interval:
 NOTHING_KNOWN = Interval(-math.inf, math.inf, 0.0)
 
 
-def walsh_averages(differences: Sequence[float]) -> NDArray[np.float64]:
+def walsh_averages(differences: Sequence[float] | NDArray[np.float64]) -> NDArray[np.float64]:
     """All n(n+1)/2 means of two differences, each with itself included, sorted. Raises ValueError if there is none."""
     values = finite(differences)
     if not len(values):
