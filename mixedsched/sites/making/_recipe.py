@@ -8,8 +8,8 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from mixedsched.errors import PageError, SiteError
-from mixedsched.model.page import Page
-from mixedsched.model.request import Kind
+from mixedsched.model.page import Page, Resource
+from mixedsched.model.request import Flag, Kind
 from mixedsched.model.toml_file import parse_toml, wrong_keys
 from mixedsched.sites.documents.references import Scripted
 from mixedsched.sites.generate import KindTotal, Totals, distributions, generate_page
@@ -147,6 +147,28 @@ class Amount(_Table):
     source: str = ""  # where they are from, or why they were assumed so
 
 
+class Behaviour(_Table):
+    """What a page does behind its first paint."""
+
+    script_work_ms: float = Field(default=0.0, ge=0.0, le=60_000)  # of all scripts together, shared by their bytes
+    late_shift: float = Field(default=0.0, ge=0.0, le=0.5)  # of the first screen's images but the hero, alike
+    source: str = Field(min_length=1)  # where that is from, or why it was assumed
+
+    def given_to(self, page: Page) -> Page:
+        """The page with it."""
+        scripts = [item for item in page.resources if item.kind is Kind.SCRIPT]
+        script_bytes = sum(item.body_bytes for item in scripts) or 1
+        images = [item for item in page.resources if item.kind is Kind.IMAGE and Flag.ABOVE_FOLD in item.flags]
+        shifting = {item.id for item in images if Flag.HERO not in item.flags}
+
+        def changed(item: Resource) -> Resource:
+            work_ms = round(self.script_work_ms * item.body_bytes / script_bytes) if item.kind is Kind.SCRIPT else 0
+            shift = round(self.late_shift / len(shifting), 5) if item.id in shifting else 0.0
+            return item.model_copy(update={"work_ms": float(work_ms), "late_shift": shift})
+
+        return page.model_copy(update={"resources": tuple(map(changed, page.resources))})
+
+
 class StatisticsContents(_Table):
     """What is known of a page, by numbers. All else is drawn from the distributions of a size class."""
 
@@ -158,6 +180,7 @@ class StatisticsContents(_Table):
     mix_source: str = Field(min_length=1)  # where the shares of the kinds are from
     main_bytes: int | None = None  # of the main document, where there are more documents than that
     assumptions: tuple[str, ...] = ()  # in words, what else was assumed
+    behaviour: Behaviour | None = None
 
     @model_validator(mode="after")
     def _adds_up(self) -> Self:
@@ -179,7 +202,8 @@ class StatisticsContents(_Table):
 
     def read(self, name: str, hosts: int) -> Page:
         """The page."""
-        return generate_page(self.size_class, self.seed, totals=self._totals(hosts), name=name)
+        page = generate_page(self.size_class, self.seed, totals=self._totals(hosts), name=name)
+        return page if self.behaviour is None else self.behaviour.given_to(page)
 
     def assumed(self) -> Iterator[str]:
         """All that was assumed, by field, as `script.resources`."""

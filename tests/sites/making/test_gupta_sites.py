@@ -165,3 +165,15 @@ def test_no_recipe_holds_recorded_pages() -> None:
     for path in RECIPES.glob("gupta2024/*/*"):
         assert path.name == "site.toml"
         assert "resources" not in tomllib.loads(path.read_text())
+
+
+@pytest.mark.parametrize(
+    ("name", "work_ms", "late_shift"), [("wikipedia", 300, 0), ("etsy", 3000, 0.05), ("amazon", 1500, 0.09)]
+)
+def test_variants_with_work_are_the_same_pages_otherwise(name: str, work_ms: float, late_shift: float) -> None:
+    recipes = {recipe.name: recipe for recipe in list_recipes(RECIPES)}
+    plain, busy = (contents_of(recipes[f"{group}/{name}"]).read("page", 1) for group in ("gupta2024", "gupta2024-work"))
+    assert sum(item.work_ms for item in busy.resources) == pytest.approx(work_ms, abs=len(busy.resources))
+    assert sum(item.late_shift for item in busy.resources) == pytest.approx(late_shift, abs=0.001)
+    same = [item.model_copy(update={"work_ms": 0.0, "late_shift": 0.0}) for item in busy.resources]
+    assert same == list(plain.resources)
