@@ -234,77 +234,62 @@ class Raced:
         return bool(labels) and all(label in gone for label in labels)
 
 
-async def run_race(
-    bench: Bench,
-    networks: Sequence[Profile],
-    labels: Sequence[str],
-    laps: int,
-    weights: Mapping[str, float],
-    has_time: Callable[[], bool],
-    raced: Raced,
-) -> None:
-    """Run the laps, or continue them. has_time: asked before each load. raced: is filled."""
-    left: dict[int, tuple[str, ...]] = {}
-    alive = tuple(labels)
-    for number in range(1, laps + 1):
-        if len(alive) == 1:
-            return
-        left[number] = alive
-        plans = {item.name: bench.design.plan(item, number, still_in=left.__getitem__) for item in networks}
-        to_come = (laps - number) * len(alive) * len(networks)
-        if not await _carry_out(bench, networks, plans, len(alive), to_come, has_time, raced.plans):
-            return
-        lap = _lap([_complete(plan, bench.runs(plan), number) for plan in plans.values()], alive, weights)
-        if lap is None:
-            continue
-        raced.laps.append(lap)
-        if number < laps:
-            lost = outrun(raced.laps, len(labels), planned_looks(laps))
-            raced.dropped += lost
-            alive = tuple(label for label in alive if label not in {item.label for item in lost})
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """Loads block by block, on all networks. has_time: asked before each load."""
 
+    bench: Bench
+    networks: Sequence[Profile]
+    has_time: Callable[[], bool]
 
-async def run_proof(
-    bench: Bench,
-    networks: Sequence[Profile],
-    has_time: Callable[[], bool],
-    is_room_for: Callable[[int], bool],
-    planned: int,
-    plans: dict[str, Plan],
-) -> None:
-    """Run blocks until the time is up.
+    async def race(self, labels: Sequence[str], laps: int, weights: Mapping[str, float], raced: Raced) -> None:
+        """Run the laps, or continue them. raced: is filled."""
+        left: dict[int, tuple[str, ...]] = {}
+        alive = tuple(labels)
+        for number in range(1, laps + 1):
+            if len(alive) == 1:
+                return
+            left[number] = alive
+            plans = {
+                item.name: self.bench.design.plan(item, number, still_in=left.__getitem__) for item in self.networks
+            }
+            if not await self._carry_out(plans, len(alive), laps - number, raced.plans):
+                return
+            lap = _lap([_complete(plan, self.bench.runs(plan), number) for plan in plans.values()], alive, weights)
+            if lap is None:
+                continue
+            raced.laps.append(lap)
+            if number < laps:
+                lost = outrun(raced.laps, len(labels), planned_looks(laps))
+                raced.dropped += lost
+                alive = tuple(label for label in alive if label not in {item.label for item in lost})
 
-    has_time: asked before each load. is_room_for: whether so many loads can be made before the time is up. planned: blocks
-    that are expected, for showing the time left. plans: by network, filled as far as they are carried out.
-    """
-    for number in range(1, BLOCKS_MOST + 1):
-        blocks = {network.name: bench.design.plan(network, number) for network in networks}
-        missing = sum(bench.missing(plan) for plan in blocks.values())
-        if missing and number > 1 and not is_room_for(missing):
-            return
-        arms = len(next(iter(blocks.values())).arms)
-        to_come = max(0, planned - number) * arms * len(networks)
-        if not await _carry_out(bench, networks, blocks, arms, to_come, has_time, plans):
-            return
+    async def prove(self, is_room_for: Callable[[int], bool], planned: int, plans: dict[str, Plan]) -> None:
+        """Run blocks until the time is up.
 
+        is_room_for: whether so many loads can be made before the time is up. planned: blocks that are expected, for showing
+        the time left. plans: by network, filled as far as they are carried out.
+        """
+        for number in range(1, BLOCKS_MOST + 1):
+            blocks = {network.name: self.bench.design.plan(network, number) for network in self.networks}
+            missing = sum(self.bench.missing(plan) for plan in blocks.values())
+            if missing and number > 1 and not is_room_for(missing):
+                return
+            arms = len(next(iter(blocks.values())).arms)
+            if not await self._carry_out(blocks, arms, max(0, planned - number), plans):
+                return
 
-async def _carry_out(
-    bench: Bench,
-    networks: Sequence[Profile],
-    wanted: Mapping[str, Plan],
-    arms: int,
-    to_come: int,
-    has_time: Callable[[], bool],
-    plans: dict[str, Plan],
-) -> bool:
-    """One block on every network; False if the time was up before its end. to_come: loads after it. plans: filled."""
-    for place, network in enumerate(networks, start=1):
-        plans[network.name] = wanted[network.name]
-        try:
-            await bench.carry_out(wanted[network.name], network, has_time, to_come + (len(networks) - place) * arms)
-        except TimeIsUp:
-            return False
-    return True
+    async def _carry_out(self, wanted: Mapping[str, Plan], arms: int, rounds: int, plans: dict[str, Plan]) -> bool:
+        """One block on every network; False if the time was up before its end. rounds: of such blocks, to come after it."""
+        to_come = (rounds + 1) * arms * len(self.networks)
+        for network in self.networks:
+            to_come -= arms
+            plans[network.name] = wanted[network.name]
+            try:
+                await self.bench.carry_out(wanted[network.name], network, self.has_time, to_come)
+            except TimeIsUp:
+                return False
+        return True
 
 
 def _complete(plan: Plan, runs: Sequence[Run], number: int) -> dict[str, Run] | None:

@@ -5,16 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mixedsched.advice.tuner._conclude import Known, concluded
-from mixedsched.advice.tuner._contest import (
-    bench_of,
-    by_headers,
-    entrants,
-    finalists,
-    plain_eps,
-    promising,
-    run_proof,
-    run_race,
-)
+from mixedsched.advice.tuner._contest import Contest, bench_of, by_headers, entrants, finalists, plain_eps, promising
 from mixedsched.advice.tuner._looks import View, bounds, look, view_of_manifest
 from mixedsched.advice.tuner._search import SearchResult, best_so_far, run_search
 from mixedsched.advice.tuner.job import (
@@ -245,15 +236,8 @@ class TuneSession:
             return
         self._world.say(f"racing {', '.join(labels)}: {laps} laps")
         async with bench_of(job, self._world, self._store, "race", known.racing) as bench:
-            await run_race(
-                bench,
-                job.networks,
-                [item.label for item in known.racing],
-                laps,
-                job.objective.weights,
-                lambda: self._left_s > self._proof_least_s(view),
-                known.raced,
-            )
+            contest = Contest(bench, job.networks, lambda: self._left_s > self._proof_least_s(view))
+            await contest.race([item.label for item in known.racing], laps, job.objective.weights, known.raced)
 
     @staticmethod
     def _proof_least_s(view: View) -> float:
@@ -278,13 +262,9 @@ class TuneSession:
         self._world.say(f"proving over new seeds: {', '.join(labels)}, about {blocks} blocks")
         costs_s = list(view.costs_s.values())
         async with bench_of(job, self._world, self._store, "proof", known.finalists) as bench:
-            await run_proof(
-                bench,
-                job.networks,
-                lambda: self._left_s > 0,
-                lambda loads: (loads - 1) * self._cost_s(costs_s) < self._left_s,
-                blocks,
-                known.proof_plans,
+            contest = Contest(bench, job.networks, lambda: self._left_s > 0)
+            await contest.prove(
+                lambda loads: (loads - 1) * self._cost_s(costs_s) < self._left_s, blocks, known.proof_plans
             )
 
     def _cost_s(self, looked_s: Sequence[float]) -> float:

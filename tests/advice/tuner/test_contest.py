@@ -12,6 +12,7 @@ import pytest
 
 from mixedsched.advice.changes.change import Action, Change
 from mixedsched.advice.tuner._contest import (
+    Contest,
     Raced,
     all_contenders,
     bench_of,
@@ -21,8 +22,6 @@ from mixedsched.advice.tuner._contest import (
     finalists,
     plain_eps,
     promising,
-    run_proof,
-    run_race,
 )
 from mixedsched.advice.tuner._search import SearchResult
 from mixedsched.advice.tuner.candidate import Candidate
@@ -120,7 +119,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 def race(bench: Bench, laps: int, has_time: Callable[[], bool] = lambda: True) -> Raced:
     raced = Raced()
-    asyncio.run(run_race(bench, NETWORKS, LABELS, laps, {"lcp_ms": 1.0}, has_time, raced))
+    asyncio.run(Contest(bench, NETWORKS, has_time).race(LABELS, laps, {"lcp_ms": 1.0}, raced))
     return raced
 
 
@@ -158,7 +157,7 @@ def test_a_lap_with_a_block_that_fails_for_good_does_not_count(job: TuneJob, sto
 
 def proved(bench: Bench, rooms: Callable[[int], bool]) -> Mapping[str, Plan]:
     plans: dict[str, Plan] = {}
-    asyncio.run(run_proof(bench, NETWORKS, lambda: True, rooms, 6, plans))
+    asyncio.run(Contest(bench, NETWORKS, lambda: True).prove(rooms, 6, plans))
     return plans
 
 
