@@ -3,46 +3,68 @@ import {test} from 'node:test';
 
 import {SETTLED_MS, Settling} from '../src/load-end.mjs';
 
-const START_MS = 5_000;
+const LOADED_MS = 5_000;
+const IDLE = {isIdle: true, isNearlyIdle: true};
+const STILL = {work_ago_ms: 60_000, look_ago_ms: 60_000, animated_ms: 0};
 
-/** A page that began to load at START_MS and whose last request ended `network_ms` later. */
-function loaded(network_ms = 0) {
-  const settling = new Settling(START_MS);
-  settling.touched(START_MS + network_ms);
+/** A page that was loaded at LOADED_MS, with the end of its last request. */
+function loaded() {
+  const settling = new Settling(0);
+  settling.requestBeganOrEnded(LOADED_MS);
+  settling.loaded(LOADED_MS);
+  settling.network(IDLE, LOADED_MS);
+  settling.page(STILL, LOADED_MS);
   return settling;
 }
 
-const STILL = {still_ms: 60_000, animated_ms: 0};
-
 test('a load is final a second after its last request, if nothing else happens', () => {
-  const settling = loaded(700);
-  settling.told(STILL, START_MS + 800);
-  assert.equal(settling.final_ms, START_MS + 700 + SETTLED_MS);
+  const settling = loaded();
+  assert.equal(settling.final_ms, LOADED_MS + SETTLED_MS);
+  settling.requestBeganOrEnded(LOADED_MS + 300);
+  assert.equal(settling.final_ms, LOADED_MS + 300 + SETTLED_MS);
 });
 
-test('a paint, a layout shift or a long task begins the second anew', () => {
-  const settling = loaded(700);
-  settling.told({still_ms: 100, animated_ms: 0}, START_MS + 1_600);
-  assert.equal(settling.final_ms, START_MS + 1_500 + SETTLED_MS);
-});
+for (const [what, ago] of [['a paint or a layout shift', 'look_ago_ms'], ['a long task', 'work_ago_ms']]) {
+  test(`${what} begins the second anew`, () => {
+    const settling = loaded();
+    settling.page({...STILL, [ago]: 100}, LOADED_MS + 900);
+    assert.equal(settling.final_ms, LOADED_MS + 800 + SETTLED_MS);
+    settling.page(STILL, LOADED_MS + 950);
+    assert.equal(settling.final_ms, LOADED_MS + 800 + SETTLED_MS, 'what was seen before stays');
+  });
+}
 
-test('what the page says later takes back nothing that was seen before', () => {
-  const settling = loaded(700);
-  settling.told({still_ms: 0, animated_ms: 0}, START_MS + 1_600);
-  settling.told(STILL, START_MS + 1_700);
-  assert.equal(settling.final_ms, START_MS + 1_600 + SETTLED_MS);
+test('while a request is under way nothing is final, but two of no importance are waited for only as long as Lighthouse would', () => {
+  const settling = loaded();
+  settling.network({isIdle: false, isNearlyIdle: true}, LOADED_MS + 100);
+  assert.equal(settling.final_ms, LOADED_MS + 5_250);
+  settling.network({isIdle: false, isNearlyIdle: false}, LOADED_MS + 200);
+  assert.equal(settling.final_ms, LOADED_MS + 200 + 5_250);
+  settling.network(IDLE, LOADED_MS + 300);
+  assert.equal(settling.final_ms, LOADED_MS + SETTLED_MS);
 });
 
 test('an animation that ends is waited for, and one that was cut short no longer is', () => {
-  const settling = loaded(0);
-  settling.told({...STILL, animated_ms: 3_000}, START_MS + 100);
-  assert.equal(settling.final_ms, START_MS + 3_100);
-  settling.told(STILL, START_MS + 200);
-  assert.equal(settling.final_ms, START_MS + SETTLED_MS);
+  const settling = loaded();
+  settling.page({...STILL, animated_ms: 3_000}, LOADED_MS + 100);
+  assert.equal(settling.final_ms, LOADED_MS + 3_100);
+  settling.page(STILL, LOADED_MS + 200);
+  assert.equal(settling.final_ms, LOADED_MS + SETTLED_MS);
 });
 
-test('no animation is waited for longer than Lighthouse would wait by itself', () => {
-  const settling = loaded(400);
-  settling.told({...STILL, animated_ms: 120_000}, START_MS + 500);
-  assert.equal(settling.final_ms, START_MS + 400 + 5_250);
+test('a page that never stands still is given as long as Lighthouse gives it', () => {
+  for (const restless of [{look_ago_ms: 0}, {animated_ms: 120_000}]) {
+    const settling = loaded();
+    settling.page({...STILL, ...restless}, LOADED_MS + 5_200);
+    assert.equal(settling.final_ms, LOADED_MS + 5_250);
+  }
+  const settling = loaded();
+  settling.requestBeganOrEnded(LOADED_MS + 5_200); // beacons
+  assert.equal(settling.final_ms, LOADED_MS + 5_250);
+});
+
+test('long tasks are waited for as long as they go on: they all count', () => {
+  const settling = loaded();
+  settling.page({...STILL, work_ago_ms: 0}, LOADED_MS + 9_000);
+  assert.equal(settling.final_ms, LOADED_MS + 9_000 + SETTLED_MS);
 });
