@@ -239,6 +239,20 @@ def test_a_gate_is_decided_by_real_loads(small_site: Path, tmp_path: Path) -> No
     assert all("lcp" in path.read_text() for path in files.values())
 
 
+@pytest.mark.usefixtures("real_time")
+def test_compare_without_tti_has_null_in_its_place_and_the_other_metrics(small_site: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    words = ("compare", str(small_site), "--link", "fiber", "--blocks", "1", "--metrics", "cls,lcp,fcp,si,tbt")
+    ended = run_patiently(command(*words, "--out", str(folder), "--json"), HOME, 200)
+    result = json.loads(ended.stdout.splitlines()[-1])
+    for arm in result["arms"]:
+        assert [metric for metric in METRICS if arm["median"][metric] is None] == ["tti_ms"]
+        assert 0 < arm["median"]["score"] <= 100
+    assert {effect["metric"] for effect in result["effects"]} == {*METRICS} - {"tti_ms"}
+    assert "--metrics fcp,lcp,si,tbt,cls" in Path(result["report"]).read_text()
+    assert all("tti_ms" not in run["page_load"]["metrics"] for run in stored(folder) if run["status"] == "ok")
+
+
 @needs_namespaces
 def test_a_comparison_over_the_kernels_own_link_leaves_no_namespace(small_site: Path, tmp_path: Path) -> None:
     folder = tmp_path / "out"

@@ -64,6 +64,13 @@ def test_headline_names_change_interval_and_blocks() -> None:
     )
 
 
+def test_scores_are_told_in_words_and_are_no_metric() -> None:
+    plan, runs = experiment()
+    scored = [replace(run, page_load={**run.page_load, "score": 88}) for run in runs]
+    assert "Lighthouse&#39;s performance score, median: round-robin 88, mixed 88" in report(plan, scored)
+    assert "performance score" not in report(plan, runs)
+
+
 def test_an_undecided_comparison_says_so_first() -> None:
     text = report(*experiment(blocks=4))
     assert "Undecided: whether mixed is better or worse than round-robin cannot be told yet" in text

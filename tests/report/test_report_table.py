@@ -36,6 +36,16 @@ def test_headline_then_one_line_per_metric() -> None:
     assert any("▼ better" in line and "−1" in line for line in lines)
 
 
+def test_scores_stand_below_the_metrics_where_they_are_known() -> None:
+    plan = made_up_plan(6, ("round-robin", "mixed"))
+    runs = MadeUp(plan).runs()
+    assert "score" not in printed(analyse(plan, runs))
+    scored = [replace(run, page_load={**run.page_load, "score": {"mixed": 71}.get(run.arm, 88)}) for run in runs]
+    lines = printed(analyse(plan, scored)).splitlines()
+    said = lines.index("Lighthouse's performance score, median: round-robin 88, mixed 71")
+    assert said > max(number for number, line in enumerate(lines) if "→" in line)
+
+
 def test_metrics_outside_the_declared_family_are_marked() -> None:
     text = printed(comparison())
     assert " FCP *" in text

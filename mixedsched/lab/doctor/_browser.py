@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+from mixedsched.core.metrics import QUICK_METRICS
 from mixedsched.errors import MissingPartError, MixedschedError
 from mixedsched.lab._lab import Lab, LabSetup
 from mixedsched.lab._validity import is_of_the_machine
@@ -90,7 +91,7 @@ def prove_page_load(open_site: Callable[[], Site]) -> Iterator[Check]:
 async def _load(site: Site) -> tuple[Run, Precedence]:
     """The first load that this machine does not spoil, of as many as an experiment would make."""
     arm = Arm("eps", "eps")
-    setup = LabSetup(catalog.load_profile("cdn"), "mobile", {arm.label: site})
+    setup = LabSetup(catalog.load_profile("cdn"), "mobile", {arm.label: site}, metrics=QUICK_METRICS)
     with tempfile.TemporaryDirectory(prefix="mixedsched-doctor-") as folder:
         async with Lab(setup, [arm], Path(folder)) as lab:
             for attempt in range(1, MAX_ATTEMPTS + 1):
