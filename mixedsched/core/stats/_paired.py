@@ -11,7 +11,6 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
-from scipy.stats import rankdata
 
 from mixedsched.core.stats._shift import CONFIDENCE, NOTHING_KNOWN, Interval, skipped_averages
 from mixedsched.core.stats._signed_rank import EXACT_PAIRS_MAX, null_cumulative
@@ -85,6 +84,8 @@ def _of_equal_length(values: Matrix, confidence: float) -> Iterator[PairedShift]
 
 
 def _wilcoxon_p(values: Matrix) -> list[float]:
+    from scipy.stats import rankdata  # here, because scipy.stats takes half a second to load, and --help needs none
+
     doubled = np.rint(2 * rankdata(np.abs(values), axis=1)).astype(np.int64)
     moving = np.where(values != 0, doubled, 0)
     positive = np.where(values > 0, doubled, 0).sum(axis=1)

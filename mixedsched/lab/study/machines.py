@@ -5,8 +5,6 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from scipy.stats import kruskal
-
 from mixedsched.core import stats
 
 AGREE_ALPHA = 0.01  # machines are said to disagree below this
@@ -88,6 +86,8 @@ def _p(residuals: Mapping[str, Sequence[float]]) -> float | None:
     groups = [values for values in residuals.values() if len(values) > 1]
     if len(groups) < 2 or len({value for values in groups for value in values}) < 2:
         return None
+    from scipy.stats import kruskal  # here, because it takes half a second to load
+
     return float(kruskal(*groups).pvalue)
 
 
