@@ -14,7 +14,7 @@ from unittest.mock import patch
 
 from typer.testing import CliRunner
 
-from mixedsched.cli import main
+from mixedsched.cli import _console, main  # noqa: F401 - consoles made within a command would keep its width
 
 HOME = Path(__file__).resolve().parents[1]
 MIXEDSCHED = (sys.executable, "-m", "mixedsched")

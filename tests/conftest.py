@@ -28,7 +28,7 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     # So it is for jobs in a shell's background, and would be for all that tests start, and then interrupt.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Consoles of the command line would keep this width for ever; tests/command.py gives one to each command.
+# Consoles of the command line would keep this width; tests/command.py makes them now, and gives each command a width.
 os.environ.pop("COLUMNS", None)
 
 _HERE = Path(__file__).parent

@@ -13,6 +13,7 @@ from tests.command import HOME, MIXEDSCHED
 CASES: dict[str, tuple[tuple[str, ...], int, str, str]] = {
     "compare": (("agency", "--schemes", "sequential,mixd"), 2, "", "did you mean 'mixed'?"),
     "study": (("run", "absent.toml"), 3, "", "absent.toml"),
+    "worker": (("--store", "nowhere"), 2, "", "not the address of a database"),
     "audit": (("agency", "--budget", "soon"), 2, "", "duration 'soon'"),
     "tune": (("agency", "--objective", "beauty"), 2, "", "there is no metric 'beauty'"),
     "calibrate": (("--schemes", "eps,stock"), 2, "", "2 schemes"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +12,7 @@ from mixedsched.core.metrics.after_paint import AfterPaint
 from mixedsched.core.sim.load import PlayedLoad
 from mixedsched.core.sim.pipe import PipeOptions, play_pipe
 from mixedsched.core.sim.playback import Discoveries
-from mixedsched.core.sim.record import Recorder, to_record
+from mixedsched.core.sim.record import Recorder
 from mixedsched.errors import PageError
 from mixedsched.model.browser_model import IDEAL, BrowserModel
 from mixedsched.model.page import Page
@@ -31,6 +33,10 @@ def page(*resources: dict[str, object]) -> Page:
 
 def play(made: Page) -> PlayedLoad:
     return play_pipe(Discoveries.of(made), scheme("fifo"), PipeOptions())
+
+
+def record_of(made: Page) -> dict[str, Any]:
+    return Recorder(made).record(play(made))
 
 
 def script(name: str, work_ms: float, *flags: str) -> dict[str, object]:
@@ -113,7 +119,7 @@ def test_a_later_first_paint_never_makes_more_shift(shifts: list[tuple[float, fl
 
 @given(pages())
 def test_pages_that_tell_neither_have_neither(made: Page) -> None:
-    record = to_record(play(made))
+    record = record_of(made)
     assert list(record["estimate_ms"]) == ["fcp", "lcp", "si"]
     assert "estimate_cls" not in record
     assert AfterPaint.of(made).estimate({}, 0.0) == {}
@@ -121,7 +127,7 @@ def test_pages_that_tell_neither_have_neither(made: Page) -> None:
 
 def test_a_record_tells_what_the_page_tells() -> None:
     made = page(script("a", 80, "async"), shifting("b", 0.05))
-    record = to_record(play(made))
+    record = record_of(made)
     assert record["estimate_ms"]["tbt"] == 30.0
     assert record["estimate_cls"] == 0.05
     assert {"tbt_ms", "cls"} <= Recorder(made).values(play(made)).keys()
@@ -132,7 +138,7 @@ def test_a_script_works_before_what_it_finds_is_asked_for_and_a_blocking_one_del
         child = {"id": "child", "kind": "image", "found_by": "a", "found_when": "complete", "delay_ms": 5}
         return page(script("a", work_ms, "in_head"), child)
 
-    idle, busy = (to_record(play(made(work_ms))) for work_ms in (0, 40))
+    idle, busy = (record_of(made(work_ms)) for work_ms in (0, 40))
     requested = [{item["id"]: item["requested_ms"] for item in record["resources"]}["child"] for record in (idle, busy)]
     assert requested[1] == requested[0] + 40
     assert busy["estimate_ms"]["fcp"] == idle["estimate_ms"]["fcp"] + 40
