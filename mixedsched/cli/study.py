@@ -66,6 +66,9 @@ def run(
     blocks: Annotated[
         int | None, typer.Option(help="So many repeats, instead of those of the file.", min=1, metavar="N")
     ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(help="Processes that simulate; by default one per processor.", min=1, metavar="N")
+    ] = None,
     until: UntilOption = None,
     max_blocks: MaxBlocksOption = None,
     fail_if: FailIfOption = None,
@@ -91,6 +94,7 @@ def run(
             until=until.value if until else None,
             max_blocks=max_blocks,
             fail_if=fail_if or (),
+            jobs=jobs,
             observer=progress,
             say=say_remark,
         )

@@ -1,11 +1,11 @@
-"""`chrome7`, `safari-wrr`, `firefox-tree`, `firefox-eps`: today's browsers as Sander et al. had one server imitate them."""
+"""`chrome7`, `packet-rr`, `safari-wrr`, `firefox-tree`, `firefox-eps`: what Sander et al. 2022 had one server do."""
 
 from types import MappingProxyType
 
 from mixedsched.core.schedulers._base import Siblings
 from mixedsched.core.schedulers._fair import WeightedFair
 from mixedsched.core.schedulers._levels import Level, StrictLevels
-from mixedsched.core.schedulers._queue import Fifo, NewcomersFirst
+from mixedsched.core.schedulers._queue import Fifo, NewcomersFirst, RoundRobin
 from mixedsched.core.schedulers._tree import DependencyTree, Group, TreePlace, group_weights, weighted_groups
 from mixedsched.model.mapping import PriorityMapping
 from mixedsched.model.request import ChromiumPriority, Flag, Kind, Request
@@ -22,7 +22,9 @@ URGENT_START, LEADERS, FOLLOWERS, UNBLOCKED, BACKGROUND, SPECULATIVE = (
     "speculative",
 )
 
-FIREFOX_NEEDS = "kind, and from the manifest: main, async, defer, preload (else inferred from Chromium's priority)"
+FIREFOX_NEEDS = (
+    "kind, and from the manifest: main, in_head, async, defer, preload (else inferred from Chromium's priority)"
+)
 CHROME_LEVELS = 7  # the last two, idle and throttled, are for what Chromium hardly sends
 
 SAFARI_WEIGHTS = MappingProxyType(
@@ -41,8 +43,8 @@ TREE_GROUPS = (
 TREE_WEIGHTS = group_weights(
     {
         URGENT_START: "the navigation",
-        LEADERS: "style sheets and blocking scripts",
-        UNBLOCKED: "XHR and scripts that block nothing",
+        LEADERS: "style sheets and blocking scripts of the head",
+        UNBLOCKED: "XHR, all other scripts, and preloaded fonts",
         BACKGROUND: "what Chromium asks for as VeryLow",
         FOLLOWERS: "images and fonts, beside the single responses of the leaders",
     },
@@ -58,23 +60,36 @@ URGENCIES = MappingProxyType(
 
 
 def firefox_group(request: Request) -> str:
-    """Firefox's class of service. The study recorded it per URL in a real Firefox; these rules stand in for that record."""
-    hints = request.hints
+    """Firefox's class of service. The study recorded it per URL in a real Firefox; these rules stand in for that record.
+
+    Source: Firefox's ScriptLoader.cpp (only blocking scripts of the head lead; all others are neither blocked nor preferred),
+    FetchPreloader.cpp and ScriptLoadContext.cpp (preloaded fonts, scripts and data are unblocked), and its
+    netwerk/docs/http/prioritization.md (preloaded style sheets lead; preloaded images are like other images). What is
+    speculative there, no page tells.
+    """
+    hints, kind = request.hints, request.kind
     if Flag.MAIN in hints:
         return URGENT_START
-    if request.kind is Kind.SCRIPT:
-        return UNBLOCKED if hints & {Flag.ASYNC, Flag.DEFER} else LEADERS
-    if Flag.PRELOAD in hints:
-        return SPECULATIVE
-    if request.chromium_priority is ChromiumPriority.VERY_LOW:
+    if kind is Kind.SCRIPT:
+        leads = Flag.IN_HEAD in hints and not hints & {Flag.ASYNC, Flag.DEFER, Flag.PRELOAD}
+        return LEADERS if leads else UNBLOCKED
+    if request.chromium_priority is ChromiumPriority.VERY_LOW and Flag.PRELOAD not in hints:
         return BACKGROUND
-    match request.kind:
+    match kind:
         case Kind.DOCUMENT | Kind.STYLESHEET:
             return LEADERS
         case Kind.XHR:
             return UNBLOCKED
+        case Kind.FONT | Kind.OTHER if Flag.PRELOAD in hints:
+            return UNBLOCKED
         case _:
             return FOLLOWERS
+
+
+def _place_in_chrome(request: Request, _mapping: PriorityMapping | None, values: Values) -> Level:
+    rank = request.chromium_priority.rank
+    is_raised = request.kind is Kind.IMAGE and bool(request.hints & {Flag.ABOVE_FOLD, Flag.HERO})
+    return Level(min(rank, ChromiumPriority.HIGH.rank) if is_raised and values["hints"] == "maximum" else rank)
 
 
 def _place_in_safari(request: Request, _mapping: PriorityMapping | None, _values: Values) -> int:
@@ -83,9 +98,13 @@ def _place_in_safari(request: Request, _mapping: PriorityMapping | None, _values
 
 
 def _place_in_tree(request: Request, _mapping: PriorityMapping | None, _values: Values) -> TreePlace:
-    """Weights by Firefox's channel priorities, 22 - p: fonts highest (-20), what blocks high (-10), images normal (0)."""
+    """Weights by Firefox's channel priorities, 22 - p: fonts and preloaded scripts highest (-20), what blocks high (-10),
+    images normal (0).
+    """
     match request.kind:
         case Kind.FONT:
+            weight = 42
+        case Kind.SCRIPT if Flag.PRELOAD in request.hints:
             weight = 42
         case Kind.DOCUMENT | Kind.STYLESHEET | Kind.SCRIPT | Kind.XHR:
             weight = 32
@@ -106,7 +125,24 @@ SCHEMES = (
         source=f"{SOURCE}, Chrome: a chain of exclusive insertions ordered by (level, arrival)",
         needs="Chromium priority",
         create=lambda _: StrictLevels(CHROME_LEVELS, Fifo),
-        place=lambda request, _mapping, _values: Level(request.chromium_priority.rank),
+        place=_place_in_chrome,
+        parameters=(
+            Parameter(
+                "hints",
+                "Chromium's priority as it is when a response is placed, or the highest that the URL ever gets, as the study "
+                "took it from earlier loads: images of the first screen are High, however early they are asked for",
+                default="live",
+                choices=("live", "maximum"),
+            ),
+        ),
+    ),
+    Scheme(
+        name="packet-rr",
+        description="All responses take turns of one packet each, in order of stream ID.",
+        source=f"{SOURCE}, RR: equal weights below the root of the tree",
+        needs="nothing",
+        create=lambda _: Siblings(RoundRobin(1), int),
+        place=lambda _request, _mapping, _values: 1,
     ),
     Scheme(
         name="safari-wrr",

@@ -180,7 +180,12 @@ class _Simulation:
         if network is None:
             return SimulatedPlace(site, link, Scenario(page, PipeOptions(), model=self._model))
         scenario = Scenario(
-            page, network, model=self._model, is_varied=study.variation, congestion_control=study.congestion_control
+            page,
+            network,
+            model=self._model,
+            is_varied=study.variation,
+            congestion_control=study.congestion_control,
+            in_order=study.hol_blocking,
         )
         return SimulatedPlace(site, link, scenario.on_pipe if study.rung == "pipe" else scenario)
 

@@ -425,7 +425,7 @@ def test_sharing_policies_starve_nobody(spec: str, wanted: list[Priority]) -> No
         ("firefox", "A:stylesheet B:xhr C:other", "image", 303 * 33 // 201),
         ("firefox", "A:stylesheet B:xhr C:other", "font+preload", 303 * 17),
         ("firefox-tree", "A:document+main B:stylesheet C:xhr D:other@VeryLow", "image", 544 * 33 // 201),
-        ("firefox-tree", "A:document+main B:stylesheet C:xhr D:other@VeryLow", "font+preload", 544 * 23),
+        ("firefox-tree", "A:document+main B:stylesheet C:xhr", "other@VeryLow", 544),
         ("p+", "A:stylesheet B:script+after_first_image", "image", 258),
         ("s+", "A:stylesheet B:script", "image", 258),
         ("s+", "A:stylesheet B:script C:image", "media", 258 * 202),

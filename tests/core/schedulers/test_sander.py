@@ -1,4 +1,4 @@
-"""`chrome7`, `safari-wrr`, `firefox-tree`, `firefox-eps`."""
+"""`chrome7`, `packet-rr`, `safari-wrr`, `firefox-tree`, `firefox-eps`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from mixedsched.core.schedulers._levels import Level, StrictLevels
 from mixedsched.core.schedulers._queue import Fifo
+from mixedsched.core.schedulers._tree import TreePlace
+from mixedsched.core.schedulers.sander import BACKGROUND, LEADERS, SPECULATIVE, UNBLOCKED, URGENT_START
 from tests.core.schedulers.wire import Line, Wire, create, place, placed, placed_blindly, wire
 
 every_group = pytest.mark.parametrize(
@@ -21,7 +23,8 @@ every_group = pytest.mark.parametrize(
         ("stylesheet+in_head", "leaders"),
         ("stylesheet+late_body", "leaders"),
         ("script+in_head", "leaders"),
-        ("script", "leaders"),
+        ("script", "unblocked"),  # in the body, even where it blocks the parser
+        ("script+after_first_image", "unblocked"),
         ("script+async", "unblocked"),
         ("script+defer+in_head", "unblocked"),
         ("xhr", "unblocked"),
@@ -30,10 +33,12 @@ every_group = pytest.mark.parametrize(
         ("image", "followers"),
         ("media", "followers"),
         ("other", "followers"),  # the default for unmarked requests
-        ("font+preload", "speculative"),
-        ("image+preload", "speculative"),
-        ("stylesheet+preload", "speculative"),
-        ("script+preload", "leaders"),
+        ("font+preload", "unblocked"),
+        ("xhr+preload", "unblocked"),
+        ("script+preload", "unblocked"),
+        ("script+in_head+preload", "unblocked"),
+        ("stylesheet+preload", "leaders"),
+        ("image+preload", "followers"),
         ("xhr@VeryLow", "background"),  # beacons
         ("other@VeryLow", "background"),
     ],
@@ -73,6 +78,26 @@ def test_two_levels_lie_below_all_that_chromium_sends() -> None:
     for name, level in zip("ABCDEFG", reversed(range(7)), strict=True):
         line.open(name, 1, Level(level))
     assert line.send().out == "GFEDCBA"
+
+
+def test_chrome7_can_know_the_highest_hint_that_a_url_ever_gets() -> None:
+    for resource in ("image+hero@Low", "image+above_fold@Medium"):
+        assert placed("chrome7", resource) != "level 1"
+        assert placed("chrome7:hints=maximum", resource) == "level 1"
+    assert placed_blindly("chrome7:hints=maximum", "image@Medium") == "level 1"
+    for resource in ("image@Low", "image@Medium", "image+hero@VeryHigh", "script+async@Low", "font@High"):
+        assert placed("chrome7:hints=maximum", resource) == placed("chrome7", resource), "only seen images are raised"
+
+
+# packet-rr
+
+
+@pytest.mark.parametrize("sizes_bytes", [(1200,), (1, 1200), (7, 900, 30)])
+def test_packet_rr_changes_the_response_after_each_packet_whatever_its_size(sizes_bytes: tuple[int, ...]) -> None:
+    line = Wire("packet-rr", "A9:image B9:document C9:script+in_head")
+    for index in range(9):
+        line.send(1, size_bytes=sizes_bytes[index % len(sizes_bytes)])
+    assert line.out == "ABC" * 3
 
 
 # safari-wrr
@@ -145,7 +170,15 @@ def test_groups_of_the_tree(resource: str, group: str) -> None:
 
 @pytest.mark.parametrize(
     ("resource", "weight"),
-    [("font", 42), ("document+main", 32), ("stylesheet", 32), ("script+async", 32), ("xhr", 32), ("image", 22)],
+    [
+        ("font", 42),
+        ("script+preload", 42),
+        ("document+main", 32),
+        ("stylesheet", 32),
+        ("script+async", 32),
+        ("xhr", 32),
+        ("image", 22),
+    ],
 )
 def test_weights_inside_the_groups_follow_firefoxs_channel_priorities(resource: str, weight: int) -> None:
     assert place("firefox-tree", 4, resource).weight == weight
@@ -155,8 +188,9 @@ def test_without_a_manifest_the_first_document_is_the_navigation() -> None:
     assert placed_blindly("firefox-tree", "document@VeryHigh", 0).startswith("urgent-start")
     assert placed_blindly("firefox-tree", "document@VeryHigh", 4).startswith("leaders")
     assert placed_blindly("firefox-eps", "script@Low", 4) == "level 4"
-    assert placed_blindly("firefox-eps", "script@Medium", 4) == "level 2"
-    assert placed_blindly("firefox-eps", "font@High", 4) == "level 6"
+    assert placed_blindly("firefox-eps", "script@Medium", 4) == "level 4"
+    assert placed_blindly("firefox-eps", "script@High", 4) == "level 2"
+    assert placed_blindly("firefox-eps", "font@High", 4) == "level 4"
 
 
 def test_groups_of_the_tree_share_241_to_201_to_101_to_1() -> None:
@@ -171,8 +205,15 @@ def test_followers_are_starved_but_not_stopped_under_leaders() -> None:
 
 
 def test_speculative_ones_are_starved_but_not_stopped_under_the_background() -> None:
-    out = Wire("firefox-tree", "A999:other@VeryLow B99:font+preload").send(21 + 1 + 22 + 1).out
-    assert out == "A" * 21 + "B" + "A" * 22 + "B"
+    line = (
+        Line(create("firefox-tree"))
+        .open("A", 9_999, TreePlace(BACKGROUND, 22))
+        .open("B", 99, TreePlace(SPECULATIVE, 22))
+    )
+    assert line.send(21 + 1 + 22 + 1).out == "A" * 21 + "B" + "A" * 22 + "B"
+    for name, group in zip("CDE", (URGENT_START, LEADERS, UNBLOCKED), strict=True):
+        line.open(name, 999_999, TreePlace(group, 32))
+    assert [line.next(544 * 23).count("B") for _ in range(3)] == [1, 1, 1]
 
 
 def test_a_navigation_does_not_interrupt_in_the_tree() -> None:
@@ -182,11 +223,11 @@ def test_a_navigation_does_not_interrupt_in_the_tree() -> None:
 
 
 def test_weights_of_the_tree_share_packets_whatever_their_size() -> None:
-    line = Wire("firefox-tree", "A999:stylesheet B999:script C999:xhr")
+    line = Wire("firefox-tree", "A999:stylesheet B999:script+in_head C999:xhr")
     for index in range(302):
         line.send(1, size_bytes=1 + 97 * index % 1400)
     assert Counter(line.out) == {"A": 101, "B": 100, "C": 101}
-    line = Wire("firefox-tree", "A99:stylesheet B99:script")
+    line = Wire("firefox-tree", "A99:stylesheet B99:script+in_head")
     for size_bytes in (1, 1400, 1, 1400, 1, 1400):
         line.send(1, size_bytes=size_bytes)
     assert line.out == "ABABAB"
@@ -204,9 +245,9 @@ def test_urgencies_of_the_study_and_of_firefox(resource: str, group: str) -> Non
 
 
 def test_urgencies_are_strict() -> None:
-    page = "A2:image B2:xhr C2:document+main D2:stylesheet E1:font+preload F1:other@VeryLow"
-    assert wire("firefox-eps", page) == "CCDDAABBFE"
-    assert wire("firefox-eps:urgencies=firefox", page) == "CCDDBBAAEF"
+    page = "A2:image B2:xhr C2:document+main D2:stylesheet E1:other@VeryLow"
+    assert wire("firefox-eps", page) == "CCDDAABBE"
+    assert wire("firefox-eps:urgencies=firefox", page) == "CCDDBBAAE"
 
 
 def test_equals_take_turns_packet_by_packet() -> None:

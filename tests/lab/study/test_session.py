@@ -183,3 +183,14 @@ def test_a_folder_without_a_study_is_refused(tmp_path: Path) -> None:
         pytest.raises(InputError, match="none was begun"),
     ):
         session.stored_results(store)
+
+
+def test_an_in_order_receiver_is_the_one_of_simulate_and_costs_time_where_packets_are_lost(tmp_path: Path) -> None:
+    arms = {"arms": ["packet-rr", "sequential"], "links": ["sander-loss5"], "blocks": 4}
+    finished = []
+    for in_order in (False, True):
+        study = small_study(tmp_path, hol_blocking=in_order, variation=False, **arms)
+        run(study, tmp_path / f"{in_order}")
+        loads = loads_in(tmp_path / f"{in_order}")
+        finished.append(sum(item.values["byte_index_ms"] for item in loads))
+    assert finished[1] > finished[0]

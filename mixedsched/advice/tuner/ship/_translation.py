@@ -235,7 +235,7 @@ _SHARES = "groups that share by weight follow one another"
 _WEIGHTS = "responses share equally, not by weight"
 _RULES: Mapping[str, _Rule] = {
     **dict.fromkeys(("sequential", "fifo"), _Rule(_together(incremental=False))),
-    **dict.fromkeys(("stock", "rr"), _Rule(_together(incremental=True))),
+    **dict.fromkeys(("stock", "rr", "packet-rr"), _Rule(_together(incremental=True))),
     "batched-rr": _Rule(_together(incremental=True), "how many packets a turn has is the server's choice"),
     **dict.fromkeys(("wrr", "safari-wrr"), _Rule(_together(incremental=True), _WEIGHTS, weight=float)),
     **dict.fromkeys(("dfifo", "chrome7"), _Rule(_by_level(incremental=False))),
