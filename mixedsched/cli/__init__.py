@@ -8,6 +8,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from mixedsched import __version__
+from mixedsched.cli._stdout import let_readers_end
 from mixedsched.errors import MixedschedError
 
 __all__ = ["COMMANDS", "app", "main"]
@@ -110,6 +111,7 @@ def _options(
 
 def main() -> None:
     """Run the command line. Exits with one of errors.ExitCode."""
+    let_readers_end()
     try:
         app()
     except MixedschedError as error:

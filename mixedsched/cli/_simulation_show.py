@@ -12,6 +12,7 @@ from rich.markup import escape
 from mixedsched.cli._console import err, out
 from mixedsched.cli._progress import Progress
 from mixedsched.cli._simulation_table import AllPages, caption, page_tables, resource_tables
+from mixedsched.cli._stdout import is_read
 from mixedsched.core.sim.load import PlayedLoad
 from mixedsched.errors import MixedschedError
 from mixedsched.lab.play.simulation import RecordedLoad, Simulation
@@ -46,6 +47,8 @@ def _say_lines(played: Iterable[RecordedLoad]) -> Iterator[RecordedLoad]:
         sys.stdout.write(outcome.line + "\n")
         sys.stdout.flush()
         yield outcome
+        if not is_read():
+            return  # there is no need to play the others
 
 
 def _say_tables(

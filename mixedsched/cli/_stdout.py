@@ -1,0 +1,42 @@
+"""A standard output whose reader may end early, as `head` does: that is no failure of the command that wrote to it."""
+
+import io
+import os
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+
+class _Output(io.FileIO):
+    """Drops what cannot be read any more, so that a command that has measured something still ends with its exit code."""
+
+    is_read = True
+
+    def write(self, data: "ReadableBuffer", /) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            self.is_read = False
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self.fileno())
+            os.close(nowhere)
+            return memoryview(data).nbytes
+
+
+def let_readers_end() -> None:
+    """From here on, results that nobody reads are dropped, instead of ending the command with exit code 1."""
+    old = sys.stdout
+    if old is sys.__stdout__ and isinstance(old, io.TextIOWrapper):  # else somebody catches what is written
+        binary = io.BufferedWriter(_Output(old.fileno(), "w", closefd=False))
+        sys.stdout = io.TextIOWrapper(
+            binary, old.encoding, old.errors, None, bool(old.line_buffering), old.write_through
+        )
+
+
+def is_read() -> bool:
+    """Whether results still have a reader; a command may end early where they have none."""
+    binary = getattr(sys.stdout, "buffer", None)
+    raw = getattr(binary, "raw", None)
+    return not isinstance(raw, _Output) or raw.is_read
