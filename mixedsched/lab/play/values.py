@@ -14,7 +14,7 @@ from mixedsched.lab.play.task import Task
 class SimulatedValues:
     """A load that was played, or could not be finished."""
 
-    values: Mapping[str, float]  # by key, as of Recorder.values; none of a load that failed
+    values: Mapping[str, float]  # by key, as of Recorder.values, and "loss_pct"; none of a load that failed
     error: str = ""  # why it failed
 
 
@@ -29,4 +29,13 @@ class ValuesReader:
     def read(self, _: Task, load: PlayedLoad | PageLoadError) -> SimulatedValues:
         if isinstance(load, PageLoadError):
             return SimulatedValues({}, str(load))
-        return SimulatedValues(self._recorder.values(load))
+        return SimulatedValues(self._recorder.values(load) | _loss(load))
+
+
+def _loss(load: PlayedLoad) -> dict[str, float]:
+    """The share of packets to the client that never arrived; {} on a rung that has none to lose."""
+    lost = load.facts.get("packets_lost")
+    if lost is None:
+        return {}
+    sent = lost + load.facts["packets_seen"]
+    return {"loss_pct": round(100 * lost / sent, 4) if sent else 0.0}

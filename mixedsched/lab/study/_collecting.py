@@ -15,7 +15,7 @@ from mixedsched.core.metrics import METRICS
 from mixedsched.lab.model import RunStatus
 from mixedsched.world.store import StoredLoad
 
-OTHER_KEYS = ("score", "finished_ms", "byte_index_ms", "byte_index_atf_ms")
+OTHER_KEYS = ("score", "finished_ms", "byte_index_ms", "byte_index_atf_ms", "loss_pct")
 """Values of loads that are shown and not compared: Lighthouse's score is better if it is higher."""
 VALUE_KEYS = (*(metric.key for metric in METRICS), *OTHER_KEYS)
 _MISSING = -1
