@@ -5,15 +5,15 @@ import re
 from collections.abc import Mapping, Sequence
 
 from mixedsched.core import stats
-from mixedsched.core.metrics import metric_named
+from mixedsched.core.metrics import Metric, metric_named
 from mixedsched.lab.comparison import Effect, Verdict
 
-_SYMBOLS = {Verdict.BETTER: "▼", Verdict.WORSE: "▲", Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "?"}
+SYMBOLS = {Verdict.BETTER: "▼", Verdict.WORSE: "▲", Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "?"}
 
 
 def verdict_text(effect: Effect) -> str:
     """For example "▼ better"."""
-    return f"{_SYMBOLS[effect.verdict]} {effect.verdict.value}"
+    return f"{SYMBOLS[effect.verdict]} {effect.verdict.value}"
 
 
 def change_text(effect: Effect) -> str:
@@ -22,7 +22,7 @@ def change_text(effect: Effect) -> str:
         return "no paired value"
     interval = interval_text(effect)
     if not interval:
-        return f"{effect.metric.format_change(effect.change)} (no interval)"
+        return f"{effect.metric.format_change(effect.change)} ({'exact' if effect.is_exact else 'no interval'})"
     lower = "" if effect.confidence >= stats.CONFIDENCE else f"{confidence_text(effect)}: "
     return f"{effect.metric.format_change(effect.change)} ({lower}{interval})"
 
@@ -39,12 +39,12 @@ def confidence_text(effect: Effect) -> str:
     return "95 %" if effect.confidence >= stats.CONFIDENCE else f"{effect.confidence * 100:.3g} %"
 
 
-def direction_text(effect: Effect, change: float) -> str:
-    """A change of the effect's metric in words: "12.3 % sooner"; "unchanged" if it rounds to nothing."""
-    size = effect.metric.format_change(change, signed=False)
-    if effect.metric.format_change(change) == size:
+def direction_text(metric: Metric, change: float) -> str:
+    """A change of a metric in words: "12.3 % sooner"; "unchanged" if it rounds to nothing."""
+    size = metric.format_change(change, signed=False)
+    if metric.format_change(change) == size:
         return "unchanged"
-    return f"{size} {effect.metric.less if change < 0 else effect.metric.more}"
+    return f"{size} {metric.less if change < 0 else metric.more}"
 
 
 def p_text(p: float) -> str:
@@ -54,7 +54,7 @@ def p_text(p: float) -> str:
 
 def remarks(effect: Effect, *, with_note: bool = True) -> str:
     """The small print of a verdict: the adjusted p, how many more blocks would decide, what these can notice, the note."""
-    said = [p_text(effect.p_adjusted)]
+    said = [] if effect.is_exact else [p_text(effect.p_adjusted)]
     if effect.more_blocks:
         said.append(f"about {effect.more_blocks} more blocks would decide")
     if effect.detectable and effect.verdict in (Verdict.EQUIVALENT, Verdict.UNDECIDED):

@@ -17,6 +17,7 @@ class StudiedPlace:
     id: int
     site: str
     link: str
+    opened_as: str  # what opens the site
     planned: int  # blocks that are wanted
     blocks: tuple[int, ...]  # numbers of the complete ones
     machines: tuple[str, ...]  # by complete block

@@ -14,15 +14,16 @@ from mixedsched.lab._effects import BlockValues, effects_of
 from mixedsched.lab.comparison import Effect
 from mixedsched.lab.gates import GateResult
 from mixedsched.lab.model import Arm
-from mixedsched.lab.study._collecting import VALUE_KEYS, LoadsOfPlace, collect
+from mixedsched.lab.study._collecting import OTHER_KEYS, VALUE_KEYS, LoadsOfPlace, collect
 from mixedsched.lab.study._over_sites import SchemeRegret, SitesSummary, regrets_of, summaries_of
 from mixedsched.lab.study._studied_place import StudiedPlace
 from mixedsched.lab.study.definition import Study
 from mixedsched.lab.study.gates import NO_QUESTIONS, StudyQuestions
 from mixedsched.lab.study.machines import MachineFactor, machine_factor
+from mixedsched.lab.study.places import OPENED_AS
 from mixedsched.world.store import BlockCounts, StoredLoad, StoredPlace
 
-__all__ = ["FailureCount", "SchemeRegret", "SitesSummary", "StudiedPlace", "StudyResult", "study_results"]
+__all__ = ["OTHER_KEYS", "FailureCount", "SchemeRegret", "SitesSummary", "StudiedPlace", "StudyResult", "study_results"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +191,7 @@ def _studied(
         id=place.id,
         site=place.site,
         link=place.link,
+        opened_as=str(place.facts.get(OPENED_AS, place.site)),
         planned=planned.get(place.id, 0),
         blocks=tuple(complete),
         machines=tuple(loads.machines[attempt] for attempt in complete.items()),

@@ -19,7 +19,7 @@ def headline(effect: Effect) -> str:
     match effect.verdict:
         case Verdict.BETTER | Verdict.WORSE:
             said = (
-                f"With {effect.arm}, {metric.event} {direction_text(effect, effect.change)} than with {effect.baseline}"
+                f"With {effect.arm}, {metric.event} {direction_text(metric, effect.change)} than with {effect.baseline}"
             )
             return f"{said} ({basis})."
         case Verdict.EQUIVALENT:
@@ -29,7 +29,7 @@ def headline(effect: Effect) -> str:
         case Verdict.UNDECIDED:
             said = f"Undecided: whether {effect.arm} is better or worse than {effect.baseline} cannot be told yet"
             more = f" About {effect.more_blocks} more blocks would decide." if effect.more_blocks else ""
-            return f"{said} (best guess {direction_text(effect, effect.change)}; {basis}).{more}"
+            return f"{said} (best guess {direction_text(effect.metric, effect.change)}; {basis}).{more}"
 
 
 def _interval(effect: Effect) -> str:
@@ -42,7 +42,7 @@ def _interval(effect: Effect) -> str:
         return f"{ends[0]} to {ends[1]} {effect.metric.less}"
     if 0 < effect.low < effect.high:
         return f"{tell(effect.low, signed=False)} to {tell(effect.high, signed=False)} {effect.metric.more}"
-    return f"{direction_text(effect, effect.low)} to {direction_text(effect, effect.high)}"
+    return f"{direction_text(effect.metric, effect.low)} to {direction_text(effect.metric, effect.high)}"
 
 
 def scores_in_words(arms: Sequence[ArmSummary]) -> str:

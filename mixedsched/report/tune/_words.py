@@ -72,7 +72,7 @@ def _measured(evidence: Evidence) -> str:
     values = ""
     if label in medians and best in medians:  # a weighted metric has none
         values = f": {metric.format(medians[label])} instead of {metric.format(medians[best])}"
-    moved = f"{direction_text(effect, effect.change)} than with"
+    moved = f"{direction_text(effect.metric, effect.change)} than with"
     return f"{metric.event} {moved} {best} over {evidence.network.name}{values} ({_basis(effect)})"
 
 

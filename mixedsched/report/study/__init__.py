@@ -1,0 +1,114 @@
+"""The report of a study: for the terminal, and as an HTML file with a page for each place."""
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from mixedsched.core.metrics import Metric
+from mixedsched.lab.study.results import SitesSummary, StudiedPlace, StudyResult
+from mixedsched.report._terminal import STYLES, line, plain_table
+from mixedsched.report._words import SYMBOLS
+from mixedsched.report.study import _words as words
+
+__all__ = ["PlaceReport", "render_study", "write_study"]
+
+REPORT_NAME = "report.html"
+PLACES_NAME = "places"
+
+PlaceReport = Callable[[StudiedPlace, Path], bool]
+"""Writes the report of a measured place to a file; False if there is nothing to write."""
+
+
+def write_study(
+    result: StudyResult, facts: Mapping[str, Any], folder: Path, write_place: PlaceReport | None = None
+) -> Path:
+    """Write the report of a study and a page for each place that has results; returns the path of the report.
+
+    facts: `command` has a place of its own, mappings such as versions become tables. write_place: for measured places; without
+    it they get the page of simulated ones. Raises OSError if something cannot be written.
+    """
+    from mixedsched.report.study._document import render_html  # here, because templates take time to load
+    from mixedsched.report.study._place import render_place
+
+    names = _file_names(result)
+    pages: dict[int, str] = {}
+    (folder / PLACES_NAME).mkdir(parents=True, exist_ok=True)
+    for place in result.places:
+        path = folder / PLACES_NAME / names[place.id]
+        if not place.blocks:
+            continue
+        if write_place is None or not write_place(place, path):
+            path.write_text(render_place(result, place, f"../{REPORT_NAME}"), encoding="utf-8")
+        pages[place.id] = f"{PLACES_NAME}/{names[place.id]}"
+    report = folder / REPORT_NAME
+    report.write_text(render_html(result, facts, pages), encoding="utf-8")
+    return report
+
+
+def _file_names(result: StudyResult) -> dict[int, str]:
+    """By id of the place: "gupta2024-agency-4g.html"; a number is added where two would be the same."""
+    taken: dict[str, int] = {}
+    names = {}
+    for place in result.places:
+        plain = re.sub(r"[^\w.@+-]+", "-", f"{place.site}-{place.link}")[:120]
+        taken[plain.lower()] = count = taken.get(plain.lower(), 0) + 1
+        names[place.id] = f"{plain}{f'-{count}' if count > 1 else ''}.html"
+    return names
+
+
+# On the terminal
+
+
+def render_study(result: StudyResult) -> RenderableType:
+    """For rich's Console.print."""
+    parts: list[RenderableType] = []
+    for item in words.headlines(result):
+        parts += [line(item.sentence, STYLES[item.tone]), Text()]
+    if text := words.everywhere(result):
+        parts += [line(text), Text()]
+    parts += [line(text, "yellow") for text in words.alerts(result)]
+    parts += [_table(result, metric) for metric in result.primary]
+    exact = sum(place.is_exact for place in result.places)
+    if text := words.exact_note(result.places, exact):
+        parts.append(line(text, "dim"))
+    return Group(*parts)
+
+
+def _table(result: StudyResult, metric: Metric) -> RenderableType:
+    """A row for each scheme, by link."""
+    table = plain_table(
+        f"{metric.short} against {result.study.baseline}, median over sites", "scheme", "change", "95 % interval", "sites",
+        numbers=["mean regret", "worst"],
+    )  # fmt: skip
+    for column in (1, 3, 4, 5):
+        table.columns[column].no_wrap = True
+    for link in result.links:
+        table.add_section()
+        if len(result.links) > 1:
+            table.add_row(line(link, "bold"))
+        for item in result.summaries:
+            if (item.metric, item.link) == (metric, link):
+                table.add_row(*_cells(item))
+    table.caption = Text(
+        "sites: ▼ better, ▲ worse, = equivalent, ? undecided; regret: over the best scheme of each place"
+    )
+    return table
+
+
+def _cells(item: SitesSummary) -> list[RenderableType]:
+    tell, middle = item.metric.format_change, item.spread.median
+    counts = " ".join(
+        f"{symbol}{item.verdicts[verdict]}" for verdict, symbol in SYMBOLS.items() if item.verdicts[verdict]
+    )
+    return [
+        line(item.scheme),
+        line("–" if middle is None else tell(middle), STYLES[words.verdict_over_sites(item).value]),
+        line(words.ends_in_words(item)),
+        line(counts),
+        words.regret_in_words(item.regret_mean, item.metric),
+        words.regret_in_words(item.regret_worst, item.metric),
+    ]

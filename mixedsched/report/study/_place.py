@@ -1,0 +1,85 @@
+"""The page of one simulated place: what each scheme did in every metric, and how to play it again."""
+
+import shlex
+from dataclasses import dataclass
+
+from mixedsched.lab.comparison import Effect
+from mixedsched.lab.study.definition import Study
+from mixedsched.lab.study.results import OTHER_KEYS, StudiedPlace, StudyResult
+from mixedsched.model.browser_model import IDEAL
+from mixedsched.report._document import render
+from mixedsched.report._words import change_text, remarks, verdict_text
+from mixedsched.units import format_ms
+
+_OTHER_NAMES = {
+    "score": "Lighthouse’s score",
+    "finished_ms": "all loaded",
+    "byte_index_ms": "ByteIndex",
+    "byte_index_atf_ms": "ByteIndex above the fold",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class MetricCell:
+    """A scheme in one metric."""
+
+    median: str
+    change: str  # "" for the baseline
+    tone: str
+    verdict: str
+    remarks: str
+
+
+def render_place(result: StudyResult, place: StudiedPlace, back: str) -> str:
+    """The page as text. back: address of the study's report."""
+    others = [key for key in OTHER_KEYS if any(place.median(arm, key) is not None for arm in range(len(result.arms)))]
+    by_question = {(effect.arm, effect.metric.key): effect for effect in place.effects}
+    rows = [
+        (
+            arm.label,
+            [
+                _cell(metric.format(place.median(index, metric.key)), by_question.get((arm.label, metric.key)))
+                for metric in result.metrics
+            ],
+            [_other(key, place.median(index, key)) for key in others],
+        )
+        for index, arm in enumerate(result.arms)
+    ]
+    return render(
+        "study_place.html.j2",
+        result=result,
+        place=place,
+        back=back,
+        rows=rows,
+        other_names=[_OTHER_NAMES[key] for key in others],
+        notes=sorted({effect.note for effect in place.effects if effect.note and effect.metric in result.primary}),
+        command=simulate_command(result.study, place),
+        failed=sum(place.failed),
+        attempted=sum(place.attempted),
+    )
+
+
+def _cell(median: str, effect: Effect | None) -> MetricCell:
+    if effect is None:
+        return MetricCell(median, "", "", "", "")
+    return MetricCell(median, change_text(effect), effect.verdict.value, verdict_text(effect), remarks(effect))
+
+
+def _other(key: str, value: float | None) -> str:
+    if value is None:
+        return "–"
+    return format_ms(value) if key.endswith("_ms") else f"{value:.0f}"
+
+
+def simulate_command(study: Study, place: StudiedPlace) -> str:
+    """What plays the place's first block; "" where `simulate` has no words for it."""
+    if not study.is_simulated or study.variation or (study.rung == "pipe" and not study.is_pipe(place.link)):
+        return ""
+    words = ["mixedsched", "simulate", place.opened_as, "--schemes", ",".join(study.arms)]
+    words += ["--link", place.link] if study.rung == "stack" else []
+    words += ["--mapping", study.mapping] if study.mapping is not None else []
+    words += ["--browser-model", study.browser_model] if study.browser_model != IDEAL.name else []
+    words += ["--hol-blocking"] if study.hol_blocking else []
+    words += ["--congestion-control", study.congestion_control] if study.congestion_control != "cubic" else []
+    words += ["--seed", str(study.seed)]
+    return shlex.join(words)

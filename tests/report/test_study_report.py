@@ -1,0 +1,247 @@
+"""What a study's report tells: the answer for each link in words, every place, how sure it is, and what is missing."""
+
+from __future__ import annotations
+
+import random
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from mixedsched.lab.comparison import Verdict
+from mixedsched.lab.study.results import StudyResult
+from mixedsched.report.study import _words as words
+from mixedsched.report.study import render_study, write_study
+from mixedsched.report.study._document import render_html
+from mixedsched.report.study._place import render_place, simulate_command
+from tests.lab.study.made_up_study import ARMS, MadeUpStudy, load, made_up_definition
+from tests.report.outline import Outline
+
+SITES = ("shop", "blog", "news", "wiki", "gupta2024/etsy")
+FACTORS = {"mixed": 0.8, "eps": 1.0, ("wiki", "mixed"): 1.3}
+
+
+def made_up(links: tuple[str, ...] = ("4g", "dsl"), **changes: Any) -> MadeUpStudy:
+    return MadeUpStudy(made_up_definition(**changes), SITES, links, factors=FACTORS)
+
+
+@pytest.fixture(scope="module")
+def whole() -> StudyResult:
+    return made_up().result()
+
+
+def html(result: StudyResult, pages: dict[int, str] | None = None) -> str:
+    return render_html(result, {"command": "mixedsched study run made-up.toml"}, pages or {})
+
+
+def terminal(result: StudyResult, width: int = 110) -> str:
+    console = Console(width=width, force_terminal=False)
+    with console.capture() as captured:
+        console.print(render_study(result))
+    return captured.get()
+
+
+def exact(**lcp_ms: float) -> StudyResult:
+    """By site: the LCP under mixed, with 1000 ms under all others, where nothing is random."""
+    made = MadeUpStudy(made_up_definition(), list(lcp_ms), is_exact=True)
+    return made.result(
+        load(place, 1, arm, {"lcp_ms": lcp_ms[place.site] if arm == "mixed" else 1000.0})
+        for place in made.places
+        for arm in ARMS
+    )
+
+
+# --- in words
+
+
+def test_each_link_has_a_sentence_on_the_scheme_that_does_best() -> None:
+    (told,) = words.headlines(exact(a=800.0, b=900.0, c=1100.0, d=850.0, e=890.0))
+    assert told.sentence == (
+        "Over 4g, with mixed the main content appeared 11.0 % sooner than with sequential, in the median of 5 sites "
+        "(LCP; 95 % interval over sites −20.0 % to +10.0 %). Better at 4 of 5 sites, worse at 1."
+    )
+    assert told.verdict is Verdict.UNDECIDED  # the interval holds zero
+
+
+def test_where_no_scheme_beats_the_baseline_the_sentence_says_so() -> None:
+    (told,) = words.headlines(exact(a=1200.0, b=1300.0, c=1100.0))
+    assert told.sentence.startswith(
+        "Over 4g, no other scheme does better than sequential in the median of 3 sites: with eps, the main content appeared unchanged"
+    )
+    assert told.verdict is Verdict.EQUIVALENT
+
+
+def test_a_single_site_is_told_without_a_median() -> None:
+    (told,) = words.headlines(exact(shop=500.0))
+    assert "than with sequential, on its one site (LCP). Better at 1 of 1 site." in told.sentence
+    assert told.verdict is Verdict.BETTER
+
+
+def test_the_best_scheme_everywhere_is_told_with_its_regret(whole: StudyResult) -> None:
+    assert re.fullmatch(
+        r"One scheme everywhere: mixed costs least, LCP being on average [\d.]+ % later than the best scheme of each place, "
+        r"at worst [\d.]+ % \(wiki over (4g|dsl)\); it stays the best in \d+ % of resampled sets of sites\.",
+        words.everywhere(whole),
+    )
+
+
+def test_what_is_missing_and_what_failed_is_told_first() -> None:
+    made = made_up()
+    loads = [
+        replace(item, status="failed", reason="timed out") if number == 3 else item
+        for number, item in enumerate(made.loads())
+    ]
+    partial = made.result(loads[:-1])
+    assert words.alerts(partial) == [
+        "Not finished: 2 of 100 blocks are missing, at 2 places. The same command goes on.",
+        "1 of 299 loads failed or do not count. A block counts once all of its loads do.",
+    ]
+    assert "timed out" in html(partial)
+    assert "9 of 10 blocks" in html(partial)
+
+
+def test_places_where_nothing_is_random_are_marked() -> None:
+    result = exact(a=800.0, b=900.0)
+    assert "All places are exact: nothing is random there" in html(result)
+    assert "(exact)" in render_place(result, result.places[0], "../report.html")
+
+
+# --- the document
+
+
+def test_the_report_needs_nothing_but_itself_and_links_to_places(whole: StudyResult) -> None:
+    pages = {place.id: f"places/{place.id}.html" for place in whole.places}
+    outline = Outline(html(whole, pages))
+    assert sorted(item for item in outline.loads if item != "data:,") == sorted(pages.values())
+    assert not {"script", "iframe", "form", "img"} & set(outline.tags)
+    assert outline.images_without_words == 0
+
+
+def test_every_place_has_a_cell_with_the_best_scheme_its_change_and_verdict(whole: StudyResult) -> None:
+    cells = Outline(html(whole)).cells
+    assert len(cells) == len(SITES) * 2
+    assert all(re.match(r"[\w/]+ over (4g|dsl): (mixed|eps) against sequential [−+]?\d", hint) for _, hint, _ in cells)
+    by_place = {hint.partition(":")[0]: tone for tone, hint, _ in cells}
+    assert (by_place["shop over 4g"], by_place["news over dsl"]) == ("better", "better")
+
+
+def test_every_scheme_has_a_forest_and_every_link_its_curves(whole: StudyResult) -> None:
+    labels = Outline(html(whole)).labels
+    assert [item for item in labels if item.startswith(("mixed over", "eps over"))] == [
+        f"{scheme} over {link}, LCP: {words.counts_in_words(summary)}"
+        for link in ("4g", "dsl")
+        for scheme in ("mixed", "eps")
+        for summary in whole.summaries
+        if (summary.scheme, summary.link, summary.metric.key) == (scheme, link, "lcp_ms")
+    ]
+    assert "LCP over dsl: share of sites by change, for mixed, eps" in labels
+
+
+def test_verdicts_differ_in_shape_and_not_only_in_colour(whole: StudyResult) -> None:
+    text = html(whole)
+    assert re.search(r'<path d="[^"]+-4h?[^"]*9z" class="effect better"|<path d="[^"]+9z" class="effect better"', text)
+    assert 'class="effect worse"' in text
+    assert re.search(r'<circle [^>]*class="effect undecided"', text)
+    assert re.search(r'<rect [^>]*class="effect equivalent"', text)
+
+
+def test_other_metrics_are_there_and_marked_as_hints(whole: StudyResult) -> None:
+    text = html(whole)
+    assert "Other metrics, not among those declared beforehand: FCP, SI, TBT, CLS, TTI, HOL" in text
+    assert "a hint for another study" in text
+
+
+def test_names_from_files_cannot_do_anything_to_the_document() -> None:
+    made = MadeUpStudy(made_up_definition(name="<script>alert(1)</script>"), ["<b>shop", "a&b"])
+    text = html(made.result())
+    assert "<script>" not in text
+    assert "<b>shop" not in text
+
+
+def test_the_order_of_loads_does_not_change_a_letter() -> None:
+    made = made_up(("4g",))
+    loads = made.loads()
+    assert html(made.result(random.Random(1).sample(loads, len(loads)))) == html(made.result(loads))
+
+
+@pytest.mark.parametrize("blocks", [0, 1])
+def test_a_study_with_little_or_nothing_has_a_report_too(blocks: int, tmp_path: Path) -> None:
+    made = made_up()
+    result = made.result([item for item in made.loads() if item.block <= blocks])
+    assert write_study(result, {}, tmp_path).is_file()
+    assert "Not finished" in terminal(result)
+
+
+# --- places
+
+
+def test_each_place_with_results_gets_a_page_of_its_own(whole: StudyResult, tmp_path: Path) -> None:
+    report = write_study(whole, {}, tmp_path)
+    names = {path.name for path in (tmp_path / "places").iterdir()}
+    assert {"shop-4g.html", "gupta2024-etsy-dsl.html"} <= names
+    assert len(names) == len(whole.places)
+    assert all((tmp_path / link).is_file() for link in Outline(report.read_text()).loads if link != "data:,")
+
+
+def test_places_whose_names_differ_only_in_signs_get_pages_of_their_own(tmp_path: Path) -> None:
+    made = MadeUpStudy(made_up_definition(), ["a/b", "a:b", "A/B"])
+    write_study(made.result(), {}, tmp_path)
+    assert len(list((tmp_path / "places").iterdir())) == 3
+
+
+def test_measured_places_get_the_report_that_writes_itself(whole: StudyResult, tmp_path: Path) -> None:
+    written = []
+
+    def write(place: Any, path: Path) -> bool:
+        written.append(place.site)
+        path.write_text("measured")
+        return place.site != "blog"
+
+    write_study(whole, {}, tmp_path, write)
+    assert len(written) == len(whole.places)
+    assert (tmp_path / "places/shop-4g.html").read_text() == "measured"
+    assert "Study made-up" in (tmp_path / "places/blog-4g.html").read_text()
+
+
+def test_the_page_of_a_simulated_place_has_medians_changes_and_the_command_that_plays_it(whole: StudyResult) -> None:
+    place = whole.places[0]
+    text = render_place(whole, place, "../report.html")
+    effect = place.effect("mixed", "lcp_ms")
+    assert effect is not None
+    assert f"<strong>{effect.metric.format(place.median(1, 'lcp_ms'))}</strong>" in text
+    assert "▼ better" in text
+    assert "mixedsched simulate shop --schemes sequential,mixed,eps --link 4g --seed 1" in text
+    assert 'href="../report.html"' in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "words_of_command"),
+    [
+        ({"mapping": "chromium", "seed": 5}, "--mapping chromium --seed 5"),
+        ({"hol_blocking": True, "congestion_control": "reno"}, "--hol-blocking --congestion-control reno"),
+        ({"browser_model": "chromium"}, "--browser-model chromium"),
+        ({"variation": True}, ""),  # each block plays another network, for which `simulate` has no words
+        ({"rung": "browser"}, ""),
+    ],
+)
+def test_the_command_says_what_differs_from_what_is_usual(changes: dict[str, Any], words_of_command: str) -> None:
+    made = MadeUpStudy(made_up_definition(**changes), ["shop"])
+    command = simulate_command(made.study, made.result().places[0])
+    assert words_of_command in command
+    assert bool(command) == bool(words_of_command)
+
+
+# --- the terminal
+
+
+@pytest.mark.parametrize("width", [60, 110])
+def test_the_terminal_says_the_same_and_keeps_to_its_width(whole: StudyResult, width: int) -> None:
+    text = terminal(whole, width)
+    assert max(map(len, text.splitlines())) <= width
+    joined = " ".join(text.split())
+    assert all(item.sentence in joined for item in words.headlines(whole))
+    assert re.search(r"mixed +−\d+\.\d %", text)
+    assert re.search(r"▼\d ▲1", text)
