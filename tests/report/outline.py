@@ -35,7 +35,8 @@ class Outline(HTMLParser):
         self.loads += [value for name, value in given.items() if name in LOADING]
         self.labels += [given["aria-label"]] if tag == "svg" and "aria-label" in given else []
         self.images_without_words += given.get("role") == "img" and not given.get("aria-label")
-        self._cell = (given.get("class", ""), given["title"]) if tag == "td" and "title" in given else None
+        if tag == "td":
+            self._cell = (given.get("class", ""), given["title"]) if "title" in given else None
         if tag in ("h1", "h2", "h3"):
             self._heading = tag
             self.headings.append((tag, ""))

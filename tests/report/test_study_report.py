@@ -69,7 +69,8 @@ def test_each_link_has_a_sentence_on_the_scheme_that_does_best() -> None:
 def test_where_no_scheme_beats_the_baseline_the_sentence_says_so() -> None:
     (told,) = words.headlines(exact(a=1200.0, b=1300.0, c=1100.0))
     assert told.sentence.startswith(
-        "Over 4g, no other scheme does better than sequential in the median of 3 sites: with eps, the main content appeared unchanged"
+        "Over 4g, no other scheme does better than sequential in the median of 3 sites: "
+        "with eps, the main content appeared unchanged"
     )
     assert told.verdict is Verdict.EQUIVALENT
 

@@ -3,5 +3,5 @@
 - `definition`: the study file. `places`: the sites over the links that it stands for.
 - `session`: begins a study or goes on with it. `work`: leases blocks, plays or loads them, and stores every load at once.
 - `gates`: what a study is to decide, and how many blocks a place gets until that is decided.
-- `results`: what its loads show, place by place and over sites; `papers` tells the same the papers' way. `export`: every load as a row.
+- `results`: what its loads show, by place and over sites. `papers`: the same the papers' way. `export`: every load as a row.
 """

@@ -1,6 +1,6 @@
 """The figures that papers print, to stand beside ours: medians of unpaired loads, a rank test, counts of sites. Pure.
 
-Sander et al. 2022 (section V) take the relative difference of a site's two medians, test it by Mann-Whitney U with p < 0.005 and
+Sander et al. 2022 (section V) take the relative difference of a site's two medians, test it by Mann-Whitney U with p < 0.005
 without correction for many tests, count sites beyond 5 and 25 %, and correlate by Spearman within each site. Gupta & Bartos
 2024 give relative differences alone.
 """
