@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from mixedsched.lab.comparison import Comparison
     from mixedsched.lab.experiment import Experiment, compare
     from mixedsched.lab.play.simulation import SimulatedLoad, simulate
+    from mixedsched.lab.study.definition import Study
+    from mixedsched.lab.study.results import StudyResult
+    from mixedsched.lab.study.session import run_study as study
     from mixedsched.lab.table import read_results
     from mixedsched.model.page import Page
     from mixedsched.model.profile import Profile
@@ -38,6 +41,8 @@ __all__ = [
     "Scheme",
     "SimulatedLoad",
     "Site",
+    "Study",
+    "StudyResult",
     "compare",
     "load_network",
     "load_page",
@@ -45,6 +50,7 @@ __all__ = [
     "read_results",
     "schemes",
     "simulate",
+    "study",
 ]
 
 __version__ = "0.1.0"
@@ -59,6 +65,8 @@ _MODULES = {
     "Scheme": "model.scheme",
     "SimulatedLoad": "lab.play.simulation",
     "Site": "sites.site",
+    "Study": "lab.study.definition",
+    "StudyResult": "lab.study.results",
     "compare": "lab.experiment",
     "load_network": "world.catalog",
     "load_page": "sites.pages",
@@ -66,8 +74,9 @@ _MODULES = {
     "read_results": "lab.table",
     "schemes": "core.schedulers",
     "simulate": "lab.play.simulation",
+    "study": "lab.study.session",
 }
-_OTHER_NAMES = {"load_network": "load_profile", "load_site": "open_site"}  # in their modules
+_OTHER_NAMES = {"load_network": "load_profile", "load_site": "open_site", "study": "run_study"}  # in their modules
 
 
 def __getattr__(name: str) -> Any:

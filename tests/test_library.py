@@ -21,8 +21,13 @@ from tests.report.made_up_runs import MadeUp, made_up_plan
 DOCS = Path(__file__).parents[1] / "docs"
 
 
-def test_the_examples_of_its_page_run() -> None:
-    outcome = doctest.testfile(str(DOCS / "library.md"), module_relative=False, optionflags=doctest.REPORT_NDIFF)
+def test_the_examples_of_its_page_run(tmp_path: Path) -> None:
+    outcome = doctest.testfile(
+        str(DOCS / "library.md"),
+        module_relative=False,
+        optionflags=doctest.REPORT_NDIFF,
+        extraglobs={"folder": tmp_path},
+    )
     assert outcome.attempted >= 10
     assert outcome.failed == 0
 

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.errors import ExitCode, InputError, MixedschedError, StudyError, UsageError
+from mixedsched.lab.play.scenario import seeds_for, varied
 from mixedsched.lab.play.simulation import simulate
 from mixedsched.lab.results import DATABASE_NAME
 from mixedsched.lab.study import session
@@ -14,6 +15,8 @@ from mixedsched.lab.study.places import Place
 from mixedsched.lab.study.results import StudyResult
 from mixedsched.lab.study.session import run_study
 from mixedsched.lab.study.work import UnobservedStudy
+from mixedsched.sites.pages import load_page
+from mixedsched.world.catalog import load_profile
 from mixedsched.world.store import NewLoad, StoredLoad, StudyStore
 from tests.examples import examples
 from tests.lab.study.small import ARMS, LOADS_OF_BLOCK, PLACES, quick_study, small_study, write_pages
@@ -66,6 +69,19 @@ def test_a_load_is_that_of_simulate(tmp_path: Path) -> None:
     last = next(item for item in reversed(loads_in(tmp_path / "out")) if item.arm == "mixed" and item.block == 2)
     alone = simulate(str(tmp_path / "pages" / "two.json"), "mixed", link="wifi-lossy", seed=6).to_dict()
     assert (last.values["lcp_ms"], last.values["finished_ms"]) == (alone["estimate_ms"]["lcp"], alone["finished_ms"])
+
+
+def test_with_variation_a_link_without_losses_repeats_over_the_networks_that_tune_plays(tmp_path: Path) -> None:
+    study = small_study(tmp_path, links=["cable"], sites=["pages/two.json"], blocks=6, seed=3)
+    found = run(study, tmp_path / "out").places[0]
+    assert not found.is_exact
+    assert len(set(found.row(0, "lcp_ms"))) == 6
+    assert all(effect.low is not None for effect in found.effects if effect.metric.key == "lcp_ms")
+    cable, page = load_profile("cable"), load_page(tmp_path / "pages" / "two.json")
+    for load in loads_in(tmp_path / "out"):
+        seed = seeds_for(3, 6)[load.block - 1]
+        alone = simulate(page, load.arm, link=varied(cable, seed), seed=seed)
+        assert (load.seed, load.values["finished_ms"]) == (seed, alone.finished_ms)
 
 
 def test_where_nothing_is_random_a_place_has_one_block(tmp_path: Path) -> None:
