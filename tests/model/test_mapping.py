@@ -37,12 +37,31 @@ def test_gupta2024_is_table_one_with_its_blanks_filled() -> None:
             assert mapping.cells[ChromiumPriority(rank), Kind(kind)] == cell(text), (rank, kind)
 
 
-def test_the_doubtful_cell_is_a_switch() -> None:
-    printed = catalog.load_mapping("gupta2024", {"high_media": "N"})
-    assert printed.cells is not None
-    assert printed.cells[ChromiumPriority.HIGH, Kind.IMAGE] == Priority(2, False)
-    assert printed.cells[ChromiumPriority.HIGH, Kind.XHR] == Priority(3, True)
-    assert printed.chosen == {"high_media": "N"}
+@pytest.mark.parametrize(
+    ("switch", "row", "kind", "default", "other"),
+    [
+        ("high_media", ChromiumPriority.HIGH, Kind.IMAGE, "3I", ("N", "2N")),
+        ("medium_script", ChromiumPriority.MEDIUM, Kind.SCRIPT, "3N", ("I", "3I")),
+    ],
+)
+def test_a_doubtful_cell_is_a_switch_that_changes_nothing_else(
+    switch: str, row: ChromiumPriority, kind: Kind, default: str, other: tuple[str, str]
+) -> None:
+    usual, chosen = catalog.load_mapping("gupta2024"), catalog.load_mapping("gupta2024", {switch: other[0]})
+    assert usual.cells is not None
+    assert chosen.cells is not None
+    assert (usual.cells[row, kind], chosen.cells[row, kind]) == (cell(default), cell(other[1]))
+    changed = {place for place in usual.cells if usual.cells[place] != chosen.cells[place]}
+    assert changed <= {(row, item) for item in (kind, Kind.MEDIA)}
+    assert chosen.chosen[switch] == other[0]
+
+
+def test_the_direct_mapping_gives_each_chromium_priority_its_rank_whatever_the_kind() -> None:
+    direct = catalog.load_mapping("gupta2024", {"urgencies": "direct", "high_media": "N"})
+    assert direct.cells is not None
+    assert {(rank, placed.urgency) for (rank, _), placed in direct.cells.items()} == {
+        (rank, rank.rank) for rank in ChromiumPriority
+    }
 
 
 def test_chromium_takes_signals_as_sent() -> None:

@@ -23,6 +23,20 @@ HIGH_MEDIA = Parameter(
     choices=("I", "N"),
     switch=True,
 )
+MEDIUM_SCRIPT = Parameter(
+    "medium_script",
+    "whether scripts of Chromium priority Medium (late in the body) are delivered whole (N) or interleaved (I)",
+    default="N",
+    choices=("N", "I"),
+    switch=True,
+)
+URGENCIES = Parameter(
+    "urgencies",
+    "urgencies by Chromium priority and kind (table), or by Chromium priority alone (direct)",
+    default="table",
+    choices=("table", "direct"),
+    switch=True,
+)
 
 
 class BlockQueue:

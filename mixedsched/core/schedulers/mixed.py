@@ -1,7 +1,7 @@
 """`mixed`: a queue of whole responses before an urgency-weighted interleaver."""
 
 from mixedsched.core.schedulers._base import StreamTable
-from mixedsched.core.schedulers._gupta import ALPHA, HIGH_MEDIA, BlockQueue, UrgencyShares, by_mapping
+from mixedsched.core.schedulers._gupta import ALPHA, HIGH_MEDIA, MEDIUM_SCRIPT, BlockQueue, UrgencyShares, by_mapping
 from mixedsched.model.priority import Priority
 from mixedsched.model.scheme import Parameter, Scheme
 
@@ -57,6 +57,7 @@ SCHEMES = (
         parameters=(
             ALPHA,
             HIGH_MEDIA,
+            MEDIUM_SCRIPT,
             Parameter(
                 "n_interrupts_i",
                 "whether a new non-incremental response interrupts running incremental ones (the prose) or waits (the loop)",

@@ -23,6 +23,8 @@ SPECS = [
     "ip:alpha=0.5",
     "mixed:n_interrupts_i=no",
     "mixed:alpha=0.5,high_media=N",
+    "mixed:medium_script=I",
+    "nip:urgencies=direct",
     "batched-rr:packets=1",
     "batched-rr:packets=3",
     "p+:chain=dfifo,linger=3",
