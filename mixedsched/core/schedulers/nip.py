@@ -9,7 +9,7 @@ SCHEMES = (
         name="nip",
         description="Whole responses in order of urgency, ties in order of request; one that has begun is finished first. "
         "Urgencies come from the mapping, its incremental flags are ignored.",
-        source="Gupta & Bartos, arXiv 2404.13460 (its mappings DM and RTAM were not recovered); ties and no interruption as in the sequel's queue",
+        source="Gupta & Bartos, arXiv 2404.13460; mappings not recovered; ties, no interruption as in the sequel's queue",
         needs="kind and Chromium priority (urgency)",
         create=lambda _: Siblings(BlockQueue(), lambda placement: placement.urgency),
         place=by_mapping,
