@@ -103,6 +103,20 @@ class Design:
         labels = tuple(item.arm.label for item in self.arms)
         return Plan(**self._arguments(network), blocks=(Block(FIRST_BLOCK, self.seed, labels),))
 
+    def laboratory(self, network: Profile, folder: Path, packet_logs: Path | None = None) -> Lab:
+        """What makes the runs; not yet open. folder: for what a run leaves while it is under way."""
+        setup = LabSetup(
+            network,
+            self.form_factor,
+            {item.arm.label: item.site for item in self.arms},
+            backend=self.backend,
+            across_connections=self.across_connections,
+            metrics=self.metrics,
+            conditions=self.conditions,
+            packet_logs=packet_logs,
+        )
+        return Lab(setup, [item.for_server for item in self.arms], folder)
+
     def _arguments(self, network: Profile) -> dict[str, Any]:
         digests = [item.site_digest for item in self.arms]
         alike = digests[0] if len(set(digests)) == 1 else hashlib.sha256(" ".join(digests).encode()).hexdigest()[:16]
@@ -219,26 +233,13 @@ class Bench:
     async def _laboratory(self, network: Profile) -> tuple[Laboratory, ExperimentFacts]:
         """With what a new experiment in it stores."""
         if network.name not in self._labs:
-            lab = await self._stack.enter_async_context(self._lab(network))
+            lab = self.design.laboratory(network, self._folder, self._packet_logs)
+            await self._stack.enter_async_context(lab)
             versions = {**self._facts.versions, **await lab.versions()}
             for note in lab.notes:
                 self._say(f"network: {note}")
             self._labs[network.name] = lab, replace(self._facts, versions=versions, network_notes=lab.notes)
         return self._labs[network.name]
-
-    def _lab(self, network: Profile) -> Lab:
-        design = self.design
-        setup = LabSetup(
-            network,
-            design.form_factor,
-            {item.arm.label: item.site for item in design.arms},
-            backend=design.backend,
-            across_connections=design.across_connections,
-            metrics=design.metrics,
-            conditions=design.conditions,
-            packet_logs=self._packet_logs,
-        )
-        return Lab(setup, [item.for_server for item in design.arms], self._folder)
 
 
 class Unobserved:

@@ -10,7 +10,6 @@ from mixedsched.errors import BusyMachineError, InputError, MixedschedError
 from mixedsched.lab._validity import is_of_the_machine
 from mixedsched.lab.model import Block, Plan, Run, RunStatus
 from mixedsched.lab.plan import WARM_UP_INDEX, attempt_seed
-from mixedsched.world.store import Store
 
 RUN_SCHEMA = 4
 _RUN = TypeAdapter(Run)
@@ -27,6 +26,16 @@ _MACHINE_FIX = (
 
 class TimeIsUp(Exception):  # noqa: N818 - no error: what is stored counts, and the same command goes on
     """The time is up before the next run."""
+
+
+class RunStore(Protocol):
+    """Keeps the runs of plans: a database, or as much of one as there is to a block."""
+
+    def runs(self, digest: str) -> Sequence[Mapping[str, Any]]:
+        """The records of all runs of a plan, in the order in which they were made."""
+
+    def add_run(self, digest: str, block: int, attempt: int, arm: str, record: Mapping[str, Any]) -> None:
+        """Keep one more."""
 
 
 class Laboratory(Protocol):
@@ -54,7 +63,7 @@ def always(_block: Block, _runs: Sequence[Run]) -> bool:
 
 async def carry_out(
     plan: Plan,
-    store: Store,
+    store: RunStore,
     laboratory: Laboratory,
     observer: RunObserver,
     has_time: Callable[[], bool] = lambda: True,
@@ -89,7 +98,7 @@ async def carry_out(
             observer.after(run, runs_left(plan, runs) + later)
 
 
-def stored_runs(store: Store, digest: str) -> list[Run]:
+def stored_runs(store: RunStore, digest: str) -> list[Run]:
     return [read_run(record) for record in store.runs(digest)]
 
 

@@ -10,6 +10,9 @@ from mixedsched.lab.study.definition import Study
 from mixedsched.lab.study.places import Place
 from mixedsched.world.store import NewLoad, StudyStore
 
+LABORATORY = "laboratory"
+"""A fact of studies on rung `browser`: versions of Chromium and whatever else the loads depend on, beside our programs."""
+
 
 class StudyObserver(Protocol):
     """Follows a study's progress. Its methods may be called from another thread."""

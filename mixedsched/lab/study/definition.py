@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from mixedsched.core.metrics import metric_named
 from mixedsched.errors import StudyError, UsageError, nearest_hint
-from mixedsched.lab.model import Arm
+from mixedsched.lab.model import Arm, Conditions
 from mixedsched.lab.plan import arm_of
 from mixedsched.model.browser_model import IDEAL, BrowserModel
 from mixedsched.model.profile import Profile
@@ -65,10 +65,8 @@ class Study(BaseModel):
     browser_model: str = Field(default=IDEAL.name, min_length=1)  # of simulated loads, by name or file
     congestion_control: Literal["cubic", "reno", "cubic-2022"] = "cubic"
     form_factor: Literal["mobile", "desktop"] = "mobile"
-    # DevTools' multiplier of the time that the page's own work takes.
-    cpu_slowdown: float = Field(default=1.0, ge=1.0, le=100.0)
-    # `simulate`: Lighthouse's own model of a slow network, over an unlimited one.
-    throttling: Literal["provided", "simulate"] = "provided"
+    cpu_slowdown: float = 1.0  # of the page's own work, as in Conditions
+    throttling: Literal["provided", "simulate"] = "provided"  # as in Conditions
     backend: Literal["relay", "netns", "vm"] = "relay"
     across_connections: bool = False
 
@@ -110,7 +108,16 @@ class Study(BaseModel):
         for key, rungs in _ONLY_ON.items():
             if self.rung not in rungs and getattr(self, key) != type(self).model_fields[key].default:
                 raise ValueError(f"{key}: on rung {self.rung} there is no such thing, only on {' and '.join(rungs)}")
+        try:
+            _ = self.conditions
+        except UsageError as error:
+            raise ValueError(f"cpu_slowdown, throttling: {error}") from error
         return self
+
+    @property
+    def conditions(self) -> Conditions:
+        """Circumstances of measured loads."""
+        return Conditions.of(self.congestion_control, self.cpu_slowdown, self.throttling)
 
     @property
     def is_simulated(self) -> bool:

@@ -11,6 +11,7 @@ from mixedsched.core.metrics import METRICS
 from mixedsched.errors import MissingPartError
 from mixedsched.lab.comparison import finite_or_none
 from mixedsched.lab.study._collecting import OTHER_KEYS
+from mixedsched.lab.study._work import LABORATORY
 from mixedsched.lab.study.definition import Study
 from mixedsched.world.store import StoredLoad, StoredPlace, StoredStudy, StudyStore
 
@@ -33,7 +34,7 @@ def study_rows(store: StudyStore, stored: StoredStudy) -> Iterator[ExportedRow]:
     """Every load of a study, failed and invalid ones too, by place and block; with COLUMNS, None where a value is missing."""
     study = Study.from_dict(stored.definition)
     places = {place.id: place for place in store.places(stored.id)}
-    browser = stored.facts.get("versions", {}).get("chromium") if study.rung == "browser" else None
+    browser = stored.facts.get(LABORATORY, {}).get("chromium") if study.rung == "browser" else None
     for load in store.loads(stored.id):
         yield _row(study, places[load.place_id], load, browser)
 

@@ -177,6 +177,8 @@ def _planned(
         (folder / DEFINITION_NAME).write_text(dump_study(study), encoding="utf-8")
     study_id = store.save_study(study.name, study.to_dict(), facts)
     store.add_places(study_id, planned(study, opened))
+    if not study.is_simulated:  # a simulated load that failed would only fail again
+        store.reopen(study_id)
     ids = {(item.site, item.link): item.id for item in store.places(study_id)}
     places = {ids[place.site.name, place.link]: place for place in opened.values()}
     return Work(store, study_id, study, places, folder)

@@ -2,13 +2,15 @@
 
 import platform
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from typing import Any
 
 from mixedsched.errors import MixedschedError
+from mixedsched.lab.experiment import complete
 from mixedsched.lab.study._identity import is_dead, worker_name
 from mixedsched.lab.study._keeper import Keeper
+from mixedsched.lab.study._measuring import Measurement
 from mixedsched.lab.study._playing import play_blocks
 from mixedsched.lab.study._work import StudyObserver, UnobservedStudy, Work
 from mixedsched.world.store import StudyStore
@@ -40,10 +42,17 @@ def carry_out_study(
     try:
         with Keeper(store, worker, say, lambda: tell_progress(work), work.lease_s) as keeper:
             tell_progress(work)
-            _work(work, keeper)
-            while is_unfinished(work):
+            measurement = None if work.study.is_simulated else Measurement(work, keeper)
+            given_up: Collection[int] = () if measurement is None else measurement.given_up
+            while True:
+                if measurement is None:
+                    play_blocks(work, keeper)
+                else:
+                    complete(measurement.load_blocks())
+                keeper.settle()
+                if not is_unfinished(work, given_up):
+                    break
                 time.sleep(LOOK_EVERY_S)
-                _work(work, keeper)
     finally:
         with suppress(MixedschedError):  # else the leases run out by themselves
             store.leave(worker)
@@ -56,14 +65,10 @@ def release_the_dead(store: StudyStore) -> None:
             store.leave(worker.id)
 
 
-def _work(work: Work, keeper: Keeper) -> None:
-    play_blocks(work, keeper)
-    keeper.settle()
-
-
-def is_unfinished(work: Work) -> bool:
-    """Whether there are blocks that somebody works on, or may have to take over."""
-    return any(item.open or item.leased for item in work.store.counts(work.study_id) if item.place_id in work.places)
+def is_unfinished(work: Work, given_up: Collection[int] = ()) -> bool:
+    """Whether there are blocks that somebody works on, or may have to take over. given_up: ids of places to leave out."""
+    wanted = work.places.keys() - set(given_up)
+    return any(item.open or item.leased for item in work.store.counts(work.study_id) if item.place_id in wanted)
 
 
 def tell_progress(work: Work) -> None:

@@ -69,6 +69,16 @@ class StudyStore:
             connection.execute(update(StudyRow).where(StudyRow.id == found).values(**values))
             return int(found)
 
+    def pin(self, study: int, facts: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Add facts that a study does not have yet; returns all that it has now."""
+        with self._write() as connection:
+            known = connection.execute(
+                select(StudyRow.facts).where(StudyRow.id == study).with_for_update()
+            ).scalar_one()
+            all_facts = {**facts, **known}
+            connection.execute(update(StudyRow).where(StudyRow.id == study).values(facts=all_facts))
+            return all_facts
+
     def studies(self) -> list[StoredStudy]:
         """All studies, in the order in which they were begun."""
         columns = select(StudyRow.id, StudyRow.name, StudyRow.definition, StudyRow.facts)

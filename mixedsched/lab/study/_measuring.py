@@ -1,0 +1,145 @@
+"""Loads leased blocks of a measured study in Chromium, one after the other, in a laboratory for each place in its turn."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from mixedsched.core.metrics import METRICS
+from mixedsched.errors import UsageError
+from mixedsched.lab.bench import Design, ServedArm
+from mixedsched.lab.engine import Laboratory, block_state, carry_out, read_run, run_record
+from mixedsched.lab.model import Block, Plan, Run, RunStatus
+from mixedsched.lab.plan import WARM_UP_INDEX, attempt_seed
+from mixedsched.lab.study._keeper import Keeper
+from mixedsched.lab.study._work import LABORATORY, Work
+from mixedsched.lab.study.places import MeasuredPlace
+from mixedsched.world.store import Lease, LeaseLostError, NewLoad
+
+
+class Measurement:
+    """Loads whatever can be leased. given_up: ids of places where no load counts, which are left alone until the next start."""
+
+    def __init__(self, work: Work, keeper: Keeper) -> None:
+        self.given_up: set[int] = set()
+        self._work = work
+        self._keeper = keeper
+        self._is_warm = False
+
+    async def load_blocks(self) -> None:
+        """Load blocks until none is free."""
+        lease = self._lease()
+        while lease is not None:
+            lease = await self._sit(lease)
+
+    def _lease(self) -> Lease | None:
+        """One at a time: others are to have the rest."""
+        places = [name for name in self._work.places if name not in self.given_up]
+        return next(iter(self._keeper.lease(self._work.study_id, 1, places)), None) if places else None
+
+    async def _sit(self, lease: Lease) -> Lease | None:
+        """Load blocks of a place as long as its turn lasts; returns the first one of another."""
+        here = lease.place_id
+        place = self._work.places[here]
+        assert isinstance(place, MeasuredPlace), "a study is of one rung"
+        design = _design(self._work, place)
+        plan = design.plan(place.network, self._work.study.blocks)
+        has_succeeded = False
+        async with design.laboratory(place.network, self._work.folder) as lab:
+            self._pin(await lab.versions())
+            if not self._is_warm:  # the first browser of all reads its files from the disk
+                await lab.run(
+                    arm=plan.baseline, block=WARM_UP_INDEX, attempt=1, position=0, link_seed=plan.blocks[0].link_seed
+                )
+                self._is_warm = True
+            following: Lease | None = lease
+            while following is not None and following.place_id == here and here not in self.given_up:
+                reason = await self._load(following, place, plan, lab)
+                has_succeeded |= not reason
+                if reason and not has_succeeded:
+                    self.given_up.add(here)
+                following = self._lease()
+        return following
+
+    def _pin(self, versions: Mapping[str, str]) -> None:
+        """Raises UsageError if the study's loads were made by another browser."""
+        pinned = self._work.store.pin(self._work.study_id, {LABORATORY: dict(versions)})[LABORATORY]
+        changed = [f"{name} {pinned.get(name)} -> {now}" for name, now in versions.items() if pinned.get(name) != now]
+        if changed:
+            raise UsageError(
+                "the stored loads were made with other versions",
+                why=", ".join(changed),
+                fix="start anew with another --out, or bring back what was there",
+            )
+
+    async def _load(self, lease: Lease, place: MeasuredPlace, plan: Plan, lab: Laboratory) -> str:
+        """Load a block, at most MAX_ATTEMPTS times; why it failed, empty where it did not."""
+        block = plan.blocks[lease.number - 1]
+        leased = _LeasedBlock(self._work, self._keeper, place, block, lease)
+        try:
+            await carry_out(replace(plan, blocks=(block,)), leased, lab, leased)
+        except LeaseLostError:
+            return ""
+        state = block_state(block, leased.made)
+        is_done = not state.missing
+        last = max(run.attempt for run in leased.made)
+        self._keeper.keep(replace(lease, attempt=last), None, "done" if is_done else "failed")
+        return "" if is_done else leased.made[-1].reason
+
+
+class _LeasedBlock:
+    """A block as the engine sees it: its runs go to the keeper, and the study's observer is told of them."""
+
+    def __init__(self, work: Work, keeper: Keeper, place: MeasuredPlace, block: Block, lease: Lease) -> None:
+        self._work = work
+        self._keeper = keeper
+        self._place = place
+        self._block = block
+        self._lease = lease
+        self.made = _made_before(block, lease)
+
+    def runs(self, digest: str) -> Sequence[Mapping[str, Any]]:  # noqa: ARG002 - there is a single plan
+        return [run_record(run) for run in self.made]
+
+    def add_run(self, digest: str, block: int, attempt: int, arm: str, record: Mapping[str, Any]) -> None:  # noqa: ARG002
+        if self._keeper.has_lost(self._lease):
+            raise LeaseLostError(f"block {block} has gone to another worker")
+        run = read_run(record)
+        self.made.append(run)
+        self._keeper.keep(replace(self._lease, attempt=attempt), _new_load(run, self._block, record))
+
+    def before(self, arm: str, block: int, warm_up: bool, left: int) -> None:  # noqa: ARG002 - as engines tell it
+        self._work.observer.loading(self._place, block, arm)
+
+    def after(self, run: Run, left: int) -> None:  # noqa: ARG002
+        self._work.observer.loaded(self._place, run.block, _new_load(run, self._block, {}))
+
+
+def _made_before(block: Block, lease: Lease) -> list[Run]:
+    """As much as the engine must know of runs that are stored: which of this attempt count, and that an earlier one failed."""
+    if lease.attempt > 1 and not lease.done:
+        return [Run(block.index, lease.attempt - 1, block.order[0], 0, RunStatus.FAILED)]
+    return [Run(block.index, lease.attempt, arm, block.order.index(arm), RunStatus.OK) for arm in lease.done]
+
+
+def _new_load(run: Run, block: Block, record: Mapping[str, Any]) -> NewLoad:
+    finished_ms = run.page_load.get("observed", {}).get("load_ms")
+    values = {**{metric.key: run.value(metric) for metric in METRICS}, "score": run.score, "finished_ms": finished_ms}
+    return NewLoad(
+        run.arm, run.position, attempt_seed(block, run.attempt), run.status.value, run.reason, values, record
+    )
+
+
+def _design(work: Work, place: MeasuredPlace) -> Design:
+    study = work.study
+    arms = tuple(ServedArm(arm, place.opened, place.facts["site"]) for arm in study.read_arms())
+    return Design(
+        arms,
+        study.primary,
+        study.form_factor,
+        study.seed,
+        study.baseline,
+        study.backend,
+        study.across_connections,
+        study.metrics,
+        study.conditions,
+    )
