@@ -1,6 +1,6 @@
 """Loads leased blocks of a measured study in Chromium, one after the other, in a laboratory for each place in its turn."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,51 +12,48 @@ from mixedsched.lab.model import Block, Plan, Run, RunStatus
 from mixedsched.lab.plan import WARM_UP_INDEX, attempt_seed
 from mixedsched.lab.study._keeper import Keeper
 from mixedsched.lab.study._work import LABORATORY, Work
+from mixedsched.lab.study.definition import Study
 from mixedsched.lab.study.places import MeasuredPlace
 from mixedsched.world.store import Lease, LeaseLostError, NewLoad
+from mixedsched.world.system.browser_slot import browser_slot
 
 
 class Measurement:
     """Loads whatever can be leased. given_up: ids of places where no load counts, which are left alone until the next start."""
 
-    def __init__(self, work: Work, keeper: Keeper) -> None:
+    def __init__(self, work: Work, keeper: Keeper, say: Callable[[str], None]) -> None:
         self.given_up: set[int] = set()
         self._work = work
         self._keeper = keeper
+        self._say = say
+        self._loadable: set[int] = set()  # ids of places where a block has succeeded
         self._is_warm = False
 
     async def load_blocks(self) -> None:
-        """Load blocks until none is free."""
-        lease = self._lease()
-        while lease is not None:
-            lease = await self._sit(lease)
+        """Load blocks until none is free, alone on this machine."""
+        async with browser_slot(self._say):
+            lease = self._lease()
+            while lease is not None:
+                lease = await self._load_at_place(lease)
 
     def _lease(self) -> Lease | None:
         """One at a time: others are to have the rest."""
         places = [name for name in self._work.places if name not in self.given_up]
         return next(iter(self._keeper.lease(self._work.study_id, 1, places)), None) if places else None
 
-    async def _sit(self, lease: Lease) -> Lease | None:
-        """Load blocks of a place as long as its turn lasts; returns the first one of another."""
+    async def _load_at_place(self, lease: Lease) -> Lease | None:
+        """Load blocks of a place while its turn lasts; returns the first one of another."""
         here = lease.place_id
         place = self._work.places[here]
         assert isinstance(place, MeasuredPlace), "a study is of one rung"
-        design = _design(self._work, place)
-        plan = design.plan(place.network, self._work.study.blocks)
-        has_succeeded = False
+        design = _design(self._work.study, place)
         async with design.laboratory(place.network, self._work.folder) as lab:
             self._pin(await lab.versions())
-            if not self._is_warm:  # the first browser of all reads its files from the disk
-                await lab.run(
-                    arm=plan.baseline, block=WARM_UP_INDEX, attempt=1, position=0, link_seed=plan.blocks[0].link_seed
-                )
-                self._is_warm = True
+            await self._warm_up(design.look(place.network), lab)
             following: Lease | None = lease
-            while following is not None and following.place_id == here and here not in self.given_up:
-                reason = await self._load(following, place, plan, lab)
-                has_succeeded |= not reason
-                if reason and not has_succeeded:
-                    self.given_up.add(here)
+            while following is not None and following.place_id == here:
+                plan = design.plan(place.network, following.number)
+                await self._load(following, place, replace(plan, blocks=plan.blocks[-1:]), lab)
                 following = self._lease()
         return following
 
@@ -71,19 +68,28 @@ class Measurement:
                 fix="start anew with another --out, or bring back what was there",
             )
 
-    async def _load(self, lease: Lease, place: MeasuredPlace, plan: Plan, lab: Laboratory) -> str:
-        """Load a block, at most MAX_ATTEMPTS times; why it failed, empty where it did not."""
-        block = plan.blocks[lease.number - 1]
+    async def _warm_up(self, plan: Plan, lab: Laboratory) -> None:
+        """The first browser of all reads its files from the disk; its load is thrown away."""
+        if not self._is_warm:
+            seed = plan.blocks[0].link_seed
+            await lab.run(arm=plan.baseline, block=WARM_UP_INDEX, attempt=1, position=0, link_seed=seed)
+            self._is_warm = True
+
+    async def _load(self, lease: Lease, place: MeasuredPlace, plan: Plan, lab: Laboratory) -> None:
+        """Load the block of a plan, at most MAX_ATTEMPTS times."""
+        (block,) = plan.blocks
         leased = _LeasedBlock(self._work, self._keeper, place, block, lease)
         try:
-            await carry_out(replace(plan, blocks=(block,)), leased, lab, leased)
+            await carry_out(plan, leased, lab, leased)
         except LeaseLostError:
-            return ""
-        state = block_state(block, leased.made)
-        is_done = not state.missing
-        last = max(run.attempt for run in leased.made)
-        self._keeper.keep(replace(lease, attempt=last), None, "done" if is_done else "failed")
-        return "" if is_done else leased.made[-1].reason
+            return
+        is_done = not block_state(block, leased.made).missing
+        attempt = max(run.attempt for run in leased.made)
+        self._keeper.keep(replace(lease, attempt=attempt), None, "done" if is_done else "failed")
+        if is_done:
+            self._loadable.add(lease.place_id)
+        elif lease.place_id not in self._loadable:
+            self.given_up.add(lease.place_id)
 
 
 class _LeasedBlock:
@@ -129,8 +135,7 @@ def _new_load(run: Run, block: Block, record: Mapping[str, Any]) -> NewLoad:
     )
 
 
-def _design(work: Work, place: MeasuredPlace) -> Design:
-    study = work.study
+def _design(study: Study, place: MeasuredPlace) -> Design:
     arms = tuple(ServedArm(arm, place.opened, place.facts["site"]) for arm in study.read_arms())
     return Design(
         arms,

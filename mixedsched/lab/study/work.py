@@ -42,7 +42,7 @@ def carry_out_study(
     try:
         with Keeper(store, worker, say, lambda: tell_progress(work), work.lease_s) as keeper:
             tell_progress(work)
-            measurement = None if work.study.is_simulated else Measurement(work, keeper)
+            measurement = None if work.study.is_simulated else Measurement(work, keeper, say)
             given_up: Collection[int] = () if measurement is None else measurement.given_up
             while True:
                 if measurement is None:

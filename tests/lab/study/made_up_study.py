@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mixedsched.lab.results import DATABASE_NAME
+from mixedsched.lab.study._work import LABORATORY
 from mixedsched.lab.study.definition import Study
 from mixedsched.lab.study.results import StudyResult, study_results
 from mixedsched.world.store import BlockCounts, NewLoad, PlannedBlock, PlannedPlace, StoredLoad, StoredPlace, StudyStore
@@ -117,7 +118,7 @@ def store_study(made: MadeUpStudy, folder: Path, loads: Sequence[StoredLoad] | N
     """Store a study in the database of a folder, as if it had been carried out there; complete blocks are done."""
     folder.mkdir(parents=True, exist_ok=True)
     with StudyStore(f"sqlite:///{folder / DATABASE_NAME}") as store:
-        study = store.save_study(made.study.name, made.study.to_dict(), {"versions": {"chromium": "156.0"}})
+        study = store.save_study(made.study.name, made.study.to_dict(), {LABORATORY: {"chromium": "156.0"}})
         blocks = [PlannedBlock(number, number) for number in range(1, made.blocks + 1)]
         places = [PlannedPlace(item.number, item.site, item.link, item.facts, blocks) for item in made.places]
         store.add_places(study, places)

@@ -1,0 +1,30 @@
+import asyncio
+from pathlib import Path
+
+from mixedsched.world.system.browser_slot import browser_slot
+
+
+def test_one_holds_the_slot_while_the_other_waits_and_says_so(tmp_path: Path) -> None:
+    told: list[str] = []
+
+    async def use(name: str) -> None:
+        async with browser_slot(lambda _: told.append(f"{name} waits"), tmp_path):
+            told.append(f"{name} begins")
+            await asyncio.sleep(0)  # here the other one asks
+            told.append(f"{name} ends")
+
+    async def both() -> None:
+        await asyncio.gather(use("first"), use("second"))
+
+    asyncio.run(both())
+    assert told == ["first begins", "second waits", "first ends", "second begins", "second ends"]
+
+
+def test_other_slots_are_free(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+
+    async def both() -> None:
+        async with browser_slot(lambda _: None, tmp_path), browser_slot(lambda _: None, tmp_path / "other"):
+            pass
+
+    asyncio.run(asyncio.wait_for(both(), 30))
