@@ -1,0 +1,5 @@
+"""Studies of papers: what a claim is taken to say, the word that it gets by docs/reproductions.md, tables and pictures.
+
+- `verdicts`: statements over sites, claims, and the four words.
+- `markdown`: tables and numbers for documents.
+"""
