@@ -8,17 +8,18 @@ import sqlite3
 import subprocess
 import time
 from collections import Counter
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from tests.command import HOME, MIXEDSCHED
 from tests.core.h3.pair import runs
+from tests.families import all_gone, family, has_browser
 from tests.patience import is_late, run_patiently, wait_until
+from tests.small_site import write_small_site
 from tests.world.emulator.privileged import needs_namespaces, ownerless_namespaces
 
 pytestmark = pytest.mark.usefixtures("chromium")
@@ -29,15 +30,7 @@ METRICS = ["fcp_ms", "lcp_ms", "tbt_ms", "si_ms", "cls", "tti_ms", "hol_bytes"]
 
 @pytest.fixture(scope="module")
 def small_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("sites") / "small"
-    folder.mkdir()
-    (folder / "index.html").write_text(
-        '<!doctype html><meta charset="utf-8"><title>small</title><link rel="icon" href="data:,">'
-        '<link rel="stylesheet" href="a.css"><script src="a.js" defer></script><h1>A small page</h1>'
-    )
-    (folder / "a.css").write_text("h1 { color: darkgreen; font-size: 60px }")
-    (folder / "a.js").write_text("document.title = 'loaded'")
-    return folder
+    return write_small_site(tmp_path_factory.mktemp("sites") / "small")
 
 
 def command(*arguments: str) -> list[str]:
@@ -65,30 +58,6 @@ def complete_attempts(made: list[dict[str, Any]]) -> set[tuple[int, int]]:
     """(block, attempt) in which both arms ended well; on a busy machine a first attempt may have been void."""
     ok = Counter((run["block"], run["attempt"]) for run in made if run["status"] == "ok")
     return {key for key, count in ok.items() if count == 2}
-
-
-def family(process: subprocess.Popen[str]) -> list[psutil.Process]:
-    """The process's descendants: server, relay, worker, browser."""
-    return psutil.Process(process.pid).children(recursive=True)
-
-
-def is_alive(process: psutil.Process) -> bool:
-    try:
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-
-
-def all_gone(processes: list[psutil.Process]) -> bool:
-    return not any(is_alive(process) for process in processes)
-
-
-def has_browser(process: subprocess.Popen[str]) -> bool:
-    for child in family(process):
-        with suppress(psutil.NoSuchProcess):
-            if "chrom" in child.name():
-                return True
-    return False
 
 
 def after_one_run(process: subprocess.Popen[str]) -> subprocess.Popen[str]:
