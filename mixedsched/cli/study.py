@@ -74,6 +74,9 @@ def run(
     fail_if: FailIfOption = None,
     junit: JunitOption = None,
     markdown: MarkdownOption = None,
+    scheduler: Annotated[
+        str | None, typer.Option(help="A dask scheduler whose machines do the work instead of this one.", metavar="URL")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Make the loads of a study that are not there yet, and say what all of them show.
@@ -95,6 +98,7 @@ def run(
             max_blocks=max_blocks,
             fail_if=fail_if or (),
             jobs=jobs,
+            scheduler=scheduler,
             observer=progress,
             say=say_remark,
         )

@@ -11,6 +11,7 @@ from mixedsched.cli._console import err, say_remark
 from mixedsched.cli._interrupts import end_in_order
 from mixedsched.errors import MixedschedError
 from mixedsched.lab.study.worker import WorkerOptions, run_worker
+from mixedsched.units import parse_duration_s
 
 RECONNECT_S = 5.0
 
@@ -38,6 +39,9 @@ def worker(
     jobs: Annotated[
         int | None, typer.Option(help="Processes that simulate; one per processor by default.", min=1)
     ] = None,
+    lease: Annotated[
+        str, typer.Option(help="So long after its last sign of life a worker's blocks go to others.", metavar="T")
+    ] = "60s",
     once: Annotated[bool, typer.Option("--once", help="End when there is no work left, instead of waiting.")] = False,
     readmit: Annotated[
         bool, typer.Option("--readmit", help="Work although this machine was found unfit before.")
@@ -50,7 +54,7 @@ def worker(
     end_in_order()
     name = machine or platform.node()
     if scheduler is None:
-        run_worker(WorkerOptions(store, study, name, jobs, waits=not once, readmit=readmit), say_remark)
+        run_worker(WorkerOptions(store, study, name, jobs, not once, readmit, parse_duration_s(lease)), say_remark)
         return
     from mixedsched.lab.study.cluster import serve
 

@@ -6,6 +6,7 @@ Meanwhile the worker goes on. Where the database does not answer, what was loade
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Literal, Self, TypeVar
 
@@ -93,7 +94,7 @@ class Keeper:
 
     def lease(self, study: int, most: int, places: list[int] | None) -> list[Lease]:
         """Lease blocks, however long the database takes to answer."""
-        return self._patiently(lambda: self._store.lease(study, self._worker, most, self._lease_s, places=places))
+        return self.patiently(lambda: self._store.lease(study, self._worker, most, self._lease_s, places=places))
 
     def settle(self) -> None:
         """Wait until all that was kept is stored."""
@@ -110,9 +111,10 @@ class Keeper:
             while not self._is_over.wait(STORE_EVERY_S):
                 self._store_all()
                 if time.monotonic() - beaten_s >= self._lease_s / _BEATS_IN_A_LEASE:
-                    self._patiently(self._beat)
+                    self.patiently(self._beat)
                     beaten_s = time.monotonic()
-                    self._on_beat()
+                    with suppress(UnreachableDatabaseError):
+                        self._on_beat()
             self._store_all()
         except BaseException as error:
             self._error = error
@@ -132,10 +134,10 @@ class Keeper:
     def _store_parts(self, parts: list[_Part]) -> None:
         # A block that fails ends apart from the others, which are nearly all.
         stored = [(part.lease, part.loads, part.ending == "done") for part in parts]
-        self._lost |= {(lease.block_id, lease.token) for lease in self._patiently(lambda: self._add(stored))}
+        self._lost |= {(lease.block_id, lease.token) for lease in self.patiently(lambda: self._add(stored))}
         for part in parts:
             if part.ending == "failed" and (part.lease.block_id, part.lease.token) not in self._lost:
-                self._patiently(lambda lease=part.lease: self._store.give_up(lease, self._worker))  # type: ignore[misc]
+                self.patiently(lambda lease=part.lease: self._store.give_up(lease, self._worker))  # type: ignore[misc]
 
     def _add(self, parts: list[tuple[Lease, list[NewLoad], bool]]) -> list[Lease]:
         try:
@@ -143,7 +145,7 @@ class Keeper:
         except LeaseLostError:
             return [parts[0][0]]  # it is raised only where there is a single one
 
-    def _patiently(self, act: Callable[[], Answer]) -> Answer:
+    def patiently(self, act: Callable[[], Answer]) -> Answer:
         """Try again until the database answers, or the worker stops."""
         wait_s = _FIRST_WAIT_S
         while True:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from mixedsched.errors import MissingPartError, MixedschedError
 from mixedsched.lab.study.work import Work, is_unfinished, tell_progress
+from mixedsched.world.store import UnreachableDatabaseError
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -50,18 +51,40 @@ def connected(scheduler: str) -> Iterator[Client]:
 def carry_out_on_cluster(work: Work, store_url: str, scheduler: str, say: Callable[[str], None]) -> None:
     """Have all machines of a scheduler work on a study until no block is left; this process only looks on.
 
-    Raises as `connected`. However it ends, the machines are asked to stop and to give back what they have not finished.
+    A scheduler that dies is waited for. However this ends, the machines are asked to stop and to give back what they have not
+    finished. Raises as `connected` if the scheduler does not answer to begin with.
     """
-    with connected(scheduler) as client:
-        cluster = Cluster(client, worker_words(store_url, work.study.name), say)
+    with connected(scheduler):
+        pass
+    is_over = False
+    while not is_over:
         try:
-            while is_unfinished(work):
-                if not cluster.look():
-                    say("no machine is at work; start some with `mixedsched worker --store URL --scheduler URL`")
+            with connected(scheduler) as client:
+                is_over = _have_it_worked_on(work, Cluster(client, worker_words(store_url, work.study.name), say), say)
+        except (OSError, TimeoutError, MissingPartError) as error:
+            say(f"warning: lost the scheduler: {error}; trying again")
+        if not is_over:
+            time.sleep(LOOK_EVERY_S)
+
+
+def _have_it_worked_on(work: Work, cluster: Cluster, say: Callable[[str], None]) -> bool:
+    """Returns whether the study is finished; else the scheduler has gone."""
+    is_told = False
+    try:
+        while cluster.client.status == "running":
+            try:
+                if not is_unfinished(work):
+                    return True
                 tell_progress(work)
-                time.sleep(LOOK_EVERY_S)
-        finally:
-            cluster.stop()
+            except UnreachableDatabaseError as error:
+                say(f"warning: {error}; trying again")
+            if not cluster.look() and not is_told:
+                say("no machine is at work yet; start some with `mixedsched worker --store URL --scheduler URL`")
+                is_told = True
+            time.sleep(LOOK_EVERY_S)
+        return False
+    finally:
+        cluster.stop()
 
 
 @dataclass
@@ -97,6 +120,8 @@ class Cluster:
         """Ask all machines to give back what they have, and wait until they have done so."""
         from distributed import Event
 
+        if self.client.status != "running":
+            return
         Event(_stop_name(self.words), client=self.client).set()
         ends_s = time.monotonic() + STOP_S
         while time.monotonic() < ends_s and any(not task.done() for task in self._at_work.values()):

@@ -41,7 +41,7 @@ def carry_out_study(
     worker = store.join(worker_name(), machine or platform.node(), facts, readmit=work.readmit)
     try:
         with Keeper(store, worker, say, lambda: tell_progress(work), work.lease_s) as keeper:
-            tell_progress(work)
+            keeper.patiently(lambda: tell_progress(work))
             measurement = None if work.study.is_simulated else Measurement(work, keeper, say)
             given_up: Collection[int] = () if measurement is None else measurement.given_up
             while True:
@@ -50,7 +50,7 @@ def carry_out_study(
                 else:
                     complete(measurement.load_blocks())
                 keeper.settle()
-                if not is_unfinished(work, given_up):
+                if not keeper.patiently(lambda: is_unfinished(work, given_up)):
                     break
                 time.sleep(LOOK_EVERY_S)
     finally:

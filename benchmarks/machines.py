@@ -1,0 +1,272 @@
+"""Many machines: workers with one PostgreSQL database, how their number pays, and what random faults do to a study.
+
+    python -m benchmarks.machines [--faults 50]
+
+Each worker is a process with a machine name of its own. Faults: kill -9 of a worker, of the dask scheduler and of the database,
+a worker that is cut off for longer than its lease (SIGSTOP), and a step of the database's clock (all leases moved by an hour).
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from sqlalchemy import create_engine, text
+
+from benchmarks._postgres import Postgres, binaries
+from mixedsched.lab.study._keeper import Keeper
+from mixedsched.lab.study.definition import Study, dump_study
+from mixedsched.lab.study.results import study_results
+from mixedsched.lab.study.session import run_study
+from mixedsched.world.store import NewLoad, PlannedBlock, PlannedPlace, StudyStore
+
+LEASE_S = 4.0
+WORKERS = 4
+WAIT_S = 0.25  # of a load that only waits
+WAITING_BLOCKS, WAITING_ARMS = 48, 4
+FAULTS = 50
+PORT = 18787
+
+STUDY = {
+    "format": "mixedsched.study/1",
+    "name": "faults",
+    "rung": "stack",
+    "sites": ["davies-meenan", "agency", "paper-kit"],
+    "links": ["sander-loss2", "4g"],
+    "arms": ["sequential", "mixed", "eps", "rr"],
+    "baseline": "sequential",
+    "blocks": 40,
+}
+
+
+def run(faults: int = FAULTS, seed: int = 1) -> Iterator[str]:
+    """A line each for throughput and faults."""
+    folder = binaries()
+    if folder is None:
+        yield "PostgreSQL is not installed here"
+        return
+    with Postgres(folder) as server:
+        one, four = (_waiting_rate(server, workers) for workers in (1, WORKERS))
+        yield (
+            f"{WORKERS} workers make {four / one / WORKERS:.3f} of {WORKERS} times the loads of one, "
+            f"where a load only waits ({one:.2f} and {four:.2f} loads a second)"
+        )
+        yield from _faults(server, faults, seed)
+
+
+def wait_for_loads(url: str, machine: str) -> None:
+    """A worker whose loads only wait."""
+    with StudyStore(url) as store:
+        worker = store.join(machine, machine, {})
+        study = store.studies()[0].id
+        with Keeper(store, worker, print) as keeper:
+            while leases := keeper.lease(study, 1, None):
+                for position in range(WAITING_ARMS):
+                    time.sleep(WAIT_S)
+                    load = NewLoad(f"arm{position}", position, 1, "ok", "", {"lcp_ms": 1.0})
+                    keeper.keep(leases[0], load, "done" if position == WAITING_ARMS - 1 else None)
+
+
+def _waiting_rate(server: Postgres, workers: int) -> float:
+    """Loads a second that so many workers store, from the first to the last."""
+    url = server.new_database(f"waiting{workers}")
+    with StudyStore(url) as store:
+        study = store.save_study("waiting", {}, {})
+        blocks = [PlannedBlock(number, number) for number in range(1, WAITING_BLOCKS + 1)]
+        store.add_places(study, [PlannedPlace(0, "site", "link", {}, blocks)])
+        words = [sys.executable, "-m", "benchmarks.machines", "--wait-for", url]
+        processes = [subprocess.Popen([*words, f"m{number}"]) for number in range(workers)]
+        while not any(item.leased or item.done for item in store.counts(study)):
+            time.sleep(0.02)
+        began_s = time.monotonic()
+        while store.counts(study)[0].done < WAITING_BLOCKS:
+            time.sleep(0.02)
+        rate = WAITING_BLOCKS * WAITING_ARMS / (time.monotonic() - began_s)
+        for process in processes:
+            process.wait()
+    return rate
+
+
+def _faults(server: Postgres, faults: int, seed: int) -> Iterator[str]:
+    """A study under faults against the same study made by one process without any."""
+    study = Study.from_dict(STUDY)
+    with tempfile.TemporaryDirectory() as folder:
+        run_study(study, folder=Path(folder))
+        with StudyStore(f"sqlite:///{folder}/results.sqlite") as store:
+            serial, serial_verdicts = _outcome(store, study)
+        url = server.new_database("faults")
+        team = Team(server, url, Path(folder))
+        try:
+            done = team.run(faults, random.Random(seed))
+        finally:
+            team.stop()
+        with StudyStore(url) as store:
+            [stored] = store.studies()
+            counts = store.counts(stored.id)
+            blocks = sum(item.done for item in counts)
+            twice = [key for key, count in Counter(_counting(store, stored.id)).items() if count > 1]
+            found, verdicts = _outcome(store, study)
+    planned = study.blocks * len(counts)
+    yield (
+        f"{sum(done.values())} faults ({', '.join(f'{count} {name}' for name, count in sorted(done.items()))}): "
+        f"{blocks} of {planned} blocks done, {len(twice)} counted twice, "
+        f"{sum(found.get(key) != value for key, value in serial.items())} of {len(serial)} loads other than in a serial run, "
+        f"verdicts {'the same' if verdicts == serial_verdicts else 'DIFFERENT'}"
+    )
+
+
+def _counting(store: StudyStore, study: int) -> Iterator[tuple[int, int, str]]:
+    """Each load of the attempt that counts."""
+    loads = list(store.loads(study))
+    last = {(load.place_id, load.block): load.attempt for load in loads}
+    for load in loads:
+        if load.attempt == last[load.place_id, load.block]:
+            yield load.place_id, load.block, load.arm
+
+
+def _outcome(store: StudyStore, study: Study) -> tuple[dict[tuple[str, str, int, str], object], list[object]]:
+    """The values of all loads, and all effects."""
+    [stored] = store.studies()
+    places = store.places(stored.id)
+    names = {item.id: (item.site, item.link) for item in places}
+    values = {
+        (*names[load.place_id], load.block, load.arm): (load.seed, load.status, dict(load.values))
+        for load in store.loads(stored.id)
+    }
+    results = study_results(study, places, store.counts(stored.id), store.loads(stored.id))
+    return values, results.to_dict()["effects"]
+
+
+class Team:
+    """Workers, a dask scheduler, and the command that has them work on a study. Each may be killed, and is started again."""
+
+    def __init__(self, server: Postgres, url: str, folder: Path) -> None:
+        self._server = server
+        self._url = url
+        self._file = folder / "study.toml"
+        self._file.write_text(dump_study(Study.from_dict(STUDY)), encoding="utf-8")
+        self._out = folder / "team"
+        self._scheduler = self._start_scheduler()
+        self._command = self._start_command()
+        self._workers = [self._start_worker(number) for number in range(WORKERS)]
+        self._cut_off_until_s: dict[int, float] = {}  # by number of the worker, by the monotonic clock
+
+    def run(self, faults: int, rng: random.Random) -> Counter[str]:
+        """Let faults happen while the study is worked on, until it is complete. Returns how often each kind happened."""
+        kinds: dict[str, Callable[[random.Random], None]] = {
+            "kills of a worker": self._kill_worker,
+            "kills of the scheduler": self._kill_scheduler,
+            "kills of the database": self._kill_database,
+            "partitions": self._cut_off,
+            "clock steps": self._step_clock,
+        }
+        done: Counter[str] = Counter()
+        while self._command.poll() is None or self._command.returncode:
+            time.sleep(rng.uniform(0.5, 2.0))
+            self._mend()
+            if sum(done.values()) < faults:
+                name = rng.choice(list(kinds))
+                kinds[name](rng)
+                done[name] += 1
+        return done
+
+    def stop(self) -> None:
+        for process in (self._command, self._scheduler, *self._workers):
+            _kill(process)
+
+    def _mend(self) -> None:
+        """Start what has ended again, and let those go on whose time is over."""
+        for number, until_s in list(self._cut_off_until_s.items()):
+            if time.monotonic() > until_s:
+                os.killpg(self._workers[number].pid, signal.SIGCONT)
+                del self._cut_off_until_s[number]
+        for number, worker in enumerate(self._workers):
+            if worker.poll() is not None:
+                self._workers[number] = self._start_worker(number)
+        if self._scheduler.poll() is not None:
+            self._scheduler = self._start_scheduler()
+        if self._command.poll():
+            self._command = self._start_command()
+
+    def _kill_worker(self, rng: random.Random) -> None:
+        number = rng.randrange(WORKERS)
+        self._cut_off_until_s.pop(number, None)
+        _kill(self._workers[number])
+
+    def _kill_scheduler(self, _: random.Random) -> None:
+        _kill(self._scheduler)
+
+    def _kill_database(self, rng: random.Random) -> None:
+        self._server.kill()
+        time.sleep(rng.uniform(0.2, 2.0))
+        self._server.start()
+
+    def _cut_off(self, rng: random.Random) -> None:
+        """For longer than a lease lasts."""
+        number = rng.randrange(WORKERS)
+        if self._workers[number].poll() is None:
+            os.killpg(self._workers[number].pid, signal.SIGSTOP)
+            self._cut_off_until_s[number] = time.monotonic() + LEASE_S * 1.5
+
+    def _step_clock(self, rng: random.Random) -> None:
+        """As seen from the leases, whose ends are times of the database's clock."""
+        engine = create_engine(self._url.replace("postgresql:", "postgresql+psycopg:"))
+        with engine.begin() as connection:
+            connection.execute(
+                text("UPDATE block SET lease_until_s = lease_until_s + :step"), {"step": rng.choice((-3600, 3600))}
+            )
+        engine.dispose()
+
+    def _start_scheduler(self) -> subprocess.Popen[bytes]:
+        words = ["-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", str(PORT), "--no-dashboard"]
+        return _start(words)
+
+    def _start_worker(self, number: int) -> subprocess.Popen[bytes]:
+        """Half of them look for work themselves, the others are set to work by the scheduler."""
+        words = ["-m", "mixedsched", "worker", "--store", self._url, "--machine", f"m{number}", "--jobs", "1"]
+        by_scheduler = ["--scheduler", f"tcp://127.0.0.1:{PORT}"] if number % 2 else []
+        return _start([*words, "--lease", f"{LEASE_S:g}s", *by_scheduler])
+
+    def _start_command(self) -> subprocess.Popen[bytes]:
+        words = ["-m", "mixedsched", "study", "run", str(self._file), "--store", self._url, "--out", str(self._out)]
+        return _start([*words, "--scheduler", f"tcp://127.0.0.1:{PORT}", "--json"])
+
+
+def _start(words: Sequence[str]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--faults", type=int, default=FAULTS)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--wait-for", nargs=2, metavar=("URL", "MACHINE"), help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.wait_for:
+        wait_for_loads(*arguments.wait_for)
+        return
+    for line in run(arguments.faults, arguments.seed):
+        sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
