@@ -52,15 +52,23 @@ def worker(
     Everything that a load needs must be installed here in the same versions as where the study was begun.
     """
     end_in_order()
-    name = machine or platform.node()
+    options = WorkerOptions(
+        store,
+        study,
+        machine or platform.node(),
+        jobs=jobs,
+        waits=not once,
+        readmit=readmit,
+        lease_s=parse_duration_s(lease),
+    )
     if scheduler is None:
-        run_worker(WorkerOptions(store, study, name, jobs, not once, readmit, parse_duration_s(lease)), say_remark)
+        run_worker(options, say_remark)
         return
     from mixedsched.lab.study.cluster import serve
 
     while True:
         try:
-            asyncio.run(serve(scheduler, name, say_remark))
+            asyncio.run(serve(scheduler, options, say_remark))
         except MixedschedError as error:
             if once:
                 raise

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from mixedsched.errors import MissingPartError, MixedschedError
 from mixedsched.lab.study.work import Work, is_unfinished, tell_progress
+from mixedsched.lab.study.worker import WorkerOptions, words_of_machine
 from mixedsched.world.store import UnreachableDatabaseError
 
 if TYPE_CHECKING:
@@ -166,7 +167,7 @@ def work_in_child(words: Sequence[str], stop_name: str) -> str:
 
     stop = Event(stop_name, client=get_client())
     with subprocess.Popen(
-        [sys.executable, *words, str(get_worker().name)],
+        [sys.executable, *words, *get_worker().words_of_machine],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -189,8 +190,11 @@ def work_in_child(words: Sequence[str], stop_name: str) -> str:
         return complaint[-1] if child.returncode and complaint else ""
 
 
-async def serve(scheduler: str, name: str, say: Callable[[str], None]) -> None:
-    """Be one of a scheduler's machines, with room for one task, until the scheduler ends or does not answer any more."""
+async def serve(scheduler: str, options: WorkerOptions, say: Callable[[str], None]) -> None:
+    """Be one of a scheduler's machines, with room for one task, until the scheduler ends or does not answer any more.
+
+    options: what is said of this machine; studies and their database are named by those who ask for work.
+    """
     try:
         import dask
         from distributed import Worker
@@ -198,9 +202,16 @@ async def serve(scheduler: str, name: str, say: Callable[[str], None]) -> None:
         raise _not_installed(error) from error
     with dask.config.set({"distributed.scheduler.work-stealing": False, "distributed.worker.daemon": False}):
         try:
-            async with Worker(
-                scheduler, nthreads=1, name=name, death_timeout=CONNECT_S, memory_limit=0, silence_logs=40
-            ) as machine:
+            machine = Worker(
+                scheduler,
+                nthreads=1,
+                name=options.machine,
+                death_timeout=CONNECT_S,
+                memory_limit=0,
+                silence_logs=_ERRORS,
+            )
+            machine.words_of_machine = words_of_machine(options)  # for `work_in_child`
+            async with machine:
                 say(f"{machine.address} waits for work from {scheduler}")
                 await machine.finished()
         except (OSError, TimeoutError) as error:

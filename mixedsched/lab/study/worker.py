@@ -137,13 +137,28 @@ def _refuse_other_versions(stored: StoredStudy, study: Study) -> None:
         )
 
 
+def words_of_machine(options: WorkerOptions) -> list[str]:
+    """What `main` is told of the machine on which it runs."""
+    jobs = "" if options.jobs is None else str(options.jobs)
+    return [options.machine, str(options.lease_s), jobs, "readmit" if options.readmit else ""]
+
+
 def main() -> int:
-    """Work on a study of a database to its end, or until standard input ends: the arguments are the database and the study."""
+    """Work on a study to its end, or until standard input ends: the arguments are database, study and `words_of_machine`."""
     threading.Thread(target=_end_with_input, daemon=True).start()
     signal.signal(signal.SIGTERM, _interrupt)
-    store_url, study, machine = sys.argv[1:4]
+    store_url, study, machine, lease_s, jobs, readmit = sys.argv[1:]
+    options = WorkerOptions(
+        store_url,
+        study,
+        machine,
+        jobs=int(jobs) if jobs else None,
+        waits=False,
+        readmit=bool(readmit),
+        lease_s=float(lease_s),
+    )
     try:
-        run_worker(WorkerOptions(store_url, study, machine, waits=False), lambda _: None)
+        run_worker(options, lambda _: None)
     except MixedschedError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code

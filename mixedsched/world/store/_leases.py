@@ -13,6 +13,8 @@ from mixedsched.errors import MixedschedError
 from mixedsched.world.store._database import now_s
 from mixedsched.world.store._study_tables import DONE, FAILED, LEASED, OPEN, REVOKED, BlockRow, StudyLoadRow, WorkerRow
 
+_LONGEST_LEASES = 10  # so many times that of whoever asks: workers may have leases of different lengths
+
 
 class LeaseLostError(MixedschedError):
     """Somebody else has the block now, or it is not wanted any more: what this worker has of it does not count."""
@@ -39,7 +41,10 @@ def take(
 ) -> list[Lease]:
     """Lease blocks that are open, or whose lease has run out, in order of rank. places: take blocks of these alone."""
     now = now_s(connection)
-    is_free = or_(BlockRow.state == OPEN, and_(BlockRow.state == LEASED, BlockRow.lease_until_s < now))
+    until = BlockRow.lease_until_s
+    # A lease that seems to last very long was made before the database's clock was set back.
+    has_run_out = or_(until < now, until > now + _LONGEST_LEASES * lease_s)
+    is_free = or_(BlockRow.state == OPEN, and_(BlockRow.state == LEASED, has_run_out))
     wanted = select(BlockRow.id).where(BlockRow.study == study, is_free)
     if places is not None:
         wanted = wanted.where(BlockRow.place.in_(places))
