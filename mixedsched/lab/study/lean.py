@@ -1,0 +1,128 @@
+"""The loads of a study as one small file that can be committed, and the same study again from it (format `mixedsched.loads/1`).
+
+A Parquet file with a row for each load, values as 32-bit floats; in its metadata the definition, the versions of the code that
+played it, and its places. Needs pyarrow.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mixedsched.errors import MissingPartError, StudyError
+from mixedsched.lab.study._collecting import VALUE_KEYS
+from mixedsched.lab.study.definition import Study
+from mixedsched.lab.study.results import StudyResult, study_results
+from mixedsched.world.store import BlockCounts, StoredLoad, StoredPlace, StoredStudy, StudyStore
+
+LEAN_FORMAT = "mixedsched.loads/1"
+_METADATA = b"mixedsched"
+_TEXTS = ("arm", "status", "reason", "machine")
+_NUMBERS = {"place": "int16", "block": "int16", "attempt": "int16", "seed": "int64"}
+
+
+@dataclass(frozen=True, slots=True)
+class LeanStudy:
+    """A study that was read from its file."""
+
+    result: StudyResult
+    versions: Mapping[str, Any]  # of what its loads depend on; loads of different ones must not be told together
+
+
+def write_lean(store: StudyStore, stored: StoredStudy, out: Path, keys: Sequence[str] = VALUE_KEYS) -> int:
+    """Write all loads of a stored study, failed ones too; returns how many.
+
+    keys: values to keep; those that no load has are left out. The same loads give the same bytes.
+    Raises MissingPartError without pyarrow.
+    """
+    pa, parquet = _arrow()
+    places = store.places(stored.id)
+    numbers = {place.id: number for number, place in enumerate(places)}
+    planned = {item.place_id: item.open + item.leased + item.done + item.failed for item in store.counts(stored.id)}
+    loads = sorted(
+        store.loads(stored.id), key=lambda load: (numbers[load.place_id], load.block, load.attempt, load.arm)
+    )
+    kept = [key for key in keys if any(load.values.get(key) is not None for load in loads)]
+    facts = {
+        "format": LEAN_FORMAT,
+        "definition": stored.definition,
+        "versions": stored.facts.get("versions", {}),
+        "places": [
+            {
+                "site": item.site,
+                "link": item.link,
+                "exact": bool(item.facts.get("exact")),
+                "blocks": planned.get(item.id, 0),
+            }
+            for item in places
+        ],
+    }
+    columns = {
+        "place": pa.array([numbers[load.place_id] for load in loads], pa.int16()),
+        **{
+            name: pa.array([getattr(load, name) for load in loads], kind)
+            for name, kind in _NUMBERS.items()
+            if name != "place"
+        },
+        **{name: pa.array([getattr(load, name) for load in loads], pa.string()).dictionary_encode() for name in _TEXTS},
+        **{key: pa.array([load.values.get(key) for load in loads], pa.float32()) for key in kept},
+    }
+    table = pa.table(columns).replace_schema_metadata({_METADATA: json.dumps(facts, sort_keys=True)})
+    out.parent.mkdir(parents=True, exist_ok=True)
+    parquet.write_table(table, out, compression="zstd", compression_level=19)
+    return len(loads)
+
+
+def read_lean(path: Path) -> LeanStudy:
+    """Read a study again, finished or not. Raises StudyError for a file of another kind or version, MissingPartError."""
+    pa, parquet = _arrow()
+    try:
+        table = parquet.read_table(path)
+        facts = json.loads(table.schema.metadata[_METADATA])
+    except (OSError, pa.ArrowInvalid, KeyError, TypeError, ValueError) as error:
+        raise StudyError(
+            f"{path} holds no loads of a study", why=str(error), fix="write it anew from the study"
+        ) from error
+    if facts.get("format") != LEAN_FORMAT:
+        raise StudyError(
+            f"{path} is of another version",
+            why=f"its format is {facts.get('format')}, not {LEAN_FORMAT}",
+            fix="write it anew",
+        )
+    study = Study.from_dict(facts["definition"], origin=path.name)
+    places = [
+        StoredPlace(number, number, item["site"], item["link"], {"exact": item["exact"]})
+        for number, item in enumerate(facts["places"])
+    ]
+    counts = [BlockCounts(number, done=item["blocks"]) for number, item in enumerate(facts["places"])]
+    return LeanStudy(study_results(study, places, counts, _loads(table)), facts["versions"])
+
+
+def _loads(table: Any) -> Iterator[StoredLoad]:
+    columns = {name: table.column(name).to_pylist() for name in table.column_names}
+    values = [(key, columns[key]) for key in table.column_names if key in VALUE_KEYS]
+    for row in range(table.num_rows):
+        yield StoredLoad(
+            place_id=columns["place"][row],
+            block=columns["block"][row],
+            attempt=columns["attempt"][row],
+            arm=columns["arm"][row],
+            position=0,
+            seed=columns["seed"][row],
+            status=columns["status"][row],
+            reason=columns["reason"][row],
+            values={key: column[row] for key, column in values if column[row] is not None},
+            machine=columns["machine"][row],
+        )
+
+
+def _arrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ModuleNotFoundError as error:
+        raise MissingPartError(
+            "Parquet files need the Python package pyarrow", fix="install mixedsched[parquet]"
+        ) from error
+    return pa, parquet

@@ -1,0 +1,83 @@
+"""Loads of a study in one small file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from mixedsched.errors import StudyError
+from mixedsched.lab.results import DATABASE_NAME
+from mixedsched.lab.study.lean import LEAN_FORMAT, read_lean, write_lean
+from mixedsched.lab.study.results import StudyResult
+from mixedsched.lab.study.session import find_study, stored_results, study_store
+from mixedsched.world.store import StudyStore
+from tests.lab.study.made_up_study import MadeUpStudy, load, made_up_definition, store_study
+
+
+def written(made: MadeUpStudy, folder: Path, out: Path, *keys: str, loads: object = None) -> StudyResult:
+    """Writes the file, and returns what the database itself shows."""
+    store_study(made, folder, loads)  # type: ignore[arg-type]
+    with study_store(folder, None) as store:
+        write_lean(store, find_study(store), out, *([keys] if keys else []))
+        return stored_results(store)
+
+
+def test_a_study_reads_as_it_was(tmp_path: Path) -> None:
+    made = MadeUpStudy(made_up_definition(), links=("4g", "cable"), factors={"mixed": 0.9})
+    before = written(made, tmp_path, tmp_path / "lean.parquet")
+    after = read_lean(tmp_path / "lean.parquet").result
+    assert after.study == before.study
+    assert [(place.site, place.link, place.blocks, place.missing) for place in after.places] == [
+        (place.site, place.link, place.blocks, place.missing) for place in before.places
+    ]
+    for one, other in zip(after.places, before.places, strict=True):
+        np.testing.assert_allclose(one.values, other.values, rtol=1e-6)
+        assert [effect.verdict for effect in one.effects] == [effect.verdict for effect in other.effects]
+
+
+def test_an_unfinished_study_is_read_with_what_is_missing_and_what_failed(tmp_path: Path) -> None:
+    made = MadeUpStudy(made_up_definition(blocks=4), sites=("shop", "blog"))
+    loads = [item for item in made.loads() if (item.place_id, item.block) != (11, 4)]
+    failed = load(made.places[1], 4, "mixed", {}, status="failed", reason="the server is gone")
+    before = written(made, tmp_path, tmp_path / "lean.parquet", loads=[*loads, failed])
+    after = read_lean(tmp_path / "lean.parquet").result
+    assert before.missing_blocks == after.missing_blocks == 1
+    assert before.failures == after.failures != ()
+
+
+def test_only_the_values_that_are_asked_for_are_kept(tmp_path: Path) -> None:
+    written(MadeUpStudy(made_up_definition()), tmp_path, tmp_path / "lean.parquet", "lcp_ms", "byte_index_ms")
+    names = parquet.read_schema(tmp_path / "lean.parquet").names
+    assert [name for name in names if name.endswith(("_ms", "_bytes"))] == ["lcp_ms"], "no load has a ByteIndex"
+
+
+def test_the_same_loads_give_the_same_file(tmp_path: Path) -> None:
+    store_study(MadeUpStudy(made_up_definition()), tmp_path)
+    for name in ("a", "b"):
+        with StudyStore(f"sqlite:///{tmp_path / DATABASE_NAME}") as store:
+            write_lean(store, find_study(store), tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+@pytest.mark.parametrize("facts", [{"format": "mixedsched.loads/9"}, {}])
+def test_a_file_of_another_version_is_refused(tmp_path: Path, facts: dict[str, str]) -> None:
+    table = pa.table({"arm": ["mixed"]}).replace_schema_metadata({"mixedsched": json.dumps(facts)})
+    parquet.write_table(table, tmp_path / "other.parquet")
+    with pytest.raises(StudyError, match="other version") as caught:
+        read_lean(tmp_path / "other.parquet")
+    assert LEAN_FORMAT in caught.value.why
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1 and nothing else", b"site,link\n"])
+def test_what_is_no_such_file_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "bad.parquet").write_bytes(content)
+    with pytest.raises(StudyError, match="holds no loads"):
+        read_lean(tmp_path / "bad.parquet")
+    parquet.write_table(pa.table({"arm": ["mixed"]}), tmp_path / "bare.parquet")
+    with pytest.raises(StudyError, match="holds no loads"):
+        read_lean(tmp_path / "bare.parquet")
