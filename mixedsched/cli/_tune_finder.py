@@ -12,14 +12,12 @@ from pathlib import Path
 
 from mixedsched.advice.finder.job import FinderJob, carry_out
 from mixedsched.advice.finder.result import FinderResult
-from mixedsched.cli._console import err, out, say_step, shown
+from mixedsched.cli._console import err, out, say_remark, say_step, shown
 from mixedsched.cli._output import say_json
-from mixedsched.cli._progress import watch_loads
+from mixedsched.cli._study import StudyProgress
 from mixedsched.core.stats import RESAMPLES
 from mixedsched.errors import ExitCode, UsageError
 from mixedsched.lab.machine import ADVICE_CODE, machine_facts, own_versions
-from mixedsched.lab.play.stored import PlayedLoads
-from mixedsched.lab.play.task import PaintReader
 from mixedsched.lab.results import folder_of, owned, writing_to
 from mixedsched.model.page import Page
 from mixedsched.report.finder import render_finding, write_finding
@@ -55,8 +53,10 @@ def find_schemes(job: FinderJob, budget_s: float | None, folder: Path | None, *,
     began_s = time.monotonic()
     folder = folder or folder_of("finder", job.digest, own_versions(ADVICE_CODE))
     with owned(folder):
-        with PlayedLoads(PaintReader, folder, watch_loads) as simulated:
-            result, notes, stopped = carry_out(job, simulated, lambda: _is_over(budget_s, began_s))
+        with StudyProgress(is_simulated=True) as progress:
+            result, notes, stopped = carry_out(
+                job, folder, lambda: not _is_over(budget_s, began_s), progress, say_remark
+            )
         if stopped:
             err.print(f"stopped; all finished loads are stored in {shown(str(folder))}, the same command goes on")
         _tell(result, notes, job, folder, time.monotonic() - began_s, as_json=as_json)

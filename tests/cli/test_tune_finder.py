@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import mixedsched as ms
 from mixedsched.advice.finder.job import FinderJob
 from mixedsched.cli import _tune_finder
 from mixedsched.cli._progress import Progress
 from mixedsched.cli._tune_finder import find_schemes, named_pages
 from mixedsched.errors import ExitCode, MixedschedError, UsageError
-from mixedsched.lab.play.stored import DATABASE_NAME
 from mixedsched.world import catalog
 from tests.report.made_up_tuning import PAGE
 
@@ -50,8 +48,7 @@ def run(
 
 
 def stored(folder: Path) -> int:
-    with closing(sqlite3.connect(folder / DATABASE_NAME)) as database, database:
-        return int(database.execute("SELECT COUNT(*) FROM simulated_load").fetchone()[0])
+    return len(ms.read_results(folder))
 
 
 def test_every_place_is_played_under_every_scheme_and_told_in_three_forms(

@@ -1,27 +1,34 @@
-"""A scheme finder's loads: every page on every network under every scheme, and what its reader must know of them."""
+"""A scheme finder's loads, a study of every page on every network under every scheme, and what its reader must know of them."""
 
 import hashlib
 import json
 import random
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
+from pathlib import Path
 
 from mixedsched.advice.finder.regret import Loads, find
 from mixedsched.advice.finder.result import FinderResult
 from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.core.sim.load import Rung
 from mixedsched.errors import MixedschedError
+from mixedsched.lab.machine import machine_facts, own_versions
+from mixedsched.lab.model import RunStatus
 from mixedsched.lab.play.scenario import SEEDS, Scenario
-from mixedsched.lab.play.stored import PlayedLoads
-from mixedsched.lab.play.task import NamedScheme, Task
+from mixedsched.lab.play.stored import PLAYING_CODE
+from mixedsched.lab.play.values import PaintValuesReader
+from mixedsched.lab.study.definition import STUDY_FORMAT, Study
+from mixedsched.lab.study.places import Place, SimulatedPlace, StudySite
+from mixedsched.lab.study.session import planned_work, study_store
+from mixedsched.lab.study.work import StudyObserver, carry_out_study
 from mixedsched.model.browser_model import IDEAL, BrowserModel
 from mixedsched.model.page import Page
 from mixedsched.model.profile import Profile
+from mixedsched.world.store import StoredLoad
 
 _NAMED_MOST = 5  # places in a sentence
-
-LoadName = tuple[str, str, str]  # site, network, scheme
 
 
 @dataclass(frozen=True)
@@ -38,62 +45,82 @@ class FinderJob:
     model: BrowserModel = IDEAL
 
     @cached_property
-    def places(self) -> dict[tuple[str, str], Scenario]:
-        """By site and network."""
+    def places(self) -> dict[int, SimulatedPlace]:
+        """By number, site by site."""
+        every = enumerate(product(self.pages.items(), self.networks))
         return {
-            (site, network.name): Scenario(page, network, model=self.model)
-            for site, page in self.pages.items()
-            for network in self.networks
+            number: SimulatedPlace(StudySite(site, site), network.name, self._scenario(page, network))
+            for number, ((site, page), network) in every
         }
+
+    def _scenario(self, page: Page, network: Profile) -> Scenario:
+        scenario = Scenario(page, network, model=self.model)
+        return scenario if self.rung == "stack" else scenario.on_pipe
 
     @property
     def random_networks(self) -> list[str]:
         """Those on which loads differ by seed; on rung pipe nothing does."""
-        return [network.name for network in self.networks if self.rung == "stack" and network.is_random]
+        return list(dict.fromkeys(place.link for place in self.places.values() if not place.is_exact))
 
     def seeds_on(self, network: str) -> int:
         return self.seeds if network in self.random_networks else 1
 
-    @cached_property
-    def tasks(self) -> list[tuple[LoadName, Task]]:
-        """All loads; first seeds come first, so that a short time costs seeds before it costs sites."""
-        return [
-            ((*place, spec), Task(on if self.rung == "stack" else on.on_pipe, scheme, self.first_seed + number))
-            for number in range(self.seeds)
-            for place, on in self.places.items()
-            if number < self.seeds_on(place[1])
-            for spec, scheme in ((spec, NamedScheme(spec)) for spec in self.schemes)
-        ]
+    @property
+    def study(self) -> Study:
+        """First blocks come first, so that a short time costs seeds before it costs sites.
+
+        Its name is that of the job and of what plays it, so that loads of another one in the same folder do not count.
+        """
+        versions = json.dumps(own_versions(PLAYING_CODE), sort_keys=True)
+        return Study.from_dict(
+            {
+                "format": STUDY_FORMAT,
+                "name": f"finder-{self.digest}-{hashlib.sha256(versions.encode()).hexdigest()[:6]}",
+                "rung": self.rung,
+                "sites": list(self.pages),
+                "links": [network.name for network in self.networks],
+                "arms": self.schemes,
+                "baseline": self.schemes[0],
+                "blocks": self.seeds,
+                "seed": self.first_seed,
+                "browser_model": self.model.name,
+            }
+        )
 
     @property
     def digest(self) -> str:
         """Names the job, for its folder."""
-        places = [(place, scenario.digest) for place, scenario in self.places.items()]
+        places = [((place.site.name, place.link), place.scenario.digest) for place in self.places.values()]
         facts = [places, self.schemes, self.rung, self.seeds, self.first_seed]
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:8]
 
 
 def carry_out(
-    job: FinderJob, simulated: PlayedLoads[PaintEstimate | None], is_over: Callable[[], bool]
+    job: FinderJob, folder: Path, has_time: Callable[[], bool], observer: StudyObserver, say: Callable[[str], None]
 ) -> tuple[FinderResult, list[str], bool]:
     """Play as much as the time allows, and say who wins where and what one scheme everywhere costs.
 
-    Returns the result, notes for its readers, and whether Ctrl-C ended it. Raises MixedschedError if no place was played under
-    every scheme, or no load came to its end; KeyboardInterrupt if that is because of Ctrl-C.
+    folder: of the results, where loads are stored. has_time: asked before each load. say: takes remarks. Returns the result,
+    notes for its readers, and whether Ctrl-C ended it. Raises MixedschedError if no place was played under every scheme, or no
+    load came to its end; KeyboardInterrupt if that is because of Ctrl-C.
     """
-    found: dict[int, PaintEstimate | None] = {}
     stopped = False
-    try:
-        found.update(simulated.results([task for _, task in job.tasks], is_over))
-    except KeyboardInterrupt:
-        stopped = True
-    result = find(_by_name(job, found), job.objective, job.random_networks, random.Random(job.first_seed))
+    with study_store(folder, None) as store:
+        work = planned_work(job.study, lambda: job.places, store, folder, say)
+        work = replace(work, reader=PaintValuesReader, has_time=has_time, observer=observer)
+        try:
+            carry_out_study(work, {"machine": machine_facts()}, say)
+        except KeyboardInterrupt:
+            stopped = True
+        loads = _by_name(job, ((work.places[load.place_id], load) for load in store.loads(work.study_id)))
+    result = find(loads, job.objective, job.random_networks, random.Random(job.first_seed))
     if not result.places:
         if stopped:
             raise KeyboardInterrupt
+        done, planned = sum(map(len, loads.values())), sum(job.seeds_on(network) for _, network, _ in loads)
         raise MixedschedError(
             "the time was too short for a single place",
-            why=f"{len(found)} of {len(job.tasks)} loads are done, and stored",
+            why=f"{done} of {planned} loads are done, and stored",
             fix="the same command with a larger --budget goes on; or name fewer sites or schemes",
         )
     if not any(place.winner for place in result.places):
@@ -103,13 +130,17 @@ def carry_out(
     return result, [*_notes(result, job), *(["Stopped early; the same command goes on."] if stopped else [])], stopped
 
 
-def _by_name(job: FinderJob, found: Mapping[int, PaintEstimate | None]) -> Loads:
-    """Results without gaps in their seeds. found: by number of the task."""
-    loads: dict[LoadName, list[PaintEstimate | None]] = {}
-    for number, (name, task) in enumerate(job.tasks):
-        own = loads.setdefault(name, [])
-        if number in found and len(own) == task.seed - job.first_seed:
-            own.append(found[number])
+def _by_name(job: FinderJob, stored: Iterable[tuple[Place, StoredLoad]]) -> Loads:
+    """Results without gaps in their blocks. stored: in the order of blocks."""
+    places = [(place.site.name, place.link) for place in job.places.values()]
+    loads: dict[tuple[str, str, str], list[PaintEstimate | None]] = {
+        (*place, spec): [] for place in places for spec in job.schemes
+    }
+    for place, load in stored:
+        own = loads[place.site.name, place.link, load.arm]
+        if len(own) == load.block - 1:
+            paints = {key: value for key, value in load.values.items() if value is not None}
+            own.append(PaintEstimate(**paints) if load.status == RunStatus.OK else None)
     return loads
 
 

@@ -3,9 +3,8 @@
 import hashlib
 import json
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
-from itertools import takewhile
 from pathlib import Path
 from typing import Any, Generic, Protocol, Self
 
@@ -66,40 +65,32 @@ class PlayedLoads(Generic[Result]):
 
     def play(self, tasks: Sequence[Task]) -> list[Result]:
         """All results, in the order of the tasks. Raises what the pool raises; what was played before that is kept."""
-        found = dict(self.results(tasks))
-        return [found[place] for place in range(len(tasks))]
+        keys = [self._key(task) for task in tasks]
+        to_play = dict(zip(keys, tasks, strict=True))
+        known = self._store.simulated(to_play)
+        results = {key: self._form.validate_python(record) for key, record in known.items()}
+        missing = [key for key in to_play if key not in results]
+        if missing:
+            results |= self._played({key: to_play[key] for key in missing})
+        return [results[key] for key in keys]
 
-    def results(
-        self, tasks: Sequence[Task], is_over: Callable[[], bool] = lambda: False
-    ) -> Generator[tuple[int, Result]]:
-        """Results with the places of their tasks: first all that are stored, then the others in order, as they are played.
-
-        is_over: asked before each load that is to be played; once it says yes, no other begins.
-        """
-        places_of: dict[str, list[int]] = {}
-        for place, task in enumerate(tasks):
-            places_of.setdefault(self._key(task), []).append(place)
-        known = self._store.simulated(places_of)
-        for key, record in known.items():
-            result = self._form.validate_python(record)
-            yield from ((place, result) for place in places_of[key])
-        missing = [key for key in places_of if key not in known]
-        if not missing:
-            return
+    def _played(self, tasks: Mapping[str, Task]) -> dict[str, Result]:
+        """Results by key, which are stored as they come."""
+        results: dict[str, Result] = {}
         new: dict[str, Any] = {}
         stored_s = time.monotonic()
         try:
-            to_play = takewhile(lambda _: not is_over(), (tasks[places_of[key][0]] for key in missing))
-            with self._watch(len(missing)) as counter, closing(self._pool.results(to_play)) as played:
-                for key, result in zip(missing, played, strict=False):
+            with self._watch(len(tasks)) as counter, closing(self._pool.results(tasks.values())) as played:
+                for key, result in zip(tasks, played, strict=True):
+                    results[key] = result
                     new[key] = self._form.dump_python(result, mode="json")
                     if time.monotonic() - stored_s >= STORE_EVERY_S:
                         self._store.add_simulated(new)
                         new, stored_s = {}, time.monotonic()
                     counter.advance()
-                    yield from ((place, result) for place in places_of[key])
         finally:
             self._store.add_simulated(new)
+        return results
 
     def _key(self, task: Task) -> str:
         """Equal for tasks whose results are equal, in every process."""

@@ -1,4 +1,4 @@
-"""The metrics of simulated loads, flat, as studies store them."""
+"""The metrics of simulated loads, flat, as studies store them: all of them, or paints alone, which are there sooner."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from mixedsched.core.sim.load import PlayedLoad
 from mixedsched.core.sim.record import Recorder
 from mixedsched.errors import PageLoadError
 from mixedsched.lab.play.scenario import Scenario
-from mixedsched.lab.play.task import Task
+from mixedsched.lab.play.task import PaintReader, Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,3 +39,15 @@ def _loss(load: PlayedLoad) -> dict[str, float]:
         return {}
     sent = lost + load.facts["packets_seen"]
     return {"loss_pct": round(100 * lost / sent, 4) if sent else 0.0}
+
+
+class PaintValuesReader:
+    """The estimated paints of loads that end with the last of them."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self._paints = PaintReader(scenario)
+        self.until = self._paints.until
+
+    def read(self, task: Task, load: PlayedLoad | PageLoadError) -> SimulatedValues:
+        paints = self._paints.read(task, load)
+        return SimulatedValues({}, str(load)) if paints is None else SimulatedValues(paints.to_dict())

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from mixedsched.lab.play.pool import Pool
 from mixedsched.lab.play.task import NamedScheme, Task
-from mixedsched.lab.play.values import SimulatedValues, ValuesReader
+from mixedsched.lab.play.values import SimulatedValues
 from mixedsched.lab.study._keeper import Ending, Keeper
 from mixedsched.lab.study._work import Work
 from mixedsched.lab.study.places import SimulatedPlace, seed_of
@@ -27,10 +27,10 @@ class _BlockInHand:
 
 
 def play_blocks(work: Work, keeper: Keeper) -> None:
-    """Play every block that can be leased."""
+    """Play every block that can be leased, as long as there is time."""
     under_way: dict[int, tuple[_BlockInHand, Task, int]] = {}  # by place in the row of tasks, with the arm's position
     lot = LOT_OF_PIPE if work.study.rung == "pipe" else 1
-    with Pool(ValuesReader, work.jobs) as pool:
+    with Pool(work.reader, work.jobs) as pool:
         for number, result in pool.results_as_played(_tasks(work, keeper, under_way), lot):
             block, task, position = under_way.pop(number)
             if not keeper.has_lost(block.lease):
@@ -50,6 +50,8 @@ def _tasks(work: Work, keeper: Keeper, under_way: dict[int, tuple[_BlockInHand, 
             keeper.keep(lease, None, "done")
         block = _BlockInHand(lease, len(missing))
         for position, scheme in missing:
+            if not work.has_time():
+                return
             task = Task(place.scenario, scheme, seed_of(work.study, lease.number))
             under_way[next(numbers)] = block, task, position
             yield task

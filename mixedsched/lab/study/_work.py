@@ -1,10 +1,12 @@
 """What a worker of a study needs to know."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from mixedsched.lab.play.task import MakeReader
+from mixedsched.lab.play.values import SimulatedValues, ValuesReader
 from mixedsched.lab.study._keeper import LEASE_S
 from mixedsched.lab.study.definition import Study
 from mixedsched.lab.study.places import Place
@@ -52,6 +54,8 @@ class Work:
     has_all_places: bool = True  # of the study
     observer: StudyObserver = field(default_factory=UnobservedStudy)
     jobs: int | None = None  # processes that simulate; None for one per processor
+    reader: MakeReader[SimulatedValues] = ValuesReader  # what is wanted of simulated loads
+    has_time: Callable[[], bool] = lambda: True  # asked before each simulated load; once it says no, no other begins
     lease_s: float = LEASE_S  # so long after its last sign of life a worker's blocks go to others
     readmit: bool = False  # work although this machine was quarantined before
 

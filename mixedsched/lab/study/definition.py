@@ -101,8 +101,6 @@ class Study(BaseModel):
             twice = [name for name, count in Counter(getattr(self, key)).items() if count > 1]
             if twice:
                 raise ValueError(f"{key}: '{twice[0]}' is named twice")
-        if len(self.arms) < 2:
-            raise ValueError("arms: there is nothing to compare; name two at least")
         if self.baseline not in self.arms:
             raise ValueError(f"baseline: '{self.baseline}' is not one of the arms, {', '.join(self.arms)}")
         for key, rungs in _ONLY_ON.items():
@@ -178,6 +176,8 @@ def read_study(path: Path | str) -> Study:
     path = Path(path)
     text = catalog.read_text(path, MAX_FILE_BYTES, f"study {path}", StudyError)
     study = Study.from_dict(parse_toml(text, path.name, StudyError), path.parent, path.name)
+    if len(study.arms) < 2:
+        raise StudyError(f"{path.name} is refused", why="arms: there is nothing to compare", fix="name two at least")
     study.read_arms()
     study.read_links()
     study.read_browser_model()

@@ -1,6 +1,6 @@
 """Begins a study or goes on with it: checks that what is stored belongs to it, plans what is new, and has it carried out."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from mixedsched.lab.play.stored import PLAYING_CODE
 from mixedsched.lab.results import DATABASE_NAME, folder_of, owned, writing_to
 from mixedsched.lab.study.definition import Study, changes, dump_study, read_study
 from mixedsched.lab.study.gates import StudyQuestions
-from mixedsched.lab.study.places import StudySite, chosen, open_places, planned, refuse_changed, sites_of
+from mixedsched.lab.study.places import Place, chosen, open_places, planned, refuse_changed, sites_of
 from mixedsched.lab.study.results import StudyResult, study_results
 from mixedsched.lab.study.work import StudyObserver, UnobservedStudy, Work, carry_out_study
 from mixedsched.world.store import StoredStudy, StudyStore
@@ -67,7 +67,7 @@ def run_study(
     place = default_folder(definition) if folder is None else Path(folder)
     with owned(place), study_store(place, store) as opened:
         try:
-            work = _planned(definition, wanted, opened, place, say)
+            work = planned_work(definition, lambda: open_places(definition, wanted, say), opened, place, say)
             work = replace(work, has_all_places=only is None, observer=observer or UnobservedStudy(), jobs=jobs)
             questions = _asked(work, until, max_blocks, fail_if)
             for count in questions.rounds(definition.blocks):
@@ -160,14 +160,18 @@ def find_study(store: StudyStore, name: str | None = None) -> StoredStudy:
     return found[0]
 
 
-def _planned(
-    study: Study, wanted: Sequence[tuple[int, StudySite, str]], store: StudyStore, folder: Path, say: Say
+def planned_work(
+    study: Study, open_all: Callable[[], Mapping[int, Place]], store: StudyStore, folder: Path, say: Say
 ) -> Work:
-    """The study as it is stored now, with what is new in it. Raises UsageError if it does not belong to what was stored."""
+    """The study as it is stored now, with what is new in it.
+
+    open_all: gives its places by number, once it is clear that they are wanted. Raises UsageError if the study does not belong
+    to what was stored.
+    """
     before = _stored(store, study.name)
     if before is not None:
         _refuse_other(Study.from_dict(before.definition), study, say)
-    opened = open_places(study, wanted, say)
+    opened = open_all()
     facts = _facts(study, before)
     if before is not None:
         refuse_changed(opened.values(), store.places(before.id))

@@ -31,7 +31,7 @@ LOOK_EVERY_S = 1.0  # at blocks that others work on
 def carry_out_study(
     work: Work, facts: Mapping[str, Any], say: Callable[[str], None], machine: str | None = None
 ) -> None:
-    """Work until no block is left, those of other workers included.
+    """Work until no block is left, those of other workers included, or the time is over.
 
     facts: of this machine, stored with the worker. machine: its name in results, by default that of the host. However it
     ends, all that is finished is stored, and the rest given back.
@@ -50,7 +50,7 @@ def carry_out_study(
                 else:
                     complete(measurement.load_blocks())
                 keeper.settle()
-                if not keeper.patiently(lambda: is_unfinished(work, given_up)):
+                if not (work.has_time() and keeper.patiently(lambda: is_unfinished(work, given_up))):
                     break
                 time.sleep(LOOK_EVERY_S)
     finally:

@@ -136,13 +136,6 @@ def test_what_was_done_before_an_interruption_is_kept(tmp_path: Path, monkeypatc
             loads.play(TASKS[:4])
 
 
-def test_when_the_time_is_over_stored_loads_still_count_and_no_other_begins(tmp_path: Path) -> None:
-    with paints(tmp_path) as loads:
-        loads.play(TASKS[4:6])
-        asked = iter((False, True))
-        assert [place for place, _ in loads.results(TASKS, lambda: next(asked))] == [4, 5, 0]
-
-
 def test_another_seed_scheme_scenario_result_or_simulator_is_played_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
