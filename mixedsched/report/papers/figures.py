@@ -58,7 +58,7 @@ def curves_figure(
 ) -> str:
     """Cumulative distributions, thin where a site is not significant.
 
-    span: of all axes; values beyond are drawn at its end. bounds: where vertical lines stand, as changes are counted beyond them.
+    span: of all axes; values beyond are drawn at its end. bounds: where vertical lines stand, beyond which sites are counted.
     """
     labels = list(dict.fromkeys(curve.label for row in rows for panel in row for curve in panel.curves))
     stack = _begun(title, [*words, f"Across: {x_label}. Upwards: share of sites."], labels)
