@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from mixedsched.advice.tuner.job import BROWSER, PIPE, RUNGS, STACK, Subject, TuneJob
+from mixedsched.advice.tuner.candidate import PLAIN
+from mixedsched.advice.tuner.job import BROWSER, PIPE, RUNGS, SPACES, STACK, TABLES, Subject, TuneJob
 from mixedsched.advice.tuner.objective import Objective, parse_objective
 from mixedsched.advice.tuner.space import read_schemes
 from mixedsched.cli._interrupts import end_in_order
@@ -15,7 +16,7 @@ from mixedsched.cli._options import BudgetOption, FormFactorOption, OriginsOptio
 from mixedsched.cli._output import Json
 from mixedsched.cli._sites import open_site
 from mixedsched.core.sim.load import Rung
-from mixedsched.errors import ExitCode, UsageError
+from mixedsched.errors import ExitCode, UsageError, nearest_hint
 from mixedsched.lab.machine import ADVICE_CODE, own_versions
 from mixedsched.lab.play.scenario import JUDGE_MODEL
 from mixedsched.lab.play.task import ALL_SCHEMES
@@ -43,11 +44,20 @@ def tune(
     ] = "slow-4g",
     budget: BudgetOption = "10m",
     objective: Annotated[
+        str | None,
+        typer.Option(
+            help="lcp (default), fcp, si, score (a Lighthouse-like one), or weights such as lcp=0.7,fcp=0.3.",
+            metavar="O",
+        ),
+    ] = None,
+    space: Annotated[
         str,
         typer.Option(
-            help="lcp, fcp, si, score (a Lighthouse-like one), or weights such as lcp=0.7,fcp=0.3.", metavar="O"
+            help="tables: schemes and their priority tables. vgprio: what VGPrio (2025) learns, image clusters and late "
+            "scripts by Speed Index and without a guard, as a rival.",
+            metavar="S",
         ),
-    ] = "lcp",
+    ] = TABLES,
     schemes: Annotated[
         str | None,
         typer.Option(
@@ -100,9 +110,11 @@ def tune(
     if rung is not None and rung not in RUNGS:
         raise UsageError(f"there is no rung '{rung}'", fix=f"choose one of {', '.join(RUNGS)}")
     budget_s = parse_duration_s(budget)
-    wanted = parse_objective(objective, form_factor.value)
     networks = networks_named(link)
-    specs = read_schemes(schemes)
+    if space == TABLES:
+        wanted, specs = parse_objective(objective or "lcp", form_factor.value), read_schemes(schemes)
+    else:
+        wanted, specs = _rival(space, sites, networks, rung, objective, schemes)
     wants_all = schemes is not None and ALL_SCHEMES in [word.strip() for word in schemes.split(",")]
     end_in_order()
     if _is_for_finder(sites, networks, wants_all=wants_all):
@@ -116,13 +128,35 @@ def tune(
         subject, model = Subject.named(sites[0], origins, open_site), _model(browser_model, rung)
         job = TuneJob(
             subject, networks, wanted, specs, rung, form_factor.value, budget_s, seed, penalty / 100, model,
-            folder or Path(), own_versions(ADVICE_CODE), candidates,
+            folder or Path(), own_versions(ADVICE_CODE), candidates, space,
         )  # fmt: skip
         if folder is None:
             job = replace(job, folder=folder_of(f"tune-{job.subject.name}", job.digest, job.versions))
         code = tune_one(job, began_s, as_json=as_json)
     if code is not ExitCode.DONE:
         raise typer.Exit(code)
+
+
+def _rival(
+    space: str,
+    sites: list[str],
+    networks: tuple[Profile, ...],
+    rung: str | None,
+    objective: str | None,
+    schemes: str | None,
+) -> tuple[Objective, tuple[str, ...]]:
+    """The objective and the scheme of a search that is not ours. Raises UsageError, MissingPartError."""
+    from mixedsched.advice.tuner.vgprio import OBJECTIVE, refuse_without_optimiser  # here, as below
+
+    if space not in SPACES:
+        raise UsageError(f"there is no space '{space}'", fix=nearest_hint(space, SPACES))
+    if len(sites) > 1 or len(networks) > 1 or rung == PIPE or schemes is not None or objective not in {None, "si"}:
+        raise UsageError(
+            "VGPrio learns the Speed Index of one site over one network, by loads",
+            fix="name one site and one network; leave --schemes and --objective out, and --rung pipe",
+        )
+    refuse_without_optimiser()
+    return OBJECTIVE, (PLAIN,)
 
 
 def _model(name: str | None, rung: str) -> BrowserModel:

@@ -102,6 +102,9 @@ def refusal(*arguments: str) -> MixedschedError:
         (("--schemes", "magic"), 2, "there is no scheme 'magic'"),
         (("--origins", "merge"), 2, "no origins to keep or merge"),
         (("--browser-model", "lynx"), 3, "'lynx'"),
+        (("--space", "outer"), 2, "there is no space 'outer'"),
+        (("--space", "vgprio", "--link", "4g,slow-4g"), 2, "one site over one network"),
+        (("--space", "vgprio", "--objective", "lcp"), 2, "VGPrio learns the Speed Index"),
     ],
 )
 def test_bad_options_are_refused_before_any_work(

@@ -17,11 +17,12 @@ from mixedsched.advice.tuner._reasons import (
 )
 from mixedsched.advice.tuner._search import SearchResult
 from mixedsched.advice.tuner.candidate import deviations
-from mixedsched.advice.tuner.job import BROWSER, TuneJob, deciding_blocks
+from mixedsched.advice.tuner.job import BROWSER, VGPRIO, TuneJob, deciding_blocks
 from mixedsched.advice.tuner.objective import BASELINES, SEQUENTIAL
 from mixedsched.advice.tuner.result import Contender, NetworkProof, Outcome, Role, Scored, Tuning
 from mixedsched.advice.tuner.ship.headers import HeaderPlan
 from mixedsched.advice.tuner.ship.screening import Shipping
+from mixedsched.advice.tuner.vgprio import WHOLE_COST_LOADS
 from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.core.sim.load import PlayedLoad
 from mixedsched.errors import PageLoadError
@@ -206,7 +207,12 @@ def _notes(known: Known, comparisons: Mapping[str, Comparison]) -> Iterator[str]
         yield text
     if known.search is not None:
         yield from _notes_on_search(known, known.search)
-    if known.job.rung == BROWSER and known.candidates and not known.racing:
+    if known.job.space == VGPRIO:
+        yield (
+            "Learned as VGPrio does, without a guard: first and largest paints may come later, and so may all of it. "
+            f"In a browser it would have taken {WHOLE_COST_LOADS} loads."
+        )
+    elif known.job.rung == BROWSER and known.candidates and not known.racing:
         yield "There was no time for a race: simulation chose the candidate and the best baseline."
     if known.search is not None and (failed := len(BASELINES) - len(known.search.baselines)) > 0:
         yield f"Loads of {failed} of the baselines never end in simulation."

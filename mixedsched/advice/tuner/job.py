@@ -107,6 +107,8 @@ MADE_NAME = "site"  # folder of the site that is made of a page, in the folder o
 DECISIONS_NAME = "decisions.json"
 PIPE, STACK, BROWSER = "pipe", "stack", "browser"
 RUNGS = (PIPE, STACK, BROWSER)
+TABLES, VGPRIO = "tables", "vgprio"
+SPACES = (TABLES, VGPRIO)
 PLAYED_LEAST = 16  # candidates on rung stack, below which a search is of no use
 SIMULATED_LEAST_S = 10.0  # what starting, processes and the report take by themselves where no browser is asked
 
@@ -171,6 +173,7 @@ class TuneJob:
     folder: Path  # for all that is kept
     versions: Mapping[str, str]  # of our own programs
     candidates: int | None = None  # tried on rung stack at most; None for as many as the time allows
+    space: str = TABLES  # what is searched: schemes and their tables, or the few knobs of VGPrio
 
     @property
     def digest(self) -> str:
@@ -182,6 +185,7 @@ class TuneJob:
             networks,
             (self.objective.text, self.schemes, self.rung, self.form_factor, self.seed, self.penalty, self.candidates),
             self.model,
+            *([self.space] if self.space != TABLES else ()),
         )
         return hashlib.sha256(repr(facts).encode()).hexdigest()[:12]
 

@@ -39,6 +39,7 @@ class Objective:
     text: str  # as people wrote it
     weights: Mapping[str, float]  # by metric key, together 1
     points: Mapping[str, tuple[float, float]] | None = None  # of the score by metric; None for plain ratios
+    is_guarded: bool = True  # whether metrics without a weight count: as ties, and where they become worse
 
     @property
     def primary(self) -> str:
@@ -58,11 +59,14 @@ class Objective:
             if self.points is not None:
                 value += weight * (score(theirs[key], *self.points[key]) - score(ours[key], *self.points[key]))
             else:
-                value += (weight or TIE_WEIGHT) * log_ratio(ours[key], theirs[key])
+                tie_weight = TIE_WEIGHT if self.is_guarded else 0.0
+                value += (weight or tie_weight) * log_ratio(ours[key], theirs[key])
         return value
 
     def guard(self, paints: PaintEstimate, limit: PaintEstimate) -> float:
         """The cost of a later first or largest paint where it has no weight: all of the logarithm of the ratio."""
+        if not self.is_guarded:
+            return 0.0
         ours, theirs = paints.to_dict(), limit.to_dict()
         return sum(max(0.0, log_ratio(ours[key], theirs[key])) for key in GUARDED if not self.weights.get(key))
 

@@ -2,16 +2,19 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from mixedsched.advice.tuner._conclude import Known, concluded
 from mixedsched.advice.tuner._contest import Contest, bench_of, by_headers, entrants, finalists, plain_eps, promising
 from mixedsched.advice.tuner._looks import View, bounds, look, view_of_manifest
 from mixedsched.advice.tuner._search import SearchResult, best_so_far, run_search
+from mixedsched.advice.tuner.candidate import PLAIN
 from mixedsched.advice.tuner.job import (
     BROWSER,
     PIPE,
     STACK,
+    VGPRIO,
     Decisions,
     Shares,
     TuneJob,
@@ -25,7 +28,8 @@ from mixedsched.advice.tuner.outputs import ship
 from mixedsched.advice.tuner.result import Contender, Role, Tuning
 from mixedsched.advice.tuner.ship.headers import as_changes
 from mixedsched.advice.tuner.ship.screening import Ground, screened
-from mixedsched.advice.tuner.trials import Limit, Options
+from mixedsched.advice.tuner.trials import Limit, Options, Trials
+from mixedsched.advice.tuner.vgprio import ITERATIONS, run_vgprio
 from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.lab.costs import START_S, fitting_blocks
 from mixedsched.lab.engine import stored_runs
@@ -89,7 +93,7 @@ class TuneSession:
     def result(self, facts: Mapping[str, Any], *, interrupted: bool) -> Tuning:
         """The tuning as it is known now."""
         known, view = self.known, self.known.view
-        if interrupted and known.search is None and view is not None:
+        if interrupted and known.search is None and view is not None and not self._is_vgprio:
             space, options = view.space(self._job.schemes), self._options(None)
             known.search = best_so_far(space, view.scenes, self._job.objective, options)
             known.candidates = promising(known.search) if known.search is not None else ()
@@ -105,6 +109,11 @@ class TuneSession:
         """The versions of all programs that made the loads."""
         return next((dict(item.facts["versions"]) for item in self._store.experiments()), {})
 
+    @property
+    def _is_vgprio(self) -> bool:
+        """Whether what was learned goes straight to the proof, as VGPrio has neither guard nor race, and ships a list."""
+        return self._job.space == VGPRIO
+
     async def run(self) -> None:
         """All of it. Raises MixedschedError where the page cannot be loaded, or no load ends."""
         self._began_s -= spent_before_s(self._store, self._job.work)
@@ -113,8 +122,14 @@ class TuneSession:
         self.known.view = view
         self._bound(view)
         shares = self._shares(view)
-        self._search(view, shares)
+        if self._is_vgprio:
+            self._learn(view, shares)
+        else:
+            self._search(view, shares)
         if not self.known.candidates:
+            return
+        if self._is_vgprio:
+            await self._prove_learned(view)
             return
         if self._job.rung != BROWSER:
             self._ship(view)
@@ -183,6 +198,23 @@ class TuneSession:
         for name, bound in known.bounds.items():  # with losses, a page of fewer packets loses other ones
             known.bounds[name] = PaintEstimate.earliest_of([bound, *(item.by_network[name] for item in scored)])
         known.candidates = promising(known.search)
+
+    def _learn(self, view: View, shares: Shares) -> None:
+        """As VGPrio: what its own loads liked best is the candidate, better than the baselines or not."""
+        job, world, known = self._job, self._world, self.known
+        world.say("learning as VGPrio: image clusters and late scripts, by Speed Index")
+        seconds = None if job.candidates is not None else shares.search_s
+        options = replace(self._options(seconds), stack=Limit(job.candidates or ITERATIONS, seconds))
+        space = view.space((PLAIN,))
+        known.search = run_vgprio(
+            Trials(space, view.scenes, job.objective, world.workers, options, world.clock_s, world.watch, BASELINES)
+        )
+        known.candidates = known.search.best
+
+    async def _prove_learned(self, view: View) -> None:
+        if self._job.rung == BROWSER and self.known.search is not None:
+            self.known.entrants = entrants(self.known.search, self.known.candidates)
+            await self._prove(view)
 
     def _spare_s(self, view: View, found: SearchResult) -> float:
         """Time for more of a search that found nothing: what race and proof would leave; 0 where more of it is of no use."""
@@ -276,7 +308,8 @@ class TuneSession:
     def _shipped(self) -> tuple[Contender, ...]:
         """Arms with headers, with lines of HTML, and with each line alone where there are several."""
         shipping, view = self.known.shipping, self.known.view
-        assert shipping is not None
+        if shipping is None:
+            return ()
         assert view is not None
         found = []
         if shipping.plan.rules:

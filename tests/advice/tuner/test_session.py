@@ -3,77 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from PIL import Image
 
-from mixedsched.advice.tuner.job import Subject, TuneJob, TuneSurroundings
-from mixedsched.advice.tuner.objective import parse_objective
-from mixedsched.advice.tuner.result import Outcome, Role, Tuning
-from mixedsched.advice.tuner.session import carry_out
-from mixedsched.core.metrics.paint import PaintEstimate
-from mixedsched.lab.play.pool import Pool
-from mixedsched.lab.play.task import PaintReader, Task
-from mixedsched.model.browser_model import IDEAL
+from mixedsched.advice.tuner.job import Subject
+from mixedsched.advice.tuner.result import Outcome, Role
 from mixedsched.model.page import PAGE_FORMAT, Page
 from mixedsched.report.tune import render_tuning, write_tuning
 from mixedsched.sites.opening import load_site
 from mixedsched.sites.site import site_digest
 from mixedsched.world import catalog
+from tests.advice.tuner.sessions import PAGE, Stopped, job_of, tuned
 from tests.lab.scripted import Watching
 from tests.patience import patiently, why_void
-
-IMAGE = {"kind": "image", "chromium_priority": "Low", "found_by": "html", "found_when": "bytes"}
-PAGE = Page.from_dict(
-    {
-        "format": PAGE_FORMAT,
-        "name": "shop",
-        "resources": [
-            {"id": "html", "path": "/", "kind": "document", "body_bytes": 3000, "found_when": "start", "flags": ["main"]},
-            {"id": "a", "path": "/a.jpg", "body_bytes": 30_000, "found_at_bytes": 300, **IMAGE},
-            {"id": "b", "path": "/b.jpg", "body_bytes": 30_000, "found_at_bytes": 400, **IMAGE},
-            {"id": "hero", "path": "/hero.jpg", "body_bytes": 40_000, "found_at_bytes": 900,
-             "flags": ["hero", "above_fold"], **IMAGE},
-        ],
-    },
-    "test",
-)  # fmt: skip
-
-
-class Stopped(Pool[PaintEstimate | None]):
-    """Plays as usual, until it has played so often: then someone presses Ctrl-C."""
-
-    def __init__(self, calls: int) -> None:
-        super().__init__(PaintReader, 1)
-        self._calls = calls
-
-    def play(self, tasks: Sequence[Task]) -> list[PaintEstimate | None]:
-        self._calls -= 1
-        if self._calls < 0:
-            raise KeyboardInterrupt
-        return super().play(tasks)
-
-
-def job_of(folder: Path, **changes: Any) -> TuneJob:
-    facts: dict[str, Any] = {
-        "subject": Subject("shop", "shop", PAGE, None, "d"),
-        "networks": (catalog.load_profile("slow-4g"),), "objective": parse_objective("lcp", "mobile"), "schemes": ("eps",),
-        "rung": "stack", "form_factor": "mobile", "budget_s": 600.0, "seed": 1, "penalty": 0.002, "model": IDEAL,
-        "folder": folder, "versions": {"code": "under test"}, "candidates": 8,
-    }  # fmt: skip
-    return TuneJob(**{**facts, **changes})
-
-
-def tuned(job: TuneJob, workers: Pool[PaintEstimate | None] | None = None, watching: Watching | None = None) -> Tuning:
-    """With a clock that stands still."""
-    world = TuneSurroundings(
-        lambda: 0.0, 0.0, lambda _: None, watching or Watching(), lambda _: None, workers or Pool(PaintReader, 1)
-    )
-    return carry_out(job, world, {})
 
 
 def test_a_hero_behind_others_is_found_and_what_remains_with_headers_is_told(tmp_path: Path) -> None:
