@@ -102,6 +102,10 @@ class Scores:
     def above_fold_ms(self, scheme: str, buffer_bytes: int = 0) -> Numbers:
         return self._indexes[scheme, buffer_bytes].above_fold_ms
 
+    def all_ms(self, scheme: str) -> Numbers:
+        """Over all resources, without buffer."""
+        return self._indexes[scheme, 0].all_ms
+
     def speed_up(self, scheme: str, buffer_bytes: int = 0, rr_buffer_bytes: int | None = None) -> Numbers:
         """Above the fold: index of rr over index of the scheme, page by page. rr has the same buffer unless said."""
         rr_buffer_bytes = buffer_bytes if rr_buffer_bytes is None else rr_buffer_bytes
@@ -109,7 +113,7 @@ class Scores:
 
     def speed_up_of_all(self, scheme: str) -> Numbers:
         """As speed_up, over all resources and without buffer."""
-        return self._indexes[BASELINE, 0].all_ms / self._indexes[scheme, 0].all_ms
+        return self.all_ms(BASELINE) / self.all_ms(scheme)
 
 
 def changed(page: Page, change: Callable[[Resource], Resource]) -> Page:

@@ -1,0 +1,133 @@
+"""The paper's open question: the same schemes where packets are lost and congestion control answers, on rung `stack`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from study import BASELINE, SCHEMES
+
+from mixedsched.errors import StudyError
+from mixedsched.lab.results import DATABASE_NAME
+from mixedsched.lab.study.lean import LEAN_FORMAT, write_lean
+from mixedsched.report.papers.markdown import finding, table
+from mixedsched.report.papers.verdicts import Finding, over_sites
+from mixedsched.world.store import StudyStore
+
+HERE = Path(__file__).parent
+STUDIES = ("lossy", "lossy-in-order")
+KEPT = ("lcp_ms", "si_ms", "finished_ms", "byte_index_ms", "byte_index_atf_ms", "hol_bytes")
+NETWORKS = {
+    "sander-bw2": "no loss",
+    "sander-loss2": "2 % loss",
+    "sander-loss5": "5 % loss",
+    "sander-burst10": "bursts of 10",
+}
+METRICS = {"byte_index_atf_ms": "ByteIndex, ATF", "lcp_ms": "LCP (first guess)", "si_ms": "Speed Index (first guess)"}
+
+Medians = Mapping[tuple[str, str, str], Mapping[str, float]]
+"""By link, arm and metric: the median over blocks, by site."""
+
+
+def keep() -> None:
+    """Write what runs/marx2019-* holds as one small file for each study."""
+    for name in STUDIES:
+        database = Path("runs") / f"marx2019-{name}" / DATABASE_NAME
+        if database.is_file():
+            with StudyStore(f"sqlite:///{database}") as store:
+                write_lean(store, store.studies()[0], HERE / f"{name}.parquet", KEPT)
+
+
+def read(name: str) -> tuple[Medians, float, int]:
+    """Medians, the share of planned loads that are there, and how many these are. Raises StudyError for another version."""
+    from pyarrow import parquet
+
+    path = HERE / f"{name}.parquet"
+    if not path.is_file():
+        return {}, 0.0, 0
+    loads = parquet.read_table(path)
+    facts: dict[str, Any] = json.loads(loads.schema.metadata[b"mixedsched"])
+    if facts["format"] != LEAN_FORMAT:
+        raise StudyError(
+            f"{path.name} is of another version", why=f"its format is {facts['format']}", fix="write it anew"
+        )
+    found: dict[tuple[str, str, str], dict[str, list[float]]] = {}
+    rows = loads.to_pylist()
+    for row in rows:
+        place = facts["places"][row["place"]]
+        for metric in (*METRICS, "hol_bytes"):
+            if row["status"] == "ok" and row.get(metric) is not None:
+                key = place["link"], row["arm"], metric
+                found.setdefault(key, {}).setdefault(place["site"], []).append(row[metric])
+    planned = sum(place["blocks"] for place in facts["places"]) * len(facts["definition"]["arms"])
+    medians = {
+        key: {site: float(np.median(values)) for site, values in of_key.items()} for key, of_key in found.items()
+    }
+    return medians, len(rows) / planned, len(rows)
+
+
+def _change(ours: Mapping[str, float], theirs: Mapping[str, float]) -> Finding:
+    """Median over sites of the relative change."""
+    both = [site for site in ours if theirs.get(site)]
+    return over_sites({site: (ours[site] / theirs[site] - 1) * 100 for site in both})
+
+
+def lossy_tables() -> Iterator[str]:
+    medians, share, count = read("lossy")
+    if not medians:
+        return
+    arms = [arm for arm in SCHEMES if any(key[1] == arm for key in medians)]
+    links = [link for link in NETWORKS if any(key[0] == link for key in medians)]
+    yield "## Under loss, with congestion control\n"
+    yield (
+        f"`mixedsched study run results/marx2019/lossy.toml`: rung `stack`, 2 Mbit/s, 100 ms, CUBIC, bundled sites, eight "
+        f"blocks; {count} loads, {share:.0%} of those planned. Medians over sites of the change against `rr`; below 0 "
+        "is sooner.\n"
+    )
+    for metric, label in METRICS.items():
+        yield f"### {label}\n"
+        rows = [
+            [
+                f"`{arm}`",
+                *(finding(_change(medians[link, arm, metric], medians[link, BASELINE, metric])) for link in links),
+            ]
+            for arm in arms
+        ]
+        yield table(("scheme", *(NETWORKS[link] for link in links)), rows)
+    yield "### Bytes that waited behind a gap (HOL), median over sites in kB\n"
+    rows = [
+        [f"`{arm}`", *(f"{np.median(list(medians[link, arm, 'hol_bytes'].values())) / 1000:.0f}" for link in links)]
+        for arm in (BASELINE, *arms)
+    ]
+    yield table(("scheme", *(NETWORKS[link] for link in links)), rows)
+    yield from _in_order(medians)
+
+
+def _in_order(free: Medians) -> Iterator[str]:
+    held, share, count = read("lossy-in-order")
+    if not held:
+        return
+    arms = [arm for arm in (BASELINE, *SCHEMES) if any(key[1] == arm for key in held)]
+    links = [link for link in NETWORKS if any(key[0] == link for key in held)]
+    yield "### What independent streams are worth\n"
+    yield (
+        "`mixedsched study run results/marx2019/lossy-in-order.toml`: the same loads, but nothing passes a lost packet, as "
+        f"over TCP. Change of the ByteIndex above the fold by that, medians over sites; {count} loads, {share:.0%} of all.\n"
+    )
+    metric = "byte_index_atf_ms"
+    rows = [
+        [
+            f"`{arm}`",
+            *(
+                finding(_change(held[link, arm, metric], free[link, arm, metric]))
+                if (link, arm, metric) in held
+                else "-"
+                for link in links
+            ),
+        ]
+        for arm in arms
+    ]
+    yield table(("scheme", *(NETWORKS[link] for link in links)), rows)
