@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
-from lossy import read
+from lossy import median_of, read
 from playing import play_all, scheme_named
 from scipy.stats import spearmanr
 
@@ -50,11 +50,11 @@ def bridge_tables() -> Iterator[str]:
 
 
 def _under_loss() -> Iterator[str]:
-    medians, *_ = read("lossy")
-    if not medians:
+    loads, *_ = read("lossy")
+    if not loads:
         return
-    links = list(dict.fromkeys(link for link, _, _ in medians))
-    arms = list(dict.fromkeys(arm for _, arm, _ in medians))
+    links = list(dict.fromkeys(link for link, _, _ in loads))
+    arms = list(dict.fromkeys(arm for _, arm, _ in loads))
     yield (
         "The same with both from rung `stack` (lossy.toml; paints are estimates). Speed Index was not measured in Chromium "
         "for these schemes.\n"
@@ -64,9 +64,9 @@ def _under_loss() -> Iterator[str]:
         cells = [link]
         for paint in ("lcp_ms", "si_ms"):
             values = {}
-            for site in medians[link, arms[0], paint]:
-                indexes = {arm: medians[link, arm, "byte_index_atf_ms"].get(site, np.nan) for arm in arms}
-                values[site] = _agreement(indexes, {arm: medians[link, arm, paint].get(site, np.nan) for arm in arms})
+            for site in loads[link, arms[0], paint]:
+                indexes = {arm: median_of(loads[link, arm, "byte_index_atf_ms"][site]) for arm in arms}
+                values[site] = _agreement(indexes, {arm: median_of(loads[link, arm, paint][site]) for arm in arms})
             cells.append(finding(over_sites(values), ""))
         rows.append(cells)
     yield table(("network", "LCP", "Speed Index"), rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +28,8 @@ NETWORKS = {
 }
 METRICS = {"byte_index_atf_ms": "ByteIndex, ATF", "lcp_ms": "LCP (first guess)", "si_ms": "Speed Index (first guess)"}
 
-Medians = Mapping[tuple[str, str, str], Mapping[str, float]]
-"""By link, arm and metric: the median over blocks, by site."""
+Loads = Mapping[tuple[str, str, str], Mapping[str, Mapping[int, float]]]
+"""By link, arm and metric: values by site and block."""
 
 
 def keep() -> None:
@@ -41,8 +41,8 @@ def keep() -> None:
                 write_lean(store, store.studies()[0], HERE / f"{name}.parquet", KEPT)
 
 
-def read(name: str) -> tuple[Medians, float, int]:
-    """Medians, the share of planned loads that are there, and how many these are. Raises StudyError for another version."""
+def read(name: str) -> tuple[Loads, float, int]:
+    """All loads, the share of planned loads that are there, and how many these are. Raises StudyError for another version."""
     from pyarrow import parquet
 
     path = HERE / f"{name}.parquet"
@@ -54,33 +54,38 @@ def read(name: str) -> tuple[Medians, float, int]:
         raise StudyError(
             f"{path.name} is of another version", why=f"its format is {facts['format']}", fix="write it anew"
         )
-    found: dict[tuple[str, str, str], dict[str, list[float]]] = {}
+    found: dict[tuple[str, str, str], dict[str, dict[int, float]]] = {}
     rows = loads.to_pylist()
     for row in rows:
         place = facts["places"][row["place"]]
         for metric in (*METRICS, "hol_bytes"):
             if row["status"] == "ok" and row.get(metric) is not None:
                 key = place["link"], row["arm"], metric
-                found.setdefault(key, {}).setdefault(place["site"], []).append(row[metric])
+                found.setdefault(key, {}).setdefault(place["site"], {})[row["block"]] = row[metric]
     planned = sum(place["blocks"] for place in facts["places"]) * len(facts["definition"]["arms"])
-    medians = {
-        key: {site: float(np.median(values)) for site, values in of_key.items()} for key, of_key in found.items()
-    }
-    return medians, len(rows) / planned, len(rows)
+    return found, len(rows) / planned, len(rows)
 
 
-def _change(ours: Mapping[str, float], theirs: Mapping[str, float]) -> Finding:
-    """Median over sites of the relative change."""
-    both = [site for site in ours if theirs.get(site)]
-    return over_sites({site: (ours[site] / theirs[site] - 1) * 100 for site in both})
+def median_of(blocks: Mapping[int, float], among: Iterable[int] | None = None) -> float:
+    """Over these blocks; over all by default."""
+    return float(np.median([blocks[number] for number in (blocks if among is None else among)]))
+
+
+def _change(ours: Mapping[str, Mapping[int, float]], theirs: Mapping[str, Mapping[int, float]]) -> Finding:
+    """Median over sites of the relative change of the median over those blocks that both have."""
+    changes = {}
+    for site, blocks in ours.items():
+        if common := sorted(blocks.keys() & theirs.get(site, {}).keys()):
+            changes[site] = (median_of(blocks, common) / median_of(theirs[site], common) - 1) * 100
+    return over_sites(changes)
 
 
 def lossy_tables() -> Iterator[str]:
-    medians, share, count = read("lossy")
-    if not medians:
+    loads, share, count = read("lossy")
+    if not loads:
         return
-    arms = [arm for arm in SCHEMES if any(key[1] == arm for key in medians)]
-    links = [link for link in NETWORKS if any(key[0] == link for key in medians)]
+    arms = [arm for arm in SCHEMES if any(key[1] == arm for key in loads)]
+    links = [link for link in NETWORKS if any(key[0] == link for key in loads)]
     yield "## Under loss, with congestion control\n"
     yield (
         f"`mixedsched study run results/marx2019/lossy.toml`: rung `stack`, 2 Mbit/s, 100 ms, CUBIC, bundled sites, eight "
@@ -90,23 +95,26 @@ def lossy_tables() -> Iterator[str]:
     for metric, label in METRICS.items():
         yield f"### {label}\n"
         rows = [
-            [
-                f"`{arm}`",
-                *(finding(_change(medians[link, arm, metric], medians[link, BASELINE, metric])) for link in links),
-            ]
+            [f"`{arm}`", *(finding(_change(loads[link, arm, metric], loads[link, BASELINE, metric])) for link in links)]
             for arm in arms
         ]
         yield table(("scheme", *(NETWORKS[link] for link in links)), rows)
     yield "### Bytes that waited behind a gap (HOL), median over sites in kB\n"
     rows = [
-        [f"`{arm}`", *(f"{np.median(list(medians[link, arm, 'hol_bytes'].values())) / 1000:.0f}" for link in links)]
+        [
+            f"`{arm}`",
+            *(
+                f"{np.median([median_of(blocks) for blocks in loads[link, arm, 'hol_bytes'].values()]) / 1000:.0f}"
+                for link in links
+            ),
+        ]
         for arm in (BASELINE, *arms)
     ]
     yield table(("scheme", *(NETWORKS[link] for link in links)), rows)
-    yield from _in_order(medians)
+    yield from _in_order(loads)
 
 
-def _in_order(free: Medians) -> Iterator[str]:
+def _in_order(free: Loads) -> Iterator[str]:
     held, share, count = read("lossy-in-order")
     if not held:
         return
