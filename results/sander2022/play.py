@@ -1,0 +1,104 @@
+"""Plays the studies of this folder, or goes on with them, and writes what there is of their loads into data/.
+
+python results/sander2022/play.py [bundled|generated|FOLDER ...] [--studies bursts,...] [--blocks N] [--jobs N] [--collect]
+
+`generated` are 60 pages that `mixedsched generate` makes up, the same ones everywhere. A folder of page files is played as
+`recorded`; its pages are not copied, only what was measured of them. --collect plays nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from data import DATA, HERE, HOL, LOSS, SI
+from sizes import SIZES, read_sizes
+
+from mixedsched.errors import ExitCode, MixedschedError
+from mixedsched.lab.results import DATABASE_NAME
+from mixedsched.lab.study.definition import Study, read_study
+from mixedsched.lab.study.lean import write_lean
+from mixedsched.lab.study.places import sites_of
+from mixedsched.lab.study.session import find_study, run_study, study_store
+from mixedsched.sites.generate import distributions, generate_page, page_text
+from mixedsched.sites.pages import load_page
+
+STUDIES = HERE / "studies"
+RUNS = HERE.parents[1] / "runs" / "sander2022"
+PAGES = HERE.parents[1] / "build" / "pages" / "sander2022"  # collections of pages that are not part of the project
+SIZE_CLASSES, PAGES_OF_A_CLASS = ("small", "medium", "large"), 20
+KEPT = ("fcp_ms", "lcp_ms", SI, HOL, "finished_ms", "byte_index_ms", "byte_index_atf_ms", LOSS)
+
+
+def collection(named: str) -> str:
+    """Make a collection of pages ready; returns its name."""
+    if named == "bundled":
+        return named
+    name = "generated" if named == "generated" else "recorded"
+    folder = PAGES / name
+    if name == "recorded":
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.unlink(missing_ok=True)
+        folder.symlink_to(Path(named).absolute(), target_is_directory=True)
+        return name
+    folder.mkdir(parents=True, exist_ok=True)
+    for size_class in SIZE_CLASSES:
+        for seed in range(1, PAGES_OF_A_CLASS + 1):
+            page = generate_page(size_class, seed)
+            text = page_text(page, source=f"generated from {distributions().source}")
+            (folder / f"{size_class}-{seed}.json").write_text(text)
+    return name
+
+
+def study_of(name: str, pages: str) -> Study:
+    """A study for a collection of pages."""
+    study = read_study(STUDIES / f"{name}.toml")
+    if pages == "bundled":
+        return study
+    return Study.from_dict({**study.to_dict(), "sites": [pages], "name": f"{study.name}-{pages}"}, PAGES)
+
+
+def collect(study: Study, folder: Path, pages: str, name: str) -> None:
+    """Write what is stored of a study, and the sizes of its pages."""
+    with study_store(folder, None) as store:
+        loads = write_lean(store, find_study(store), DATA / f"{pages}-{name}.parquet", KEPT)
+    sizes = read_sizes()
+    known = sizes.setdefault(pages, {})
+    for site in sites_of(study):
+        if site.name not in known:
+            known[site.name] = sum(item.header_bytes + item.body_bytes for item in load_page(site.opened_as).resources)
+    SIZES.write_text(json.dumps(sizes, indent=1, sort_keys=True) + "\n")
+    print(f"{pages}-{name}: {loads} loads")  # noqa: T201 - what the command has to say
+
+
+def main() -> None:
+    simulated = sorted(path.stem for path in STUDIES.glob("*.toml"))
+    parser = argparse.ArgumentParser(description="Plays the studies of Sander et al. 2022, or goes on with them.")
+    parser.add_argument("pages", nargs="*", default=["bundled"], help="bundled, generated, or a folder of page files")
+    parser.add_argument("--studies", default=",".join(simulated), help="some of them; all by default")
+    parser.add_argument("--blocks", type=int, help="so many repeats instead of 30")
+    parser.add_argument("--jobs", type=int, help="processes; one per processor by default")
+    parser.add_argument("--runs", type=Path, default=RUNS, help="where the databases are")
+    parser.add_argument("--collect", action="store_true", help="play nothing, write what there is")
+    options = parser.parse_args()
+    for pages in map(collection, options.pages):
+        for name in options.studies.split(","):
+            study, folder = study_of(name, pages), options.runs / f"{pages}-{name}"
+            if not options.collect:
+                run_study(study, folder=folder, blocks=options.blocks, jobs=options.jobs, say=_say)
+            if (folder / DATABASE_NAME).exists():
+                collect(study, folder, pages, name)
+
+
+def _say(remark: str) -> None:
+    print(remark, file=sys.stderr)  # noqa: T201
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except MixedschedError as error:
+        _say(str(error))
+        sys.exit(ExitCode.FAILED)
