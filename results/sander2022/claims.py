@@ -1,7 +1,7 @@
-"""What the 27 claims of Sander et al. 2022, and two of their blog, say in numbers. Written before any load of this study was seen.
+"""What the 27 claims of Sander et al. 2022, and two of their blog, say in numbers. Written before any load was seen.
 
-Changes are differences of medians relative to Chrome's in per cent, below zero is better, as in the paper. Shares are of sites, in
-points. How statements become words is told in docs/reproductions.md.
+Changes are differences of medians relative to Chrome's in per cent, below zero is better, as in the paper. Shares are of
+sites, in points. How statements become words is told in docs/reproductions.md.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ SMALL_BYTES = 600_000  # what the paper calls small
 SITES_LEAST_MEASURED = 6  # in Chromium
 SITES_OF_PAPER = 34
 
-DIFFERS = "sites are not the paper's 34, the sender is aioquic with the CUBIC of its testbed, not H2O, and its queue of streams refills packet by packet"
+DIFFERS = "sites are other ones than the paper's 34, and the server is aioquic with the CUBIC of its testbed, not H2O"
 
 Ask = Callable[[Pages], BySite]
 
@@ -84,7 +84,7 @@ class Judge:
 
 
 def claims_of(pages: Mapping[str, Pages], reno: Mapping[str, Pages], bursts: Mapping[str, Finding]) -> list[PaperClaim]:
-    """pages: with the study's sender, by collection. reno: the same with Reno. bursts: what was found of runs of losses, by name."""
+    """pages: with the study's sender, by collection. reno: the same with Reno. bursts: of runs of losses, by name."""
     simulated = {name: item for name, item in pages.items() if not item.is_measured}
     judge = Judge(simulated, next((item for item in pages.values() if item.is_measured), None))
     return [
