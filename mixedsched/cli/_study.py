@@ -1,15 +1,15 @@
-"""How `study` shows progress and results."""
+"""How `study` shows progress, and answers continuous integration."""
 
 from pathlib import Path
 
 from rich.markup import escape
 
-from mixedsched.cli._console import err, out, shown
 from mixedsched.cli._progress import Progress
 from mixedsched.core.stats import ALPHA
 from mixedsched.lab.study.places import Place
 from mixedsched.lab.study.results import StudyResult
 from mixedsched.report.ci import CheckedQuestions
+from mixedsched.report.study import REPORT_NAME
 from mixedsched.units import format_ms
 from mixedsched.world.store import NewLoad
 
@@ -41,18 +41,6 @@ class StudyProgress(Progress):
         self.say(f"{escape(f'{what:24}')} block {block:<3} {escape(f'{load.arm:24}')} {result}")
 
 
-def say_study(result: StudyResult) -> None:
-    """What is there, and what is missing, in a few lines."""
-    blocks = sum(len(place.blocks) for place in result.places)
-    out.print(f"[bold]{shown(result.study.name)}[/]: {len(result.places)} places, {blocks} blocks", soft_wrap=True)
-    if result.missing_blocks:
-        err.print(f"[bold yellow]{result.missing_blocks} blocks are missing[/]")
-    for failure in result.failures:
-        err.print(
-            f"  {failure.loads} loads of {shown(failure.arm)} {failure.status}: {shown(failure.reason)}", soft_wrap=True
-        )
-
-
 def questions_of(result: StudyResult, folder: Path) -> CheckedQuestions:
     """What was asked, for continuous integration."""
     effects = [(f"{place.site} over {place.link}", effect) for place in result.places for effect in place.effects]
@@ -64,5 +52,9 @@ def questions_of(result: StudyResult, folder: Path) -> CheckedQuestions:
             f"All places, looks and declared questions share an error rate of {ALPHA * 100:.0f} %."
         )
     return CheckedQuestions.of(
-        f"mixedsched study {result.study.name}", result.gates, effects, stopping=stopping, report=str(folder)
+        f"mixedsched study {result.study.name}",
+        result.gates,
+        effects,
+        stopping=stopping,
+        report=str(folder / REPORT_NAME),
     )

@@ -19,23 +19,14 @@ from mixedsched.cli._gates import (
 from mixedsched.cli._interrupts import end_in_order
 from mixedsched.cli._options import ResultsOption
 from mixedsched.cli._output import Json, say_json
-from mixedsched.cli._study import StudyProgress, questions_of, say_study
-from mixedsched.errors import InputError
-from mixedsched.lab.results import DATABASE_NAME
+from mixedsched.cli._study import StudyProgress, questions_of
+from mixedsched.cli._study_results import FolderArgument, StoreOption, command_of, export, opened, report, say_results
 from mixedsched.lab.study.definition import read_study
 from mixedsched.lab.study.gates import exit_code
 from mixedsched.lab.study.places import is_chosen
-from mixedsched.lab.study.session import DEFINITION_NAME, default_folder, run_study, stored_results, study_store
+from mixedsched.lab.study.session import default_folder, run_study
 from mixedsched.units import format_duration
 from mixedsched.world.store import StudyStore
-
-_StoreOption = Annotated[
-    str | None,
-    typer.Option(
-        "--store", help="Database that several machines share: postgresql://USER@HOST/NAME.", metavar="ADDRESS"
-    ),
-]
-_FolderArgument = Annotated[Path | None, typer.Argument(help="A folder that `study run` made.", metavar="DIR")]
 
 _EXAMPLES_OF_RUN = (
     "Examples: mixedsched study run my.toml --blocks 10\n\n"
@@ -53,12 +44,15 @@ def register(app: typer.Typer) -> None:
     study.command(epilog=_EXAMPLES_OF_RUN)(run)
     study.command(epilog="Example: mixedsched study status runs/my-study-01234567-89abcd")(status)
     study.command(epilog="Example: mixedsched study report runs/my-study-01234567-89abcd")(report)
+    study.command(epilog="Example: mixedsched study export runs/my-study-01234567-89abcd --format csv --out loads.csv")(
+        export
+    )
     app.add_typer(study, name="study")
 
 
 def run(
     file: Annotated[Path, typer.Argument(help="A study file; docs/studies.md describes them.", metavar="FILE")],
-    store: _StoreOption = None,
+    store: StoreOption = None,
     folder: ResultsOption = None,
     only: Annotated[
         str | None, typer.Option(help="Only these places, by site or SITE@LINK; * stands for anything.", metavar="GLOB")
@@ -102,17 +96,18 @@ def run(
             observer=progress,
             say=say_remark,
         )
-    _tell(found, as_json=as_json)
-    write_for_ci(questions_of(found, folder or default_folder(definition)), junit, markdown)
+    place = folder or default_folder(definition)
+    say_results(found, place, command_of(file, folder, store), as_json=as_json)
+    write_for_ci(questions_of(found, place), junit, markdown)
     say_gates(found.gates)
     places = [place for place in found.places if is_chosen(place.site, place.link, only)]
     raise typer.Exit(exit_code(found.questions, found.gates, places))
 
 
-def status(folder: _FolderArgument = None, store: _StoreOption = None, as_json: Json = False) -> None:
+def status(folder: FolderArgument = None, store: StoreOption = None, as_json: Json = False) -> None:
     """Say how far the studies of a folder or database are, and who works on them."""
-    with _opened(folder, store) as opened:
-        facts = _status(opened)
+    with opened(folder, store) as database:
+        facts = _status(database)
     if as_json:
         say_json(facts)
         return
@@ -123,28 +118,6 @@ def status(folder: _FolderArgument = None, store: _StoreOption = None, as_json: 
         heard = f"heard of {format_duration(worker['silent_s'])} ago"
         doing = f"{worker['state']}, {worker['blocks']} blocks in hand, {heard}"
         out.print(f"  {shown(worker['machine'])}: {doing}{shown(worker['reason'] and ': ' + worker['reason'])}")
-
-
-def report(folder: _FolderArgument = None, store: _StoreOption = None, as_json: Json = False) -> None:
-    """Say what the stored loads of a study show, even if it is not finished."""
-    with _opened(folder, store) as opened:
-        found = stored_results(opened, _name(folder) if store is not None else None)
-    _tell(found, as_json=as_json)
-
-
-def _opened(folder: Path | None, store: str | None) -> StudyStore:
-    if store is None and (folder is None or not (folder / DATABASE_NAME).is_file()):
-        raise InputError(
-            f"{folder} holds no study" if folder is not None else "no study is named",
-            why=f"there is no {DATABASE_NAME} in it" if folder is not None else "",
-            fix="name a folder that `study run` made, or a database with --store",
-        )
-    return study_store(folder or Path(), store)
-
-
-def _name(folder: Path | None) -> str | None:
-    """Of the study to which a folder belongs, where the database may hold several."""
-    return None if folder is None else read_study(folder / DEFINITION_NAME).name
 
 
 def _status(store: StudyStore) -> dict[str, Any]:
@@ -172,10 +145,3 @@ def _status(store: StudyStore) -> dict[str, Any]:
         for worker in store.workers()
     ]
     return {"studies": studies, "workers": workers}
-
-
-def _tell(found: Any, *, as_json: bool) -> None:
-    if as_json:
-        say_json(found.to_dict())
-    else:
-        say_study(found)

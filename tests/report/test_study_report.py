@@ -12,6 +12,7 @@ import pytest
 from rich.console import Console
 
 from mixedsched.lab.comparison import Verdict
+from mixedsched.lab.study.papers import paper_figures
 from mixedsched.lab.study.results import StudyResult
 from mixedsched.report.study import _words as words
 from mixedsched.report.study import render_study, write_study
@@ -58,10 +59,10 @@ def exact(**lcp_ms: float) -> StudyResult:
 
 
 def test_each_link_has_a_sentence_on_the_scheme_that_does_best() -> None:
-    (told,) = words.headlines(exact(a=800.0, b=900.0, c=1100.0, d=850.0, e=890.0))
+    (told,) = words.headlines(exact(a=800.0, b=900.0, c=1100.0, d=850.0, e=890.0, f=870.0))
     assert told.sentence == (
-        "Over 4g, with mixed the main content appeared 11.0 % sooner than with sequential, in the median of 5 sites "
-        "(LCP; 95 % interval over sites −20.0 % to +10.0 %). Better at 4 of 5 sites, worse at 1."
+        "Over 4g, with mixed the main content appeared 12.0 % sooner than with sequential, in the median of 6 sites "
+        "(LCP; 95 % interval over sites −17.5 % to 0.0 %). Better at 5 of 6 sites, worse at 1."
     )
     assert told.verdict is Verdict.UNDECIDED  # the interval holds zero
 
@@ -73,6 +74,17 @@ def test_where_no_scheme_beats_the_baseline_the_sentence_says_so() -> None:
         "with eps, the main content appeared unchanged"
     )
     assert told.verdict is Verdict.EQUIVALENT
+
+
+@pytest.mark.parametrize(
+    ("lcp_ms", "verdict"), [((500.0, 600.0, 700.0), Verdict.BETTER), ((500.0, 600.0, 1700.0), Verdict.UNDECIDED)]
+)
+def test_sites_too_few_for_an_interval_are_summed_up_by_what_they_share(
+    lcp_ms: tuple[float, ...], verdict: Verdict
+) -> None:
+    (told,) = words.headlines(exact(**dict(zip("abc", lcp_ms, strict=True))))
+    assert told.verdict is verdict
+    assert "interval" not in told.sentence
 
 
 def test_a_single_site_is_told_without_a_median() -> None:
@@ -201,7 +213,7 @@ def test_measured_places_get_the_report_that_writes_itself(whole: StudyResult, t
         path.write_text("measured")
         return place.site != "blog"
 
-    write_study(whole, {}, tmp_path, write)
+    write_study(whole, {}, tmp_path, write_place=write)
     assert len(written) == len(whole.places)
     assert (tmp_path / "places/shop-4g.html").read_text() == "measured"
     assert "Study made-up" in (tmp_path / "places/blog-4g.html").read_text()
@@ -246,3 +258,45 @@ def test_the_terminal_says_the_same_and_keeps_to_its_width(whole: StudyResult, w
     assert all(item.sentence in joined for item in words.headlines(whole))
     assert re.search(r"mixed +−\d+\.\d %", text)
     assert re.search(r"▼\d ▲1", text)
+
+
+# --- the papers' way
+
+
+def test_papers_have_a_section_of_their_own_where_it_is_asked_for(whole: StudyResult, tmp_path: Path) -> None:
+    figures = paper_figures(whole, level=0.01)
+    text = write_study(whole, {}, tmp_path, figures).read_text()
+    assert ("h2", "As papers tell it") in Outline(text).headings
+    assert "p &lt; 0.01" in text
+    curve = figures.curve("lcp_ms", "4g", "mixed")
+    assert curve is not None
+    assert re.search(
+        rf"<td>LCP</td><td>4g</td><td>mixed</td>.*>{curve.better(0.0)} / {curve.worse(0.0)}<.*"
+        rf">{curve.better(5.0)} / {curve.worse(5.0)}<",
+        text,
+    )
+    assert "LCP, HOL" in text  # of Spearman's coefficients
+    assert "As papers tell it" not in html(whole)
+
+
+def test_the_terminal_has_the_papers_counts_too(whole: StudyResult) -> None:
+    console = Console(width=110, force_terminal=False)
+    with console.capture() as captured:
+        console.print(render_study(whole, paper_figures(whole)))
+    assert re.search(r"LCP +4g +mixed +−\d+\.\d % +\d / \d", captured.get())
+
+
+# --- machines
+
+
+def test_machines_that_disagree_are_told_first_and_each_with_its_shift() -> None:
+    made = MadeUpStudy(made_up_definition(rung="browser", blocks=20), ["shop", "blog"], factors={"mixed": 0.8})
+    loads = [
+        replace(item, machine="slow", values={**item.values, "lcp_ms": (item.values["lcp_ms"] or 0) * 1.3})
+        if item.block % 2 and item.arm == "mixed"
+        else replace(item, machine="slow" if item.block % 2 else "fast")
+        for item in made.loads()
+    ]
+    result = made.result(loads)
+    assert "The machines do not agree on the size of effects; see Machines." in words.alerts(result)
+    assert re.search(r"<li>slow: \+\d", html(result))

@@ -11,7 +11,7 @@ from mixedsched.core.stats._planning import (
     spread,
 )
 from mixedsched.core.stats._regret import regrets, resampled_regrets
-from mixedsched.core.stats._resampling import RESAMPLED_LEAST, RESAMPLES, resampled_median, resamples
+from mixedsched.core.stats._resampling import INTERVAL_LEAST, RESAMPLED_LEAST, RESAMPLES, resampled_median, resamples
 from mixedsched.core.stats._sequential import Looks, crossing, sequential_interval, sequential_p
 from mixedsched.core.stats._shift import (
     CONFIDENCE,
@@ -30,6 +30,7 @@ __all__ = [
     "EXACT_PAIRS_MAX",
     "NOTHING_KNOWN",
     "POWER",
+    "INTERVAL_LEAST",
     "RESAMPLED_LEAST",
     "RESAMPLES",
     "Interval",

@@ -194,7 +194,7 @@ def paper_figures(
         figures.curve("si_ms", "sander-loss2", "firefox-tree").better(5.0)  # sites that gain more than 5 %
 
     Args:
-        result: Of `stored_results` (a database), or of `results_of_rows` (an export).
+        result: Of `session.stored_results` (a database), `lean.read_lean` (a file), or `session.run_study`.
         keys: Values to tell: of metrics ("lcp_ms", "si_ms", "hol_bytes", ...), "score", "finished_ms", "byte_index_ms",
             "byte_index_atf_ms", "loss_pct"; by default those of the study's primary metrics.
         baseline: An arm; by default that of the study.

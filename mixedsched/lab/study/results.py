@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
@@ -60,6 +60,8 @@ class StudyResult:
     machines: Mapping[str, int]  # complete blocks by machine
     machine_factor: MachineFactor | None  # whether machines agree; None where that is no question
     questions: StudyQuestions = NO_QUESTIONS  # what it is to decide
+    # Circumstances of its loads, by caption: versions of programs, machines.
+    facts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @cached_property
     def links(self) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """Begins a study or goes on with it: checks that what is stored belongs to it, plans what is new, and has it carried out."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,7 @@ from mixedsched.errors import InputError, UsageError
 from mixedsched.lab.machine import LOAD_CODE, machine_facts, own_versions
 from mixedsched.lab.play.stored import PLAYING_CODE
 from mixedsched.lab.results import DATABASE_NAME, folder_of, owned, writing_to
+from mixedsched.lab.study._work import LABORATORY
 from mixedsched.lab.study.definition import Study, changes, dump_study, read_study
 from mixedsched.lab.study.gates import StudyQuestions
 from mixedsched.lab.study.places import Place, chosen, open_places, planned, refuse_changed, sites_of
@@ -138,13 +139,21 @@ def study_store(folder: Path, address: str | None) -> StudyStore:
 def stored_results(store: StudyStore, name: str | None = None) -> StudyResult:
     """What the loads of a stored study show so far. Raises as `find_study`."""
     study = find_study(store, name)
-    return study_results(
+    found = study_results(
         Study.from_dict(study.definition),
         store.places(study.id),
         store.counts(study.id),
         store.loads(study.id),
         StudyQuestions.from_dict(study.facts),
     )
+    return replace(found, facts=_circumstances(store, study, found.machines))
+
+
+def _circumstances(store: StudyStore, study: StoredStudy, machines: Iterable[str]) -> dict[str, Mapping[str, Any]]:
+    """For reports: versions of programs, and of the machines that took part what bears on results."""
+    known = {worker.machine: worker.facts["machine"] for worker in store.workers() if "machine" in worker.facts}
+    shared = {key: study.facts[key] for key in ("versions", LABORATORY) if study.facts.get(key)}
+    return shared | {f"machine {name}": known[name] for name in machines if name in known}
 
 
 def find_study(store: StudyStore, name: str | None = None) -> StoredStudy:

@@ -9,27 +9,35 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from mixedsched.core.metrics import Metric
+from mixedsched.lab.study.papers import PaperFigures
 from mixedsched.lab.study.results import SitesSummary, StudiedPlace, StudyResult
 from mixedsched.report._terminal import STYLES, line, plain_table
-from mixedsched.report._words import SYMBOLS
+from mixedsched.report._words import SYMBOLS, counted
 from mixedsched.report.study import _words as words
+from mixedsched.report.study._papers import PapersView
 
 __all__ = ["PlaceReport", "render_study", "write_study"]
 
 REPORT_NAME = "report.html"
 PLACES_NAME = "places"
+_FAILURES_SHOWN = 3
 
 PlaceReport = Callable[[StudiedPlace, Path], bool]
 """Writes the report of a measured place to a file; False if there is nothing to write."""
 
 
 def write_study(
-    result: StudyResult, facts: Mapping[str, Any], folder: Path, write_place: PlaceReport | None = None
+    result: StudyResult,
+    facts: Mapping[str, Any],
+    folder: Path,
+    figures: PaperFigures | None = None,
+    write_place: PlaceReport | None = None,
 ) -> Path:
     """Write the report of a study and a page for each place that has results; returns the path of the report.
 
-    facts: `command` has a place of its own, mappings such as versions become tables. write_place: for measured places; without
-    it they get the page of simulated ones. Raises OSError if something cannot be written.
+    facts: `command` has a place of its own, mappings such as versions become tables. figures: to tell it the papers' way, too.
+    write_place: for measured places; without it they get the page of simulated ones. Raises OSError if something cannot be
+    written.
     """
     from mixedsched.report.study._document import render_html  # here, because templates take time to load
     from mixedsched.report.study._place import render_place
@@ -45,7 +53,7 @@ def write_study(
             path.write_text(render_place(result, place, f"../{REPORT_NAME}"), encoding="utf-8")
         pages[place.id] = f"{PLACES_NAME}/{names[place.id]}"
     report = folder / REPORT_NAME
-    report.write_text(render_html(result, facts, pages), encoding="utf-8")
+    report.write_text(render_html(result, facts, pages, figures), encoding="utf-8")
     return report
 
 
@@ -63,15 +71,19 @@ def _file_names(result: StudyResult) -> dict[int, str]:
 # On the terminal
 
 
-def render_study(result: StudyResult) -> RenderableType:
-    """For rich's Console.print."""
-    parts: list[RenderableType] = []
+def render_study(result: StudyResult, figures: PaperFigures | None = None) -> RenderableType:
+    """For rich's Console.print. figures: to tell it the papers' way, too."""
+    blocks = sum(len(place.blocks) for place in result.places)
+    size = f"{counted(len(result.places), 'place')}, {counted(blocks, 'block')}"
+    parts: list[RenderableType] = [line(f"{result.study.name} (rung {result.study.rung}): {size}", "bold"), Text()]
     for item in words.headlines(result):
         parts += [line(item.sentence, STYLES[item.tone]), Text()]
     if text := words.everywhere(result):
         parts += [line(text), Text()]
     parts += [line(text, "yellow") for text in words.alerts(result)]
+    parts += [line(f"  {text}", "yellow") for text in words.failures(result, _FAILURES_SHOWN)]
     parts += [_table(result, metric) for metric in result.primary]
+    parts += [] if figures is None else [_papers_table(PapersView.of(figures, [arm.label for arm in result.arms]))]
     exact = sum(place.is_exact for place in result.places)
     if text := words.exact_note(result.places, exact):
         parts.append(line(text, "dim"))
@@ -112,3 +124,12 @@ def _cells(item: SitesSummary) -> list[RenderableType]:
         words.regret_in_words(item.regret_mean, item.metric),
         words.regret_in_words(item.regret_worst, item.metric),
     ]
+
+
+def _papers_table(view: PapersView) -> RenderableType:
+    """A row for each metric, link and scheme."""
+    table = plain_table(view.title, *view.COLUMNS[:3], numbers=view.COLUMNS[3:])
+    for row in view.rows:
+        table.add_row(*(line(cell) for cell in row))
+    table.caption = Text(view.NOTE)
+    return table

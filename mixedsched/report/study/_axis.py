@@ -12,7 +12,29 @@ from mixedsched.core.metrics import Metric
 from mixedsched.lab.comparison import Effect
 from mixedsched.report.svg import Scale, line, rectangle, text
 
-_TICKS_PCT = (0, 100, -50, 300, -75, 20, -20, 50, -33, 10, -10, 900, -90, 5, -5, 2, -2, 1, -1)  # most wanted first
+_TICKS_PCT = (
+    0,
+    100,
+    -50,
+    300,
+    -75,
+    20,
+    -20,
+    50,
+    -33,
+    40,
+    -30,
+    10,
+    -10,
+    900,
+    -90,
+    5,
+    -5,
+    2,
+    -2,
+    1,
+    -1,
+)  # most wanted first
 _LABEL_WIDTH = 46.0
 _LONGEST_INTERVAL = 1.6  # as a multiple of the largest change; longer ones run out of the picture
 
@@ -28,10 +50,16 @@ class ChangeAxis:
     def of(cls, metric: Metric, effects: Iterable[Effect], start: float, end: float) -> ChangeAxis:
         """Wide enough for all changes, zero and the margin, and most of the intervals."""
         known = [effect for effect in effects if effect.change is not None]
-        changes = [_position(metric, effect.change or 0.0) for effect in known]
-        ends = [
-            _position(metric, value) for effect in known for value in (effect.low, effect.high) if value is not None
-        ]
+        intervals = [value for effect in known for value in (effect.low, effect.high) if value is not None]
+        return cls.over(metric, [effect.change or 0.0 for effect in known], intervals, start, end)
+
+    @classmethod
+    def over(
+        cls, metric: Metric, told: Iterable[float], intervals: Iterable[float], start: float, end: float
+    ) -> ChangeAxis:
+        """The same, of changes and ends of intervals; those without bounds are drawn at the end of the axis."""
+        changes = [_position(metric, change) for change in told if math.isfinite(change)]
+        ends = [_position(metric, value) for value in intervals]
         margin = 1.5 * max(_position(metric, metric.change_margin), -_position(metric, -metric.change_margin))
         most = max([margin, *map(abs, changes)]) * _LONGEST_INTERVAL
         low = min([-margin, *changes, *(max(value, -most) for value in ends)])

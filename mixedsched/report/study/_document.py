@@ -9,12 +9,14 @@ from markupsafe import Markup
 from mixedsched.core import stats
 from mixedsched.core.metrics import Metric
 from mixedsched.lab.comparison import Effect, Verdict
+from mixedsched.lab.study.papers import PaperFigures
 from mixedsched.lab.study.results import SitesSummary, StudiedPlace, StudyResult
 from mixedsched.report._document import render, tables_of
 from mixedsched.report._facts import fact_rows
 from mixedsched.report._words import SYMBOLS, change_text, listed, verdict_text
 from mixedsched.report.study import _pictures as pictures
 from mixedsched.report.study import _words as words
+from mixedsched.report.study._papers import PapersView
 
 _ROWS_IN_SIGHT = 24  # longer tables scroll
 _PANELS_IN_SIGHT = 8  # schemes; pictures of more are folded
@@ -79,11 +81,13 @@ class PlaceCell:
     hint: str
 
 
-def render_html(result: StudyResult, facts: Mapping[str, Any], pages: Mapping[int, str]) -> str:
+def render_html(
+    result: StudyResult, facts: Mapping[str, Any], pages: Mapping[int, str], figures: PaperFigures | None = None
+) -> str:
     """The report as text. The same input gives the same text.
 
     facts: `command` has a place of its own, mappings such as versions become tables. pages: addresses of places' own pages, by
-    id of the place.
+    id of the place. figures: to tell it the papers' way, too.
     """
     effects = _by_question(result)
     exact = sum(place.is_exact for place in result.places)
@@ -100,6 +104,7 @@ def render_html(result: StudyResult, facts: Mapping[str, Any], pages: Mapping[in
         matrix=[(site, [_cell(result, site, link, pages) for link in result.links]) for site in result.sites],
         forests=[_forests(result, metric, effects) for metric in result.primary],
         curves=[_curves(result, metric, effects) for metric in result.primary],
+        papers=None if figures is None else PapersView.of(figures, [arm.label for arm in result.arms]),
         line_key=pictures.line_key,
         mark_key=pictures.mark_key,
         verdicts=list(Verdict),
@@ -109,7 +114,7 @@ def render_html(result: StudyResult, facts: Mapping[str, Any], pages: Mapping[in
         unfinished=[place for place in result.places if place.missing],
         primary_names=listed([metric.short for metric in result.primary]),
         resamples=stats.RESAMPLES,
-        resampled_least=stats.RESAMPLED_LEAST,
+        interval_least=stats.INTERVAL_LEAST,
         command=str(facts.get("command") or ""),
         definition_rows=fact_rows(_definition(result)),
         fact_tables=tables_of(facts),
@@ -182,7 +187,7 @@ def _curves(result: StudyResult, metric: Metric, effects: Questions) -> dict[str
     links = []
     for link in result.links:
         by_arm = {
-            index: list(found.values())
+            index: pictures.points_of(found.values())
             for index, label in enumerate(labels)
             if (found := effects.get((metric.key, link, label)))
         }

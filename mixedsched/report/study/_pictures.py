@@ -1,6 +1,6 @@
 """Pictures of many sites: a forest of their changes, the share of sites up to each change, counts of verdicts as a bar."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from markupsafe import Markup
 
@@ -83,39 +83,46 @@ def _median(axis: ChangeAxis, summary: SitesSummary, y: float) -> list[Markup]:
     ]
 
 
-def distribution(
-    metric: Metric, link: str, by_arm: Mapping[int, Sequence[Effect]], labels: Sequence[str], width: float = WIDTH
-) -> Markup:
-    """The share of sites whose change is at most so much, a line for each scheme; thick where better or worse is shown.
+Points = Sequence[tuple[float, bool]]
+"""The change of each site, and whether it is certain; smallest change first."""
 
-    by_arm: effects of all sites, by number of the arm. labels: of all arms.
+
+def points_of(effects: Iterable[Effect]) -> Points:
+    """Certain is what is better or worse."""
+    return sorted((effect.change, effect.verdict in _DECIDED) for effect in effects if effect.change is not None)
+
+
+def distribution(
+    metric: Metric, link: str, by_arm: Mapping[int, Points], labels: Sequence[str], width: float = WIDTH
+) -> Markup:
+    """The share of sites whose change is at most so much, a line for each scheme, thick where it is certain.
+
+    by_arm: by number of the arm. labels: of all arms.
     """
-    every = [effect for effects in by_arm.values() for effect in effects]
     left, right, top, bottom = 40.0, width - 10, 6.0, 190.0
-    axis = ChangeAxis.of(metric, every, left, right)
+    changes = [change for points in by_arm.values() for change, _ in points]
+    axis = ChangeAxis.over(metric, changes, (), left, right)
     share = Scale(0.0, 1.0, bottom, top)
     shapes = y_grid(share, left, right, lambda value: f"{value * 100:.0f} %", about=4, label_look="faint")
     shapes += axis.background(top, bottom, [bottom + 14])
-    for arm, effects in by_arm.items():
-        known = sorted(
-            (effect for effect in effects if effect.change is not None), key=lambda effect: effect.change or 0.0
-        )
-        shapes += _steps(axis, share, arm, known, labels[arm])
+    for arm, points in by_arm.items():
+        shapes += _steps(axis, share, arm, points, labels[arm])
     shapes.append(text((left + right) / 2, bottom + 30, f"change of {metric.short}", "middle", "faint"))
     label = f"{metric.short} over {link}: share of sites by change, for {', '.join(labels[arm] for arm in by_arm)}"
     return drawing(width, bottom + 36, label, *shapes, class_="distribution")
 
 
-def _steps(axis: ChangeAxis, share: Scale, arm: int, effects: Sequence[Effect], label: str) -> list[Markup]:
+def _steps(axis: ChangeAxis, share: Scale, arm: int, points: Points, label: str) -> list[Markup]:
     thick: list[str] = []
     thin: list[str] = []
-    for number, effect in enumerate(effects):
-        x, y = axis.within(effect.change or 0.0), share(number / len(effects))
-        following = effects[number + 1].change if number + 1 < len(effects) else effect.change
-        step = f"M{x:.1f} {y:.1f}V{share((number + 1) / len(effects)):.1f}H{axis.within(following or 0.0):.1f}"
-        (thick if effect.verdict in _DECIDED else thin).append(step)
-    if effects:
-        thin.append(f"M{axis.scale.start:.1f} {share(0):.1f}H{axis.within(effects[0].change or 0.0):.1f}")
+    for number, (change, is_certain) in enumerate(points):
+        x, y = axis.within(change), share(number / len(points))
+        following = points[number + 1][0] if number + 1 < len(points) else change
+        step = f"M{x:.1f} {y:.1f}V{share((number + 1) / len(points)):.1f}H{axis.within(following):.1f}"
+        (thick if is_certain else thin).append(step)
+    if points:
+        thin.append(f"M{axis.scale.start:.1f} {share(0):.1f}H{axis.within(points[0][0]):.1f}")
+        thin.append(f"M{axis.within(points[-1][0]):.1f} {share(1):.1f}H{axis.scale.end:.1f}")
     looks = (("thin", thin), ("thick", thick))
     return [
         element(

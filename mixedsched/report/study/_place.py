@@ -16,6 +16,7 @@ _OTHER_NAMES = {
     "finished_ms": "all loaded",
     "byte_index_ms": "ByteIndex",
     "byte_index_atf_ms": "ByteIndex above the fold",
+    "loss_pct": "packets lost",
 }
 
 
@@ -68,6 +69,8 @@ def _cell(median: str, effect: Effect | None) -> MetricCell:
 def _other(key: str, value: float | None) -> str:
     if value is None:
         return "–"
+    if key.endswith("_pct"):
+        return f"{value:.1f} %"
     return format_ms(value) if key.endswith("_ms") else f"{value:.0f}"
 
 

@@ -43,12 +43,11 @@ def _middle(summary: SitesSummary) -> float:
 
 
 def verdict_over_sites(summary: SitesSummary) -> Verdict:
-    """By the interval of the median over sites; of a single site its own verdict."""
+    """By the interval of the median over sites; of sites too few for one, the verdict that they share."""
     spread, margin = summary.spread, summary.metric.change_margin
-    if summary.sites == 1:
-        return next(iter(summary.verdicts))
     if spread.low is None or spread.high is None:
-        return Verdict.UNDECIDED
+        shared = [verdict for verdict in Verdict if summary.sites and summary.verdicts[verdict] == summary.sites]
+        return shared[0] if shared else Verdict.UNDECIDED
     if -margin <= spread.low and spread.high <= margin:
         return Verdict.EQUIVALENT
     if spread.high < 0:
@@ -117,6 +116,8 @@ def everywhere(result: StudyResult) -> str:
     if len(own) < 2 or own[0].places < 2:
         return ""
     best = own[0]
+    if best.worst <= 0:
+        return f"One scheme everywhere: {best.scheme} has the best {metric.short} of every place{_share(best)}."
     cost = f"on average {regret_in_words(best.mean, metric)} {metric.more} than the best scheme of each place"
     return (
         f"One scheme everywhere: {best.scheme} costs least, {metric.short} being {cost}, {_worst(best)}{_share(best)}."
@@ -124,8 +125,6 @@ def everywhere(result: StudyResult) -> str:
 
 
 def _worst(regret: SchemeRegret) -> str:
-    if regret.worst <= 0:
-        return "as it is the best of every place"
     return f"at worst {regret_in_words(regret.worst, regret.metric)} ({regret.worst_site} over {regret.worst_link})"
 
 
@@ -154,6 +153,15 @@ def alerts(result: StudyResult) -> list[str]:
     if result.machine_factor is not None and not result.machine_factor.agree:
         said.append("The machines do not agree on the size of effects; see Machines.")
     return said
+
+
+def failures(result: StudyResult, most: int) -> list[str]:
+    """Why loads do not count, a line for each scheme and reason, the most frequent first."""
+    said = [
+        f"{item.arm}: {counted(item.loads, 'load')} {item.status}: {item.reason}" for item in result.failures[:most]
+    ]
+    rest = len(result.failures) - len(said)
+    return [*said, f"and {counted(rest, 'other reason')}; the report has all"] if rest > 0 else said
 
 
 def exact_note(places: Sequence[object], exact: int) -> str:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mixedsched.core.stats import RESAMPLES, regrets, resampled_median, resampled_regrets, resamples
 
-changes = st.lists(st.floats(-100, 100), min_size=3, max_size=40)
+changes = st.lists(st.floats(-100, 100), min_size=6, max_size=40)
 
 
 @given(changes, st.integers(0, 1000))
@@ -27,8 +27,8 @@ def test_the_order_of_sites_does_not_matter(values: list[float], rng: object) ->
     assert resampled_median(values[::-1], 1) == resampled_median(values, 1)
 
 
-def test_two_sites_say_nothing_about_others() -> None:
-    assert resampled_median([1.0, 2.0], 1) is None
+def test_five_sites_cannot_be_sure_enough_of_their_median() -> None:
+    assert resampled_median([1.0, 2.0, 3.0, 4.0, 5.0], 1) is None
 
 
 def test_the_interval_holds_the_true_median_about_as_often_as_it_says() -> None:

@@ -176,8 +176,8 @@ def test_a_metric_that_is_often_zero_is_told_in_its_own_unit_too() -> None:
     assert (found["regret_mean_pct"], found["regret_mean"]) == (None, pytest.approx(0.2))
 
 
-def test_intervals_come_from_resampled_sites_and_need_three() -> None:
-    few, more = summary(lcp_of(900.0, 950.0)), summary(lcp_of(*range(900, 1000, 5)))
+def test_intervals_come_from_resampled_sites_and_need_six() -> None:
+    few, more = summary(lcp_of(900.0, 910.0, 920.0, 930.0, 950.0)), summary(lcp_of(*range(900, 1000, 5)))
     assert (few.spread_pct.low, few.spread_pct.high) == (None, None)
     assert more.spread_pct.median is not None
     assert more.spread_pct.low is not None

@@ -1,0 +1,138 @@
+"""How `study` tells what stored loads show: on the terminal, as a report, and as files for other programs."""
+
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, BinaryIO
+
+import typer
+
+from mixedsched.cli._console import err, out
+from mixedsched.cli._output import Json, say_json
+from mixedsched.errors import InputError, UsageError
+from mixedsched.lab.results import DATABASE_NAME, writing_to
+from mixedsched.lab.study.definition import read_study
+from mixedsched.lab.study.export import WRITERS, study_rows
+from mixedsched.lab.study.papers import PAPERS_LEVEL, PaperFigures, paper_figures
+from mixedsched.lab.study.results import StudyResult
+from mixedsched.lab.study.session import DEFINITION_NAME, find_study, stored_results, study_store
+from mixedsched.report.study import render_study, write_study
+from mixedsched.world.store import StudyStore
+
+StoreOption = Annotated[
+    str | None,
+    typer.Option(
+        "--store", help="Database that several machines share: postgresql://USER@HOST/NAME.", metavar="ADDRESS"
+    ),
+]
+FolderArgument = Annotated[Path | None, typer.Argument(help="A folder that `study run` made.", metavar="DIR")]
+
+
+class _Format(StrEnum):
+    CSV = "csv"
+    JSON = "json"
+    PARQUET = "parquet"
+
+
+def report(
+    folder: FolderArgument = None,
+    store: StoreOption = None,
+    as_papers: Annotated[
+        bool,
+        typer.Option(
+            "--as-papers",
+            help="Also as papers tell it: differences of medians, Mann-Whitney U, counts beyond 5 and 25 %, Spearman.",
+        ),
+    ] = False,
+    level: Annotated[float, typer.Option(help="Level of that test.", min=0.0, max=1.0, metavar="P")] = PAPERS_LEVEL,
+    as_json: Json = False,
+) -> None:
+    """Say what the stored loads of a study show, and write its report anew, even if it is not finished."""
+    with opened(folder, store) as database:
+        found = stored_results(database, _name(folder, store))
+    figures = paper_figures(found, level=level) if as_papers else None
+    file = folder / DEFINITION_NAME if folder is not None else None
+    say_results(found, folder, command_of(file, folder, store), figures, as_json=as_json)
+
+
+def export(
+    folder: FolderArgument = None,
+    store: StoreOption = None,
+    form: Annotated[
+        _Format, typer.Option("--format", help="Kind of file; parquet needs the package pyarrow.")
+    ] = _Format.CSV,
+    file: Annotated[
+        Path | None, typer.Option("--out", help="File to write; by default stdout.", metavar="FILE")
+    ] = None,
+) -> None:
+    """Write every load of a study as a row, failed ones too: as CSV, JSON or Parquet."""
+    write = WRITERS[form.value]
+    if file is None and form is _Format.PARQUET and sys.stdout.isatty():
+        raise UsageError("a Parquet file is nothing for a terminal", fix="name a file with --out")
+    with opened(folder, store) as database:
+        rows = study_rows(database, find_study(database, _name(folder, store)))
+        if file is None:
+            write(rows, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
+            return
+        with writing_to(file), _whole(file) as target:
+            write(rows, target)
+    err.print(f"written: {file}", markup=False, soft_wrap=True)
+
+
+@contextmanager
+def _whole(file: Path) -> Iterator[BinaryIO]:
+    """Opened for writing; under its name only once all of it is there."""
+    part = file.with_name(f"{file.name}.part")
+    try:
+        with part.open("wb") as target:
+            yield target
+        part.replace(file)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def opened(folder: Path | None, store: str | None) -> StudyStore:
+    """The database that is meant. Raises InputError if there is none."""
+    if store is None and (folder is None or not (folder / DATABASE_NAME).is_file()):
+        raise InputError(
+            f"{folder} holds no study" if folder is not None else "no study is named",
+            why=f"there is no {DATABASE_NAME} in it" if folder is not None else "",
+            fix="name a folder that `study run` made, or a database with --store",
+        )
+    return study_store(folder or Path(), store)
+
+
+def _name(folder: Path | None, store: str | None) -> str | None:
+    """Of the study to which a folder belongs, where the database may hold several."""
+    return None if folder is None or store is None else read_study(folder / DEFINITION_NAME).name
+
+
+def command_of(file: Path | None, folder: Path | None, store: str | None) -> str:
+    """The command that goes on with a study; "" if its file is not known."""
+    if file is None:
+        return ""
+    words = ["mixedsched", "study", "run", str(file)]
+    words += ["--out", str(folder)] if folder is not None else []
+    words += ["--store", store] if store is not None else []
+    return shlex.join(words)
+
+
+def say_results(
+    result: StudyResult, folder: Path | None, command: str, figures: PaperFigures | None = None, *, as_json: bool
+) -> None:
+    """Write the report of a study into its folder, if there is one, and say what it shows."""
+    path = None
+    if folder is not None:
+        with writing_to(folder):
+            path = write_study(result, {"command": command, **result.facts}, folder, figures)
+    if as_json:
+        papers = {} if figures is None else {"as_papers": figures.to_dict()}
+        say_json({**result.to_dict(), **papers, "report": None if path is None else str(path)})
+        return
+    out.print(render_study(result, figures))
+    if path is not None:
+        out.print(f"report: {path}", markup=False, soft_wrap=True)
