@@ -26,6 +26,7 @@ pytestmark = pytest.mark.usefixtures("chromium")
 
 SCHEMES = ("sequential", "stock")
 METRICS = ["fcp_ms", "lcp_ms", "tbt_ms", "si_ms", "cls", "tti_ms", "hol_bytes"]
+WITHOUT_TTI = ("--metrics", "cls,lcp,fcp,si,tbt")  # each load waits some 5 s less; an audit's test has loads with it
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +118,7 @@ def in_the_middle(process: subprocess.Popen[str]) -> subprocess.Popen[str]:
 def story(real_time: None, tmp_path_factory: pytest.TempPathFactory) -> Story:
     folder = tmp_path_factory.mktemp("story") / "out"
     words = ("compare", "davies-meenan", "--schemes", ",".join(SCHEMES), "--link", "fiber", "--blocks", "1")
-    words = (*words, "--out", str(folder))
+    words = (*words, *WITHOUT_TTI, "--out", str(folder))
     first = after_one_run(start(*words))
     refused = subprocess.run(command(*words), cwd=HOME, capture_output=True, text=True, timeout=60, check=False)
     told = {signal.SIGINT: ended_by(in_the_middle(first), signal.SIGINT, folder)}
@@ -165,13 +166,16 @@ def test_a_finished_comparison_is_told_again_not_made_again(story: Story) -> Non
     assert json.loads(story.again.stdout) == json.loads(story.finished.stdout)
 
 
-def test_it_tells_all_metrics_and_that_one_block_decides_nothing(story: Story) -> None:
+def test_it_tells_all_metrics_that_were_asked_for_and_that_one_block_decides_nothing(story: Story) -> None:
     result = json.loads(story.finished.stdout.splitlines()[-1])
     assert (result["site"], result["link"]) == ("davies-meenan", "fiber")
     assert [(arm["scheme"], arm["runs"]) for arm in result["arms"]] == [(scheme, 1) for scheme in SCHEMES]
     assert why_void(story.stored) == []
-    assert all(arm["median"][metric] is not None for arm in result["arms"] for metric in METRICS)
-    assert sorted(effect["metric"] for effect in result["effects"]) == sorted(METRICS)
+    for arm in result["arms"]:
+        assert [metric for metric in METRICS if arm["median"][metric] is None] == ["tti_ms"]
+        assert 0 < arm["median"]["score"] <= 100
+    assert all("tti_ms" not in run["page_load"]["metrics"] for run in story.stored if run["status"] == "ok")
+    assert {effect["metric"] for effect in result["effects"]} == {*METRICS} - {"tti_ms"}
     assert {effect["verdict"] for effect in result["effects"]} == {"undecided"}
 
 
@@ -179,6 +183,7 @@ def test_its_report_needs_nothing_from_elsewhere(story: Story) -> None:
     report = Path(json.loads(story.finished.stdout.splitlines()[-1])["report"]).read_text()
     assert "davies" in report.lower()
     assert "http://" not in report.replace("http://www.w3.org", "")
+    assert "--metrics fcp,lcp,si,tbt,cls" in report, "how to make it again"
 
 
 def test_scheduling_shows_on_the_wire(story: Story) -> None:
@@ -192,40 +197,10 @@ def test_scheduling_shows_on_the_wire(story: Story) -> None:
     assert switches["stock"] > 4 * switches["sequential"], "images interleave"
 
 
-def test_a_gate_is_decided_by_real_loads(small_site: Path, tmp_path: Path) -> None:
-    files = {name: tmp_path / f"gates.{name}" for name in ("junit", "markdown")}
-    words = ["compare", str(small_site), "--schemes", "sequential", "--aa", "--link", "fiber", "--metrics", "fcp,lcp"]
-    words += ["--blocks", "6", "--until", "decided", "--max-blocks", "8", "--fail-if", "lcp > +2000%"]
-    words += ["--out", str(tmp_path / "out"), "--json", *(f"--{name}={path}" for name, path in files.items())]
-    ended = run_patiently(command(*words), HOME, 400)
-    assert ended.returncode == 0, ended.stderr
-    result = json.loads(ended.stdout.splitlines()[-1])
-    assert [gate["verdict"] for gate in result["gates"]] == ["met"], "no load takes twenty times as long as the other"
-    assert result["stopping"] == {"least": 6, "most": 8, "looks": 1, "decided": True}
-    assert result["blocks"] == {"complete": 6, "planned": 8}
-    assert why_void(stored(tmp_path / "out")) == []
-    assert "gate met: lcp > +2000%" in ended.stderr
-    assert all("lcp" in path.read_text() for path in files.values())
-
-
-@pytest.mark.usefixtures("real_time")
-def test_compare_without_tti_has_null_in_its_place_and_the_other_metrics(small_site: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "out"
-    words = ("compare", str(small_site), "--link", "fiber", "--blocks", "1", "--metrics", "cls,lcp,fcp,si,tbt")
-    ended = run_patiently(command(*words, "--out", str(folder), "--json"), HOME, 200)
-    result = json.loads(ended.stdout.splitlines()[-1])
-    for arm in result["arms"]:
-        assert [metric for metric in METRICS if arm["median"][metric] is None] == ["tti_ms"]
-        assert 0 < arm["median"]["score"] <= 100
-    assert {effect["metric"] for effect in result["effects"]} == {*METRICS} - {"tti_ms"}
-    assert "--metrics fcp,lcp,si,tbt,cls" in Path(result["report"]).read_text()
-    assert all("tti_ms" not in run["page_load"]["metrics"] for run in stored(folder) if run["status"] == "ok")
-
-
 @needs_namespaces
 def test_a_comparison_over_the_kernels_own_link_leaves_no_namespace(small_site: Path, tmp_path: Path) -> None:
     folder = tmp_path / "out"
-    words = ("compare", str(small_site), "--link", "fiber", "--backend", "netns", "--out", str(folder))
+    words = ("compare", str(small_site), "--link", "fiber", "--backend", "netns", *WITHOUT_TTI, "--out", str(folder))
     ended = ended_by(in_the_middle(after_one_run(start(*words))), signal.SIGINT, folder)
     assert (ended.code, ended.is_gone) == (130, True)
     assert why_void(ended.stored) == []

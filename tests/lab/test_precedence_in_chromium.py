@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from mixedsched.cli._sites import open_site
+from mixedsched.core.metrics import QUICK_METRICS
 from mixedsched.lab._lab import Lab, LabSetup
 from mixedsched.lab.model import Arm
 from mixedsched.world import catalog
@@ -42,7 +43,9 @@ async def programs_during_a_load(folder: Path) -> tuple[dict[str, tuple[int, int
     site = open_site("davies-meenan")
     profile = catalog.load_profile("4g")
     seen: dict[str, tuple[int, int]] = {}
-    async with Lab(LabSetup(profile, "mobile", {"eps": site}), [Arm("eps", "eps")], folder) as lab:
+    async with Lab(
+        LabSetup(profile, "mobile", {"eps": site}, metrics=QUICK_METRICS), [Arm("eps", "eps")], folder
+    ) as lab:
         load = asyncio.create_task(lab.run(arm="eps", block=1, attempt=1, position=0, link_seed=1))
         while not load.done():
             seen |= sessions_and_niceness(psutil.Process().children(recursive=True))

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from mixedsched.cli._sites import open_site
+from mixedsched.core.metrics import QUICK_METRICS
 from mixedsched.lab._validity import LoadEvidence, ServerView, why_invalid
 from mixedsched.sites.analysis.connections import expected_connections
 from mixedsched.sites.site import Connections
@@ -38,6 +39,7 @@ def test_a_load_of_three_hosts_counts_and_strangers_void_it(tmp_path: Path) -> N
                     dict.fromkeys(site.hosts, link.address[1]),
                     (server.first["spki_sha256"],),
                     netlog=tmp_path / "netlog.json",
+                    metrics=QUICK_METRICS,
                 )
                 result = await runner.run(job)
             return result, dict(link.counters)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mixedsched.core.metrics import QUICK_METRICS
 from mixedsched.lab._lab import Lab, LabSetup
 from mixedsched.lab.model import Arm, Conditions, Run, RunStatus
 from mixedsched.model.page import Page
@@ -100,7 +101,8 @@ BUSY = [
 
 
 async def loaded(site: Site, folder: Path, conditions: Conditions) -> Run:
-    setup = LabSetup(catalog.load_profile("fiber"), "mobile", {"eps": site}, conditions=conditions)
+    profile = catalog.load_profile("fiber")
+    setup = LabSetup(profile, "mobile", {"eps": site}, metrics=QUICK_METRICS, conditions=conditions)
     async with Lab(setup, [Arm("eps", "eps")], folder) as lab:
         return await lab.run(arm="eps", block=1, attempt=1, position=0, link_seed=1)
 

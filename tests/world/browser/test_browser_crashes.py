@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from mixedsched.core.metrics import QUICK_METRICS
 from mixedsched.world.browser.find import find_chromium, find_node, find_package
 from mixedsched.world.browser.pageload import BrowserLoad, PageLoadFailed
 from mixedsched.world.browser.runner import LighthouseRunner, Worker
@@ -54,7 +55,7 @@ def test_a_page_that_never_answers_is_a_timeout_and_the_next_load_works(
             with pytest.raises(PageLoadFailed) as caught:
                 await runner.run(site.job("/never/document", limit_s=5.0))
             left = browsers.wait_for_none()
-            return caught.value, left, await runner.run(site.job("/", form_factor="desktop"))
+            return caught.value, left, await runner.run(site.job("/", form_factor="desktop", metrics=QUICK_METRICS))
 
     failure, left, load = asyncio.run(run())
     assert failure.reason == "timeout"

@@ -192,7 +192,7 @@ def test_the_netlog_tells_why_a_second_connection_was_opened(site: FixtureSite, 
 
     async def run() -> None:
         async with LighthouseRunner(temp_dir=tmp_path) as runner:
-            await runner.run(site.job("/anonymous.html", netlog=log_file, frames=False))
+            await runner.run(site.job("/anonymous.html", netlog=log_file, frames=False, metrics=QUICK_METRICS))
 
     asyncio.run(run())
     log = read_netlog(log_file)
