@@ -35,8 +35,19 @@ def let_readers_end() -> None:
         )
 
 
+def end_with_reader() -> None:
+    """From here on a write that nobody reads raises BrokenPipeError, as usual: a server ends when its reader does."""
+    if _output() is not None:
+        sys.stdout.flush()
+        sys.stdout = sys.__stdout__
+
+
 def is_read() -> bool:
     """Whether results still have a reader; a command may end early where they have none."""
-    binary = getattr(sys.stdout, "buffer", None)
-    raw = getattr(binary, "raw", None)
-    return not isinstance(raw, _Output) or raw.is_read
+    output = _output()
+    return output is None or output.is_read
+
+
+def _output() -> _Output | None:
+    raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
+    return raw if isinstance(raw, _Output) else None

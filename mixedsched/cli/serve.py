@@ -9,6 +9,7 @@ import typer
 
 from mixedsched.cli._output import Json
 from mixedsched.cli._sites import open_site
+from mixedsched.cli._stdout import end_with_reader
 from mixedsched.core.h3.qlog import MAX_TRACE_BYTES
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.errors import UsageError
@@ -124,6 +125,7 @@ def serve(
     Prints a line for each request: what was signalled, where it was placed, when its first and last byte left.
     When told to stop, it takes no more requests and finishes those under way; told again, it stops at once.
     """
+    end_with_reader()
     if across_connections and workers > 1:
         raise UsageError(
             "--across-connections is not possible with several --workers",

@@ -36,4 +36,4 @@ def test_help_imports_no_command() -> None:
         "sys.exit(' '.join(sorted(name for name in sys.modules if name.startswith('mixedsched.cli.'))))\n"
     )
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    assert ended.stderr.strip() == ""
+    assert ended.stderr.strip() == "mixedsched.cli._stdout"
