@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.stats import kendalltau, spearmanr
 
 from mixedsched.errors import StudyError
+from mixedsched.lab.comparison import Verdict
 from mixedsched.lab.study.lean import read_lean
 from mixedsched.lab.study.papers import MedianDifference, paper_figures
 from mixedsched.lab.study.results import StudyResult
@@ -29,8 +30,9 @@ LOSSES = ("bw2", "loss1", "loss2", "loss5")
 LOSS_RATES = (0.0, 1.0, 2.0, 5.0)
 ROUND_TRIPS = ("rtt10", "rtt50", "loss2")
 BURSTS = ("loss2", "burst5", "burst10", "burst15")
-BLOCKS_WANTED = 30
+BLOCKS_WANTED, BLOCKS_WANTED_MEASURED = 30, 8
 BLOCKS_LEAST = 3  # of a place that counts
+LOADS_LEAST_TESTED = 6  # of either arm: with fewer, no p of Mann and Whitney is below 0.005
 FAR_PCT = 1000.0  # changes against almost nothing are cut here, so that means exist
 
 BySite = Mapping[str, float]
@@ -78,7 +80,23 @@ class Pages:
             if item.is_significant or not significant
             else 0.0
             for item in self.differences(SI, link, scheme)
+            if not significant or min(item.loads, item.baseline_loads) >= LOADS_LEAST_TESTED
         }
+
+    def surely(self, link: str, scheme: str) -> tuple[int, int]:
+        """Sites whose Speed Index is better, and worse, by the paired test of `compare`, after Holm's correction."""
+        effects = [
+            effect
+            for result in self.results.values()
+            for place in result.places
+            if place.link == f"sander-{link}"
+            for effect in [place.effect(scheme, SI)]
+            if effect is not None
+        ]
+        better, worse = (
+            sum(item.verdict is verdict for item in effects) for verdict in (Verdict.BETTER, Verdict.WORSE)
+        )
+        return better, worse
 
     def share(self, key: str, link: str, scheme: str, low: float, high: float = math.inf) -> BySite:
         """100 for a site whose change lies strictly between, else 0."""
@@ -97,7 +115,8 @@ class Pages:
     def progress(self) -> tuple[int, int]:
         """Complete blocks, and how many are wanted."""
         places = [place for result in self.results.values() for place in result.places]
-        wanted = sum(1 if place.is_exact else BLOCKS_WANTED for place in places)
+        most = BLOCKS_WANTED_MEASURED if self.is_measured else BLOCKS_WANTED
+        wanted = sum(1 if place.is_exact else most for place in places)
         return sum(len(place.blocks) for place in places), wanted
 
 

@@ -1,9 +1,10 @@
 """Plays the studies of this folder, or goes on with them, and writes what there is of their loads into data/.
 
-python results/sander2022/play.py [bundled|generated|FOLDER ...] [--studies bursts,...] [--blocks N] [--jobs N] [--collect]
+python results/sander2022/play.py [bundled|generated|chromium|FOLDER ...] [--studies bursts,...] [--blocks N] [--collect]
 
-`generated` are 60 pages that `mixedsched generate` makes up, the same ones everywhere. A folder of page files is played as
-`recorded`; its pages are not copied, only what was measured of them. --collect plays nothing.
+`generated` are 60 pages that `mixedsched generate` makes up, the same ones everywhere; `chromium` loads browser.toml instead,
+in a real browser. A folder of page files is played as `recorded`: its pages are not copied, only what was measured of them.
+--collect plays nothing.
 """
 
 from __future__ import annotations
@@ -28,13 +29,14 @@ from mixedsched.sites.pages import load_page
 STUDIES = HERE / "studies"
 RUNS = HERE.parents[1] / "runs" / "sander2022"
 PAGES = HERE.parents[1] / "build" / "pages" / "sander2022"  # collections of pages that are not part of the project
+CHROMIUM = "chromium"
 SIZE_CLASSES, PAGES_OF_A_CLASS = ("small", "medium", "large"), 20
 KEPT = ("fcp_ms", "lcp_ms", SI, HOL, "finished_ms", "byte_index_ms", "byte_index_atf_ms", LOSS)
 
 
 def collection(named: str) -> str:
     """Make a collection of pages ready; returns its name."""
-    if named == "bundled":
+    if named in ("bundled", CHROMIUM):
         return named
     name = "generated" if named == "generated" else "recorded"
     folder = PAGES / name
@@ -54,8 +56,8 @@ def collection(named: str) -> str:
 
 def study_of(name: str, pages: str) -> Study:
     """A study for a collection of pages."""
-    study = read_study(STUDIES / f"{name}.toml")
-    if pages == "bundled":
+    study = read_study((HERE if pages == CHROMIUM else STUDIES) / f"{name}.toml")
+    if pages in ("bundled", CHROMIUM):
         return study
     return Study.from_dict({**study.to_dict(), "sites": [pages], "name": f"{study.name}-{pages}"}, PAGES)
 
@@ -64,19 +66,23 @@ def collect(study: Study, folder: Path, pages: str, name: str) -> None:
     """Write what is stored of a study, and the sizes of its pages."""
     with study_store(folder, None) as store:
         loads = write_lean(store, find_study(store), DATA / f"{pages}-{name}.parquet", KEPT)
+    print(f"{pages}-{name}: {loads} loads")  # noqa: T201 - what the command has to say
+    if pages == CHROMIUM:  # it loads bundled ones
+        return
     sizes = read_sizes()
     known = sizes.setdefault(pages, {})
     for site in sites_of(study):
         if site.name not in known:
             known[site.name] = sum(item.header_bytes + item.body_bytes for item in load_page(site.opened_as).resources)
     SIZES.write_text(json.dumps(sizes, indent=1, sort_keys=True) + "\n")
-    print(f"{pages}-{name}: {loads} loads")  # noqa: T201 - what the command has to say
 
 
 def main() -> None:
     simulated = sorted(path.stem for path in STUDIES.glob("*.toml"))
     parser = argparse.ArgumentParser(description="Plays the studies of Sander et al. 2022, or goes on with them.")
-    parser.add_argument("pages", nargs="*", default=["bundled"], help="bundled, generated, or a folder of page files")
+    parser.add_argument(
+        "pages", nargs="*", default=["bundled"], help="bundled, generated, chromium, or a folder of page files"
+    )
     parser.add_argument("--studies", default=",".join(simulated), help="some of them; all by default")
     parser.add_argument("--blocks", type=int, help="so many repeats instead of 30")
     parser.add_argument("--jobs", type=int, help="processes; one per processor by default")
@@ -84,7 +90,7 @@ def main() -> None:
     parser.add_argument("--collect", action="store_true", help="play nothing, write what there is")
     options = parser.parse_args()
     for pages in map(collection, options.pages):
-        for name in options.studies.split(","):
+        for name in ["browser"] if pages == CHROMIUM else options.studies.split(","):
             study, folder = study_of(name, pages), options.runs / f"{pages}-{name}"
             if not options.collect:
                 run_study(study, folder=folder, blocks=options.blocks, jobs=options.jobs, say=_say)
