@@ -18,7 +18,7 @@ from tests.command import MIXEDSCHED, Result, run
 
 
 @pytest.fixture(scope="module")
-def checked(real_time: None) -> tuple[Result, LinkCheck]:
+def checked() -> tuple[Result, LinkCheck]:
     """A check that was made once, as machines are told of it, and its findings."""
     found = []
     check = _lab_check._checked
@@ -34,6 +34,7 @@ def checked(real_time: None) -> tuple[Result, LinkCheck]:
     return ended, found[0]
 
 
+@pytest.mark.slow
 def test_a_check_tells_machines_what_was_sent_measured_and_judged(checked: tuple[Result, LinkCheck]) -> None:
     ended, _ = checked
     told = json.loads(ended.stdout)
@@ -49,6 +50,7 @@ def test_a_check_tells_machines_what_was_sent_measured_and_judged(checked: tuple
     assert "delay" in ended.stderr
 
 
+@pytest.mark.slow
 def test_people_get_a_table_and_the_reason_for_what_does_not_apply(
     checked: tuple[Result, LinkCheck], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -67,6 +69,7 @@ def test_an_unknown_link_is_refused_before_anything_is_sent() -> None:
     assert "did you mean 'cdn'?" in ended.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_told_to_end_it_leaves_no_files(number: signal.Signals, tmp_path: Path) -> None:
     with checking(tmp_path) as process:

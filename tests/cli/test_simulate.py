@@ -146,6 +146,7 @@ def test_all_stands_for_every_scheme(small: Path) -> None:
     assert {item["packets"] for item in told} == {7}
 
 
+@pytest.mark.slow
 def test_any_number_of_jobs_prints_the_same(tmp_path: Path, small: Path) -> None:
     large = tmp_path / "large.json"
     large.write_text(page(html(), *(resource(f"r{i}", 140_000) for i in range(20)), name="large"))
@@ -180,6 +181,7 @@ def test_rung_stack_plays_the_transport_of_2022_and_responses_in_one_line(small:
     assert "hol_blocking" not in lines(*arguments)[0]
 
 
+@pytest.mark.slow
 def test_rung_stack_prints_the_same_from_any_number_of_jobs(small: Path) -> None:
     arguments = (small, "--scheme", "eps,fifo,rr", "--link", "3g")
     assert lines(*arguments, "--jobs", "1") == lines(*arguments, "--jobs", "2")
@@ -383,6 +385,7 @@ def test_deeply_nested_json_is_no_page() -> None:
 # Sizes
 
 
+@pytest.mark.slow
 def test_a_page_of_ten_thousand_resources_is_played(tmp_path: Path) -> None:
     file = tmp_path / "many.json"
     file.write_text(page(html(), *(resource(f"r{i}", 100) for i in range(9999))))
@@ -447,6 +450,7 @@ def test_pictures_are_drawn(small: Path) -> None:
         assert picture.read_text().lower().lstrip().startswith((starts, "<?xml"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", ["1", "2"])
 @pytest.mark.parametrize("form", ["--json", "--resources"])
 def test_a_reader_that_leaves_ends_it_quietly(small: Path, jobs: str, form: str) -> None:
@@ -494,6 +498,7 @@ def still_alive(processes: list[psutil.Process]) -> list[psutil.Process]:
     return processes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_ends_it_with_code_130_and_leaves_no_process(
@@ -509,6 +514,7 @@ def test_an_interrupt_ends_it_with_code_130_and_leaves_no_process(
     assert not still_alive(children)
 
 
+@pytest.mark.slow
 def test_workers_end_when_the_parent_is_killed(tmp_path: Path) -> None:
     with long_simulation(tmp_path, 2) as running:
         children = family(running)
@@ -518,6 +524,7 @@ def test_workers_end_when_the_parent_is_killed(tmp_path: Path) -> None:
         assert not still_alive(children)
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_is_told_instead_of_waited_for(tmp_path: Path) -> None:
     with long_simulation(tmp_path, 2) as running:
         workers = [item for item in family(running) if "spawn_main" in " ".join(item.cmdline())]

@@ -562,6 +562,7 @@ def test_the_page_tells_the_figures_behind_the_pictures() -> None:
     assert re.findall(r">([^<>]+)</td>", row[1]) == ["100 ms", "×1.45", "100 ms", "×1.45", "160 ms", "16"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".svg", ".html"])
 def test_the_same_loads_give_the_same_bytes_whatever_the_hash_seed(suffix: str) -> None:
     program = (

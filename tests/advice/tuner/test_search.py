@@ -117,6 +117,7 @@ def test_rungs_tell_what_was_tried_and_the_finalists_meet_new_seeds() -> None:
     assert held_out.best == found.best[0]
 
 
+@pytest.mark.slow
 def test_any_number_of_processes_finds_the_same() -> None:
     with Pool(PaintReader, 2) as workers:
         assert search(PAGE, SMALL, LOSSY, workers=workers) == search(PAGE, SMALL, LOSSY)  # type: ignore[arg-type]
@@ -136,6 +137,7 @@ def test_interrupted_anywhere_it_goes_on_and_ends_as_if_it_had_not_been(tmp_path
     assert best_so_far(space, scenes, LCP, options) == whole
 
 
+@pytest.mark.slow
 def test_the_name_under_which_a_search_is_stored_does_not_depend_on_hashes() -> None:
     program = "from tests.advice.tuner.test_search import *; print(Scenario(shop(), LOSSY).digest)"
     names = {

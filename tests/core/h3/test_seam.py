@@ -207,6 +207,7 @@ def test_the_same_seed_gives_the_same_wire_to_the_byte() -> None:
     assert writes() == writes()
 
 
+@pytest.mark.slow
 def test_hash_seeds_do_not_change_the_wire() -> None:
     """Order never comes from a set or a hash: fresh processes with different hash seeds agree."""
     script = (

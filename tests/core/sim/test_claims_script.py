@@ -12,6 +12,8 @@ import pytest
 from mixedsched.model.page import PAGE_FORMAT
 from tests.core.sim.pages import resource
 
+pytestmark = pytest.mark.slow  # the script runs in a process of its own
+
 SCRIPT = Path(__file__).parents[3] / "results" / "marx2019" / "claims.py"
 SCHEMES = ["wrr", "fifo", "dfifo", "firefox", "p+", "s+", "spdyrr", "bucket", "bucket-html", "zeroweight"]
 

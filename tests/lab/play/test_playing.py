@@ -37,6 +37,7 @@ TASKS = [
 ]
 
 
+@pytest.mark.slow
 def test_any_number_of_processes_plays_the_same_in_the_order_of_the_tasks() -> None:
     alone = Pool(PaintReader, 1).play(TASKS)
     assert alone == [Player(PaintReader).play(task) for task in TASKS]
@@ -86,11 +87,13 @@ def test_a_failed_load_is_recorded_under_the_scheme_as_written() -> None:
     assert Player(RecordReader).play(Task(ON_STACK, NamedScheme("eps", "gupta2024"))).record["scheme"] == "eps"
 
 
+@pytest.mark.slow
 def test_a_scheme_that_does_not_exist_is_refused_from_other_processes_too() -> None:
     with Pool(PaintReader, 2) as pool, pytest.raises(UsageError, match="there is no scheme 'none'"):
         pool.play([*TASKS, Task(ON_STACK, NamedScheme("none"))])
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_is_an_error_and_is_replaced() -> None:
     with Pool(PaintReader, 2) as pool:
         whole = pool.play(TASKS)

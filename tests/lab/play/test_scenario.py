@@ -115,6 +115,7 @@ def test_a_screening_plays_large_pages_over_fewer_seeds() -> None:
     assert len(Scenario(large, LOSSY).seeds_of(range(8))) == 8
 
 
+@pytest.mark.slow
 def test_a_scenario_has_the_same_fingerprint_in_every_process() -> None:
     code = "from tests.lab.play.test_scenario import SCENARIO; print(SCENARIO.digest)"
     environment = {"PYTHONHASHSEED": "7", "PATH": os.defpath}  # sets have another order there

@@ -86,6 +86,7 @@ def test_their_sizes_are_exact(sites: dict[str, Site]) -> None:
             assert sum(site.files[item.host, item.path].stat().st_size for item in of_kind) == amount.body_bytes
 
 
+@pytest.mark.slow
 def test_they_are_sites_like_all_others(sites: dict[str, Site]) -> None:
     for name, site in sites.items():
         assert site.name == name

@@ -18,7 +18,7 @@ from mixedsched.world.emulator.probe.end import Sending
 from mixedsched.world.emulator.probe.findings import LinkVerdict
 from mixedsched.world.emulator.relay.backend import RelayBackend
 
-pytestmark = pytest.mark.usefixtures("real_time")
+pytestmark = pytest.mark.slow  # packets are sent for some seconds
 
 LOSSY = Profile(
     "lossy", "", "", Direction(delay_us=20_000, loss=RandomLoss(0.1)), Direction(delay_us=30_000, loss=RandomLoss(0.2))
@@ -31,7 +31,7 @@ async def exchanged(network: ProbedNetwork, seed: int, sendings: Mapping[str, Se
 
 
 @pytest.fixture(scope="module")
-def exchanges(real_time: None) -> list[ProbeExchange]:
+def exchanges() -> list[ProbeExchange]:
     """One network with the same seed twice, and with another one."""
 
     async def all_exchanged() -> list[ProbeExchange]:

@@ -11,6 +11,8 @@ import pytest
 from tests.sites.folders import write_files
 from tests.world.server.client import RunningServer, fetch, serving
 
+pytestmark = pytest.mark.slow  # servers in processes of their own
+
 BIG = os.urandom(1_000_000)
 TEXT = "p { color: green } " * 500
 SETTINGS = """

@@ -18,6 +18,8 @@ from mixedsched.world.server.settings import Limits, LogSettings, RetryPolicy, S
 from mixedsched.world.server.site import RecordedAnswer, ServedSite, SiteEntry
 from tests.world.server.client import Answer, fetch
 
+pytestmark = pytest.mark.slow  # servers in processes of their own
+
 
 @pytest.fixture
 def site(tmp_path: Path) -> ServedSite:

@@ -12,6 +12,8 @@ import pytest
 from tests.sites.folders import resource, write_files
 from tests.world.server.client import fetch, serving
 
+pytestmark = pytest.mark.slow  # servers in processes of their own
+
 STYLE = b"a { color: red } " * 50
 
 

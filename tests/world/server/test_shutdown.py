@@ -12,6 +12,8 @@ from mixedsched.core.h3.session import H3_NO_ERROR
 from tests.world.server.client import serving
 from tests.world.server.quic import Client
 
+pytestmark = pytest.mark.slow  # servers in processes of their own
+
 BIG_BYTES = 2_000_000
 
 

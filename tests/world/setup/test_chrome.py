@@ -23,6 +23,8 @@ from mixedsched.world.setup import checked_mirror
 from mixedsched.world.setup._chrome import bring_chrome
 from tests.world.setup.mirror import BROWSER, archive, mirror, program
 
+pytestmark = pytest.mark.slow  # a mirror, archives, and programs that fetch and unpack them
+
 LARGE = archive(filling_bytes=3_000_000)
 
 
@@ -203,7 +205,6 @@ def parts(out: str) -> Mapping[str, Any]:
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-@pytest.mark.slow
 def test_set_up_that_is_interrupted_goes_on_and_a_third_one_has_nothing_to_do(kept: Path, how: signal.Signals) -> None:
     with mirror(**{"chrome-linux64.zip": LARGE}) as serving:
         serving.cut_bytes, serving.release = 1_000_000, threading.Event()

@@ -15,6 +15,8 @@ import yaml
 
 from tests.world.setup.building import CHECKOUT, build
 
+pytestmark = pytest.mark.slow  # a wheel is built
+
 WORKFLOW = yaml.safe_load((CHECKOUT / ".github" / "workflows" / "ci.yml").read_text())
 STEPS = [step["run"] for job in WORKFLOW["jobs"].values() for step in job["steps"] if "run" in step]
 
@@ -57,7 +59,6 @@ def instructions(word: str) -> list[str]:
     return re.findall(rf"^{word} +(.+)$", text, flags=re.MULTILINE)
 
 
-@pytest.mark.slow
 def test_the_image_gets_the_same_wheel_as_everybody(context: Path, tmp_path: Path) -> None:
     def names(wheel: Path) -> set[str]:
         with zipfile.ZipFile(wheel) as archive:
