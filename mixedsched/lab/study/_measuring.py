@@ -46,7 +46,7 @@ class Measurement:
         here = lease.place_id
         place = self._work.places[here]
         assert isinstance(place, MeasuredPlace), "a study is of one rung"
-        design = _design(self._work.study, place)
+        design = design_of(self._work.study, place)
         async with design.laboratory(place.network, self._work.folder) as lab:
             self._pin(await lab.versions())
             await self._warm_up(design.look(place.network), lab)
@@ -135,7 +135,7 @@ def _new_load(run: Run, block: Block, record: Mapping[str, Any]) -> NewLoad:
     )
 
 
-def _design(study: Study, place: MeasuredPlace) -> Design:
+def design_of(study: Study, place: MeasuredPlace) -> Design:
     arms = tuple(ServedArm(arm, place.opened, place.facts["site"]) for arm in study.read_arms())
     return Design(
         arms,

@@ -18,6 +18,7 @@ from mixedsched.lab.study.work import StudyObserver, UnobservedStudy, Work, carr
 from mixedsched.world.store import StoredStudy, StudyStore
 
 DEFINITION_NAME = "study.toml"
+STUDY_FOLDER = "folder"  # a fact: where names of files are seen from, for workers on the same machine
 
 Say = Callable[[str], None]
 
@@ -217,6 +218,7 @@ def _refuse_other(before: Study, study: Study, say: Say) -> None:
 def _facts(study: Study, before: StoredStudy | None) -> dict[str, Any]:
     """What all loads of the study share. Raises UsageError if earlier ones share something else."""
     facts: dict[str, Any] = {
+        STUDY_FOLDER: str(study.folder.absolute()),
         "versions": own_versions(code_of(study)),
         "tables": {arm.label: arm.table_digest for arm in study.read_arms() if arm.table_digest is not None},
     }

@@ -30,8 +30,10 @@ LOOK_EVERY_S = 1.0  # at blocks that others work on
 
 def carry_out_study(
     work: Work, facts: Mapping[str, Any], say: Callable[[str], None], machine: str | None = None
-) -> None:
+) -> Collection[int]:
     """Work until no block is left, those of other workers included, or the time is over.
+
+    Returns ids of places that cannot be loaded here.
 
     facts: of this machine, stored with the worker. machine: its name in results, by default that of the host. However it
     ends, all that is finished is stored, and the rest given back.
@@ -51,7 +53,7 @@ def carry_out_study(
                     complete(measurement.load_blocks())
                 keeper.settle()
                 if not (work.has_time() and keeper.patiently(lambda: is_unfinished(work, given_up))):
-                    break
+                    return given_up
                 time.sleep(LOOK_EVERY_S)
     finally:
         with suppress(MixedschedError):  # else the leases run out by themselves

@@ -7,18 +7,18 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mixedsched.errors import ExitCode, MixedschedError, UsageError
+from mixedsched.errors import ExitCode, MissingPartError, MixedschedError, UsageError
 from mixedsched.lab.machine import machine_facts, own_versions
 from mixedsched.lab.study._keeper import LEASE_S
 from mixedsched.lab.study.definition import Study
 from mixedsched.lab.study.places import OPENED_AS, Place, StudySite, open_places, refuse_changed
-from mixedsched.lab.study.session import code_of
+from mixedsched.lab.study.session import STUDY_FOLDER, code_of
 from mixedsched.lab.study.work import StudyObserver, UnobservedStudy, Work, carry_out_study
-from mixedsched.world.store import StoredPlace, StoredStudy, StudyStore, UnreachableDatabaseError
+from mixedsched.world.store import QuarantinedError, StoredPlace, StoredStudy, StudyStore, UnreachableDatabaseError
 
 LOOK_EVERY_S = 2.0  # for new work
 
@@ -45,11 +45,11 @@ def run_worker(options: WorkerOptions, say: Say) -> None:
     Raises MixedschedError for a database that cannot be used, and for a study named in the options that cannot be worked on
     here: made by other versions (UsageError), or of sites that this machine does not have.
     """
-    told: set[str] = set()
+    memory = _Memory()
     with StudyStore(options.store_url) as store, tempfile.TemporaryDirectory(prefix="mixedsched-") as scratch:
         while True:
             try:
-                found = _work_once(store, scratch, options, say, told)
+                found = _work_once(store, Path(scratch), options, say, memory)
             except UnreachableDatabaseError as error:
                 if not options.waits:
                     raise
@@ -61,39 +61,60 @@ def run_worker(options: WorkerOptions, say: Say) -> None:
                 time.sleep(LOOK_EVERY_S)
 
 
-def _work_once(store: StudyStore, scratch: str, options: WorkerOptions, say: Say, told: set[str]) -> bool:
+@dataclass(frozen=True)
+class _Memory:
+    """What a worker remembers from one look at the database to the next."""
+
+    told: set[str] = field(default_factory=set)
+    left: set[int] = field(default_factory=set)  # ids of places that others may work on, as they have failed here
+
+
+def _work_once(store: StudyStore, folder: Path, options: WorkerOptions, say: Say, memory: _Memory) -> bool:
     """Work on each study that has work; whether there was any."""
     studies = [item for item in store.studies() if options.study in (None, item.name)]
     if options.study is not None and not studies and not options.waits:
         raise UsageError(f"the database holds no study '{options.study}'", fix="begin it with `mixedsched study run`")
     found = False
     for stored in studies:
-        if not any(item.open or item.leased for item in store.counts(stored.id)):
+        with_work = {item.place_id for item in store.counts(stored.id) if item.open or item.leased}
+        if not with_work - memory.left:
             continue
         try:
-            work = _opened(store, stored, Path(scratch), options, say)
-        except UnreachableDatabaseError:
+            _work_on(store, stored, folder, options, say, memory)
+        except (UnreachableDatabaseError, QuarantinedError):
             raise
         except MixedschedError as error:
             if options.study is not None:
                 raise
-            if str(error) not in told:
+            if str(error) not in memory.told:
                 say(f"the study '{stored.name}' is left to others: {error}")
-            told.add(str(error))
-            continue
-        say(f"working on {stored.name} as {options.machine}")
-        carry_out_study(work, {"machine": machine_facts()}, say, options.machine)
-        found = True
+            memory.told.add(str(error))
+        else:
+            found = True
     return found
 
 
-def _opened(store: StudyStore, stored: StoredStudy, folder: Path, options: WorkerOptions, say: Say) -> Work:
+def _work_on(
+    store: StudyStore, stored: StoredStudy, folder: Path, options: WorkerOptions, say: Say, memory: _Memory
+) -> None:
+    work = _opened(store, stored, folder, options, say, memory.left)
+    say(f"working on {stored.name} as {options.machine}")
+    try:
+        memory.left.update(carry_out_study(work, {"machine": machine_facts()}, say, options.machine))
+    except (UsageError, MissingPartError):  # another browser than the study's, or none
+        memory.left.update(work.places)
+        raise
+
+
+def _opened(
+    store: StudyStore, stored: StoredStudy, folder: Path, options: WorkerOptions, say: Say, left: Collection[int]
+) -> Work:
     """The study with those of its places that this machine can open. Raises MixedschedError where it can open none."""
-    study = Study.from_dict(stored.definition, origin=f"the study '{stored.name}'")
+    study = Study.from_dict(stored.definition, Path(stored.facts.get(STUDY_FOLDER, "")), f"the study '{stored.name}'")
     _refuse_other_versions(stored, study)
     places: dict[int, Place] = {}
     refused: list[MixedschedError] = []
-    planned = store.places(stored.id)
+    planned = [item for item in store.places(stored.id) if item.id not in left]
     for item in planned:
         try:
             places[item.id] = _place(study, item, say)
@@ -109,7 +130,7 @@ def _opened(store: StudyStore, stored: StoredStudy, folder: Path, options: Worke
         study,
         places,
         folder,
-        has_all_places=not refused,
+        has_all_places=not refused and not left,
         observer=options.observer,
         jobs=options.jobs,
         lease_s=options.lease_s,
