@@ -7,13 +7,14 @@ from typing import Any
 from mixedsched.core.metrics import METRICS
 from mixedsched.errors import UsageError
 from mixedsched.lab.bench import Design, ServedArm
-from mixedsched.lab.engine import Laboratory, block_state, carry_out, read_run, run_record
+from mixedsched.lab.engine import MAX_ATTEMPTS, Laboratory, block_state, carry_out, read_run, run_record
 from mixedsched.lab.model import Block, Plan, Run, RunStatus
 from mixedsched.lab.plan import WARM_UP_INDEX, attempt_seed
 from mixedsched.lab.study._keeper import Keeper
 from mixedsched.lab.study._work import LABORATORY, Work
 from mixedsched.lab.study.definition import Study
 from mixedsched.lab.study.places import MeasuredPlace
+from mixedsched.world.browser.pageload import PageLoadFailed
 from mixedsched.world.store import Lease, LeaseLostError, NewLoad
 from mixedsched.world.system.browser_slot import browser_slot
 
@@ -32,9 +33,16 @@ class Measurement:
     async def load_blocks(self) -> None:
         """Load blocks until none is free, alone on this machine."""
         async with browser_slot(self._say):
-            lease = self._lease()
+            lease, failures = self._lease(), 0
             while lease is not None:
-                lease = await self._load_at_place(lease)
+                try:
+                    lease = await self._load_at_place(lease)
+                    failures = 0
+                except PageLoadFailed as error:  # no load: the browser's worker did not even tell its versions
+                    failures += 1
+                    if failures == MAX_ATTEMPTS:
+                        raise
+                    self._say(f"warning: {error}; trying again")
 
     def _lease(self) -> Lease | None:
         """One at a time: others are to have the rest."""
@@ -59,7 +67,8 @@ class Measurement:
 
     def _pin(self, versions: Mapping[str, str]) -> None:
         """Raises UsageError if the study's loads were made by another browser."""
-        pinned = self._work.store.pin(self._work.study_id, {LABORATORY: dict(versions)})[LABORATORY]
+        ours = {LABORATORY: dict(versions)}
+        pinned = self._keeper.patiently(lambda: self._work.store.pin(self._work.study_id, ours))[LABORATORY]
         changed = [f"{name} {pinned.get(name)} -> {now}" for name, now in versions.items() if pinned.get(name) != now]
         if changed:
             raise UsageError(

@@ -1,9 +1,11 @@
+import sqlite3
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import Engine, event
 
 from mixedsched.errors import ExitCode, InputError, MixedschedError, StudyError, UsageError
 from mixedsched.lab.play.scenario import seeds_for, varied
@@ -221,3 +223,25 @@ def test_an_in_order_receiver_is_the_one_of_simulate_and_costs_time_where_packet
         loads = loads_in(tmp_path / f"{in_order}")
         finished.append(sum(item.values["byte_index_ms"] for item in loads))
     assert finished[1] > finished[0]
+
+
+@pytest.mark.parametrize("blocks", [0, -1])
+def test_zero_blocks_are_refused(tmp_path: Path, blocks: int) -> None:
+    with pytest.raises(StudyError, match="blocks"):
+        run(quick_study(tmp_path), tmp_path / "out", blocks=blocks)
+
+
+def test_where_there_is_no_room_it_ends_in_order_and_the_same_call_goes_on(tmp_path: Path, whole: list[Any]) -> None:
+    def leave_no_room(connection: sqlite3.Connection, _: Any) -> None:
+        connection.execute("PRAGMA max_page_count = 1")  # the file stays as large as it is
+
+    run(small_study(tmp_path), tmp_path / "out", blocks=1)
+    event.listen(Engine, "connect", leave_no_room)
+    try:
+        with pytest.raises(MixedschedError, match="no room for results") as refused:
+            run(small_study(tmp_path), tmp_path / "out")
+    finally:
+        event.remove(Engine, "connect", leave_no_room)
+    assert "the same command goes on" in refused.value.fix
+    assert not run(small_study(tmp_path), tmp_path / "out").is_partial
+    assert told(loads_in(tmp_path / "out")) == whole

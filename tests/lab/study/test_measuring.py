@@ -1,0 +1,192 @@
+"""How a study on rung `browser` treats loads that fail, with a laboratory whose loads are written down beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+
+from mixedsched.errors import UsageError
+from mixedsched.lab.bench import Design
+from mixedsched.lab.model import RunStatus
+from mixedsched.lab.results import DATABASE_NAME
+from mixedsched.lab.study._measuring import design_of
+from mixedsched.lab.study.definition import Study
+from mixedsched.lab.study.places import MeasuredPlace, open_places, sites_of
+from mixedsched.lab.study.results import StudyResult
+from mixedsched.lab.study.session import run_study
+from mixedsched.lab.study.worker import WorkerOptions, run_worker
+from mixedsched.model.profile import Profile
+from mixedsched.world.browser.pageload import PageLoadFailed
+from mixedsched.world.store import StoredLoad, StudyStore
+from tests.lab.scripted import ScriptedLab
+from tests.small_site import write_small_site
+
+Fate = Callable[[str, str, int, int], RunStatus]  # of a load, by site, arm, block and attempt
+
+
+class Rooms:
+    """Laboratories for places, one at a time."""
+
+    def __init__(self, fate: Fate = lambda *_: RunStatus.OK) -> None:
+        self.fate = fate
+        self.chromium = "1"
+        self.silent = 0
+        """How many laboratories to come say nothing about their browser."""
+        self.opened: list[str] = []
+
+    def __call__(self, design: Design, network: Profile, _folder: Path) -> OneRoom:
+        return OneRoom(self, design.arms[0].site.name, network.name)
+
+
+class OneRoom(ScriptedLab):
+    def __init__(self, rooms: Rooms, site: str, link: str) -> None:
+        super().__init__(lambda arm, block, attempt: rooms.fate(site, arm, block, attempt))
+        self._rooms = rooms
+        self._place = f"{site}@{link}"
+
+    async def __aenter__(self) -> Self:
+        self._rooms.opened.append(self._place)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        pass
+
+    async def versions(self) -> dict[str, str]:
+        if self._rooms.silent:
+            self._rooms.silent -= 1
+            raise PageLoadFailed("worker_silent", "no answer within 30 s")
+        return {"chromium": self._rooms.chromium}
+
+
+@pytest.fixture
+def rooms(monkeypatch: pytest.MonkeyPatch) -> Rooms:
+    found = Rooms()
+    monkeypatch.setattr(Design, "laboratory", lambda *arguments: found(*arguments))
+    return found
+
+
+def study(folder: Path, **changed: Any) -> Study:
+    for name in ("one", "two"):
+        if not (folder / name).is_dir():
+            write_small_site(folder / name)
+    tables = {
+        "format": "mixedsched.study/1",
+        "name": "scripted",
+        "rung": "browser",
+        "sites": ["one", "two"],
+        "links": ["fiber"],
+        "arms": ["sequential", "mixed"],
+        "baseline": "sequential",
+        "blocks": 2,
+    }
+    return Study.from_dict({**tables, **changed}, folder)
+
+
+def run(folder: Path, **changed: Any) -> StudyResult:
+    return run_study(study(folder, **changed), folder=folder / "out")
+
+
+def stored(folder: Path) -> list[StoredLoad]:
+    with StudyStore(f"sqlite:///{folder / 'out' / DATABASE_NAME}") as store:
+        return list(store.loads(store.studies()[0].id))
+
+
+def attempts(folder: Path) -> list[tuple[int, str]]:
+    """Of the first place's first block."""
+    loads = stored(folder)
+    return [(item.attempt, item.status) for item in loads if item.place_id == loads[0].place_id and item.block == 1]
+
+
+def test_several_blocks_of_a_place_are_loaded_at_a_sitting(rooms: Rooms, tmp_path: Path) -> None:
+    assert [place.blocks for place in run(tmp_path, blocks=7).places] == [(1, 2, 3, 4, 5, 6, 7)] * 2
+    assert rooms.opened == ["one@fiber", "two@fiber"] * 2, "five blocks each, then two"
+
+
+def test_a_load_that_fails_voids_its_block_which_is_made_again(rooms: Rooms, tmp_path: Path) -> None:
+    rooms.fate = lambda _, arm, block, attempt: (
+        RunStatus.INVALID if (arm, block, attempt) == ("mixed", 1, 1) else RunStatus.OK
+    )
+    assert not run(tmp_path).is_partial
+    good = [item for item in attempts(tmp_path) if item[1] == "ok"]
+    assert (1, "invalid") in attempts(tmp_path)
+    assert [attempt for attempt, _ in good][-2:] == [2, 2]
+    seeds = {item.attempt: item.seed for item in stored(tmp_path) if item.block == 1}
+    assert seeds[2] == seeds[1] + 1, "over another link"
+
+
+def test_a_block_is_made_three_times_a_command_at_most(rooms: Rooms, tmp_path: Path) -> None:
+    rooms.fate = lambda site, arm, block, _: (
+        RunStatus.FAILED if (site, arm, block) == ("one", "sequential", 2) else RunStatus.OK
+    )
+    for commands in (1, 2):
+        assert [(place.site, place.missing) for place in run(tmp_path).places] == [("one", 1), ("two", 0)]
+        failed = [item.attempt for item in stored(tmp_path) if item.status == "failed"]
+        assert failed == list(range(1, 3 * commands + 1))
+
+
+def test_a_page_that_never_loads_is_given_up_and_others_go_on(rooms: Rooms, tmp_path: Path) -> None:
+    rooms.fate = lambda site, *_: RunStatus.FAILED if site == "one" else RunStatus.OK
+    assert [(place.site, place.missing) for place in run(tmp_path, blocks=5).places] == [("one", 5), ("two", 0)]
+    assert len(attempts(tmp_path)) == 3
+    rooms.fate = lambda *_: RunStatus.OK
+    assert not run(tmp_path, blocks=5).is_partial
+
+
+def test_loads_of_another_browser_are_refused_with_both_versions(rooms: Rooms, tmp_path: Path) -> None:
+    run(tmp_path, blocks=1)
+    rooms.chromium = "2"
+    with pytest.raises(UsageError, match=r"chromium 1 -> 2"):
+        run(tmp_path)
+
+
+def test_a_worker_leaves_a_study_of_another_browser_to_others(rooms: Rooms, tmp_path: Path) -> None:
+    run(tmp_path, blocks=1)
+    rooms.chromium = "2"
+    with pytest.raises(UsageError):
+        run(tmp_path)
+    told: list[str] = []
+    run_worker(WorkerOptions(f"sqlite:///{tmp_path / 'out' / DATABASE_NAME}", waits=False), told.append)
+    assert any("is left to others" in line and "chromium 1 -> 2" in line for line in told)
+    rooms.chromium = "1"
+    run_worker(WorkerOptions(f"sqlite:///{tmp_path / 'out' / DATABASE_NAME}", waits=False), told.append)
+    assert len(stored(tmp_path)) == 2 * 2 * 2
+
+
+def test_a_laboratory_that_does_not_come_up_is_tried_again(rooms: Rooms, tmp_path: Path) -> None:
+    rooms.silent = 2
+    assert not run(tmp_path).is_partial
+    rooms.silent = 3
+    with pytest.raises(PageLoadFailed):
+        run(tmp_path, blocks=3)
+    assert not run(tmp_path, blocks=3).is_partial
+
+
+def test_blocks_beyond_those_of_the_file_are_loaded_until_it_is_decided(rooms: Rooms, tmp_path: Path) -> None:
+    run_study(study(tmp_path, sites=["one"]), folder=tmp_path / "out", until="decided", max_blocks=12)
+    assert max(item.block for item in stored(tmp_path)) == 12, "loads without values decide nothing"
+
+
+def test_what_the_file_says_of_loads_reaches_the_laboratory(tmp_path: Path) -> None:
+    given = study(
+        tmp_path,
+        congestion_control="reno",
+        cpu_slowdown=3,
+        form_factor="desktop",
+        backend="netns",
+        across_connections=True,
+        mapping="gupta2024",
+        metrics=["fcp"],
+        seed=7,
+    )
+    place = open_places(given, [(0, sites_of(given)[0], "fiber")], lambda _: None)[0]
+    assert isinstance(place, MeasuredPlace)
+    design = design_of(given, place)
+    assert (design.conditions.congestion_control, design.conditions.cpu_slowdown) == ("reno", 3)
+    assert (design.form_factor, design.backend, design.across_connections) == ("desktop", "netns", True)
+    assert [item.arm.mapping for item in design.arms] == [None, "gupta2024"], "sequential uses no table"
+    assert (design.metrics, design.seed, design.baseline) == (("fcp_ms", "lcp_ms"), 7, "sequential")
+    slow = study(tmp_path, throttling="simulate")
+    assert design_of(slow, place).conditions.throttling == "simulate"
