@@ -47,6 +47,7 @@ def end(folder: Path) -> Any:
     process = start(folder)
     told = json.loads(process.communicate(timeout=300)[0])
     assert process.returncode == 0
+    assert told.pop("report") == str(folder / "out" / "report.html")
     return told
 
 
