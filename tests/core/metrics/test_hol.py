@@ -96,6 +96,10 @@ def test_overlapping_pieces_count_their_new_bytes_only() -> None:
     assert count_hol(packets).stream_hol_bytes == 10 + 10 + 20
 
 
+def test_a_gap_of_one_byte_is_a_gap() -> None:
+    assert count_hol([[(A, 0, 10)], [(A, 11, 10)]]).stream_hol_bytes == 10
+
+
 def oracle(packets: Packets) -> tuple[int, int]:
     """Stream and connection figures, by sets of bytes and a note for each other stream at each blocked frame."""
     there: dict[int, set[int]] = {}

@@ -57,6 +57,16 @@ def test_waiting_earns_no_credit() -> None:
     assert 9 <= line.out[100:].count("B") <= 11
 
 
+def test_pausing_cancels_no_debt() -> None:
+    """B pauses whenever it has sent: its share stays 0.389 of the capacity, as without pauses, and does not become a half."""
+    line = Wire("ip", "A999:u=3 B999:u=5")
+    for _ in range(400):
+        line.send(1)
+        if line.out[-1] == "B":
+            line.pause("B").resume("B")
+    assert line.out.count("B") / 400 == pytest.approx(0.389, abs=0.01)
+
+
 @given(st.integers(0, 7), st.integers(1, 1500), st.integers(1, 1500))
 def test_equal_urgency_means_equal_bytes_not_equal_turns(urgency: int, first_bytes: int, second_bytes: int) -> None:
     from mixedsched.model.priority import Priority
