@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import os
 import random
 import signal
@@ -28,6 +29,7 @@ from mixedsched.lab.study._keeper import Keeper
 from mixedsched.lab.study.definition import Study, dump_study
 from mixedsched.lab.study.results import study_results
 from mixedsched.lab.study.session import run_study
+from mixedsched.model.page import PAGE_FORMAT
 from mixedsched.world.store import NewLoad, PlannedBlock, PlannedPlace, StudyStore
 
 LEASE_S = 4.0
@@ -41,16 +43,17 @@ STUDY = {
     "format": "mixedsched.study/1",
     "name": "faults",
     "rung": "stack",
-    "sites": ["davies-meenan", "agency", "paper-kit"],
-    "links": ["sander-loss2", "4g"],
+    "sites": ["pages"],
+    "links": ["wifi-lossy", "3g"],
     "arms": ["sequential", "mixed", "eps", "rr"],
     "baseline": "sequential",
-    "blocks": 40,
+    "blocks": 60,
+    "variation": True,
 }
 
 
-def run(faults: int = FAULTS, seed: int = 1) -> Iterator[str]:
-    """A line each for throughput and faults."""
+def run(faults: int = FAULTS, seed: int = 1, logs: Path | None = None) -> Iterator[str]:
+    """A line each for throughput and faults. logs: a folder for what the processes say."""
     folder = binaries()
     if folder is None:
         yield "PostgreSQL is not installed here"
@@ -61,7 +64,7 @@ def run(faults: int = FAULTS, seed: int = 1) -> Iterator[str]:
             f"{WORKERS} workers make {four / one / WORKERS:.3f} of {WORKERS} times the loads of one, "
             f"where a load only waits ({one:.2f} and {four:.2f} loads a second)"
         )
-        yield from _faults(server, faults, seed)
+        yield from _faults(server, faults, seed, logs)
 
 
 def wait_for_loads(url: str, machine: str) -> None:
@@ -97,19 +100,23 @@ def _waiting_rate(server: Postgres, workers: int) -> float:
     return rate
 
 
-def _faults(server: Postgres, faults: int, seed: int) -> Iterator[str]:
+def _faults(server: Postgres, faults: int, seed: int, logs: Path | None) -> Iterator[str]:
     """A study under faults against the same study made by one process without any."""
-    study = Study.from_dict(STUDY)
-    with tempfile.TemporaryDirectory() as folder:
-        run_study(study, folder=Path(folder))
-        with StudyStore(f"sqlite:///{folder}/results.sqlite") as store:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        _write_pages(folder / "pages")
+        study = Study.from_dict(STUDY, folder)
+        run_study(study, folder=folder / "serial")
+        with StudyStore(f"sqlite:///{folder}/serial/results.sqlite") as store:
             serial, serial_verdicts = _outcome(store, study)
         url = server.new_database("faults")
-        team = Team(server, url, Path(folder))
+        team = Team(server, url, study, logs or folder)
+        began_s = time.monotonic()
         try:
             done = team.run(faults, random.Random(seed))
         finally:
             team.stop()
+        took_s = time.monotonic() - began_s
         with StudyStore(url) as store:
             [stored] = store.studies()
             counts = store.counts(stored.id)
@@ -118,7 +125,8 @@ def _faults(server: Postgres, faults: int, seed: int) -> Iterator[str]:
             found, verdicts = _outcome(store, study)
     planned = study.blocks * len(counts)
     yield (
-        f"{sum(done.values())} faults ({', '.join(f'{count} {name}' for name, count in sorted(done.items()))}): "
+        f"{sum(done.values())} faults in {took_s:.0f} s "
+        f"({', '.join(f'{count} {name}' for name, count in sorted(done.items()))}): "
         f"{blocks} of {planned} blocks done, {len(twice)} counted twice, "
         f"{sum(found.get(key) != value for key, value in serial.items())} of {len(serial)} loads other than in a serial run, "
         f"verdicts {'the same' if verdicts == serial_verdicts else 'DIFFERENT'}"
@@ -150,12 +158,13 @@ def _outcome(store: StudyStore, study: Study) -> tuple[dict[tuple[str, str, int,
 class Team:
     """Workers, a dask scheduler, and the command that has them work on a study. Each may be killed, and is started again."""
 
-    def __init__(self, server: Postgres, url: str, folder: Path) -> None:
+    def __init__(self, server: Postgres, url: str, study: Study, logs: Path) -> None:
         self._server = server
         self._url = url
-        self._file = folder / "study.toml"
-        self._file.write_text(dump_study(Study.from_dict(STUDY)), encoding="utf-8")
-        self._out = folder / "team"
+        self._file = study.folder / "study.toml"
+        self._file.write_text(dump_study(study), encoding="utf-8")
+        self._out = study.folder / "team"
+        self._logs = logs
         self._scheduler = self._start_scheduler()
         self._command = self._start_command()
         self._workers = [self._start_worker(number) for number in range(WORKERS)]
@@ -229,23 +238,44 @@ class Team:
 
     def _start_scheduler(self) -> subprocess.Popen[bytes]:
         words = ["-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", str(PORT), "--no-dashboard"]
-        return _start(words)
+        return self._start("scheduler", words)
 
     def _start_worker(self, number: int) -> subprocess.Popen[bytes]:
         """Half of them look for work themselves, the others are set to work by the scheduler."""
         words = ["-m", "mixedsched", "worker", "--store", self._url, "--machine", f"m{number}", "--jobs", "1"]
         by_scheduler = ["--scheduler", f"tcp://127.0.0.1:{PORT}"] if number % 2 else []
-        return _start([*words, "--lease", f"{LEASE_S:g}s", *by_scheduler])
+        return self._start(f"m{number}", [*words, "--lease", f"{LEASE_S:g}s", *by_scheduler])
 
     def _start_command(self) -> subprocess.Popen[bytes]:
         words = ["-m", "mixedsched", "study", "run", str(self._file), "--store", self._url, "--out", str(self._out)]
-        return _start([*words, "--scheduler", f"tcp://127.0.0.1:{PORT}", "--json"])
+        return self._start("command", [*words, "--scheduler", f"tcp://127.0.0.1:{PORT}", "--json"])
+
+    def _start(self, name: str, words: Sequence[str]) -> subprocess.Popen[bytes]:
+        with (self._logs / f"{name}.log").open("ab") as log:
+            return subprocess.Popen(
+                [sys.executable, *words], stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            )
 
 
-def _start(words: Sequence[str]) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
-    )
+def _write_pages(folder: Path) -> None:
+    """Two small pages: their loads take a tenth of a second to play."""
+    folder.mkdir()
+    for name, script_bytes in (("one", 20_000), ("two", 60_000)):
+        sizes = {"document": 4_000, "stylesheet": 9_000, "script": script_bytes, "image": 40_000}
+        resources = [
+            {
+                "id": kind,
+                "path": f"/{kind}",
+                "kind": kind,
+                "chromium_priority": None,
+                "body_bytes": size_bytes,
+                **({} if kind == "document" else {"found_by": "document", "found_when": "complete"}),
+                "flags": {"stylesheet": ["in_head"], "image": ["hero"]}.get(kind, []),
+            }
+            for kind, size_bytes in sizes.items()
+        ]
+        page = {"format": PAGE_FORMAT, "name": name, "resources": resources}
+        (folder / f"{name}.json").write_text(json.dumps(page), encoding="utf-8")
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
@@ -258,12 +288,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--faults", type=int, default=FAULTS)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--logs", type=Path, help="a folder for what the processes say")
     parser.add_argument("--wait-for", nargs=2, metavar=("URL", "MACHINE"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.wait_for:
         wait_for_loads(*arguments.wait_for)
         return
-    for line in run(arguments.faults, arguments.seed):
+    for line in run(arguments.faults, arguments.seed, arguments.logs):
         sys.stdout.write(f"{line}\n")
         sys.stdout.flush()
 
