@@ -1,5 +1,6 @@
 """How `study` shows progress, and answers continuous integration."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.markup import escape
@@ -20,11 +21,21 @@ class StudyProgress(Progress):
     def __init__(self, *, is_simulated: bool) -> None:
         super().__init__("playing pages" if is_simulated else "starting", unit="loads", lines=is_simulated)
         self._is_simulated = is_simulated
-        self._workers = 1
+        self._work = self.what
+        self._machines: Sequence[str] = ()
 
-    def left(self, loads: int, workers: int) -> None:
-        self._workers = workers
-        self.tell(self._done, self._done + loads)
+    def left(self, loads: int, machines: Sequence[str]) -> None:
+        """Loads of other machines count as done, too."""
+        for name in machines:
+            if self._machines and name not in self._machines:
+                self.say(f"{escape(name)} works, too")
+        for name in self._machines:
+            if name not in machines:
+                self.say(f"{escape(name)} does not work any more")
+        self._machines = machines
+        total = max(self.total or 0, self._done + loads)
+        where = f" on {len(machines)} machines: {', '.join(machines)}" if len(machines) > 1 else ""
+        self.tell(total - loads, total, what=self._work + where)
 
     def loading(self, place: Place, block: int, arm: str) -> None:
         self.tell(self._done, self.total, what=f"{place.site.name}@{place.link}, block {block}, {arm}")

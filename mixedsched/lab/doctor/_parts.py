@@ -1,24 +1,18 @@
 """Certificates, sockets, and the emulated networks."""
 
-import asyncio
 import datetime as dt
 import socket
-from collections.abc import Mapping
 
 from cryptography import x509
 
 from mixedsched.core.h3.certificate import make_certificate
 from mixedsched.errors import MixedschedError
+from mixedsched.lab.timers import MAX_LATE_P99_US, relay_lateness
 from mixedsched.model.profile import Direction, Profile
 from mixedsched.world.emulator.kernel.privilege import Privilege, require_privilege
 from mixedsched.world.emulator.netns.backend import netns_backend
-from mixedsched.world.emulator.relay.backend import relay_backend
 from mixedsched.world.emulator.vm.machine import require_qemu, require_taps
 
-_PROBES = 400
-_PROBE_GAP_S = 0.002
-_MAX_LATE_P99_US = 2000
-_TRIES = 3
 _SHAPED = Direction(rate_bps=2_000_000, delay_us=10_000, queue_bytes=20_000, burst_bytes=1514)
 
 
@@ -46,41 +40,14 @@ def prove_ports() -> str:
 
 
 async def prove_relay() -> str:
-    """Send probes through a relay with 10 ms each way: how late does it let them go? After a busy moment it is asked again."""
-    for _ in range(_TRIES):
-        late = await _lateness()
-        if late["p99_us"] <= _MAX_LATE_P99_US:
-            break
+    """Send probes through a relay: how late does it let them go?"""
+    late = await relay_lateness()
     detail = f"packets leave {late['p50_us']} us late at the median, {late['p99_us']} us at the 99th percentile"
-    if late["p99_us"] > _MAX_LATE_P99_US:
+    if late["p99_us"] > MAX_LATE_P99_US:
         raise MixedschedError(
             detail, why="too late to emulate a network", fix="stop what else is running on this machine"
         )
     return detail
-
-
-async def _lateness() -> Mapping[str, int]:
-    """How late the relay let probes to a server go: percentiles in us."""
-    loop = asyncio.get_running_loop()
-    ten_ms = Direction(delay_us=10_000)
-    with (
-        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server,
-        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client,
-    ):
-        for sock in (server, client):
-            sock.bind(("127.0.0.1", 0))
-            sock.setblocking(False)
-        async with (
-            relay_backend(Profile("probe", "", "", ten_ms, ten_ms)) as backend,
-            backend.link(server.getsockname(), 1) as link,
-        ):
-            await loop.sock_connect(client, link.address)
-            for _ in range(_PROBES):
-                await loop.sock_sendall(client, b"probe")
-                await asyncio.wait_for(loop.sock_recv(server, 64), 5)
-                await asyncio.sleep(_PROBE_GAP_S)
-    up: Mapping[str, int] = link.counters["punctuality"]["up"]
-    return up
 
 
 async def prove_namespaces() -> str:

@@ -5,10 +5,10 @@ Meanwhile the worker goes on. Where the database does not answer, what was loade
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Literal, Self, TypeVar
+from typing import Any, Literal, NoReturn, Self, TypeVar
 
 from mixedsched.errors import MixedschedError
 from mixedsched.world.store import (
@@ -95,6 +95,18 @@ class Keeper:
     def lease(self, study: int, most: int, places: list[int] | None) -> list[Lease]:
         """Lease blocks, however long the database takes to answer."""
         return self.patiently(lambda: self._store.lease(study, self._worker, most, self._lease_s, places=places))
+
+    def note(self, facts: Mapping[str, Any]) -> None:
+        """Add to what is known of this worker."""
+        self.patiently(lambda: self._store.note(self._worker, facts))
+
+    def quarantine(self, reason: str) -> NoReturn:
+        """Store what is finished, and stop this machine until somebody readmits it. Raises QuarantinedError."""
+        self.settle()
+        self.patiently(lambda: self._store.leave(self._worker, "quarantined", reason))
+        raise QuarantinedError(
+            "this machine is quarantined", why=reason, fix="once that is mended, start it with --readmit"
+        )
 
     def settle(self) -> None:
         """Wait until all that was kept is stored."""

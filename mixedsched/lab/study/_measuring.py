@@ -11,6 +11,7 @@ from mixedsched.lab.engine import MAX_ATTEMPTS, Laboratory, block_state, carry_o
 from mixedsched.lab.model import Block, Plan, Run, RunStatus
 from mixedsched.lab.plan import WARM_UP_INDEX, attempt_seed
 from mixedsched.lab.study._keeper import Keeper
+from mixedsched.lab.study._machine_check import MachineCheck
 from mixedsched.lab.study._work import LABORATORY, Work
 from mixedsched.lab.study.definition import Study
 from mixedsched.lab.study.places import MeasuredPlace
@@ -29,6 +30,7 @@ class Measurement:
         self._say = say
         self._loadable: set[int] = set()  # ids of places where a block has succeeded
         self._is_warm = False
+        self._machine = self._check_of_machine() if work.is_shared else None
 
     async def load_blocks(self) -> None:
         """Load blocks until none is free, alone on this machine."""
@@ -36,6 +38,7 @@ class Measurement:
             lease, failures = self._lease(), 0
             while lease is not None:
                 try:
+                    await self._check_machine()
                     lease = await self._load_at_place(lease)
                     failures = 0
                 except PageLoadFailed as error:  # no load: the browser's worker did not even tell its versions
@@ -49,6 +52,23 @@ class Measurement:
         places = [name for name in self._work.places if name not in self.given_up]
         return next(iter(self._keeper.lease(self._work.study_id, 1, places)), None) if places else None
 
+    def _check_of_machine(self) -> MachineCheck:
+        """Always at the same place, so that its loads can be compared."""
+        place = self._work.places[min(self._work.places)]
+        assert isinstance(place, MeasuredPlace), "a study is of one rung"
+        design = design_of(self._work.study, place)
+        return MachineCheck(design.look(place.network), lambda: design.laboratory(place.network, self._work.folder))
+
+    async def _check_machine(self) -> None:
+        """Raises QuarantinedError if this machine's loads are not to be trusted; it may not come back by itself then."""
+        if self._machine is None or not self._machine.is_due:
+            return
+        self._say("checking how far this machine differs from itself")
+        reason = await self._machine.check()
+        self._keeper.note({"check": self._machine.to_dict()})
+        if reason:
+            self._keeper.quarantine(reason)
+
     async def _load_at_place(self, lease: Lease) -> Lease | None:
         """Load blocks of a place while its turn lasts; returns the first one of another."""
         here = lease.place_id
@@ -59,11 +79,14 @@ class Measurement:
             self._pin(await lab.versions())
             await self._warm_up(design.look(place.network), lab)
             following: Lease | None = lease
-            while following is not None and following.place_id == here:
+            while following is not None and following.place_id == here and not self._is_check_due():
                 plan = design.plan(place.network, following.number)
                 await self._load(following, place, replace(plan, blocks=plan.blocks[-1:]), lab)
                 following = self._lease()
         return following
+
+    def _is_check_due(self) -> bool:
+        return self._machine is not None and self._machine.is_due
 
     def _pin(self, versions: Mapping[str, str]) -> None:
         """Raises UsageError if the study's loads were made by another browser."""
@@ -95,6 +118,8 @@ class Measurement:
         is_done = not block_state(block, leased.made).missing
         attempt = max(run.attempt for run in leased.made)
         self._keeper.keep(replace(lease, attempt=attempt), None, "done" if is_done else "failed")
+        if self._machine is not None:
+            self._machine.block_ended(is_done=is_done)
         if is_done:
             self._loadable.add(lease.place_id)
         elif lease.place_id not in self._loadable:

@@ -1,6 +1,6 @@
 """What a worker of a study needs to know."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -19,8 +19,8 @@ LABORATORY = "laboratory"
 class StudyObserver(Protocol):
     """Follows a study's progress. Its methods may be called from another thread."""
 
-    def left(self, loads: int, workers: int) -> None:
-        """How many loads all workers still have to make, and how many work: told at the start and now and then."""
+    def left(self, loads: int, machines: Sequence[str]) -> None:
+        """How many loads all workers still have to make, and their machines by name: told at the start and now and then."""
 
     def loading(self, place: Place, block: int, arm: str) -> None:
         """A measured load begins."""
@@ -32,7 +32,7 @@ class StudyObserver(Protocol):
 class UnobservedStudy:
     """An observer that takes no notice."""
 
-    def left(self, loads: int, workers: int) -> None:
+    def left(self, loads: int, machines: Sequence[str]) -> None:
         pass
 
     def loading(self, place: Place, block: int, arm: str) -> None:
@@ -58,6 +58,7 @@ class Work:
     has_time: Callable[[], bool] = lambda: True  # asked before each simulated load; once it says no, no other begins
     lease_s: float = LEASE_S  # so long after its last sign of life a worker's blocks go to others
     readmit: bool = False  # work although this machine was quarantined before
+    is_shared: bool = False  # with other machines, so that this one is checked before it measures, and now and then
 
     @property
     def place_ids(self) -> list[int] | None:

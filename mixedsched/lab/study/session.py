@@ -15,7 +15,7 @@ from mixedsched.lab.study.gates import StudyQuestions
 from mixedsched.lab.study.places import Place, chosen, open_places, planned, refuse_changed, sites_of
 from mixedsched.lab.study.results import StudyResult, study_results
 from mixedsched.lab.study.work import StudyObserver, UnobservedStudy, Work, carry_out_study
-from mixedsched.world.store import StoredStudy, StudyStore
+from mixedsched.world.store import StoredStudy, StoredWorker, StudyStore
 
 DEFINITION_NAME = "study.toml"
 STUDY_FOLDER = "folder"  # a fact: where names of files are seen from, for workers on the same machine
@@ -71,6 +71,7 @@ def run_study(
         try:
             work = planned_work(definition, lambda: open_places(definition, wanted, say), opened, place, say)
             work = replace(work, has_all_places=only is None, observer=observer or UnobservedStudy(), jobs=jobs)
+            work = replace(work, is_shared=store is not None)
             questions = _asked(work, until, max_blocks, fail_if)
             for count in questions.rounds(definition.blocks):
                 if questions.looks is not None and not _add_blocks(work, count):
@@ -152,9 +153,14 @@ def stored_results(store: StudyStore, name: str | None = None) -> StudyResult:
 
 def _circumstances(store: StudyStore, study: StoredStudy, machines: Iterable[str]) -> dict[str, Mapping[str, Any]]:
     """For reports: versions of programs, and of the machines that took part what bears on results."""
-    known = {worker.machine: worker.facts["machine"] for worker in store.workers() if "machine" in worker.facts}
+    workers = [worker for worker in store.workers() if "machine" in worker.facts]
+    known = {worker.machine: {**worker.facts["machine"], **_judgement(worker)} for worker in workers}
     shared = {key: study.facts[key] for key in ("versions", LABORATORY) if study.facts.get(key)}
     return shared | {f"machine {name}": known[name] for name in machines if name in known}
+
+
+def _judgement(worker: StoredWorker) -> dict[str, str]:
+    return {"quarantined": worker.reason} if worker.state == "quarantined" else {}
 
 
 def find_study(store: StudyStore, name: str | None = None) -> StoredStudy:

@@ -76,5 +76,5 @@ def is_unfinished(work: Work, given_up: Collection[int] = ()) -> bool:
 def tell_progress(work: Work) -> None:
     """Tell the observer how much all workers have left."""
     blocks = sum(item.open + item.leased for item in work.store.counts(work.study_id) if item.place_id in work.places)
-    active = sum(worker.state == "active" for worker in work.store.workers())
-    work.observer.left(blocks * len(work.study.arms), active)
+    machines = {worker.machine: None for worker in work.store.workers() if worker.state == "active"}
+    work.observer.left(blocks * len(work.study.arms), list(machines))

@@ -135,6 +135,7 @@ def _opened(
         jobs=options.jobs,
         lease_s=options.lease_s,
         readmit=options.readmit,
+        is_shared=True,
     )
 
 

@@ -157,10 +157,18 @@ class StudyStore:
             return str(connection.execute(select(WorkerRow.state).where(WorkerRow.id == worker)).scalar_one())
 
     def leave(self, worker: int, state: str = "gone", reason: str = "") -> None:
-        """A worker stops, or is stopped ("quarantined"): its blocks are free for others."""
+        """A worker stops, or is stopped ("quarantined", and stays so): its blocks are free for others."""
+        mine = and_(WorkerRow.id == worker, WorkerRow.state != QUARANTINED)
         with self._write() as connection:
             _leases.release(connection, worker)
-            connection.execute(update(WorkerRow).where(WorkerRow.id == worker).values(state=state, reason=reason))
+            connection.execute(update(WorkerRow).where(mine).values(state=state, reason=reason))
+
+    def note(self, worker: int, facts: Mapping[str, Any]) -> None:
+        """Add to the facts of a worker, or replace some of them."""
+        with self._write() as connection:
+            of_worker = select(WorkerRow.facts).where(WorkerRow.id == worker).with_for_update()
+            known = connection.execute(of_worker).scalar_one()
+            connection.execute(update(WorkerRow).where(WorkerRow.id == worker).values(facts={**known, **facts}))
 
     def workers(self) -> list[StoredWorker]:
         """All that were ever known, in order of their coming."""

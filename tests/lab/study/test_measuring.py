@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -10,17 +11,17 @@ import pytest
 
 from mixedsched.errors import UsageError
 from mixedsched.lab.bench import Design
-from mixedsched.lab.model import RunStatus
+from mixedsched.lab.model import Run, RunStatus
 from mixedsched.lab.results import DATABASE_NAME
 from mixedsched.lab.study._measuring import design_of
 from mixedsched.lab.study.definition import Study
 from mixedsched.lab.study.places import MeasuredPlace, open_places, sites_of
 from mixedsched.lab.study.results import StudyResult
-from mixedsched.lab.study.session import run_study
+from mixedsched.lab.study.session import run_study, stored_results
 from mixedsched.lab.study.worker import WorkerOptions, run_worker
 from mixedsched.model.profile import Profile
 from mixedsched.world.browser.pageload import PageLoadFailed
-from mixedsched.world.store import StoredLoad, StudyStore
+from mixedsched.world.store import PlannedBlock, PlannedPlace, QuarantinedError, StoredLoad, StudyStore
 from tests.lab.scripted import ScriptedLab
 from tests.small_site import write_small_site
 
@@ -36,6 +37,9 @@ class Rooms:
         self.silent = 0
         """How many laboratories to come say nothing about their browser."""
         self.opened: list[str] = []
+        self.lcp_ms: Callable[[int, int], float] | None = None
+        """Of a load, by position in its block and the number of loads before it."""
+        self.loads = 0
 
     def __call__(self, design: Design, network: Profile, _folder: Path) -> OneRoom:
         return OneRoom(self, design.arms[0].site.name, network.name)
@@ -53,6 +57,14 @@ class OneRoom(ScriptedLab):
 
     async def __aexit__(self, *_: object) -> None:
         pass
+
+    async def run(self, **which: Any) -> Run:
+        made = await super().run(**which)
+        self._rooms.loads += 1
+        if self._rooms.lcp_ms is None:
+            return made
+        lcp_ms = self._rooms.lcp_ms(made.position, self._rooms.loads - 1)
+        return replace(made, page_load={"metrics": {"fcp_ms": 500.0, "lcp_ms": lcp_ms}})
 
     async def versions(self) -> dict[str, str]:
         if self._rooms.silent:
@@ -162,6 +174,78 @@ def test_a_laboratory_that_does_not_come_up_is_tried_again(rooms: Rooms, tmp_pat
     with pytest.raises(PageLoadFailed):
         run(tmp_path, blocks=3)
     assert not run(tmp_path, blocks=3).is_partial
+
+
+def worker(folder: Path, **options: Any) -> list[str]:
+    """What a worker says that shares the study's database, as machine `m`, and ends with its work."""
+    told: list[str] = []
+    url = f"sqlite:///{folder / 'out' / DATABASE_NAME}"
+    run_worker(WorkerOptions(url, study="scripted", machine="m", waits=False, **options), told.append)
+    return told
+
+
+def checks(folder: Path) -> list[dict[str, Any]]:
+    """Of the workers that were checked."""
+    with StudyStore(f"sqlite:///{folder / 'out' / DATABASE_NAME}") as store:
+        return [worker.facts["check"] for worker in store.workers() if "check" in worker.facts]
+
+
+def planned(folder: Path, blocks: int) -> None:
+    """A study of one place whose first block is made, with a machine of its own."""
+    run(folder, sites=["one"], blocks=1)
+    with StudyStore(f"sqlite:///{folder / 'out' / DATABASE_NAME}") as store:
+        place = store.places(store.studies()[0].id)[0]
+        more = PlannedPlace(
+            place.number, place.site, place.link, place.facts, [PlannedBlock(n, n) for n in range(2, blocks + 1)]
+        )
+        store.add_places(store.studies()[0].id, [more])
+
+
+def test_a_machine_that_measures_for_others_is_checked_when_it_joins_and_every_ten_blocks(
+    rooms: Rooms, tmp_path: Path
+) -> None:
+    rooms.lcp_ms = lambda position, number: 1000.0 + position + number % 3
+    planned(tmp_path, 24)
+    worker(tmp_path)
+    (check,) = checks(tmp_path)
+    assert (check["place"], check["arm"], check["metric"]) == ("one@fiber", "sequential", "lcp_ms")
+    assert (len(check["at_entry"]), len(check["since"])) == (3, 2)
+    assert check["relay_late_p99_us"] > 0
+    assert len(stored(tmp_path)) == 24 * 2, "those of checks are no loads of the study"
+
+
+def test_a_study_of_one_machine_costs_no_checks(rooms: Rooms, tmp_path: Path) -> None:
+    run(tmp_path, sites=["one"])
+    assert checks(tmp_path) == []
+    assert rooms.loads == 2 * 2 + 1, "two blocks, and a warm-up"
+
+
+def test_a_machine_that_differs_from_itself_measures_nothing_until_it_is_readmitted(
+    rooms: Rooms, tmp_path: Path
+) -> None:
+    planned(tmp_path, 3)
+    rooms.lcp_ms = lambda position, _: 1000.0 + 400 * position
+    with pytest.raises(QuarantinedError, match=r"differs from itself by \+40.0 %"):
+        worker(tmp_path)
+    assert len(stored(tmp_path)) == 2
+    rooms.lcp_ms = lambda *_: 1000.0
+    with pytest.raises(QuarantinedError, match="--readmit"):
+        worker(tmp_path)
+    worker(tmp_path, readmit=True)
+    assert len(stored(tmp_path)) == 3 * 2
+
+
+def test_a_machine_that_becomes_slow_is_stopped_and_results_say_so(rooms: Rooms, tmp_path: Path) -> None:
+    rooms.lcp_ms = lambda _, number: 1000.0 + 20 * number
+    planned(tmp_path, 80)
+    with pytest.raises(QuarantinedError, match="slower since it joined"):
+        worker(tmp_path)
+    made = stored(tmp_path)
+    assert 2 * 2 < len(made) < 80 * 2
+    with StudyStore(f"sqlite:///{tmp_path / 'out' / DATABASE_NAME}") as store:
+        found = stored_results(store)
+    assert "slower" in found.facts["machine m"]["quarantined"]
+    assert found.places[0].planned - len(found.places[0].blocks) == 80 - len(made) // 2, "others may make the rest"
 
 
 def test_blocks_beyond_those_of_the_file_are_loaded_until_it_is_decided(rooms: Rooms, tmp_path: Path) -> None:
