@@ -21,16 +21,19 @@ from mixedsched.world.system.browser_slot import browser_slot
 
 
 class Measurement:
-    """Loads whatever can be leased. given_up: ids of places where no load counts, which are left alone until the next start."""
+    """Loads whatever can be leased. given_up: ids of places where no load counts, which are left alone until the next start.
 
-    def __init__(self, work: Work, keeper: Keeper, say: Callable[[str], None]) -> None:
+    is_checked: whether this machine is compared with itself, as others measure, too.
+    """
+
+    def __init__(self, work: Work, keeper: Keeper, say: Callable[[str], None], *, is_checked: bool = False) -> None:
         self.given_up: set[int] = set()
         self._work = work
         self._keeper = keeper
         self._say = say
         self._loadable: set[int] = set()  # ids of places where a block has succeeded
         self._is_warm = False
-        self._machine = self._check_of_machine() if work.is_shared else None
+        self._machine = self._check_of_machine() if is_checked else None
 
     async def load_blocks(self) -> None:
         """Load blocks until none is free, alone on this machine."""

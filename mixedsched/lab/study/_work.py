@@ -58,7 +58,6 @@ class Work:
     has_time: Callable[[], bool] = lambda: True  # asked before each simulated load; once it says no, no other begins
     lease_s: float = LEASE_S  # so long after its last sign of life a worker's blocks go to others
     readmit: bool = False  # work although this machine was quarantined before
-    is_shared: bool = False  # with other machines, so that this one is checked before it measures, and now and then
 
     @property
     def place_ids(self) -> list[int] | None:

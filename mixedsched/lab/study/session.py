@@ -71,7 +71,6 @@ def run_study(
         try:
             work = planned_work(definition, lambda: open_places(definition, wanted, say), opened, place, say)
             work = replace(work, has_all_places=only is None, observer=observer or UnobservedStudy(), jobs=jobs)
-            work = replace(work, is_shared=store is not None)
             questions = _asked(work, until, max_blocks, fail_if)
             for count in questions.rounds(definition.blocks):
                 if questions.looks is not None and not _add_blocks(work, count):

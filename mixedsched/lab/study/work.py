@@ -40,11 +40,13 @@ def carry_out_study(
     """
     store = work.store
     release_the_dead(store)
-    worker = store.join(worker_name(), machine or platform.node(), facts, readmit=work.readmit)
+    name = machine or platform.node()
+    has_others = not store.is_of_one_machine or any(worker.machine != name for worker in store.workers())
+    worker = store.join(worker_name(), name, facts, readmit=work.readmit)
     try:
         with Keeper(store, worker, say, lambda: tell_progress(work), work.lease_s) as keeper:
             keeper.patiently(lambda: tell_progress(work))
-            measurement = None if work.study.is_simulated else Measurement(work, keeper, say)
+            measurement = None if work.study.is_simulated else Measurement(work, keeper, say, is_checked=has_others)
             given_up: Collection[int] = () if measurement is None else measurement.given_up
             while True:
                 if measurement is None:

@@ -135,7 +135,6 @@ def _opened(
         jobs=options.jobs,
         lease_s=options.lease_s,
         readmit=options.readmit,
-        is_shared=True,
     )
 
 

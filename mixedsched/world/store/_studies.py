@@ -55,6 +55,11 @@ class StudyStore:
     def __exit__(self, *_: object) -> None:
         self._engine.dispose()
 
+    @property
+    def is_of_one_machine(self) -> bool:
+        """Whether other machines cannot use it."""
+        return self._engine.dialect.name == "sqlite"
+
     # What is planned
 
     def save_study(self, name: str, definition: Mapping[str, Any], facts: Mapping[str, Any]) -> int:
