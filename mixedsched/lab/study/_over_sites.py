@@ -150,14 +150,15 @@ def _summary(
 ) -> SitesSummary:
     changes = [effect.change for effect in effects if effect.change is not None]
     changes_pct = [effect.change_pct for effect in effects if effect.change_pct is not None]
+    spread = Spread.of(changes, seed)
     return SitesSummary(
         scheme=arm.scheme,
         baseline=baseline.scheme,
         metric=metric,
         link=link,
         sites=len(effects),
-        spread=Spread.of(changes, seed),
-        spread_pct=Spread.of(changes_pct, seed),
+        spread=spread,
+        spread_pct=spread if changes_pct == changes else Spread.of(changes_pct, seed),
         verdicts=Counter(effect.verdict for effect in effects),
         regret_mean=regret[0],
         regret_worst=regret[1],

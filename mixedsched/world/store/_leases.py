@@ -6,8 +6,9 @@ anew; whatever the former holder stores then is refused, because its token is an
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import Connection, and_, or_, select, update
+from sqlalchemy import Connection, Update, and_, or_, select, update
 
 from mixedsched.errors import MixedschedError
 from mixedsched.world.store._database import now_s
@@ -45,70 +46,93 @@ def take(
     # A lease that seems to last very long was made before the database's clock was set back.
     has_run_out = or_(until < now, until > now + _LONGEST_LEASES * lease_s)
     is_free = or_(BlockRow.state == OPEN, and_(BlockRow.state == LEASED, has_run_out))
-    wanted = select(BlockRow.id).where(BlockRow.study == study, is_free)
+    wanted = select(BlockRow.id, BlockRow.place, BlockRow.number, BlockRow.attempt, BlockRow.token)
+    wanted = wanted.where(BlockRow.study == study, is_free)
     if places is not None:
         wanted = wanted.where(BlockRow.place.in_(places))
-    ids = connection.scalars(
+    rows = connection.execute(
         wanted.order_by(BlockRow.rank, BlockRow.id).limit(most).with_for_update(skip_locked=True)
     ).all()
-    return [_take_one(connection, block, worker, now + lease_s) for block in ids]
-
-
-def _take_one(connection: Connection, block: int, worker: int, until_s: float) -> Lease:
-    row = connection.execute(
-        select(BlockRow.place, BlockRow.number, BlockRow.attempt, BlockRow.token).where(BlockRow.id == block)
-    ).one()
-    attempt, done = _to_go_on_with(connection, block, row.attempt, worker)
-    connection.execute(
-        update(BlockRow)
-        .where(BlockRow.id == block)
-        .values(state=LEASED, worker=worker, lease_until_s=until_s, token=row.token + 1, attempt=attempt)
+    begun = _begun(connection, [row.id for row in rows], worker)
+    leases = []
+    for row in rows:
+        attempt, done = begun.get(row.id, (row.attempt, ()))
+        leases.append(Lease(row.id, row.place, row.number, attempt, row.token + 1, done))
+    _change(
+        connection,
+        update(BlockRow).values(state=LEASED, worker=worker, lease_until_s=now + lease_s, token=BlockRow.token + 1),
+        leases,
     )
-    return Lease(block, row.place, row.number, attempt, row.token + 1, done)
+    note_attempts(connection, leases)
+    return leases
 
 
-def _to_go_on_with(connection: Connection, block: int, attempt: int, worker: int) -> tuple[int, tuple[str, ...]]:
-    """A half block is finished on the machine that began it, and by others begun anew: loads of two machines are no pairs."""
-    loads = connection.execute(
-        select(StudyLoadRow.arm, StudyLoadRow.status, WorkerRow.machine)
+def _begun(connection: Connection, blocks: Collection[int], worker: int) -> dict[int, tuple[int, tuple[str, ...]]]:
+    """By block that has loads of its attempt: the attempt to go on with, and the arms that are done in it.
+
+    A half block is finished on the machine that began it, and by others begun anew: loads of two machines are no pairs.
+    """
+    loads: dict[int, list[Any]] = {}
+    made = connection.execute(
+        select(StudyLoadRow.block, StudyLoadRow.attempt, StudyLoadRow.arm, StudyLoadRow.status, WorkerRow.machine)
         .join(WorkerRow, WorkerRow.id == StudyLoadRow.worker)
-        .where(StudyLoadRow.block == block, StudyLoadRow.attempt == attempt)
+        .join(BlockRow, and_(BlockRow.id == StudyLoadRow.block, BlockRow.attempt == StudyLoadRow.attempt))
+        .where(StudyLoadRow.block.in_(blocks))
         .order_by(StudyLoadRow.id)
-    ).all()
+    )
+    for load in made:
+        loads.setdefault(load.block, []).append(load)
     if not loads:
-        return attempt, ()
+        return {}
     machine = connection.execute(select(WorkerRow.machine).where(WorkerRow.id == worker)).scalar_one()
-    if any(load.machine != machine or load.status != "ok" for load in loads):
-        return attempt + 1, ()
-    return attempt, tuple(load.arm for load in loads)
+    return {
+        block: (own[0].attempt, tuple(load.arm for load in own))
+        if all(load.machine == machine and load.status == "ok" for load in own)
+        else (own[0].attempt + 1, ())
+        for block, own in loads.items()
+    }
+
+
+def lost(connection: Connection, leases: Collection[Lease], worker: int) -> list[Lease]:
+    """Hold the blocks against others until the transaction ends; returns those that are not this worker's any more."""
+    rows = connection.execute(
+        select(BlockRow.id, BlockRow.token, BlockRow.worker, BlockRow.state)
+        .where(BlockRow.id.in_([lease.block_id for lease in leases]))
+        .order_by(BlockRow.id)
+        .with_for_update()
+    )
+    held = {(row.id, row.token) for row in rows if (row.worker, row.state) == (worker, LEASED)}
+    return [lease for lease in leases if (lease.block_id, lease.token) not in held]
 
 
 def check(connection: Connection, lease: Lease, worker: int) -> None:
-    """Hold the block against others until the transaction ends. Raises LeaseLostError if it is not this worker's any more."""
-    row = connection.execute(
-        select(BlockRow.token, BlockRow.worker, BlockRow.state).where(BlockRow.id == lease.block_id).with_for_update()
-    ).one_or_none()
-    if row is None or (row.token, row.worker, row.state) != (lease.token, worker, LEASED):
+    """Raises LeaseLostError if the block is not this worker's any more; else holds it, like `lost`."""
+    if lost(connection, [lease], worker):
         raise LeaseLostError(
             f"block {lease.number} is not this worker's any more",
             why="its lease ran out and another worker has taken it, or it is not wanted any more",
         )
 
 
-def note_attempt(connection: Connection, lease: Lease) -> None:
-    """What is stored from now on is of this attempt, so that nobody goes on with an earlier one."""
-    connection.execute(
-        update(BlockRow)
-        .where(BlockRow.id == lease.block_id, BlockRow.attempt < lease.attempt)
-        .values(attempt=lease.attempt)
-    )
+def note_attempts(connection: Connection, leases: Collection[Lease]) -> None:
+    """What is stored from now on is of these attempts, so that nobody goes on with earlier ones."""
+    for lease in leases:
+        if lease.attempt > 1:
+            connection.execute(
+                update(BlockRow)
+                .where(BlockRow.id == lease.block_id, BlockRow.attempt < lease.attempt)
+                .values(attempt=lease.attempt)
+            )
 
 
-def end(connection: Connection, lease: Lease, state: str) -> None:
-    """Give a block back that `check` has held. state: done, failed or open."""
-    connection.execute(
-        update(BlockRow).where(BlockRow.id == lease.block_id).values(state=state, worker=None, lease_until_s=None)
-    )
+def end(connection: Connection, leases: Collection[Lease], state: str) -> None:
+    """Give blocks back that are held. state: done, failed or open."""
+    _change(connection, update(BlockRow).values(state=state, worker=None, lease_until_s=None), leases)
+
+
+def _change(connection: Connection, change: Update, leases: Collection[Lease]) -> None:
+    if leases:
+        connection.execute(change.where(BlockRow.id.in_([lease.block_id for lease in leases])))
 
 
 def extend(connection: Connection, worker: int, lease_s: float) -> None:

@@ -204,20 +204,14 @@ class StudyStore:
 
         Returns the leases that were lost, whose loads are not stored. With a single one raises LeaseLostError instead.
         """
-        lost: list[Lease] = []
         with self._write() as connection:
-            for lease, loads, is_done in finished:
-                try:
-                    _leases.check(connection, lease, worker)
-                except _leases.LeaseLostError:
-                    if len(finished) == 1:
-                        raise
-                    lost.append(lease)
-                    continue
-                _leases.note_attempt(connection, lease)
-                self._insert_loads(connection, lease, worker, loads)
-                if is_done:
-                    _leases.end(connection, lease, DONE)
+            if len(finished) == 1:
+                _leases.check(connection, finished[0][0], worker)
+            lost = _leases.lost(connection, [lease for lease, *_ in finished], worker)
+            kept = [part for part in finished if part[0] not in lost]
+            _leases.note_attempts(connection, [lease for lease, *_ in kept])
+            self._insert_loads(connection, worker, [(lease, loads) for lease, loads, _ in kept])
+            _leases.end(connection, [lease for lease, _, is_done in kept if is_done], DONE)
         return lost
 
     def finish(self, lease: Lease, worker: int) -> None:
@@ -300,9 +294,11 @@ class StudyStore:
     def _end(self, lease: Lease, worker: int, state: str) -> None:
         with self._write() as connection:
             _leases.check(connection, lease, worker)
-            _leases.end(connection, lease, state)
+            _leases.end(connection, [lease], state)
 
-    def _insert_loads(self, connection: Connection, lease: Lease, worker: int, loads: Sequence[NewLoad]) -> None:
+    def _insert_loads(
+        self, connection: Connection, worker: int, made: Sequence[tuple[Lease, Sequence[NewLoad]]]
+    ) -> None:
         rows = [
             {
                 "block": lease.block_id,
@@ -315,18 +311,26 @@ class StudyStore:
                 "values": {key: value for key, value in load.values.items() if value is not None},
                 "worker": worker,
             }
+            for lease, loads in made
             for load in loads
         ]
         self._insert_missing(connection, StudyLoadRow, rows)
-        with_records = {load.arm: load.record for load in loads if load.record is not None}
-        if with_records:
-            mine = select(StudyLoadRow.id, StudyLoadRow.arm).where(
-                StudyLoadRow.block == lease.block_id,
-                StudyLoadRow.attempt == lease.attempt,
-                StudyLoadRow.arm.in_(list(with_records)),
+        for lease, loads in made:
+            self._insert_records(
+                connection, lease, {load.arm: load.record for load in loads if load.record is not None}
             )
-            records = [{"load": row.id, "record": dict(with_records[row.arm])} for row in connection.execute(mine)]
-            self._insert_missing(connection, RecordRow, records)
+
+    def _insert_records(self, connection: Connection, lease: Lease, records: Mapping[str, Mapping[str, Any]]) -> None:
+        """By arm."""
+        if not records:
+            return
+        mine = select(StudyLoadRow.id, StudyLoadRow.arm).where(
+            StudyLoadRow.block == lease.block_id,
+            StudyLoadRow.attempt == lease.attempt,
+            StudyLoadRow.arm.in_(list(records)),
+        )
+        rows = [{"load": row.id, "record": dict(records[row.arm])} for row in connection.execute(mine)]
+        self._insert_missing(connection, RecordRow, rows)
 
     def _insert_missing(self, connection: Connection, table: Any, rows: Sequence[dict[str, Any]]) -> None:
         """Insert rows, but for those that are there, which may come of a call whose answer was lost."""
