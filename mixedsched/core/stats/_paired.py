@@ -85,7 +85,9 @@ def _of_equal_length(values: Matrix, confidence: float) -> Iterator[PairedShift]
 
 def _wilcoxon_p(values: Matrix) -> list[float]:
     if values.shape[1] == 1:
-        return [1.0] * len(values)  # a single pair shows nothing; thousands of places where nothing is random have no more
+        return [1.0] * len(
+            values
+        )  # a single pair shows nothing; thousands of places where nothing is random have no more
     from scipy.stats import rankdata  # here, because scipy.stats takes half a second to load, and --help needs none
 
     doubled = np.rint(2 * rankdata(np.abs(values), axis=1)).astype(np.int64)

@@ -4,19 +4,18 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
 
-from sqlalchemy import Connection, and_, func, insert, select, update
+from sqlalchemy import Connection, func, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from mixedsched.errors import MixedschedError
-from mixedsched.world.store import _leases
-from mixedsched.world.store._database import UnreachableDatabaseError, now_s, open_database, writing
-from mixedsched.world.store._leases import Lease, QuarantinedError
+from mixedsched.world.store import _leases, _workers
+from mixedsched.world.store._database import UnreachableDatabaseError, open_database, writing
+from mixedsched.world.store._leases import Lease
 from mixedsched.world.store._study_tables import (
     DONE,
     FAILED,
     OPEN,
-    QUARANTINED,
     BlockRow,
     PlaceRow,
     RecordRow,
@@ -144,47 +143,29 @@ class StudyStore:
         Raises QuarantinedError if this machine was quarantined, unless it is readmitted.
         """
         with self._write() as connection:
-            self._check_quarantine(connection, machine, readmit=readmit)
-            now = now_s(connection)
-            values = {"machine": machine, "facts": dict(facts), "state": "active", "reason": "", "beat_s": now}
-            found = connection.scalar(select(WorkerRow.id).where(WorkerRow.name == name).with_for_update())
-            if found is None:
-                added = insert(WorkerRow).values(name=name, **values).returning(WorkerRow.id)
-                return int(connection.execute(added).scalar_one())
-            connection.execute(update(WorkerRow).where(WorkerRow.id == found).values(**values))
-            return int(found)
+            return _workers.join(connection, name, machine, facts, readmit=readmit)
 
     def beat(self, worker: int, lease_s: float) -> str:
         """A sign of life: all leases of the worker last `lease_s` from now. Returns the worker's state."""
         with self._write() as connection:
-            connection.execute(update(WorkerRow).where(WorkerRow.id == worker).values(beat_s=now_s(connection)))
             _leases.extend(connection, worker, lease_s)
-            return str(connection.execute(select(WorkerRow.state).where(WorkerRow.id == worker)).scalar_one())
+            return _workers.beat(connection, worker)
 
     def leave(self, worker: int, state: str = "gone", reason: str = "") -> None:
         """A worker stops, or is stopped ("quarantined", and stays so): its blocks are free for others."""
-        mine = and_(WorkerRow.id == worker, WorkerRow.state != QUARANTINED)
         with self._write() as connection:
             _leases.release(connection, worker)
-            connection.execute(update(WorkerRow).where(mine).values(state=state, reason=reason))
+            _workers.note_state(connection, worker, state, reason)
 
     def note(self, worker: int, facts: Mapping[str, Any]) -> None:
         """Add to the facts of a worker, or replace some of them."""
         with self._write() as connection:
-            of_worker = select(WorkerRow.facts).where(WorkerRow.id == worker).with_for_update()
-            known = connection.execute(of_worker).scalar_one()
-            connection.execute(update(WorkerRow).where(WorkerRow.id == worker).values(facts={**known, **facts}))
+            _workers.note_facts(connection, worker, facts)
 
     def workers(self) -> list[StoredWorker]:
         """All that were ever known, in order of their coming."""
-        blocks = select(func.count()).where(BlockRow.worker == WorkerRow.id).correlate(WorkerRow).scalar_subquery()
         with self._read() as connection:
-            now = now_s(connection)
-            rows = connection.execute(select(WorkerRow.__table__, blocks.label("blocks")).order_by(WorkerRow.id)).all()
-        return [
-            StoredWorker(row.id, row.name, row.machine, row.facts, row.state, row.reason, now - row.beat_s, row.blocks)
-            for row in rows
-        ]
+            return _workers.all_workers(connection)
 
     # What is worked on
 
@@ -281,15 +262,6 @@ class StudyStore:
         )
         with self._read() as connection:
             return [dict(record) for record in connection.scalars(columns)]
-
-    def _check_quarantine(self, connection: Connection, machine: str, *, readmit: bool) -> None:
-        is_out = and_(WorkerRow.machine == machine, WorkerRow.state == QUARANTINED)
-        if readmit:
-            connection.execute(update(WorkerRow).where(is_out).values(state="gone"))
-        elif (reason := connection.scalar(select(WorkerRow.reason).where(is_out).limit(1))) is not None:
-            raise QuarantinedError(
-                f"the machine {machine} is quarantined", why=reason, fix="once that is mended, start it with --readmit"
-            )
 
     def _end(self, lease: Lease, worker: int, state: str) -> None:
         with self._write() as connection:
