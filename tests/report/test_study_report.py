@@ -119,7 +119,7 @@ def test_what_is_missing_and_what_failed_is_told_first() -> None:
 def test_places_where_nothing_is_random_are_marked() -> None:
     result = exact(a=800.0, b=900.0)
     assert "All places are exact: nothing is random there" in html(result)
-    assert "(exact)" in render_place(result, result.places[0], "../report.html")
+    assert ">exact<" in render_place(result, result.places[0], "../report.html")
 
 
 # --- the document
@@ -224,7 +224,7 @@ def test_the_page_of_a_simulated_place_has_medians_changes_and_the_command_that_
     text = render_place(whole, place, "../report.html")
     effect = place.effect("mixed", "lcp_ms")
     assert effect is not None
-    assert f"<strong>{effect.metric.format(place.median(1, 'lcp_ms'))}</strong>" in text
+    assert f"<strong>{effect.metric.format(place.medians()[1]['lcp_ms'])}</strong>" in text
     assert "▼ better" in text
     assert "mixedsched simulate shop --schemes sequential,mixed,eps --link 4g --seed 1" in text
     assert 'href="../report.html"' in text

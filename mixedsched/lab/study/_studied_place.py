@@ -1,5 +1,6 @@
 """One place of a study, as far as it has been loaded."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,11 +38,19 @@ class StudiedPlace:
         values: NDArray[np.float64] = self.values[arm, VALUE_KEYS.index(key)]
         return values
 
-    def median(self, arm: int, key: str) -> float | None:
-        """Over the complete blocks; None where none has the value."""
-        row = self.row(arm, key)
-        known = row[~np.isnan(row)]
-        return float(np.median(known)) if len(known) else None
+    def medians(self) -> list[dict[str, float | None]]:
+        """By arm, of all values: over the complete blocks, None where none has the value."""
+        ranked = np.sort(self.values, axis=2)  # with missing ones last
+        known = (~np.isnan(ranked)).sum(axis=2)
+        if not ranked.shape[2]:
+            return [dict.fromkeys(VALUE_KEYS) for _ in ranked]
+        middle = (np.maximum(known - 1, 0) // 2, np.minimum(known // 2, ranked.shape[2] - 1))
+        below, above = (np.take_along_axis(ranked, place[:, :, None], axis=2)[:, :, 0] for place in middle)
+        table = np.where(known > 0, (below + above) / 2, np.nan).tolist()
+        return [
+            {key: None if math.isnan(value) else value for key, value in zip(VALUE_KEYS, row, strict=True)}
+            for row in table
+        ]
 
     def effect(self, arm: str, metric: str) -> Effect | None:
         """The effect of an arm (label) on a metric (key), if there is one."""

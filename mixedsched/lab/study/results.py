@@ -1,5 +1,6 @@
 """What a study shows: every place as `compare` tells it, and over all sites how often, how much and how surely. Pure."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,6 +25,8 @@ from mixedsched.lab.study.places import OPENED_AS
 from mixedsched.world.store import BlockCounts, StoredLoad, StoredPlace
 
 __all__ = ["OTHER_KEYS", "FailureCount", "SchemeRegret", "SitesSummary", "StudiedPlace", "StudyResult", "study_results"]
+
+_NUMBER = re.compile(r"(?<![\w.-])\d+(?:\.\d+)?(?![\w.-]*\w)")  # but not that of "sander-burst5"
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,11 +209,18 @@ def _studied(
 
 
 def _failures(collected: Iterable[LoadsOfPlace], labels: Sequence[str]) -> tuple[FailureCount, ...]:
+    """Reasons that differ in numbers alone are one; its numbers are left out."""
     loads: Counter[tuple[int, str, str]] = Counter()
     places: Counter[tuple[int, str, str]] = Counter()
-    for item in collected:
-        loads.update(item.failures)
-        places.update(item.failures.keys())
+    items = list(collected)
+    shared = Counter(_NUMBER.sub("…", reason) for reason in {key[2] for item in items for key in item.failures})
+    for item in items:
+        own: Counter[tuple[int, str, str]] = Counter()
+        for (arm, status, reason), count in item.failures.items():
+            plain = _NUMBER.sub("…", reason)
+            own[arm, status, plain if shared[plain] > 1 else reason] += count
+        loads.update(own)
+        places.update(own.keys())
     ranked = sorted(loads.items(), key=lambda item: (-item[1], item[0]))
     return tuple(FailureCount(labels[key[0]], key[1], key[2], count, places[key]) for key, count in ranked)
 

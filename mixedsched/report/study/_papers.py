@@ -86,4 +86,4 @@ def _name(key: str) -> str:
 
 
 def _coefficient(rho: float | None) -> str:
-    return "–" if rho is None else with_minus(f"{rho:+.2f}")
+    return "–" if rho is None else with_minus(f"{round(rho, 2) or 0.0:+.2f}")

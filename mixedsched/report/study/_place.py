@@ -26,6 +26,7 @@ class MetricCell:
 
     median: str
     change: str  # "" for the baseline
+    ends: str  # of its interval
     tone: str
     verdict: str
     remarks: str
@@ -33,18 +34,19 @@ class MetricCell:
 
 def render_place(result: StudyResult, place: StudiedPlace, back: str) -> str:
     """The page as text. back: address of the study's report."""
-    others = [key for key in OTHER_KEYS if any(place.median(arm, key) is not None for arm in range(len(result.arms)))]
+    medians = place.medians()
+    others = [key for key in OTHER_KEYS if any(of_arm[key] is not None for of_arm in medians)]
     by_question = {(effect.arm, effect.metric.key): effect for effect in place.effects}
     rows = [
         (
             arm.label,
             [
-                _cell(metric.format(place.median(index, metric.key)), by_question.get((arm.label, metric.key)))
+                _cell(metric.format(of_arm[metric.key]), by_question.get((arm.label, metric.key)))
                 for metric in result.metrics
             ],
-            [_other(key, place.median(index, key)) for key in others],
+            [_other(key, of_arm[key]) for key in others],
         )
-        for index, arm in enumerate(result.arms)
+        for arm, of_arm in zip(result.arms, medians, strict=True)
     ]
     return render(
         "study_place.html.j2",
@@ -62,8 +64,9 @@ def render_place(result: StudyResult, place: StudiedPlace, back: str) -> str:
 
 def _cell(median: str, effect: Effect | None) -> MetricCell:
     if effect is None:
-        return MetricCell(median, "", "", "", "")
-    return MetricCell(median, change_text(effect), effect.verdict.value, verdict_text(effect), remarks(effect))
+        return MetricCell(median, "", "", "", "", "")
+    change, _, ends = change_text(effect).partition(" (")
+    return MetricCell(median, change, ends.rstrip(")"), effect.verdict.value, verdict_text(effect), remarks(effect))
 
 
 def _other(key: str, value: float | None) -> str:

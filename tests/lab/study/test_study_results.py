@@ -284,3 +284,28 @@ def test_machines_are_counted_by_block_and_compared_where_pages_are_measured() -
     assert result.machine_factor is not None
     assert [item.machine for item in result.machine_factor.machines] == ["fast", "slow"]
     assert made.result().machine_factor is None
+
+
+def test_reasons_that_differ_in_numbers_alone_are_one() -> None:
+    made = MadeUpStudy(made_up_definition(), ["shop"])
+    reasons = {1: "timeout over 'bw2' after 36.5 s", 2: "timeout over 'bw2' after 52 s", 3: "no connection, error 7"}
+    extra = [
+        replace(item, attempt=2, status="failed", reason=reasons[item.block])
+        for item in made.loads()
+        if item.arm == "eps" and item.block in reasons
+    ]
+    found = made.result([*made.loads(), *extra]).failures
+    told = [(item.reason, item.loads) for item in found]
+    assert told == [("timeout over 'bw2' after … s", 2), ("no connection, error 7", 1)]
+
+
+def test_medians_are_over_the_blocks_that_have_the_value() -> None:
+    made = MadeUpStudy(made_up_definition(), ["shop"])
+    lcp = {1: 5.0, 2: None, 3: 1.0, 4: 2.0}
+    (place,) = made.result(
+        load(made.places[0], block, arm, {"lcp_ms": value, "si_ms": 7.0 * block})
+        for block, value in lcp.items()
+        for arm in ARMS
+    ).places
+    assert [(item["lcp_ms"], item["si_ms"], item["cls"]) for item in place.medians()] == [(2.0, 17.5, None)] * 3
+    assert made.result([]).places[0].medians()[0]["lcp_ms"] is None
