@@ -48,36 +48,37 @@ def effects_of(
         (MetricFamily.EXPLORATORY, range(table.primary, len(table.metrics))),
     )
     effects: list[tuple[int, Effect]] = []
+    all_steps = _steps(table)
     for family, metrics in families:
         questions = [(arm, metric) for arm in range(1, len(table.arms)) for metric in metrics]
         family_size = len(questions) * (1 if looks is None else places)
-        steps = np.array([_steps(table, *question) for question in questions]).reshape(
-            len(questions), len(table.blocks)
-        )
+        steps = all_steps[[arm - 1 for arm, _ in questions], [metric for _, metric in questions]]
         shifts = stats.paired_shifts(steps)
         adjusted = stats.holm([item.p for item in shifts])
         for (arm, metric), row, shift, p_adjusted in zip(questions, steps, shifts, adjusted, strict=True):
-            kept = ~np.isnan(row)
+            kept = slice(None) if shift.pairs == len(row) else ~np.isnan(row)
             pairs = Pairs(shift, row[kept], table.values[0, metric][kept], len(row) - shift.pairs)
             shown = Shown(shift.interval, shift.p, p_adjusted)
             if looks is not None:
                 shown = _shown_by(looks, pairs, family_size)
             judged = Judged(table.metrics[metric], family, family_size, pairs, shown, looks, is_exact)
-            blocks = [block for block, has in zip(table.blocks, kept, strict=True) if has] if keep_blocks else []
+            blocks = np.asarray(table.blocks)[kept].tolist() if keep_blocks else []
             effects.append((arm, judged.effect(table.arms[0], table.arms[arm], blocks)))
     effects.sort(key=lambda item: item[0])  # stable: primary metrics stay first
     return tuple(effect for _, effect in effects)
 
 
-def _steps(table: BlockValues, arm: int, metric: int) -> Row:
-    """By block, the difference on the scale that is tested; NaN where either value is missing."""
-    before: Row = table.values[0, metric]
-    after: Row = table.values[arm, metric]
-    if table.metrics[metric].scale == "difference":
-        return after - before
-    ratios = np.full_like(before, np.nan)  # both must be above zero for the logarithm
-    np.divide(after, before, out=ratios, where=(before > 0) & (after > 0))
-    return np.asarray(np.log(ratios))
+def _steps(table: BlockValues) -> NDArray[np.float64]:
+    """By arm but the first, metric and block: the difference on the scale that is tested; NaN where a value is missing."""
+    before, after = table.values[:1], table.values[1:]
+    steps: NDArray[np.float64] = after - before
+    for number, metric in enumerate(table.metrics):
+        if metric.scale == "ratio":
+            ratios = np.full_like(steps[:, number], np.nan)  # both must be above zero for the logarithm
+            usable = (before[:, number] > 0) & (after[:, number] > 0)
+            np.divide(after[:, number], before[:, number], out=ratios, where=usable)
+            steps[:, number] = np.log(ratios)
+    return steps
 
 
 @dataclass(frozen=True, slots=True, eq=False)
