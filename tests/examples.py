@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, settings
 
 settings.register_profile(
     "quick",
-    max_examples=40,
+    max_examples=25,
     stateful_step_count=25,
     deadline=None,  # noisy machines: no test is judged by the clock
     derandomize=True,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 _PREFIX = "mixedsched-chrome-"
 _SOCKET_DIR_NAME = re.compile(r"(org|com)\.\w+\.\w+\.\w{6}$")  # org.chromium.Chromium.a1B2c3
-_REMOVALS_MAX = 5
+_REMOVALS_MAX = 50  # only while something is left
 _REMOVAL_PAUSE_S = 0.1
 _NAME = re.compile(re.escape(_PREFIX) + r"(\d+)-[a-z0-9_]+$")
 

@@ -148,6 +148,15 @@ class WorkerOnDemand:
 class LighthouseRunner(WorkerOnDemand):
     """Scores page loads."""
 
+    _killed_profiles: tuple[Path, ...] = ()
+
+    async def __aexit__(self, *error: object) -> None:
+        await super().__aexit__(*error)
+        for (
+            profile_dir
+        ) in self._killed_profiles:  # again: processes of a killed browser outlive it, and may have written there
+            await asyncio.to_thread(remove_profile_dir, profile_dir)
+
     async def versions(self) -> Versions:
         """The versions of Lighthouse, Chromium and Node. Raises PageLoadFailed."""
         async with self._lock:
@@ -165,6 +174,9 @@ class LighthouseRunner(WorkerOnDemand):
             profile_dir = make_profile_dir(self._temp_dir)
             try:
                 answer = await self._ask(job.to_message(profile_dir), job.limit_s + _GRACE_S)
+            except BaseException:
+                self._killed_profiles += (profile_dir,)
+                raise
             finally:
                 await asyncio.to_thread(remove_profile_dir, profile_dir)
         try:
