@@ -91,6 +91,11 @@ class Postgres:
         subprocess.run([str(self._binaries / "createdb"), "-h", str(self._place), "-U", "lab", name], check=True)
         return f"postgresql://lab@/{name}?host={self._place}"
 
+    @property
+    def socket(self) -> Path:
+        """By which it is reached."""
+        return self._place / ".s.PGSQL.5432"
+
 
 def _is_user(name: str) -> bool:
     try:

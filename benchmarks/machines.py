@@ -3,7 +3,8 @@
     python -m benchmarks.machines [--faults 50]
 
 Each worker is a process with a machine name of its own. Faults: kill -9 of a worker, of the dask scheduler and of the database,
-a worker that is cut off for longer than its lease (SIGSTOP), and a step of the database's clock (all leases moved by an hour).
+a worker that hears nothing of the database for longer than its lease while it goes on playing, and a step of the database's
+clock (all leases moved by an hour). Ends with an error if a block is lost, a load counts twice, or a verdict has changed.
 """
 
 from __future__ import annotations
@@ -20,10 +21,12 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from sqlalchemy import create_engine, text
 
+from benchmarks._gate import Gate
 from benchmarks._postgres import Postgres, binaries
 from mixedsched.lab.study._keeper import Keeper
 from mixedsched.lab.study.definition import Study, dump_study
@@ -37,6 +40,7 @@ WORKERS = 4
 WAIT_S = 0.25  # of a load that only waits
 WAITING_BLOCKS, WAITING_ARMS = 48, 4
 FAULTS = 50
+LIMIT_S = 1200.0
 PORT = 18787
 
 STUDY = {
@@ -47,7 +51,7 @@ STUDY = {
     "links": ["wifi-lossy", "3g"],
     "arms": ["sequential", "mixed", "eps", "rr"],
     "baseline": "sequential",
-    "blocks": 60,
+    "blocks": 250,
     "variation": True,
 }
 
@@ -110,12 +114,14 @@ def _faults(server: Postgres, faults: int, seed: int, logs: Path | None) -> Iter
         with StudyStore(f"sqlite:///{folder}/serial/results.sqlite") as store:
             serial, serial_verdicts = _outcome(store, study)
         url = server.new_database("faults")
-        team = Team(server, url, study, logs or folder)
         began_s = time.monotonic()
-        try:
-            done = team.run(faults, random.Random(seed))
-        finally:
-            team.stop()
+        with ExitStack() as gates:
+            shut = [gates.enter_context(Gate(server.socket, folder / f"gate{number}")) for number in range(WORKERS)]
+            team = Team(server, url, study, logs or folder, shut)
+            try:
+                done = team.run(faults, random.Random(seed))
+            finally:
+                team.stop()
         took_s = time.monotonic() - began_s
         with StudyStore(url) as store:
             [stored] = store.studies()
@@ -124,13 +130,16 @@ def _faults(server: Postgres, faults: int, seed: int, logs: Path | None) -> Iter
             twice = [key for key, count in Counter(_counting(store, stored.id)).items() if count > 1]
             found, verdicts = _outcome(store, study)
     planned = study.blocks * len(counts)
+    others = sum(found.get(key) != value for key, value in serial.items())
     yield (
         f"{sum(done.values())} faults in {took_s:.0f} s "
         f"({', '.join(f'{count} {name}' for name, count in sorted(done.items()))}): "
         f"{blocks} of {planned} blocks done, {len(twice)} counted twice, "
-        f"{sum(found.get(key) != value for key, value in serial.items())} of {len(serial)} loads other than in a serial run, "
+        f"{others} of {len(serial)} loads other than in a serial run, "
         f"verdicts {'the same' if verdicts == serial_verdicts else 'DIFFERENT'}"
     )
+    if blocks != planned or twice or others or verdicts != serial_verdicts or sum(done.values()) < faults:
+        raise RuntimeError("faults changed the study")
 
 
 def _counting(store: StudyStore, study: int) -> Iterator[tuple[int, int, str]]:
@@ -158,11 +167,14 @@ def _outcome(store: StudyStore, study: Study) -> tuple[dict[tuple[str, str, int,
 class Team:
     """Workers, a dask scheduler, and the command that has them work on a study. Each may be killed, and is started again."""
 
-    def __init__(self, server: Postgres, url: str, study: Study, logs: Path) -> None:
+    def __init__(self, server: Postgres, url: str, study: Study, logs: Path, gates: Sequence[Gate]) -> None:
+        """gates: through which the workers reach the database, one each."""
         self._server = server
+        self._gates = gates
         self._url = url
         self._file = study.folder / "study.toml"
         self._file.write_text(dump_study(study), encoding="utf-8")
+        self._folder = study.folder
         self._out = study.folder / "team"
         self._logs = logs
         self._scheduler = self._start_scheduler()
@@ -180,7 +192,10 @@ class Team:
             "clock steps": self._step_clock,
         }
         done: Counter[str] = Counter()
+        ends_s = time.monotonic() + LIMIT_S
         while self._command.poll() is None or self._command.returncode:
+            if time.monotonic() > ends_s:
+                raise TimeoutError(f"the study did not end within {LIMIT_S:.0f} s, after {done}")
             time.sleep(rng.uniform(0.5, 2.0))
             self._mend()
             if sum(done.values()) < faults:
@@ -197,7 +212,7 @@ class Team:
         """Start what has ended again, and let those go on whose time is over."""
         for number, until_s in list(self._cut_off_until_s.items()):
             if time.monotonic() > until_s:
-                os.killpg(self._workers[number].pid, signal.SIGCONT)
+                self._gates[number].open()
                 del self._cut_off_until_s[number]
         for number, worker in enumerate(self._workers):
             if worker.poll() is not None:
@@ -209,7 +224,6 @@ class Team:
 
     def _kill_worker(self, rng: random.Random) -> None:
         number = rng.randrange(WORKERS)
-        self._cut_off_until_s.pop(number, None)
         _kill(self._workers[number])
 
     def _kill_scheduler(self, _: random.Random) -> None:
@@ -223,9 +237,8 @@ class Team:
     def _cut_off(self, rng: random.Random) -> None:
         """For longer than a lease lasts."""
         number = rng.randrange(WORKERS)
-        if self._workers[number].poll() is None:
-            os.killpg(self._workers[number].pid, signal.SIGSTOP)
-            self._cut_off_until_s[number] = time.monotonic() + LEASE_S * 1.5
+        self._gates[number].shut()
+        self._cut_off_until_s[number] = time.monotonic() + LEASE_S * 1.5
 
     def _step_clock(self, rng: random.Random) -> None:
         """As seen from the leases, whose ends are times of the database's clock."""
@@ -242,7 +255,8 @@ class Team:
 
     def _start_worker(self, number: int) -> subprocess.Popen[bytes]:
         """Half of them look for work themselves, the others are set to work by the scheduler."""
-        words = ["-m", "mixedsched", "worker", "--store", self._url, "--machine", f"m{number}", "--jobs", "1"]
+        url = self._url.replace(str(self._server.socket.parent), str(self._folder / f"gate{number}"))
+        words = ["-m", "mixedsched", "worker", "--store", url, "--machine", f"m{number}", "--jobs", "1"]
         by_scheduler = ["--scheduler", f"tcp://127.0.0.1:{PORT}"] if number % 2 else []
         return self._start(f"m{number}", [*words, "--lease", f"{LEASE_S:g}s", *by_scheduler])
 

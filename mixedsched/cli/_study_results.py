@@ -28,6 +28,10 @@ StoreOption = Annotated[
         "--store", help="Database that several machines share: postgresql://USER@HOST/NAME.", metavar="ADDRESS"
     ),
 ]
+StudyOption = Annotated[
+    str | None,
+    typer.Option("--study", help="Which one, in a database of several; by default that of DIR.", metavar="NAME"),
+]
 FolderArgument = Annotated[Path | None, typer.Argument(help="A folder that `study run` made.", metavar="DIR")]
 
 
@@ -40,6 +44,7 @@ class _Format(StrEnum):
 def report(
     folder: FolderArgument = None,
     store: StoreOption = None,
+    study: StudyOption = None,
     as_papers: Annotated[
         bool,
         typer.Option(
@@ -52,7 +57,7 @@ def report(
 ) -> None:
     """Say what the stored loads of a study show, and write its report anew, even if it is not finished."""
     with opened(folder, store) as database:
-        found = stored_results(database, _name(folder, store))
+        found = stored_results(database, study or _name(folder, store))
     figures = paper_figures(found, level=level) if as_papers else None
     file = folder / DEFINITION_NAME if folder is not None else None
     say_results(found, folder, command_of(file, folder, store), figures, as_json=as_json)
@@ -61,6 +66,7 @@ def report(
 def export(
     folder: FolderArgument = None,
     store: StoreOption = None,
+    study: StudyOption = None,
     form: Annotated[
         _Format, typer.Option("--format", help="Kind of file; parquet needs the package pyarrow.")
     ] = _Format.CSV,
@@ -73,7 +79,7 @@ def export(
     if file is None and form is _Format.PARQUET and sys.stdout.isatty():
         raise UsageError("a Parquet file is nothing for a terminal", fix="name a file with --out")
     with opened(folder, store) as database:
-        rows = study_rows(database, find_study(database, _name(folder, store)))
+        rows = study_rows(database, find_study(database, study or _name(folder, store)))
         if file is None:
             write(rows, sys.stdout.buffer)
             sys.stdout.buffer.flush()

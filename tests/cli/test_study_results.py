@@ -95,3 +95,19 @@ def test_a_file_that_cannot_be_written_is_named(done: tuple[Path, Result], tmp_p
     result = run("study", "export", done[0], "--out", tmp_path / "absent" / "loads.csv")
     assert result.exit_code == 1
     assert "absent" in result.stderr
+
+
+def test_of_several_studies_in_a_database_one_is_named(tmp_path: Path) -> None:
+    database = f"sqlite:///{tmp_path}/team.sqlite"
+    for name in ("spring", "autumn"):
+        study = quick_study(tmp_path).model_copy(update={"name": name, "sites": ("pages/one.json",)})
+        (tmp_path / "study.toml").write_text(dump_study(study))
+        run("study", "run", tmp_path / "study.toml", "--out", tmp_path / name, "--store", database, "--jobs", "1")
+    refused = run("study", "report", "--store", database)
+    assert refused.exit_code == 3
+    assert "spring" in refused.stderr
+    assert "--study" in refused.stderr
+    told = json.loads(run("study", "report", "--store", database, "--study", "autumn", "--json").stdout)
+    assert told["study"] == "autumn"
+    rows = run("study", "export", "--store", database, "--study", "autumn", "--format", "json").stdout
+    assert {row["study"] for row in json.loads(rows)} == {"autumn"}

@@ -42,6 +42,14 @@ _ONLY_ON: Mapping[str, tuple[StudyRung, ...]] = {
 }
 
 
+def _is_metric(name: object) -> bool:
+    try:
+        metric_named(str(name))
+    except UsageError:
+        return False
+    return True
+
+
 class Study(BaseModel):
     """A study as its file defines it. Metrics are known by their keys ("lcp_ms"), arms by their schemes as written."""
 
@@ -92,7 +100,10 @@ class Study(BaseModel):
             usual["links"] = [PIPE_LINK]
         given = {**usual, **tables}
         if all(isinstance(given[key], list | tuple) for key in ("primary", "metrics")):
-            given["metrics"] = [*given["metrics"], *given["primary"]]
+            given["metrics"] = [
+                *given["metrics"],
+                *filter(_is_metric, given["primary"]),
+            ]  # what is none is refused once
         return given
 
     @model_validator(mode="after")

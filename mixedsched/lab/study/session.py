@@ -171,6 +171,7 @@ def find_study(store: StudyStore, name: str | None = None) -> StoredStudy:
         raise InputError(
             f"there is no study '{name}'" if name else f"there are {len(found)} studies",
             why=f"stored are {names}" if names else "none was begun there",
+            fix="name one of them with --study" if names else "begin one with `mixedsched study run`",
         )
     return found[0]
 

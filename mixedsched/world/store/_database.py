@@ -11,6 +11,7 @@ from mixedsched.errors import MissingPartError, MixedschedError, UsageError
 
 STORE_SCHEMA = 1
 _WAIT_FOR_WRITER_S = 60  # of another process, in SQLite
+_MAKING_TABLES = 9218  # any number, the same for all of us
 _WRITES = "writes"  # execution option of transactions that write
 
 
@@ -46,11 +47,15 @@ def open_database(url: str) -> Engine:
             fix="install mixedsched[team]",
         ) from error
     try:
-        Base.metadata.create_all(writing(engine))
+        _make_tables(engine)
         _check_schema(engine)
     except OperationalError as error:
         engine.dispose()
-        raise UnreachableDatabaseError(f"cannot use the database {url}", why=_first_line(error)) from error
+        raise UnreachableDatabaseError(
+            f"cannot use the database {url}",
+            why=_first_line(error),
+            fix="see that it runs and can be reached from here, with room on its disk; the same command then goes on",
+        ) from error
     except SQLAlchemyError as error:
         engine.dispose()
         raise MixedschedError(f"cannot use the database {url}", why=_first_line(error)) from error
@@ -100,6 +105,14 @@ def _prepare_sqlite(connection: Any, _: object) -> None:
 
 def _begin_sqlite(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get(_WRITES) else "BEGIN")
+
+
+def _make_tables(engine: Engine) -> None:
+    """Make those that are missing. In PostgreSQL, workers that start at the same moment do so one after the other."""
+    with writing(engine).begin() as connection:
+        if connection.dialect.name == "postgresql":
+            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MAKING_TABLES})
+        Base.metadata.create_all(connection)
 
 
 def _check_schema(engine: Engine) -> None:
