@@ -11,6 +11,8 @@ from mixedsched.errors import MissingPartError, MixedschedError, UsageError
 
 STORE_SCHEMA = 1
 _WAIT_FOR_WRITER_S = 60  # of another process, in SQLite
+_SILENT_MS = 10_000  # within a transaction, in PostgreSQL; ours take milliseconds
+_LOCKED_MS = 30_000  # that one waits for another
 _MAKING_TABLES = 9218  # any number, the same for all of us
 _WRITES = "writes"  # execution option of transactions that write
 
@@ -86,11 +88,24 @@ def _connect(url: str) -> Engine:
     if address.drivername in ("postgresql", "postgres"):
         address = address.set(drivername="postgresql+psycopg")
     if address.get_backend_name() != "sqlite":
-        return create_engine(address, pool_pre_ping=True)
+        engine = create_engine(address, pool_pre_ping=True)
+        event.listen(engine, "connect", _prepare_postgresql)
+        return engine
     engine = create_engine(address, connect_args={"timeout": _WAIT_FOR_WRITER_S})
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine
+
+
+def _prepare_postgresql(connection: Any, _: object) -> None:
+    """A worker that is cut off within a transaction must not keep all others waiting for what it has locked.
+
+    Its transaction is taken back by the server, so that it is told when it comes back, and tries again.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(f"SET idle_in_transaction_session_timeout = {_SILENT_MS}")
+        cursor.execute(f"SET lock_timeout = {_LOCKED_MS}")
+    connection.commit()
 
 
 def _prepare_sqlite(connection: Any, _: object) -> None:

@@ -1,0 +1,47 @@
+"""A worker that is cut off in the middle of a transaction holds nobody up: PostgreSQL takes back what it has locked."""
+
+import pytest
+from sqlalchemy import text
+
+from benchmarks._postgres import Postgres
+from mixedsched.world.store import PlannedBlock, PlannedPlace, StudyStore, UnreachableDatabaseError, _database
+from mixedsched.world.store._studies import _reachable
+
+LOCK = text("SELECT id FROM block FOR UPDATE")
+
+
+@pytest.fixture
+def url(postgres: Postgres, request: pytest.FixtureRequest) -> str:
+    return postgres.new_database(request.node.name[-40:])
+
+
+def test_what_a_silent_transaction_holds_is_free_again(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with StudyStore(url) as store:
+        study = store.save_study("s", {"name": "s"}, {})
+        store.add_places(study, [PlannedPlace(0, "site", "4g", {}, [PlannedBlock(1, 1)])])
+        worker = store.join("lively", "m", {})
+        [lease] = store.lease(study, worker, 1, 60.0)
+        monkeypatch.setattr(_database, "_SILENT_MS", 200)
+        silent = _database.open_database(url)
+        with silent.begin() as connection:
+            connection.execute(LOCK)
+            store.finish(lease, worker)  # would wait for as long as the other is silent
+            with pytest.raises(UnreachableDatabaseError), _reachable():  # it has come back, and is to begin again
+                connection.execute(LOCK)
+        silent.dispose()
+        assert store.counts(study)[0].done == 1
+
+
+def test_what_is_held_for_too_long_is_tried_again(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_database, "_LOCKED_MS", 200)
+    with StudyStore(url) as store, StudyStore(url) as other:
+        study = store.save_study("s", {"name": "s"}, {})
+        store.add_places(study, [PlannedPlace(0, "site", "4g", {}, [PlannedBlock(1, 1)])])
+        worker = store.join("lively", "m", {})
+        [lease] = store.lease(study, worker, 1, 60.0)
+        with other._write() as connection:
+            connection.execute(LOCK)
+            with pytest.raises(UnreachableDatabaseError):
+                store.finish(lease, worker)
+        store.finish(lease, worker)
+        assert store.counts(study)[0].done == 1
