@@ -23,11 +23,15 @@ def test_what_a_silent_transaction_holds_is_free_again(url: str, monkeypatch: py
         [lease] = store.lease(study, worker, 1, 60.0)
         monkeypatch.setattr(_database, "_SILENT_MS", 200)
         silent = _database.open_database(url)
-        with silent.begin() as connection:
-            connection.execute(LOCK)
-            store.finish(lease, worker)  # would wait for as long as the other is silent
-            with pytest.raises(UnreachableDatabaseError), _reachable():  # it has come back, and is to begin again
+
+        def hold_and_fall_silent() -> None:
+            with _reachable(), silent.begin() as connection:
                 connection.execute(LOCK)
+                store.finish(lease, worker)  # would wait for as long as the other is silent
+                connection.execute(LOCK)  # it has come back
+
+        with pytest.raises(UnreachableDatabaseError):  # and is to begin again
+            hold_and_fall_silent()
         silent.dispose()
         assert store.counts(study)[0].done == 1
 
