@@ -39,6 +39,7 @@ class _Format(StrEnum):
     CSV = "csv"
     JSON = "json"
     PARQUET = "parquet"
+    LOADS = "loads"
 
 
 def report(
@@ -68,13 +69,19 @@ def export(
     store: StoreOption = None,
     study: StudyOption = None,
     form: Annotated[
-        _Format, typer.Option("--format", help="Kind of file; parquet needs the package pyarrow.")
+        _Format,
+        typer.Option(
+            "--format", help="Kind of file; parquet and loads need the package pyarrow. `study run --from` takes loads."
+        ),
     ] = _Format.CSV,
     file: Annotated[
         Path | None, typer.Option("--out", help="File to write; by default stdout.", metavar="FILE")
     ] = None,
 ) -> None:
-    """Write every load of a study as a row, failed ones too: as CSV, JSON or Parquet."""
+    """Write every load of a study as a row, failed ones too: as CSV, JSON or Parquet, or for a study to go on from."""
+    if form is _Format.LOADS:
+        _export_loads(folder, store, study, file)
+        return
     write = WRITERS[form.value]
     if file is None and form is _Format.PARQUET and sys.stdout.isatty():
         raise UsageError("a Parquet file is nothing for a terminal", fix="name a file with --out")
@@ -87,6 +94,17 @@ def export(
         with writing_to(file), _whole(file) as target:
             write(rows, target)
     err.print(f"written: {file}", markup=False, soft_wrap=True)
+
+
+def _export_loads(folder: Path | None, store: str | None, study: str | None, file: Path | None) -> None:
+    """Write the small file from which a study can go on elsewhere."""
+    from mixedsched.lab.study.lean import write_lean  # here, because it takes pyarrow
+
+    if file is None:
+        raise UsageError("the loads of a study go into a file", fix="name it with --out")
+    with opened(folder, store) as database, writing_to(file):
+        loads = write_lean(database, find_study(database, study or _name(folder, store)), file)
+    err.print(f"written: {file}, {loads} loads", markup=False, soft_wrap=True)
 
 
 @contextmanager

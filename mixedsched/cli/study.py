@@ -68,6 +68,12 @@ def run(
     fail_if: FailIfOption = None,
     junit: JunitOption = None,
     markdown: MarkdownOption = None,
+    start_from: Annotated[
+        Path | None,
+        typer.Option(
+            "--from", help="Loads of this study to go on from, as `study export --format loads` writes.", metavar="FILE"
+        ),
+    ] = None,
     scheduler: Annotated[
         str | None, typer.Option(help="A dask scheduler whose machines do the work instead of this one.", metavar="URL")
     ] = None,
@@ -91,6 +97,7 @@ def run(
             until=until.value if until else None,
             max_blocks=max_blocks,
             fail_if=fail_if or (),
+            start_from=start_from,
             jobs=jobs,
             scheduler=scheduler,
             observer=progress,

@@ -15,7 +15,7 @@ from scipy.stats import kendalltau, spearmanr
 
 from mixedsched.errors import StudyError
 from mixedsched.lab.comparison import Verdict
-from mixedsched.lab.study.lean import read_lean
+from mixedsched.lab.study.lean import LeanStudy, read_lean
 from mixedsched.lab.study.papers import MedianDifference, paper_figures
 from mixedsched.lab.study.results import StudyResult
 
@@ -162,16 +162,15 @@ def _common(parts: Iterable[BySite]) -> list[str]:
 def read_all(folder: Path = DATA) -> Mapping[str, Pages]:
     """By collection of pages. Raises StudyError for files of other versions, or of loads that must not be told together."""
     found: dict[str, dict[str, StudyResult]] = {}
-    versions: dict[str, tuple[Path, Mapping[str, object]]] = {}
+    firsts: dict[str, tuple[Path, LeanStudy]] = {}
     for path in sorted(folder.glob("*.parquet")):
         pages, _, study = path.stem.partition("-")
         lean = read_lean(path)
-        rung = lean.result.study.rung
-        first, seen = versions.setdefault(rung, (path, lean.versions))
-        if dict(seen) != dict(lean.versions):
+        first, seen = firsts.setdefault(lean.result.study.rung, (path, lean))
+        if not lean.is_told_with(seen):
             raise StudyError(
                 f"{path.name} was played by another version than {first.name}",
-                why=f"{dict(lean.versions)} and {dict(seen)}",
+                why=f"{dict(lean.versions)} and {dict(seen.versions)}",
                 fix="play one of them again, or leave it out",
             )
         found.setdefault(pages, {})[study] = lean.result

@@ -4,7 +4,7 @@ python results/sander2022/play.py [bundled|generated|chromium|FOLDER ...] [--stu
 
 `generated` are 60 pages that `mixedsched generate` makes up, the same ones everywhere; `chromium` loads browser.toml instead,
 in a real browser. A folder of page files is played as `recorded`: its pages are not copied, only what was measured of them.
---collect plays nothing.
+What data/ has already is not played again. --collect plays nothing.
 """
 
 from __future__ import annotations
@@ -93,7 +93,9 @@ def main() -> None:
         for name in ["browser"] if pages == CHROMIUM else options.studies.split(","):
             study, folder = study_of(name, pages), options.runs / f"{pages}-{name}"
             if not options.collect:
-                run_study(study, folder=folder, blocks=options.blocks, jobs=options.jobs, say=_say)
+                known = DATA / f"{pages}-{name}.parquet"
+                begun = known if known.exists() else None
+                run_study(study, folder=folder, blocks=options.blocks, start_from=begun, jobs=options.jobs, say=_say)
             if (folder / DATABASE_NAME).exists():
                 collect(study, folder, pages, name)
 

@@ -111,3 +111,16 @@ def test_of_several_studies_in_a_database_one_is_named(tmp_path: Path) -> None:
     assert told["study"] == "autumn"
     rows = run("study", "export", "--store", database, "--study", "autumn", "--format", "json").stdout
     assert {row["study"] for row in json.loads(rows)} == {"autumn"}
+
+
+def test_loads_that_were_exported_are_gone_on_from(done: tuple[Path, Result], tmp_path: Path) -> None:
+    folder, result = done
+    assert run("study", "export", folder, "--format", "loads").exit_code == 2
+    assert run("study", "export", folder, "--format", "loads", "--out", tmp_path / "loads").exit_code == 0
+    file = folder.parent / "study.toml"
+    again = run("study", "run", file, "--out", tmp_path / "out", "--from", tmp_path / "loads", "--jobs", "1", "--json")
+    assert f"{PLACES} blocks are taken" in again.stderr
+    one, other = (json.loads(text.splitlines()[-1]) for text in (again.stdout, result.stdout))
+    assert [effect["verdict"] for effect in one["effects"]] == [effect["verdict"] for effect in other["effects"]]
+    refused = run("study", "run", file, "--out", tmp_path / "none", "--from", file)
+    assert (refused.exit_code, "holds no loads of a study" in refused.stderr) == (3, True)

@@ -10,6 +10,7 @@ from mixedsched.lab.play.task import NamedScheme, Task
 from mixedsched.lab.play.values import SimulatedValues
 from mixedsched.lab.study._keeper import Ending, Keeper
 from mixedsched.lab.study._work import Work
+from mixedsched.lab.study.definition import Study
 from mixedsched.lab.study.places import SimulatedPlace, seed_of
 from mixedsched.world.store import Lease, NewLoad
 
@@ -37,11 +38,16 @@ def play_blocks(work: Work, keeper: Keeper) -> None:
                 _take(work, keeper, block, task, position, result)
 
 
+def schemes_of(study: Study) -> list[NamedScheme]:
+    """The arms of a simulated study."""
+    mapping = None if study.mapping is None else study.located(study.mapping)
+    return [NamedScheme(spec, mapping) for spec in study.arms]
+
+
 def _tasks(work: Work, keeper: Keeper, under_way: dict[int, tuple[_BlockInHand, Task, int]]) -> Iterator[Task]:
     """The loads of blocks, which are leased as they are needed."""
     numbers = itertools.count()
-    mapping = None if work.study.mapping is None else work.study.located(work.study.mapping)
-    schemes = [NamedScheme(spec, mapping) for spec in work.study.arms]
+    schemes = schemes_of(work.study)
     for lease in _leases(work, keeper):
         place = work.places[lease.place_id]
         assert isinstance(place, SimulatedPlace), "a study is of one rung"

@@ -12,14 +12,18 @@ from typing import Any
 
 from mixedsched.errors import MissingPartError, StudyError
 from mixedsched.lab.study._collecting import VALUE_KEYS
+from mixedsched.lab.study._work import LABORATORY
 from mixedsched.lab.study.definition import Study
+from mixedsched.lab.study.places import OPENED_AS
 from mixedsched.lab.study.results import StudyResult, study_results
 from mixedsched.world.store import BlockCounts, StoredLoad, StoredPlace, StoredStudy, StudyStore
 
 LEAN_FORMAT = "mixedsched.loads/1"
+EARLIER_VERSIONS = "earlier_versions"
+"""A fact of studies that have gone on from a file: the other versions that played some of their loads."""
 _METADATA = b"mixedsched"
 _TEXTS = ("arm", "status", "reason", "machine")
-_NUMBERS = {"place": "int16", "block": "int16", "attempt": "int16", "seed": "int64"}
+_NUMBERS = {"place": "int16", "block": "int16", "attempt": "int16", "position": "int16", "seed": "int64"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,18 @@ class LeanStudy:
 
     result: StudyResult
     versions: Mapping[str, Any]  # of what its loads depend on; loads of different ones must not be told together
+    earlier_versions: Sequence[Mapping[str, Any]]  # that played some of the same loads, as was proved
+    laboratory: Mapping[str, Any]  # versions of Chromium and the like, where loads were measured
+    places: Sequence[StoredPlace]
+    loads: Sequence[StoredLoad]
+
+    def is_told_with(self, other: "LeanStudy") -> bool:
+        """Whether a version has played loads of both, so that they may be told together."""
+        return any(version in other._all_versions for version in self._all_versions)
+
+    @property
+    def _all_versions(self) -> list[dict[str, Any]]:
+        return [dict(self.versions), *map(dict, self.earlier_versions)]
 
 
 def write_lean(store: StudyStore, stored: StoredStudy, out: Path, keys: Sequence[str] = VALUE_KEYS) -> int:
@@ -48,11 +64,14 @@ def write_lean(store: StudyStore, stored: StoredStudy, out: Path, keys: Sequence
         "format": LEAN_FORMAT,
         "definition": stored.definition,
         "versions": stored.facts.get("versions", {}),
+        EARLIER_VERSIONS: stored.facts.get(EARLIER_VERSIONS, []),
+        LABORATORY: stored.facts.get(LABORATORY, {}),
         "places": [
             {
                 "site": item.site,
                 "link": item.link,
                 "exact": bool(item.facts.get("exact")),
+                "facts": {key: fact for key, fact in item.facts.items() if key != OPENED_AS},
                 "blocks": planned.get(item.id, 0),
             }
             for item in places
@@ -92,11 +111,15 @@ def read_lean(path: Path) -> LeanStudy:
         )
     study = Study.from_dict(facts["definition"], origin=path.name)
     places = [
-        StoredPlace(number, number, item["site"], item["link"], {"exact": item["exact"]})
+        StoredPlace(number, number, item["site"], item["link"], {"exact": item["exact"], **item.get("facts", {})})
         for number, item in enumerate(facts["places"])
     ]
     counts = [BlockCounts(number, done=item["blocks"]) for number, item in enumerate(facts["places"])]
-    return LeanStudy(study_results(study, places, counts, _loads(table)), facts["versions"])
+    loads = list(_loads(table))
+    result = study_results(study, places, counts, loads)
+    return LeanStudy(
+        result, facts["versions"], facts.get(EARLIER_VERSIONS, ()), facts.get(LABORATORY, {}), places, loads
+    )
 
 
 def _loads(table: Any) -> Iterator[StoredLoad]:
@@ -108,7 +131,7 @@ def _loads(table: Any) -> Iterator[StoredLoad]:
             block=columns["block"][row],
             attempt=columns["attempt"][row],
             arm=columns["arm"][row],
-            position=0,
+            position=columns["position"][row] if "position" in columns else 0,  # early files have none
             seed=columns["seed"][row],
             status=columns["status"][row],
             reason=columns["reason"][row],

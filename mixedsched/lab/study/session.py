@@ -33,6 +33,7 @@ def run_study(
     until: str | None = None,
     max_blocks: int | None = None,
     fail_if: Sequence[str] = (),
+    start_from: Path | None = None,
     jobs: int | None = None,
     scheduler: str | None = None,
     observer: StudyObserver | None = None,
@@ -52,14 +53,15 @@ def run_study(
         until: "decided" to make more blocks at each place until its primary effects, or its gates, are decided.
         max_blocks: With `until`: at most so many at a place; three times the blocks of the study by default.
         fail_if: Gates, such as "lcp > +2%", for each place; see StudyResult.gates for what is shown of them.
+        start_from: Loads of the same study, format `mixedsched.loads/1`, whose complete blocks are taken first.
         jobs: Processes that simulate; by default one per processor.
         scheduler: Address of a dask scheduler, whose machines do the work instead of this process; they share `store`.
         observer: Follows the progress.
         say: Takes remarks, a line each.
 
     Raises:
-        MixedschedError: StudyError for what the study names; UsageError if what is stored is of another study or of other
-            versions; MissingPartError without Node or Chromium; others if results cannot be stored.
+        MixedschedError: StudyError for what the study names; UsageError if what is stored is of another study or version;
+            MissingPartError without Node or Chromium; others if results cannot be stored.
     """
     definition = read_study(study) if isinstance(study, Path | str) else study
     if blocks is not None:
@@ -71,6 +73,7 @@ def run_study(
         try:
             work = planned_work(definition, lambda: open_places(definition, wanted, say), opened, place, say)
             work = replace(work, has_all_places=only is None, observer=observer or UnobservedStudy(), jobs=jobs)
+            _take_loads(start_from, work, say)
             questions = _asked(work, until, max_blocks, fail_if)
             for count in questions.rounds(definition.blocks):
                 if questions.looks is not None and not _add_blocks(work, count):
@@ -80,6 +83,13 @@ def run_study(
             say(f"stopped; all finished loads are stored in {store or place}, the same command goes on")
             raise
         return stored_results(opened, definition.name)
+
+
+def _take_loads(path: Path | None, work: Work, say: Say) -> None:
+    if path is not None:
+        from mixedsched.lab.study.continuing import go_on_from  # here, because it takes pyarrow
+
+        go_on_from(path, work, say)
 
 
 def _carry_out(work: Work, store: str | None, scheduler: str | None, say: Say) -> None:

@@ -3,6 +3,7 @@
 from mixedsched.world.store._database import STORE_SCHEMA, UnreachableDatabaseError
 from mixedsched.world.store._experiments import Store, StoredExperiment
 from mixedsched.world.store._leases import Lease, LeaseLostError, QuarantinedError
+from mixedsched.world.store._loads import AdoptedBlock
 from mixedsched.world.store._studies import StudyStore
 from mixedsched.world.store._study_values import (
     BlockCounts,
@@ -18,6 +19,7 @@ from mixedsched.world.store._study_values import (
 __all__ = [
     "STORE_SCHEMA",
     "QuarantinedError",
+    "AdoptedBlock",
     "BlockCounts",
     "Lease",
     "LeaseLostError",

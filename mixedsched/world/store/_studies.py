@@ -12,6 +12,7 @@ from mixedsched.errors import MixedschedError
 from mixedsched.world.store import _leases, _workers
 from mixedsched.world.store._database import UnreachableDatabaseError, open_database, writing
 from mixedsched.world.store._leases import Lease
+from mixedsched.world.store._loads import AdoptedBlock, adopt, row_of
 from mixedsched.world.store._study_tables import (
     DONE,
     FAILED,
@@ -222,6 +223,11 @@ class StudyStore:
         with self._write() as connection:
             _leases.continue_done(connection, study)
 
+    def adopt(self, worker: int, blocks: Sequence[AdoptedBlock]) -> list[AdoptedBlock]:
+        """Store blocks that were made elsewhere, if they are planned and have no load yet; returns those."""
+        with self._write() as connection:
+            return adopt(connection, worker, blocks)
+
     # What came of it
 
     def loads(self, study: int, places: Iterable[int] | None = None) -> Iterator[StoredLoad]:
@@ -271,21 +277,7 @@ class StudyStore:
     def _insert_loads(
         self, connection: Connection, worker: int, made: Sequence[tuple[Lease, Sequence[NewLoad]]]
     ) -> None:
-        rows = [
-            {
-                "block": lease.block_id,
-                "attempt": lease.attempt,
-                "arm": load.arm,
-                "position": load.position,
-                "seed": load.seed,
-                "status": load.status,
-                "reason": load.reason,
-                "values": {key: value for key, value in load.values.items() if value is not None},
-                "worker": worker,
-            }
-            for lease, loads in made
-            for load in loads
-        ]
+        rows = [row_of(load, lease.block_id, lease.attempt, worker) for lease, loads in made for load in loads]
         self._insert_missing(connection, StudyLoadRow, rows)
         for lease, loads in made:
             self._insert_records(

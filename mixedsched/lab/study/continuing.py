@@ -1,0 +1,157 @@
+"""Goes on with a study from the loads of a file (format `mixedsched.loads/1`), which may have been made on another machine."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mixedsched.errors import UsageError
+from mixedsched.lab.model import RunStatus
+from mixedsched.lab.play.pool import Pool
+from mixedsched.lab.play.scenario import Scenario
+from mixedsched.lab.play.task import Task
+from mixedsched.lab.play.values import SimulatedValues
+from mixedsched.lab.study._playing import schemes_of
+from mixedsched.lab.study._work import LABORATORY, Work
+from mixedsched.lab.study.definition import changes
+from mixedsched.lab.study.lean import EARLIER_VERSIONS, LeanStudy, read_lean
+from mixedsched.lab.study.places import SimulatedPlace, refuse_changed, seed_of
+from mixedsched.lab.study.session import find_study
+from mixedsched.world.store import AdoptedBlock, NewLoad
+
+PROVED_BLOCKS = 6  # of as many places: what is simulated is the same to the last digit, or is found out soon
+_ANEW = "start anew, without --from and with another --out"
+
+
+def go_on_from(path: Path, work: Work, say: Callable[[str], None]) -> int:
+    """Take the complete blocks of a file for blocks of the study that are planned and have no load; returns how many.
+
+    Simulated loads may be of another version of the programs: a sample of the blocks is played again, and must be the same.
+    Measured ones must be of the same browser, which is made sure of before the next load.
+
+    Raises StudyError for a file that holds no loads of a study, UsageError for one of another study or with other loads,
+    and MissingPartError without pyarrow.
+    """
+    lean = read_lean(path)
+    _refuse_other(lean, work, path)
+    made = {(load.place_id, load.block) for load in work.store.loads(work.study_id)}
+    blocks = [block for block in _complete(lean, work) if (block.place_id, block.number) not in made]
+    if not blocks:
+        return 0
+    if work.study.is_simulated:
+        _prove(blocks, work, path, say)
+    elif lean.laboratory:
+        work.store.pin(work.study_id, {LABORATORY: dict(lean.laboratory)})
+    _adopt(blocks, work, path)
+    _note_versions(lean, work)
+    say(f"{len(blocks)} blocks are taken from {path}")
+    return len(blocks)
+
+
+def _refuse_other(lean: LeanStudy, work: Work, path: Path) -> None:
+    found = changes(lean.result.study, work.study)
+    if not found.only_add:
+        raise UsageError(f"{path} is of another study", why="; ".join(found.words), fix=_ANEW)
+    refuse_changed(work.places.values(), [place for place in lean.places if "site" in place.facts])
+
+
+@dataclass(frozen=True, slots=True)
+class _CompleteBlock:
+    """A block that needs nothing more: its last attempt has every arm of the study."""
+
+    place_id: int  # in the store
+    number: int
+    machine: str
+    attempts: Mapping[int, Sequence[NewLoad]]
+
+    @property
+    def last(self) -> Sequence[NewLoad]:
+        return self.attempts[max(self.attempts)]
+
+    def adopted(self) -> AdoptedBlock:
+        is_done = all(load.status == RunStatus.OK for load in self.last)
+        return AdoptedBlock(self.place_id, self.number, "done" if is_done else "failed", self.attempts)
+
+
+def _complete(lean: LeanStudy, work: Work) -> list[_CompleteBlock]:
+    stored = {(item.site, item.link): item.id for item in work.store.places(work.study_id)}
+    ids = {item.id: stored[item.site, item.link] for item in lean.places if (item.site, item.link) in stored}
+    attempts: dict[tuple[int, int], dict[int, list[NewLoad]]] = {}
+    machines: dict[tuple[int, int], str] = {}
+    for load in lean.loads:
+        if load.place_id in ids and load.block <= work.study.blocks:
+            block = ids[load.place_id], load.block
+            new = NewLoad(load.arm, load.position, load.seed, load.status, load.reason, load.values)
+            attempts.setdefault(block, {}).setdefault(load.attempt, []).append(new)
+            machines[block] = load.machine
+    found = [_CompleteBlock(*block, machines[block], attempts[block]) for block in attempts]
+    return [block for block in found if {load.arm for load in block.last} >= set(work.study.arms)]
+
+
+def _prove(blocks: Sequence[_CompleteBlock], work: Work, path: Path, say: Callable[[str], None]) -> None:
+    """Play a sample again. Raises UsageError for a load that is another one."""
+    sample = _sample([block for block in blocks if block.place_id in work.places], work.study.seed)
+    say(f"playing {len(sample)} blocks of {path} again, to see that they are the same")
+    arms = {scheme.spec: scheme for scheme in schemes_of(work.study)}
+    asked = [(block, load) for block in sample for load in block.last if load.arm in arms]
+    with Pool(work.reader, work.jobs) as pool:
+        tasks = (Task(_scenario(work, block), arms[load.arm], load.seed) for block, load in asked)
+        for (block, load), played in zip(asked, pool.results(tasks), strict=True):
+            difference = _difference(load, played) or (
+                "" if load.seed == seed_of(work.study, block.number) else f"its seed is {load.seed}"
+            )
+            if difference:
+                place = work.places[block.place_id]
+                raise UsageError(
+                    f"the loads of {path} are not those of this version",
+                    why=f"{place.site.name} over {place.link}, block {block.number}, {load.arm}: {difference}",
+                    fix=f"{_ANEW}, or bring back the version that made them",
+                )
+
+
+def _sample(blocks: Sequence[_CompleteBlock], seed: int) -> list[_CompleteBlock]:
+    """One block each of some places."""
+    rng = random.Random(seed)
+    by_place: dict[int, list[_CompleteBlock]] = {}
+    for block in blocks:
+        by_place.setdefault(block.place_id, []).append(block)
+    places = rng.sample(sorted(by_place), min(PROVED_BLOCKS, len(by_place)))
+    return [rng.choice(by_place[place]) for place in places]
+
+
+def _scenario(work: Work, block: _CompleteBlock) -> Scenario:
+    place = work.places[block.place_id]
+    assert isinstance(place, SimulatedPlace), "a study is of one rung"
+    return place.scenario
+
+
+def _difference(load: NewLoad, played: SimulatedValues) -> str:
+    """Between a stored load, whose values are 32-bit floats, and the same one played now; "" if there is none."""
+    if (load.status == RunStatus.OK) == bool(played.error):
+        return f"it was {load.status}, and now {played.error or 'is ok'}"
+    for key, value in load.values.items():
+        now = played.values.get(key)
+        if value is not None and (now is None or np.float32(value) != np.float32(now)):
+            return f"{key} was {value:.6g}, now {'there is none' if now is None else format(now, '.6g')}"
+    return ""
+
+
+def _adopt(blocks: Sequence[_CompleteBlock], work: Work, path: Path) -> None:
+    for machine in dict.fromkeys(block.machine for block in blocks):
+        worker = work.store.join(f"{path.name} {machine}", machine, {})
+        work.store.adopt(worker, [block.adopted() for block in blocks if block.machine == machine])
+        work.store.leave(worker)
+
+
+def _note_versions(lean: LeanStudy, work: Work) -> None:
+    stored = find_study(work.store, work.study.name)
+    known: list[Any] = [stored.facts["versions"], *stored.facts.get(EARLIER_VERSIONS, [])]
+    new = [dict(version) for version in (lean.versions, *lean.earlier_versions) if dict(version) not in known]
+    if new:
+        earlier = [*known[1:], *new]
+        work.store.save_study(stored.name, stored.definition, {**stored.facts, EARLIER_VERSIONS: earlier})
