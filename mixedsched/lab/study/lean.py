@@ -38,7 +38,9 @@ class LeanStudy:
     loads: Sequence[StoredLoad]
 
     def is_told_with(self, other: "LeanStudy") -> bool:
-        """Whether a version has played loads of both, so that they may be told together."""
+        """Whether loads of both may be told together: a version has played both, or one browser was measured."""
+        if self.laboratory or other.laboratory:
+            return dict(self.laboratory) == dict(other.laboratory)
         return any(version in other._all_versions for version in self._all_versions)
 
     @property
