@@ -79,7 +79,7 @@ def _work_and_shifts(judge: Judge) -> list[PaperClaim]:
             by.of_site(
                 f"CLS of {NAMES[site]} below {GOOD_CLS:g} by", by.below(f"{WORKING}{site}", "cls", GOOD_CLS), unit=""
             )
-            for site in ("wikipedia", "etsy", "amazon")
+            for site in ("etsy", "amazon")
         ]
 
     def best_stable(by: Judge) -> list[Statement]:

@@ -22,7 +22,7 @@ from mixedsched.report.papers.verdicts import (
 )
 
 SITES_LEAST_MEASURED = 6  # in Chromium, with BLOCKS_LEAST blocks each
-DIFFERS = "sites are stand-ins of the paper's, browser and Lighthouse are newer, and metrics are observed, not computed by a model"
+DIFFERS = "sites are stand-ins of the paper's, browser and Lighthouse are newer, and no model computes the metrics"
 
 Ask = Callable[[Loads, str], Finding]  # loads, and the arm that stands for mixed delivery
 AskSites = Callable[[Loads, str], Mapping[str, float]]
@@ -70,7 +70,9 @@ class Judge:
         measured = found.get(CHROMIUM, NONE)
         if measured.units >= BLOCKS_LEAST:
             found = {CHROMIUM: measured}
-        return Statement(text, found, sign, NEAR_ZERO_PCT if unit == "%" else 0.0, published, unit=unit)
+        return Statement(
+            text, found, sign, NEAR_ZERO_PCT if unit == "%" else 0.0, published, unit=unit, counted="blocks"
+        )
 
     def median(self, text: str, ask: AskSites, sign: int = 1) -> Statement:
         """The median improvement over sites."""

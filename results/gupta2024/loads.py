@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from published import SITES
-from scipy.stats import kendalltau
 
 from mixedsched.core.stats import CONFIDENCE, paired_shift, resamples
 from mixedsched.errors import StudyError
@@ -44,6 +43,7 @@ class Loads:
 
     source: str
     studies: Mapping[str, StudyResult]  # by file, the one with most blocks first
+    _known: dict[tuple[str, ...], Finding] = field(default_factory=dict)
 
     @property
     def is_measured(self) -> bool:
@@ -51,6 +51,12 @@ class Loads:
 
     def improvement(self, site: str, link: str, rival: str, key: str, mixed: str = MIXED) -> Finding:
         """How much better than a rival, in per cent of the rival's median; NONE where it was not played."""
+        asked = site, link, rival, key, mixed
+        if asked not in self._known:
+            self._known[asked] = self._improvement(*asked)
+        return self._known[asked]
+
+    def _improvement(self, site: str, link: str, rival: str, key: str, mixed: str) -> Finding:
         mine, others = self._values(site, link, mixed, rival, key)
         if not len(mine):
             return NONE
@@ -113,15 +119,28 @@ class Loads:
 
 def with_size(values: Mapping[str, float]) -> Finding:
     """Kendall's tau-b of a value with the sites' order by number of resources, with an interval from resampled sites."""
-    ranks = [SITES.index(site.removeprefix(STAND_INS)) for site in values]
+    order = np.array([float(SITES.index(site.removeprefix(STAND_INS))) for site in values])
     sample = np.array(list(values.values()))
     if len(sample) < 3:
         return Finding(math.nan, math.nan, math.nan, len(sample))
-    order = np.array(ranks)
+    drawn = resamples(len(sample), 2024)
+    taus = _kendall(order[drawn], sample[drawn])
+    low, high = (
+        np.nanquantile(taus, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+        if np.isfinite(taus).any()
+        else (math.nan,) * 2
+    )
+    return Finding(float(_kendall(order[None], sample[None])[0]), float(low), float(high), len(sample))
+
+
+def _kendall(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Tau-b of each pair of rows; NaN where all values of a row are the same."""
+    one, other = np.triu_indices(first.shape[1], 1)
+    signs = [np.sign(rows[:, one] - rows[:, other]) for rows in (first, second)]
+    scale = np.sqrt(np.prod([np.abs(sign).sum(axis=1) for sign in signs], axis=0))
     with np.errstate(invalid="ignore"):
-        drawn = [float(kendalltau(order[chosen], sample[chosen]).statistic) for chosen in resamples(len(sample), 2024)]
-    low, high = np.nanquantile(drawn, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    return Finding(float(kendalltau(order, sample).statistic), float(low), float(high), len(sample))
+        found: NDArray[np.float64] = (signs[0] * signs[1]).sum(axis=1) / scale
+    return found
 
 
 @lru_cache(1)

@@ -1,4 +1,4 @@
-"""What Gupta & Bartos 2024 (arXiv 2404.17439) report in words and numbers: figures 4, 5a and 5b, and the layout shifts of section VI-D.
+"""What Gupta & Bartos 2024 (arXiv 2404.17439) report in words and numbers: figures 4, 5a and 5b, and layout shifts.
 
 The heights of most bars stand nowhere in the text: of those a cell has a direction, or nothing. Improvements are in per cent of
 the rival's value, above zero is better.

@@ -24,7 +24,7 @@ from mixedsched.report.svg import (
 )
 
 WIDTH, MARGIN = 1000.0, 20.0
-_INNER = WIDTH - 2 * MARGIN
+INNER = WIDTH - 2 * MARGIN
 _COLOURS = 6
 _ROW = 18.0
 _CHARACTERS = 160  # of a line of words
@@ -61,15 +61,15 @@ def curves_figure(
     span: of all axes; values beyond are drawn at its end. bounds: where vertical lines stand, beyond which sites are counted.
     """
     labels = list(dict.fromkeys(curve.label for row in rows for panel in row for curve in panel.curves))
-    stack = _begun(title, [*words, f"Across: {x_label}. Upwards: share of sites."], labels)
+    stack = begun(title, [*words, f"Across: {x_label}. Upwards: share of sites."], labels)
     for row in rows:
-        width = (_INNER - 16 * (len(row) - 1)) / max(1, len(row))
+        width = (INNER - 16 * (len(row) - 1)) / max(1, len(row))
         shapes = [
             moved((width + 16) * place, 0, *_curves(panel, labels, width, span, bounds))
             for place, panel in enumerate(row)
         ]
         stack.put(236, *shapes)
-    return _file(title, stack)
+    return filed(title, stack)
 
 
 def _curves(
@@ -125,8 +125,8 @@ def dots_figure(
 ) -> str:
     """Values of sites, from left to right as they are given, with a name for each as a tooltip."""
     labels = list(dict.fromkeys(label for panel in panels for label, _ in panel.values))
-    stack = _begun(title, words, labels)
-    x = Scale(-0.5, max(1, len(sites)) - 0.5, 34, _INNER - 4)
+    stack = begun(title, words, labels)
+    x = Scale(-0.5, max(1, len(sites)) - 0.5, 34, INNER - 4)
     for panel in panels:
         y = Scale(*span, 150, 24)
         shapes = [text(34, 14, panel.title, class_="heading")]
@@ -140,7 +140,7 @@ def dots_figure(
                     hint = tooltip(f"{sites[place]}, {label}: {value:+.2f}")
                     shapes.append(element("circle", hint, cx=x(place), cy=y(value), r=3.2, class_=f"dot {colour}"))
         stack.put(170, *shapes)
-    return _file(title, stack)
+    return filed(title, stack)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,11 +162,11 @@ def beside_figure(
 ) -> str:
     """A line a row: the paper's value as a cross, ours as dots on their intervals, hollow where they are too few."""
     labels = list(dict.fromkeys(label for row in rows for label, _ in row.found))
-    stack = _begun(title, [*words, "Crosses: published."], labels)
+    stack = begun(title, [*words, "Crosses: published."], labels)
     numbers = [value for row in rows for value in _numbers_of(row) if math.isfinite(value)] or [0.0]
     low, high = span or (min(0.0, *numbers), max(0.0, *numbers))
     room = (high - low) * 0.04 or 1.0
-    x = Scale(low - room, high + room, 250, _INNER - 8)
+    x = Scale(low - room, high + room, 250, INNER - 8)
     heights = [max(1, len(row.found)) * 9 + _ROW - 6 for row in rows]
     bottom = sum(heights)
     shapes = [rectangle(x.start, 0, x.end - x.start, bottom, "plot")]
@@ -175,7 +175,7 @@ def beside_figure(
     for row, height, top in zip(rows, heights, itertools.accumulate(heights, initial=0.0), strict=False):
         shapes += [moved(0, top, *_beside(row, labels, x, height, unit))]
     stack.put(bottom + 24, *shapes)
-    return _file(title, stack)
+    return filed(title, stack)
 
 
 def _numbers_of(row: BesideRow) -> list[float]:
@@ -211,7 +211,7 @@ def _beside(row: BesideRow, labels: Sequence[str], x: Scale, height: float, unit
     return shapes
 
 
-def _begun(title: str, words: Sequence[str], labels: Sequence[str]) -> Stack:
+def begun(title: str, words: Sequence[str], labels: Sequence[str]) -> Stack:
     """Title, words and the key of colours."""
     stack = Stack(MARGIN, _CHARACTERS)
     stack.put(26, text(0, 14, title, class_="title"))
@@ -226,5 +226,5 @@ def _begun(title: str, words: Sequence[str], labels: Sequence[str]) -> Stack:
     return stack
 
 
-def _file(title: str, stack: Stack) -> str:
+def filed(title: str, stack: Stack) -> str:
     return svg_file(title, "paperfig", style_sheet("papers.css"), WIDTH, stack.y + MARGIN / 2, *stack.shapes)

@@ -32,7 +32,7 @@ def finding(item: Finding, unit: str = "%") -> str:
 def statement(item: Statement) -> str:
     """A statement with what each collection of pages says of it."""
     found = "; ".join(
-        f"{pages}: {finding(value, item.unit)}, {value.units} sites, {item.verdict_of(value)}"
+        f"{pages}: {finding(value, item.unit)}, {value.units} {item.counted}, {item.verdict_of(value)}"
         for pages, value in item.findings.items()
     )
     claimed = f", published {number(item.published, item.unit)}" if item.published is not None else ""

@@ -77,6 +77,7 @@ class Statement:
     published: float | None = None
     tolerance: float | None = None  # of a number; by default TOLERANCE_RATIO of what is published
     unit: str = "%"
+    counted: str = "sites"  # what its findings are made of
 
     def verdict_of(self, finding: Finding) -> ClaimVerdict:
         """What one collection of pages says."""
