@@ -14,6 +14,7 @@ from mixedsched.report.papers.figures import (
     curves_figure,
     dots_figure,
 )
+from mixedsched.report.papers.shares import BarsPanel, bars_figure
 from mixedsched.report.papers.verdicts import Finding
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
@@ -66,3 +67,13 @@ def test_ours_stand_beside_what_was_published_hollow_where_they_are_too_few() ->
     assert len(shapes(picture, "path", "published")) == 1
     assert ["hollow" in item.get("class", "") for item in shapes(picture, "circle", "dot")] == [False, True]
     assert len(shapes(picture, "line", "interval")) == 2
+
+
+def test_a_bar_has_its_parts_one_above_the_other() -> None:
+    parts = {"scripts": [3.0, 0.0], "images": [1.0, 2.0]}
+    picture = bars_figure("Figure 3", [], ["shop", "blog"], [BarsPanel("number of resources", parts)])
+    heights = [float(item.get("height", "")) for item in shapes(picture, "rect", "bar")]
+    tops = [float(item.get("y", "")) for item in shapes(picture, "rect", "bar")]
+    assert heights[0] == 3 * heights[1]
+    assert tops[0] == tops[1] + heights[1], "images stand on scripts"
+    assert "shop" in words(picture)

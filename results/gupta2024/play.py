@@ -1,0 +1,104 @@
+"""Plays the studies of this folder, or goes on with them, and writes what there is of their loads into data/.
+
+python results/gupta2024/play.py [stack|chromium ...] [--studies cells,...] [--only GLOB] [--blocks N] [--collect]
+
+`stack` is simulated, in three quarters of an hour; `chromium` takes seven hours, and may be stopped at any time. What data/ has
+already is not played again. --collect plays nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from draw import PAGES
+from loads import DATA, HERE, STAND_INS
+from published import SITES
+
+from mixedsched.errors import ExitCode, MixedschedError
+from mixedsched.lab.results import DATABASE_NAME
+from mixedsched.lab.study.definition import read_study
+from mixedsched.lab.study.lean import write_lean
+from mixedsched.lab.study.session import find_study, run_study, study_store
+from mixedsched.sites.pages import load_page
+
+STUDIES = HERE / "studies"
+RUNS = HERE.parents[1] / "runs" / "gupta2024"
+# In the order of how much they tell.
+GROUPS = {
+    "stack": ("cells", "stack-work", "stack"),
+    "chromium": ("browser-slow-4g", "browser", "work", "simulate", "browser-4g"),
+}
+KEPT = ("fcp_ms", "lcp_ms", "tti_ms", "tbt_ms", "si_ms", "cls", "hol_bytes", "score", "finished_ms")
+
+
+def collect(name: str, folder: Path) -> None:
+    """Write what is stored of a study."""
+    with study_store(folder, None) as store:
+        loads = write_lean(store, find_study(store), DATA / f"{name}.parquet", KEPT)
+    _say(f"{name}: {loads} loads in data/")
+
+
+def count_resources() -> None:
+    """Write number and bytes of the stand-ins' resources by kind, for figure 3."""
+    found: dict[str, dict[str, tuple[int, int]]] = {}
+    for site in SITES:
+        kinds: dict[str, tuple[int, int]] = {}
+        for resource in load_page(f"{STAND_INS}{site}").resources:
+            number, size_bytes = kinds.get(str(resource.kind), (0, 0))
+            kinds[str(resource.kind)] = number + 1, size_bytes + resource.body_bytes
+        found[site] = dict(sorted(kinds.items()))
+    PAGES.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Plays the studies of Gupta and Bartos 2024, or goes on with them.")
+    parser.add_argument("groups", nargs="*", default=["stack"], help=f"some of {', '.join(GROUPS)}; stack by default")
+    parser.add_argument("--studies", help="some of a group's; all by default")
+    parser.add_argument("--only", help="a glob over sites, or SITE@LINK")
+    parser.add_argument("--blocks", type=int, help="so many repeats, instead of those of the study")
+    parser.add_argument("--jobs", type=int, help="processes that simulate; one per processor by default")
+    parser.add_argument("--runs", type=Path, default=RUNS, help="where the databases are")
+    parser.add_argument("--collect", action="store_true", help="play nothing, write what there is")
+    options = parser.parse_args()
+    unknown = [group for group in options.groups if group not in GROUPS]
+    if unknown:
+        parser.error(f"there is no group '{unknown[0]}', only {', '.join(GROUPS)}")
+    count_resources()
+    for name in (name for group in options.groups for name in GROUPS[group]):
+        if options.studies is None or name in options.studies.split(","):
+            _play(name, options)
+
+
+def _play(name: str, options: argparse.Namespace) -> None:
+    folder, known = options.runs / name, DATA / f"{name}.parquet"
+    try:
+        if not options.collect:
+            run_study(
+                read_study(STUDIES / f"{name}.toml"),
+                folder=folder,
+                only=options.only,
+                blocks=options.blocks,
+                start_from=known if known.exists() else None,
+                jobs=options.jobs,
+                say=_say,
+            )
+    finally:
+        if (folder / DATABASE_NAME).exists():
+            collect(name, folder)
+
+
+def _say(remark: str) -> None:
+    print(remark, file=sys.stderr)  # noqa: T201
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except MixedschedError as error:
+        _say(str(error))
+        sys.exit(ExitCode.FAILED)
+    except KeyboardInterrupt:
+        sys.exit(ExitCode.INTERRUPTED)
