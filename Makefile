@@ -7,7 +7,7 @@ PARALLEL := -n $(shell expr $$(nproc) + 1) --dist loadgroup --no-loadscope-reord
 # The programs that the tests start, hundreds of them, would compile themselves each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup wheel lab demo test lint quick short together runner check bench sites networks tuned interop fuzz clean
+.PHONY: help setup wheel lab demo test lint quick short together runner check bench sites networks studies tuned interop fuzz clean
 
 help:
 	@echo "make demo    compare mixed with sequential delivery of a real page; leaves a report in runs/"
@@ -19,6 +19,7 @@ help:
 	@echo "make sites   fetches and builds all bundled sites, about 100 MB to download"
 	@echo "make lab     also what the kernel's links, the router VM and tests of shipped files need: iproute2, QEMU, four web servers, gtlsclient"
 	@echo "make networks  measures all emulated networks against what they should do; takes an hour, writes docs/networks.md"
+	@echo "make studies goes on with the papers' studies, many hours; what is there is drawn by the draw.py of each in results/"
 	@echo "make tuned   tunes all bundled sites over two networks; hours, goes on where it stopped, writes results/tuned/"
 	@echo "make interop other people's HTTP/3 clients against the server; writes docs/interop.md"
 	@echo "make fuzz    hostile clients against the server, for ten minutes"
@@ -70,6 +71,17 @@ sites: setup
 networks: lab
 	$(BIN)/python -m benchmarks.networks --again --rounds 1
 	$(BIN)/python -m benchmarks.backends
+
+# One after the other, and each by itself: loads in a browser want the machine. Whatever is committed is not played again.
+studies: sites
+	$(BIN)/python results/gupta2024/play.py
+	$(BIN)/python results/sander2022/play.py
+	$(BIN)/python -m benchmarks.vgprio
+	$(BIN)/python results/gupta2024/play.py chromium --studies browser-slow-4g,browser,work,simulate
+	$(BIN)/python results/sander2022/play.py chromium
+	$(BIN)/python results/sander2022/play.py generated
+	$(BIN)/python results/gupta2024/play.py chromium
+	for draw in results/gupta2024/draw.py results/sander2022/draw.py results/marx2019/redraw.py; do $(BIN)/python $$draw; done
 
 tuned: sites
 	$(BIN)/python -m benchmarks.tuned

@@ -39,11 +39,8 @@ SPAN = (-100.0, 100.0)  # of figures 4 and 5, in per cent; what is beyond is dra
 
 def main() -> None:
     loads = read_all()
-    links = [
-        link
-        for link in LINKS
-        if any(link in result.links for item in loads.values() for result in item.studies.values())
-    ]
+    played = {link for item in loads.values() for result in item.studies.values() for link in result.links}
+    links = [link for link in LINKS if link in played or link in DRAWN_LINKS]
     DRAWN.mkdir(exist_ok=True)
     _write(DRAWN / "figure-3.svg", _pages(json.loads(PAGES.read_text(encoding="utf-8"))))
     for figure, rival in FIGURES.items():

@@ -22,7 +22,7 @@ from mixedsched.report.papers.verdicts import (
 )
 
 SITES_LEAST_MEASURED = 6  # in Chromium, with BLOCKS_LEAST blocks each
-DIFFERS = "sites are stand-ins of the paper's, browser and Lighthouse are newer, and no model computes the metrics"
+DIFFERS = "its sites are stand-ins, browser and Lighthouse newer, and metrics observed, not modelled"
 
 Ask = Callable[[Loads, str], Finding]  # loads, and the arm that stands for mixed delivery
 AskSites = Callable[[Loads, str], Mapping[str, float]]
