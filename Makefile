@@ -81,7 +81,8 @@ studies: sites
 	$(BIN)/python results/sander2022/play.py chromium
 	$(BIN)/python results/sander2022/play.py generated
 	$(BIN)/python results/gupta2024/play.py chromium
-	for draw in results/gupta2024/draw.py results/sander2022/draw.py results/marx2019/redraw.py; do $(BIN)/python $$draw; done
+	$(BIN)/python results/gupta2024/draw.py
+	$(BIN)/python results/sander2022/draw.py
 
 tuned: sites
 	$(BIN)/python -m benchmarks.tuned

@@ -1,0 +1,183 @@
+"""A dask scheduler sets machines to work on a study; what has been done, the database alone knows."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks._postgres import Postgres, binaries
+from mixedsched.errors import ExitCode, MissingPartError, UsageError
+from mixedsched.lab.results import DATABASE_NAME
+from mixedsched.lab.study import cluster, session, worker
+from mixedsched.lab.study.definition import Study
+from mixedsched.lab.study.session import find_study, run_study
+from mixedsched.world.store import StudyStore
+from tests.command import HOME, MIXEDSCHED
+from tests.lab.study.small import small_study
+from tests.patience import wait_until
+
+pytest.importorskip("distributed")
+SERVING = ["-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard"]
+BLOCKS = 12
+Start = Callable[..., subprocess.Popen[bytes]]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Starts processes in groups of their own, which are gone in the end."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def begin(*command: str) -> subprocess.Popen[bytes]:
+        with (tmp_path / "log").open("ab") as log:
+            process = subprocess.Popen(command, stdout=log, stderr=log, cwd=HOME, start_new_session=True)
+        started.append(process)
+        return process
+
+    yield begin
+    for process in started:
+        kill(process)
+
+
+@pytest.fixture
+def scheduler(tmp_path: Path, start: Start) -> str:
+    """Its address."""
+    file = tmp_path / "scheduler.json"
+    start(sys.executable, *SERVING, "--scheduler-file", str(file))
+    assert wait_until(file.is_file, 60)
+    address: str = json.loads(file.read_text())["address"]
+    return address
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    """With all that it has started."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def loads_in(url: str) -> list[Any]:
+    """The loads that count, without who has made them."""
+    with StudyStore(url) as store:
+        found = list(store.loads(find_study(store).id))
+    last = {(load.place_id, load.block): load.attempt for load in found}
+    counting = [load for load in found if load.attempt == last[load.place_id, load.block]]
+    return sorted(
+        (load.place_id, load.block, load.arm, load.seed, load.status, sorted(load.values.items())) for load in counting
+    )
+
+
+def machines_in(url: str) -> set[str]:
+    with StudyStore(url) as store:
+        return {load.machine for study in store.studies() for load in store.loads(study.id)}
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Study:
+    return small_study(tmp_path, blocks=BLOCKS)
+
+
+@pytest.mark.slow
+def test_a_machine_that_is_killed_loses_no_block_and_changes_no_load(
+    study: Study, tmp_path: Path, scheduler: str, start: Start
+) -> None:
+    url = f"sqlite:///{tmp_path}/team.sqlite"
+
+    def join(machine: str) -> subprocess.Popen[bytes]:
+        words = [
+            "worker",
+            "--store",
+            url,
+            "--scheduler",
+            scheduler,
+            "--machine",
+            machine,
+            "--jobs",
+            "1",
+            "--lease",
+            "2s",
+        ]
+        return start(*map(str, MIXEDSCHED), *words)
+
+    class KillsTheFirst:
+        """Sees how far the study is, and kills a machine once it has stored loads."""
+
+        has_killed = False
+
+        def left(self, *_: object) -> None:
+            if not self.has_killed and "first" in machines_in(url):
+                kill(first)
+                join("second")
+                self.has_killed = True
+
+        def loading(self, *_: object) -> None: ...
+
+        def loaded(self, *_: object) -> None: ...
+
+    first, observer = join("first"), KillsTheFirst()
+    run_study(study, folder=tmp_path / "team", store=url, scheduler=scheduler, observer=observer)
+    run_study(study, folder=tmp_path / "alone")
+    assert observer.has_killed
+    assert machines_in(url) == {"first", "second"}
+    assert loads_in(url) == loads_in(f"sqlite:///{tmp_path}/alone/{DATABASE_NAME}")
+
+
+def test_a_scheduler_that_does_not_answer_is_named(
+    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "CONNECT_S", 0.5)
+    url = f"sqlite:///{tmp_path}/team.sqlite"
+    with pytest.raises(MissingPartError, match=r"tcp://127\.0\.0\.1:1 does not answer") as caught:
+        run_study(study, folder=tmp_path / "out", store=url, scheduler="tcp://127.0.0.1:1")
+    assert caught.value.exit_code == ExitCode.MISSING_PART
+    assert "dask scheduler" in caught.value.fix
+
+
+def test_a_worker_of_another_version_is_refused_with_both(
+    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = f"sqlite:///{tmp_path}/team.sqlite"
+    monkeypatch.setattr(session, "_carry_out", lambda *_: None)  # it is only begun
+    run_study(study, folder=tmp_path / "out", store=url)
+    ours = worker.own_versions(session.code_of(study))
+    monkeypatch.setattr(worker, "own_versions", lambda _: {**ours, "aioquic": "9.9"})
+    with pytest.raises(UsageError, match="cannot take part in 'small'") as caught:
+        worker.run_worker(worker.WorkerOptions(url, study.name, waits=False), print)
+    assert f"aioquic {ours['aioquic']} there, 9.9 here" in caught.value.why
+    assert loads_in(url) == []
+
+
+def test_a_database_that_dies_and_comes_back_has_lost_nothing(study: Study, tmp_path: Path) -> None:
+    programs = binaries()
+    if programs is None:
+        pytest.skip("PostgreSQL is not installed")
+
+    class KillsTheDatabase:
+        count = 0
+
+        def left(self, *_: object) -> None: ...
+
+        def loading(self, *_: object) -> None: ...
+
+        def loaded(self, *_: object) -> None:
+            self.count += 1
+            if self.count % 40 == 0:
+                server.kill()
+                server.start()
+
+    said: list[str] = []
+    with Postgres(programs) as server:
+        url = server.new_database("mortal")
+        run_study(study, folder=tmp_path / "team", store=url, observer=KillsTheDatabase(), jobs=1, say=said.append)
+        found = loads_in(url)
+    run_study(study, folder=tmp_path / "alone", jobs=1)
+    assert found == loads_in(f"sqlite:///{tmp_path}/alone/{DATABASE_NAME}")
+    assert any("the database does not answer" in line for line in said)
