@@ -29,6 +29,7 @@ from data import (
     read_all,
     twin_of,
 )
+from loss_runs import findings, read_runs
 from sizes import bytes_of
 
 from mixedsched.errors import ExitCode, MixedschedError
@@ -63,7 +64,7 @@ def main() -> None:
         for key, (title, links, words) in SCENARIOS.items():
             _write(FIGURES / f"{key}-{name}.svg", _curves(f"{title}, {name} pages", item, links, WORDS | words))
         _write(FIGURES / f"figure-7-{name}.svg", _correlations(item))
-    claims = claims_of(pages, reno, {})
+    claims = claims_of(pages, reno, findings(read_runs()))
     progress = ", ".join(
         f"{name}: {item.progress[0]} of {item.progress[1]} blocks" for name, item in everything.items()
     )

@@ -17,6 +17,7 @@ the source, which computes this figure and does not publish it.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterable
 from heapq import heappop, heappush
 
@@ -49,13 +50,15 @@ class HolCounter:
     """Counts while packets come in, with memory only for what is missing.
 
     stream_hol_bytes: blocked within their stream. connection_hol_bytes: the estimate for an ordered transport.
-    packets_seen: packets that were given. packets_lost: numbers below the highest one that were not.
+    packets_seen: packets that were given. packets_lost: numbers below the highest one that were not. loss_runs: how often so
+    many of these in a row.
     """
 
     def __init__(self) -> None:
         self.stream_hol_bytes = 0
         self.connection_hol_bytes = 0
         self.packets_seen = 0
+        self.loss_runs: Counter[int] = Counter()
         self._next_number = 0
         self._frames = 0  # so far: the clock of all that is remembered below
         self._streams: dict[int, _Stream] = {}
@@ -73,6 +76,8 @@ class HolCounter:
         """
         if number < self._next_number:
             raise ValueError(f"packet {number} comes after packet {self._next_number - 1}")
+        if number > self._next_number:
+            self.loss_runs[number - self._next_number] += 1
         self._next_number = number + 1
         self.packets_seen += 1
         return [self._frame(stream_id, offset, length) for stream_id, offset, length in frames]

@@ -90,11 +90,11 @@ def play_stack(
 
     in_order: keep responses in one line at the receiver, as over TCP, instead of each for itself.
     served: told what the server made of each request, as the log of `serve` would be. qlog: takes the records of a trace of the
-    server's connection, see h3.qlog; t = 0 is when the client begins. The load's facts: packets_seen,
-    packets_lost: numbers that the client could read, and lower ones that it never did. retransmitted_bytes: response data sent
-    again, needed or not. connection_hol_bytes: see metrics.hol. link_down, link_up: what happened on the link, as
-    LinkCounters tell it, in packets, and in bytes with the headers that the profile adds. With in_order also hol_blocking, and
-    inter_stream_held_bytes: OrderedReceiver.held_bytes.
+    server's connection, see h3.qlog; t = 0 is when the client begins. The load's facts: packets_seen, packets_lost: numbers
+    that the client could read, and lower ones that it never did. loss_runs: how often so many of these in a row.
+    retransmitted_bytes: response data sent again, needed or not. connection_hol_bytes: see metrics.hol. link_down, link_up:
+    what happened on the link, as LinkCounters tell it, in packets, and in bytes with the headers that the profile adds. With
+    in_order also hol_blocking, and inter_stream_held_bytes: OrderedReceiver.held_bytes.
 
     Raises UsageError for an unknown congestion control, and PageLoadError where the network does not let
     the load come to an end.
@@ -172,6 +172,7 @@ def _seen(client: PageClient, wire: VirtualNetwork, order: PacketOrder) -> dict[
         "connected_ms": _ms(client.connected_us),
         "packets_seen": client.hol.packets_seen,
         "packets_lost": client.hol.packets_lost,
+        "loss_runs": dict(sorted(client.hol.loss_runs.items())),
         "retransmitted_bytes": order.sent_bytes - client.stream_bytes,
         "connection_hol_bytes": client.hol.connection_hol_bytes,
         "link_down": _counts(wire.down),

@@ -206,3 +206,11 @@ def test_bounds_when_lost_packets_are_repaired(transfer: tuple[list[list[StreamF
     assert counter.packets_lost == len(lost)
     assert counter.stream_hol_bytes <= counter.connection_hol_bytes <= total_bytes
     assert counter.stream_hol_bytes < total_bytes, "what fills a gap is never blocked itself"
+
+
+def test_packets_lost_in_a_row_are_counted_by_how_many_they_are() -> None:
+    counter = HolCounter()
+    for number in (1, 4, 5, 8, 9, 11):
+        counter.packet(number, [])
+    assert counter.loss_runs == {1: 2, 2: 2}
+    assert sum(length * count for length, count in counter.loss_runs.items()) == counter.packets_lost
