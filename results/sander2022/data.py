@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.stats import kendalltau, spearmanr
 
 from mixedsched.errors import StudyError
-from mixedsched.lab.comparison import Verdict
+from mixedsched.lab.comparison import Effect, Verdict
 from mixedsched.lab.study.lean import LeanStudy, read_lean
 from mixedsched.lab.study.papers import MedianDifference, paper_figures
 from mixedsched.lab.study.results import StudyResult
@@ -85,18 +85,26 @@ class Pages:
 
     def surely(self, link: str, scheme: str) -> tuple[int, int]:
         """Sites whose Speed Index is better, and worse, by the paired test of `compare`, after Holm's correction."""
-        effects = [
-            effect
-            for result in self.results.values()
-            for place in result.places
-            if place.link == f"sander-{link}"
-            for effect in [place.effect(scheme, SI)]
-            if effect is not None
-        ]
+        effects = [effect for _, effect in self._effects(SI, link, scheme)]
         better, worse = (
             sum(item.verdict is verdict for item in effects) for verdict in (Verdict.BETTER, Verdict.WORSE)
         )
         return better, worse
+
+    def paired(self, key: str, link: str, scheme: str) -> BySite:
+        """As `change`, but estimated from pairs of loads within a block (Hodges and Lehmann), not from medians of all loads."""
+        changes = {site: effect.change_pct for site, effect in self._effects(key, link, scheme)}
+        return {site: max(-FAR_PCT, min(FAR_PCT, value)) for site, value in changes.items() if value is not None}
+
+    def _effects(self, key: str, link: str, scheme: str) -> list[tuple[str, Effect]]:
+        return [
+            (place.site, effect)
+            for result in self.results.values()
+            for place in result.places
+            if place.link == f"sander-{link}" and _counts(len(place.blocks), place.is_exact)
+            for effect in [place.effect(scheme, key)]
+            if effect is not None
+        ]
 
     def share(self, key: str, link: str, scheme: str, low: float, high: float = math.inf) -> BySite:
         """100 for a site whose change lies strictly between, else 0."""

@@ -33,7 +33,15 @@ from loss_runs import findings, read_runs
 from sizes import bytes_of
 
 from mixedsched.errors import ExitCode, MixedschedError
-from mixedsched.report.papers.figures import Curve, CurvesPanel, DotsPanel, curves_figure, dots_figure
+from mixedsched.report.papers.figures import (
+    BesideRow,
+    Curve,
+    CurvesPanel,
+    DotsPanel,
+    beside_figure,
+    curves_figure,
+    dots_figure,
+)
 from mixedsched.report.papers.markdown import claims_table, finding, table
 from mixedsched.report.papers.verdicts import over_sites
 
@@ -63,6 +71,9 @@ def main() -> None:
     for name, item in pages.items():
         for key, (title, links, words) in SCENARIOS.items():
             _write(FIGURES / f"{key}-{name}.svg", _curves(f"{title}, {name} pages", item, links, WORDS | words))
+            _write(
+                FIGURES / f"{key}-paired-{name}.svg", _intervals(f"{title}, {name} pages", item, links, WORDS | words)
+            )
         _write(FIGURES / f"figure-7-{name}.svg", _correlations(item))
     claims = claims_of(pages, reno, findings(read_runs()))
     progress = ", ".join(
@@ -121,6 +132,27 @@ def _panel(pages: Pages, key: str, link: str, title: str) -> CurvesPanel:
         sites = max(sites, len(found))
     note = f"{sites} sites, {min(blocks)} to {max(blocks)} loads each" if blocks else "nothing played yet"
     return CurvesPanel(title, curves, note)
+
+
+def _intervals(title: str, pages: Pages, links: Sequence[str], words: Mapping[str, str]) -> str:
+    """What the paper's medians hide: loads of a block are pairs, and sites are a sample."""
+    rows = []
+    for key, what in ((SI, "Speed Index"), (HOL, "HOL")):
+        for link in links:
+            for scheme in PARALLEL:
+                found = [
+                    (
+                        "medians of all loads, as the paper",
+                        over_sites(pages.change(key, link, scheme), np.median, twin_of),
+                    ),
+                    ("pairs of a block", over_sites(pages.paired(key, link, scheme), np.median, twin_of)),
+                ]
+                rows.append(BesideRow(f"{what}, {words[link]}, {NAMES[scheme]}", None, found))
+    return beside_figure(
+        f"{title}: medians over sites",
+        ["Change against Chrome, with intervals of 95 % from resampled sites; hollow: fewer than eight sites."],
+        rows,
+    )
 
 
 def _correlations(pages: Pages) -> str:

@@ -162,7 +162,8 @@ def beside_figure(
 ) -> str:
     """A line a row: the paper's value as a cross, ours as dots on their intervals, hollow where they are too few."""
     labels = list(dict.fromkeys(label for row in rows for label, _ in row.found))
-    stack = begun(title, [*words, "Crosses: published."], labels)
+    crosses = ["Crosses: published."] if any(row.published is not None for row in rows) else []
+    stack = begun(title, [*words, *crosses], labels)
     numbers = [value for row in rows for value in _numbers_of(row) if math.isfinite(value)] or [0.0]
     low, high = span or (min(0.0, *numbers), max(0.0, *numbers))
     room = (high - low) * 0.04 or 1.0
