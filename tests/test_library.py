@@ -14,8 +14,8 @@ import pytest
 
 import mixedsched as ms
 from mixedsched.lab.engine import run_record
-from mixedsched.lab.experiment import complete
 from mixedsched.world.store import Store
+from mixedsched.world.system.loops import run_to_end
 from tests.report.made_up_runs import MadeUp, made_up_plan
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -107,8 +107,8 @@ def test_a_comparison_can_be_made_from_a_notebook_whose_loop_is_running() -> Non
         ran_in.append((await child.wait(), threading.current_thread() is threading.main_thread()))
 
     async def cell() -> None:
-        complete(work())
+        run_to_end(work())
 
     asyncio.run(cell())
-    complete(work())
+    run_to_end(work())
     assert ran_in == [(0, False), (0, True)]

@@ -29,6 +29,13 @@ OriginsOption = Annotated[
         help="Of a site of several hosts: keep them, or merge them into the first; what the site says by default."
     ),
 ]
+FreshOption = Annotated[
+    bool,
+    typer.Option(
+        "--fresh", help="Record an address, or import a HAR, again instead of taking what was brought before."
+    ),
+]
+SITE_HELP = "A bundled site, a folder with an index.html, an address (https://...), or a HAR."
 ALL_METRICS = ",".join(item.short.lower() for item in LIGHTHOUSE_METRICS)
 MetricsOption = Annotated[
     str, typer.Option(help="Metrics of the page to measure; without tti a load ends some 4 s sooner.", metavar="M,M")

@@ -109,8 +109,12 @@ def check_traces(folder: Path, simulation: Simulation) -> None:
     prepare_folder(folder)
 
 
-def check_plot(path: Path) -> None:
-    """Raise UsageError unless a picture can be written there."""
+def check_plot(path: Path, *, is_usual: bool = True) -> None:
+    """Raise UsageError unless a picture can be written there. is_usual: whether it is of the ByteIndex that pictures show."""
+    if not is_usual:
+        raise UsageError(
+            "pictures show the ByteIndex by bytes and unsampled", fix="leave out --weight and --sample-ms, or --plot"
+        )
     if path.suffix.lower() not in PLOT_SUFFIXES:
         raise UsageError(
             f"--plot {path} is not possible",

@@ -19,10 +19,19 @@ from mixedsched.advice.audit.session import (
 )
 from mixedsched.cli._console import err, out, shown
 from mixedsched.cli._interrupts import end_in_order
-from mixedsched.cli._options import BudgetOption, FormFactorOption, OriginsOption, ResultsOption, Screen, networks_named
+from mixedsched.cli._options import (
+    SITE_HELP,
+    BudgetOption,
+    FormFactorOption,
+    FreshOption,
+    OriginsOption,
+    ResultsOption,
+    Screen,
+    networks_named,
+)
 from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._progress import RunProgress, watch_loads
-from mixedsched.cli._sites import open_site
+from mixedsched.cli._sites import bring_again, open_site
 from mixedsched.errors import UsageError
 from mixedsched.lab.machine import ADVICE_CODE, own_versions
 from mixedsched.lab.play.scenario import JUDGE_MODEL
@@ -40,11 +49,13 @@ REPORT_NAME, FACTS_NAME = "audit.html", "audit.json"
 
 
 def register(app: typer.Typer) -> None:
-    app.command(epilog="Example: mixedsched audit ./public --networks 4g,slow-4g --budget 10m --baseline stock")(audit)
+    app.command(
+        epilog="Example: mixedsched audit https://example.org --networks 4g,slow-4g --budget 10m --baseline stock"
+    )(audit)
 
 
 def audit(
-    site: Annotated[str, typer.Argument(help="A bundled site, or a folder with an index.html.", metavar="SITE")],
+    site: Annotated[str, typer.Argument(help=SITE_HELP, metavar="SITE")],
     networks: Annotated[
         str, typer.Option(help="Network profiles, by name or file; one to four.", metavar="L,L")
     ] = DEFAULT_NETWORKS,
@@ -60,6 +71,7 @@ def audit(
     form_factor: FormFactorOption = Screen.MOBILE,
     origins: OriginsOption = None,
     seed: Annotated[int, typer.Option(help="Seed of orders, of link losses and of simulations.")] = 1,
+    fresh: FreshOption = False,
     folder: ResultsOption = None,
     as_json: Json = False,
 ) -> None:
@@ -72,6 +84,7 @@ def audit(
     budget_s = parse_duration_s(budget)
     profiles = networks_named(networks)
     scheme = _scheme(baseline)
+    bring_again([site], fresh=fresh)
     opened = open_site(site, origins)
     job = AuditJob(
         site=opened,

@@ -19,7 +19,9 @@ from mixedsched.cli._gates import (
 from mixedsched.cli._interrupts import end_in_order
 from mixedsched.cli._options import (
     ALL_METRICS,
+    SITE_HELP,
     FormFactorOption,
+    FreshOption,
     LinkOption,
     MetricsOption,
     OriginsOption,
@@ -28,6 +30,7 @@ from mixedsched.cli._options import (
 )
 from mixedsched.cli._output import Json
 from mixedsched.cli._progress import RunProgress
+from mixedsched.cli._sites import bring_again
 from mixedsched.lab import experiment
 from mixedsched.model.congestion import CongestionControl
 from mixedsched.model.scheme import split_specs
@@ -46,7 +49,7 @@ def register(app: typer.Typer) -> None:
 
 
 def compare(
-    site: Annotated[str, typer.Argument(help="A bundled site, or a folder with an index.html.", metavar="SITE")],
+    site: Annotated[str, typer.Argument(help=SITE_HELP, metavar="SITE")],
     schemes: Annotated[
         str | None,
         typer.Option(help="Schemes to compare, with parameters; sequential,mixed by default.", metavar="A,B"),
@@ -104,6 +107,7 @@ def compare(
         bool, typer.Option("--packet-log", help="Keep the fate of every packet beside the results; relay only.")
     ] = False,
     aa: Annotated[bool, typer.Option("--aa", help="Self-test: compare one scheme with itself.")] = False,
+    fresh: FreshOption = False,
     folder: ResultsOption = None,
     junit: JunitOption = None,
     markdown: MarkdownOption = None,
@@ -118,6 +122,7 @@ def compare(
     default = (AA_SCHEME,) if aa else experiment.DEFAULT_SCHEMES
     refuse_unwritable(junit, markdown)
     end_in_order()
+    bring_again([site], fresh=fresh)
     found = experiment.compare(
         site,
         split_specs(schemes) if schemes else default,

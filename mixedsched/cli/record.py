@@ -9,7 +9,6 @@ from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Annotated
-from urllib.parse import urlsplit
 
 import typer
 
@@ -18,6 +17,7 @@ from mixedsched.cli._output import Json
 from mixedsched.cli._progress import Progress
 from mixedsched.cli._record_output import Licence, Name, Out, Replace, recording_folder, say_load, say_recording
 from mixedsched.errors import ExitCode, UsageError
+from mixedsched.sites.brought import page_address
 from mixedsched.sites.live import Loads, RecordingPlan, observe_all, write_loads
 from mixedsched.sites.recorded.names import site_name_of_url
 from mixedsched.sites.recorded.writing import check_target
@@ -85,7 +85,7 @@ def record(
     logins) is not kept. Loads that fail, or an interruption, leave a site made of the others, and exit code 5.
     """
     plan = RecordingPlan(
-        _page_url(url),
+        page_address(url),
         form_factor.form_factors,
         loads,
         _stand_ins(resolve or ()),
@@ -137,24 +137,6 @@ async def _load(plan: RecordingPlan, bodies_dir: Path) -> Loads:
             raise KeyboardInterrupt from None
         finally:
             loop.remove_signal_handler(signal.SIGINT)
-
-
-def _page_url(text: str) -> str:
-    """The address of a page. Raises UsageError."""
-    what = f"'{printable(text)}' is not the address of a page"
-    try:
-        parts = urlsplit(text.strip())
-        port_is_fine = parts.port is None or parts.port > 0
-    except ValueError as error:
-        raise UsageError(what, why=str(error)) from error
-    if parts.scheme.lower() not in {"http", "https"} or not parts.hostname:
-        fix = "" if "://" in text else f"try https://{printable(text)}"
-        raise UsageError(what, why="it does not begin with https:// or http://", fix=fix)
-    if not port_is_fine or re.search(r"[\s\x00-\x1f\x7f\\]", text.strip()):
-        raise UsageError(what, why="it holds what no address can")
-    if parts.username is not None:
-        raise UsageError(what, why="it holds a user name", fix="take it out: pages behind a login are not recorded")
-    return text.strip()
 
 
 def _stand_ins(texts: Sequence[str]) -> dict[str, str]:

@@ -8,6 +8,7 @@ import typer
 
 from mixedsched.cli._console import say_step
 from mixedsched.cli._interrupts import end_in_order
+from mixedsched.cli._options import FreshOption
 from mixedsched.cli._simulation_options import (
     DEFAULT_LINK,
     MAX_PACKET_BYTES,
@@ -22,6 +23,7 @@ from mixedsched.cli._simulation_options import (
     refuse_doubles,
 )
 from mixedsched.cli._simulation_show import show
+from mixedsched.cli._sites import bring_again
 from mixedsched.core.sim.load import Rung
 from mixedsched.core.sim.record import Weighting
 from mixedsched.errors import ExitCode, UsageError
@@ -48,7 +50,7 @@ def simulate(
     pages: Annotated[
         list[str],
         typer.Argument(
-            help="Page files (mixedsched.page/1), folders of them, bundled sites, a site's folder; - is standard input.",
+            help="Page files (mixedsched.page/1), folders of them, sites (also addresses and HARs); - is standard input.",
             metavar="PAGE...",
         ),
     ],
@@ -88,6 +90,7 @@ def simulate(
     sample_ms: Annotated[float | None, _result(help="Sample the ByteIndex so often; 100 in the original.")] = None,
     plot: Annotated[Path | None, _result(help="Draw the loads, as .svg or .html.", metavar="FILE")] = None,
     resources: Annotated[bool, _result("--resources", help="Also a table of completion times, of one page.")] = False,
+    fresh: FreshOption = False,
     as_json: Annotated[bool, _result("--json", help="One JSON object a load, a line each.")] = False,
     packet_bytes: Annotated[
         int | None, _pipe(help="Payload of a full packet; 1400 by default.", min=1, max=MAX_PACKET_BYTES)
@@ -143,6 +146,7 @@ def simulate(
         microseconds("--sample-ms", sample_ms, least_us=1)
     chosen = read_schemes(schemes, mapping)
     refuse_doubles([scheme.spec for scheme in chosen], "scheme")
+    bring_again(pages, fresh=fresh)
     simulation = Simulation(
         schemes=chosen,
         link=pipe if on_pipe else catalog.load_profile(link if link is not None else DEFAULT_LINK),
@@ -158,12 +162,7 @@ def simulate(
         why = f"there are {len(simulation.pages)}"
         raise UsageError("--resources is for one page", why=why, fix="name one, or use --json")
     if plot is not None:
-        if weight != "bytes" or sample_ms is not None:
-            raise UsageError(
-                "pictures show the ByteIndex by bytes and unsampled",
-                fix="leave out --weight and --sample-ms, or --plot",
-            )
-        check_plot(plot)
+        check_plot(plot, is_usual=weight == "bytes" and sample_ms is None)
     if qlog is not None:
         check_traces(qlog, simulation)
     reader = partial(

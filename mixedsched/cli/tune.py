@@ -7,16 +7,25 @@ from typing import Annotated
 
 import typer
 
-from mixedsched.advice.tuner.candidate import PLAIN
-from mixedsched.advice.tuner.job import BROWSER, PIPE, RUNGS, SPACES, STACK, TABLES, Subject, TuneJob
+from mixedsched.advice.tuner.job import BROWSER, PIPE, RUNGS, STACK, TABLES, Subject, TuneJob
 from mixedsched.advice.tuner.objective import Objective, parse_objective
 from mixedsched.advice.tuner.space import read_schemes
 from mixedsched.cli._interrupts import end_in_order
-from mixedsched.cli._options import BudgetOption, FormFactorOption, OriginsOption, ResultsOption, Screen, networks_named
+from mixedsched.cli._options import (
+    SITE_HELP,
+    BudgetOption,
+    FormFactorOption,
+    FreshOption,
+    OriginsOption,
+    ResultsOption,
+    Screen,
+    networks_named,
+)
 from mixedsched.cli._output import Json
-from mixedsched.cli._sites import open_site
+from mixedsched.cli._sites import bring_again, open_site
+from mixedsched.cli._tune_rival import rival
 from mixedsched.core.sim.load import Rung
-from mixedsched.errors import ExitCode, UsageError, nearest_hint
+from mixedsched.errors import ExitCode, UsageError
 from mixedsched.lab.machine import ADVICE_CODE, own_versions
 from mixedsched.lab.play.scenario import JUDGE_MODEL
 from mixedsched.lab.play.task import ALL_SCHEMES
@@ -35,8 +44,7 @@ def tune(
     sites: Annotated[
         list[str],
         typer.Argument(
-            help="A bundled site, a folder with an index.html, or a page description; several for the scheme finder.",
-            metavar="SITE|PAGE...",
+            help=f"{SITE_HELP} Or a page description; several for the scheme finder.", metavar="SITE|PAGE..."
         ),
     ],
     link: Annotated[
@@ -97,6 +105,7 @@ def tune(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of searches, of orders and of link losses.", min=0)] = 1,
+    fresh: FreshOption = False,
     folder: ResultsOption = None,
     as_json: Json = False,
 ) -> None:
@@ -114,9 +123,10 @@ def tune(
     if space == TABLES:
         wanted, specs = parse_objective(objective or "lcp", form_factor.value), read_schemes(schemes)
     else:
-        wanted, specs = _rival(space, sites, networks, rung, objective, schemes)
+        wanted, specs = rival(space, sites, networks, rung, objective, schemes)
     wants_all = schemes is not None and ALL_SCHEMES in [word.strip() for word in schemes.split(",")]
     end_in_order()
+    bring_again(sites, fresh=fresh)
     if _is_for_finder(sites, networks, wants_all=wants_all):
         everything = specs if schemes is not None else read_schemes(ALL_SCHEMES)
         model = _model(browser_model, STACK)
@@ -135,28 +145,6 @@ def tune(
         code = tune_one(job, began_s, as_json=as_json)
     if code is not ExitCode.DONE:
         raise typer.Exit(code)
-
-
-def _rival(
-    space: str,
-    sites: list[str],
-    networks: tuple[Profile, ...],
-    rung: str | None,
-    objective: str | None,
-    schemes: str | None,
-) -> tuple[Objective, tuple[str, ...]]:
-    """The objective and the scheme of a search that is not ours. Raises UsageError, MissingPartError."""
-    from mixedsched.advice.tuner.vgprio import OBJECTIVE, refuse_without_optimiser  # here, as below
-
-    if space not in SPACES:
-        raise UsageError(f"there is no space '{space}'", fix=nearest_hint(space, SPACES))
-    if len(sites) > 1 or len(networks) > 1 or rung == PIPE or schemes is not None or objective not in {None, "si"}:
-        raise UsageError(
-            "VGPrio learns the Speed Index of one site over one network, by loads",
-            fix="name one site and one network; leave --schemes and --objective out, and --rung pipe",
-        )
-    refuse_without_optimiser()
-    return OBJECTIVE, (PLAIN,)
 
 
 def _model(name: str | None, rung: str) -> BrowserModel:

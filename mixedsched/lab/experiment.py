@@ -1,8 +1,6 @@
 """The main job as a function: load a page under several schemes in real Chromium, and see which is better."""
 
-import asyncio
-from collections.abc import Coroutine, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -28,6 +26,7 @@ from mixedsched.world import catalog
 from mixedsched.world.browser.pageload import Throttling
 from mixedsched.world.emulator.backend import RELAY
 from mixedsched.world.store import Store
+from mixedsched.world.system.loops import run_to_end
 
 DEFAULT_SCHEMES = ("sequential", "mixed")
 DEFAULT_LINK = "4g"
@@ -207,7 +206,7 @@ def run_experiment(
             _note_gates(store, conditions)
 
     with owned(folder):
-        complete(measure())
+        run_to_end(measure())
         return read_experiment(folder)
 
 
@@ -216,17 +215,6 @@ def _note_gates(store: Store, conditions: tuple[str, ...]) -> None:
     (stored,) = store.experiments()
     facts = replace(ExperimentFacts.from_dict(stored.facts), gates=conditions)
     store.save_plan(stored.digest, stored.plan, facts.to_dict())
-
-
-def complete(work: Coroutine[Any, Any, None]) -> None:
-    """Run to the end; where a loop is running already, as in a notebook, in a thread of its own."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        asyncio.run(work)
-        return
-    with ThreadPoolExecutor(max_workers=1) as executor:
-        executor.submit(asyncio.run, work).result()
 
 
 def _default_folder(plan: Plan) -> Path:

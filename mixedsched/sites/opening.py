@@ -7,6 +7,7 @@ from pathlib import Path
 from mixedsched.errors import MissingPartError, PageError, SiteError, nearest_hint
 from mixedsched.model.page import Page
 from mixedsched.sites.analysis.difference import Described
+from mixedsched.sites.elsewhere import is_elsewhere
 from mixedsched.sites.making import Recipe, build, fetch_contents, find_recipe, list_recipes, load_plain, merged
 from mixedsched.sites.making.plain import INDEX_NAME
 from mixedsched.sites.site import MANIFEST_NAME, ROOT_NAME, Origins, Site, load_built
@@ -47,8 +48,9 @@ def open_site(name_or_folder: str, origins: Origins | None = None, say: Say = la
     """The site of that name, or in that folder. Raises SiteError, and MissingPartError if it cannot be built here.
 
     A name is a bundled site's, a folder's, or that of a folder in ./sites, where recordings are put; a folder may also be
-    named by its page.json. origins: what becomes of its hosts; None for what the site wants. say: takes a line about what
-    takes time, and a warning about each thing that merging hosts could not do.
+    named by its page.json. An address or a HAR is brought into the cache first, once. origins: what becomes of its hosts; None
+    for what the site wants. say: takes a line about what takes time, and a warning about each thing that merging hosts could
+    not do.
     """
     site = _found_site(name_or_folder, say)
     if (site.origins if origins is None else origins) is Origins.KEEP:
@@ -117,13 +119,17 @@ def _found_site(name_or_folder: str, say: Say) -> Site:
     if recipe is not None:
         contents = SITE_CONTENTS.found(packages_are_current) or SITE_CONTENTS.provide()
         return build(recipe, _build_folder(), fetch_contents(recipe, contents, say), say)
+    if is_elsewhere(name_or_folder):
+        from mixedsched.sites.brought import bring  # here: few sites are, and it takes a browser's client to bring them
+
+        return load_site(bring(name_or_folder, say), _build_folder())
     folder = folder_of(name_or_folder)
     if folder is not None:
         return load_site(folder, _build_folder())
     known = [*(recipe.name for recipe in recipes()), *recorded_names()]
     raise SiteError(
         f"there is no site '{name_or_folder}'",
-        fix=f"{nearest_hint(name_or_folder, known)}; or name a folder with an index.html",
+        fix=f"{nearest_hint(name_or_folder, known)}; or name a folder with an index.html, an address (https://...), or a HAR",
     )
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from mixedsched.errors import PageError, UsageError, nearest_hint
 from mixedsched.model.page import Page
+from mixedsched.sites.elsewhere import is_elsewhere
 
 STANDARD_INPUT = "-"
 MANIFEST_NAME = "page.json"  # of a site folder
@@ -40,6 +41,10 @@ def load_page(name: str | Path) -> Page:
 def _pages_of(name: str, say: Callable[[str], None]) -> list[Page]:
     if name == STANDARD_INPUT:
         return [_parse(sys.stdin.buffer.read(), "standard input")]
+    if is_elsewhere(name):
+        from mixedsched.sites.opening import open_site  # here: it takes longer than pages to play
+
+        return [open_site(name, say=say).page]
     path = Path(name)
     try:
         is_folder, exists = path.is_dir(), path.exists()

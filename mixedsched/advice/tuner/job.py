@@ -20,6 +20,7 @@ from mixedsched.lab.play.task import NamedScheme, Simulator
 from mixedsched.model.browser_model import BrowserModel
 from mixedsched.model.page import Page
 from mixedsched.model.profile import Profile
+from mixedsched.sites.elsewhere import is_elsewhere
 from mixedsched.sites.opening import folder_of, load_site, open_site, recipes
 from mixedsched.sites.pages import STANDARD_INPUT, read_pages
 from mixedsched.sites.site import MANIFEST_NAME, Origins, Site, site_digest
@@ -128,7 +129,8 @@ class Subject:
         cls, name: str, origins: Origins | None, open_site: Callable[[str, Origins | None], Site] = open_site
     ) -> Self:
         """The subject of that name. Raises SiteError or PageError for what is neither, UsageError for several pages."""
-        if name in {recipe.name for recipe in recipes()} or (name != STANDARD_INPUT and folder_of(name) is not None):
+        is_site = is_elsewhere(name) or folder_of(name) is not None or name in {recipe.name for recipe in recipes()}
+        if is_site and name != STANDARD_INPUT:
             site = open_site(name, origins)
             return cls(site.name, site.title or site.name, site.page, site, site_digest(site))
         pages = read_pages([name])

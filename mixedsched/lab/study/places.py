@@ -15,6 +15,7 @@ from mixedsched.lab.play.scenario import Scenario, seeds_for
 from mixedsched.lab.study.definition import PIPE_LINK, Study
 from mixedsched.model.page import Page
 from mixedsched.model.profile import Profile
+from mixedsched.sites.elsewhere import is_address
 from mixedsched.sites.opening import is_known, open_site, recipes, recorded_names
 from mixedsched.sites.pages import INDEX_NAME, MANIFEST_NAME, load_page
 from mixedsched.sites.site import Site, site_digest
@@ -49,7 +50,7 @@ def sites_of(study: Study) -> list[StudySite]:
 
 
 def _matches(entry: str, study: Study, known: Sequence[str]) -> Iterator[StudySite]:
-    if is_known(entry):
+    if is_known(entry) or is_address(entry):
         yield StudySite(entry, entry)
         return
     if any(sign in entry for sign in "*?["):

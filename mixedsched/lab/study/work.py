@@ -7,13 +7,13 @@ from contextlib import suppress
 from typing import Any
 
 from mixedsched.errors import MixedschedError
-from mixedsched.lab.experiment import complete
 from mixedsched.lab.study._identity import is_dead, worker_name
 from mixedsched.lab.study._keeper import Keeper
 from mixedsched.lab.study._measuring import Measurement
 from mixedsched.lab.study._playing import play_blocks
 from mixedsched.lab.study._work import StudyObserver, UnobservedStudy, Work
 from mixedsched.world.store import StudyStore
+from mixedsched.world.system.loops import run_to_end
 
 __all__ = [
     "StudyObserver",
@@ -52,7 +52,7 @@ def carry_out_study(
                 if measurement is None:
                     play_blocks(work, keeper)
                 else:
-                    complete(measurement.load_blocks())
+                    run_to_end(measurement.load_blocks())
                 keeper.settle()
                 if not (work.has_time() and keeper.patiently(lambda: is_unfinished(work, given_up))):
                     return given_up

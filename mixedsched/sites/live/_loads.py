@@ -1,5 +1,6 @@
 """The loads of a recording, one after the other, and what became of them."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +22,7 @@ _CODES = {
     "NO_ANSWER": ("it did not answer within the time limit", "--limit-s gives it more"),
     "ERR_ABORTED": ("it is a download, or not a page at all", "name the address of a page"),
 }
+_PAGE = re.compile(r"html|xml|^$")  # what a browser shows as a page: text and PDFs it wraps into one of its own
 _LOGIN = frozenset({401, 407})
 
 
@@ -147,8 +149,10 @@ def require_page(observation: Observation) -> ObservedRequest:
         raise MixedschedError(what, why=document.problem or "no answer came", fix="check the address, and --resolve")
     if document.body is None and document.problem is not None:
         raise MixedschedError(what, why=f"its document could not be kept: {document.problem}")
-    if document.kind is not Kind.DOCUMENT:
-        raise MixedschedError(what, why=f"it is not a page but of type {document.mime}")
+    if document.kind is not Kind.DOCUMENT or not _PAGE.search(document.mime):
+        raise MixedschedError(
+            what, why=f"it is not a page but of type {document.mime}", fix="name the address of a page"
+        )
     return document
 
 

@@ -1,0 +1,137 @@
+"""Brings sites from elsewhere, once: records a page from its address, or imports a HAR, into the cache."""
+
+import datetime as dt
+import hashlib
+import os
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import urldefrag, urlsplit
+
+from mixedsched.errors import InputError, MixedschedError, UsageError
+from mixedsched.sites.elsewhere import is_address
+from mixedsched.sites.har import import_page, page_called, pages_of, read_har
+from mixedsched.sites.live import Loads, RecordingPlan, observe_all, write_loads
+from mixedsched.sites.recorded.names import site_name_of_url
+from mixedsched.sites.recorded.records import RecordingFacts
+from mixedsched.sites.site import MANIFEST_NAME
+from mixedsched.units import format_bytes, printable
+from mixedsched.world import places
+from mixedsched.world.browser.observation import Observation
+from mixedsched.world.browser.observe import Observer
+from mixedsched.world.browser.pageload import FormFactor
+from mixedsched.world.browser.profiles import make_profile_dir, remove_profile_dir
+from mixedsched.world.system.loops import run_to_end
+
+LOADS = 2  # of each form factor: what differs between two is not the page's own
+FOLDER = "brought"
+_DIGITS = 8
+
+Say = Callable[[str], None]
+
+
+def page_address(text: str) -> str:
+    """The address of a page, without a fragment. Raises UsageError for what is none, or names a user."""
+    what = f"'{printable(text)}' is not the address of a page"
+    try:
+        parts = urlsplit(text.strip())
+        port_is_fine = parts.port is None or parts.port > 0
+    except ValueError as error:
+        raise UsageError(what, why=str(error)) from error
+    if parts.scheme.lower() not in {"http", "https"} or not parts.hostname:
+        fix = "" if "://" in text else f"try https://{printable(text)}"
+        raise UsageError(what, why="it does not begin with https:// or http://", fix=fix)
+    if not port_is_fine or re.search(r"[\s\x00-\x1f\x7f\\]", text.strip()):
+        raise UsageError(what, why="it holds what no address can")
+    if parts.username is not None:
+        raise UsageError(what, why="it holds a user name", fix="take it out: pages behind a login are not recorded")
+    return text.strip()
+
+
+def bring(name: str, say: Say, *, fresh: bool = False) -> Path:
+    """The folder of a site that is elsewhere, as it was brought first, or is brought now.
+
+    name: an address, or a HAR's file. say: takes a line about what takes time. fresh: bring it again. What was there stays if
+    that fails. Raises UsageError for what is no address, InputError or a SiteError for a HAR that cannot be used,
+    MissingPartError without a browser, and MixedschedError, with the reason, for a page that cannot be recorded.
+    """
+    address = urldefrag(page_address(name)).url if is_address(name) else None
+    key = _digest_of(Path(name)) if address is None else hashlib.sha256(address.encode()).hexdigest()
+    called = Path(name).name.partition(".har")[0] if address is None else site_name_of_url(address)
+    folder = places.writable_cache() / FOLDER / f"{_plain(called)}-{key[:_DIGITS]}"
+    if (folder / MANIFEST_NAME).is_file() and not fresh:
+        if address is not None:
+            say(f"{printable(name)} as it was on {_date_of(folder)}; --fresh records it again")
+        return folder
+    making = folder.with_name(f".{folder.name}.{os.getpid()}")
+    making.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        if address is None:
+            _import(Path(name), making, say)
+        else:
+            _record(address, making, say)
+        shutil.rmtree(folder, ignore_errors=True)
+        making.rename(folder)
+    finally:
+        shutil.rmtree(making, ignore_errors=True)
+    return folder
+
+
+def _record(address: str, target: Path, say: Say) -> None:
+    plan = RecordingPlan(address, loads=LOADS)
+    say(f"recording {printable(address)}: {len(plan.jobs)} loads in Chromium, once; it is kept until --fresh")
+    bodies_dir = make_profile_dir()  # swept like these by the next start, should this process be killed
+
+    def tell(number: int, form_factor: FormFactor, result: Observation | MixedschedError | None) -> None:
+        if result is not None:
+            say(f"load {number + 1} of {len(plan.jobs)}, {form_factor}: {_words(result)}")
+
+    async def load() -> Loads:
+        async with Observer() as observer:
+            return await observe_all(observer, plan, bodies_dir, tell)
+
+    try:
+        found = run_to_end(load())
+        today = dt.datetime.now(dt.UTC).date().isoformat()
+        write_loads(target, found, name=site_name_of_url(address), recorded_on=today)
+    finally:
+        remove_profile_dir(bodies_dir)
+    for missing in found.missing:
+        say(f"warning: {missing}")
+
+
+def _words(result: Observation | MixedschedError) -> str:
+    if isinstance(result, MixedschedError):
+        return f"failed: {result.why or result.what}"
+    size_bytes = sum(request.sent_bytes for request in result.requests)
+    end = "" if result.ended == "quiet" else "; it never got quiet, and was stopped at its time limit"
+    return f"{len(result.requests)} requests, {format_bytes(size_bytes)}{end}"
+
+
+def _import(file: Path, target: Path, say: Say) -> None:
+    log = read_har(file)
+    pages = pages_of(log)
+    say(f"importing {printable(str(file))}{'' if len(pages) == 1 else f', the first of its {len(pages)} pages'}")
+
+    def named(facts: RecordingFacts) -> tuple[Path, RecordingFacts]:
+        record = {**facts.record, "har": file.name.encode("utf-8", "replace").decode()}
+        return target, replace(facts, name=site_name_of_url(facts.url), record=record)
+
+    import_page(log, page_called(pages, None), named, lambda *_: None)
+
+
+def _digest_of(file: Path) -> str:
+    try:
+        return hashlib.sha256(file.read_bytes()).hexdigest()
+    except OSError as error:
+        raise InputError(f"cannot read {printable(str(file))}", why=error.strerror or "") from error
+
+
+def _date_of(folder: Path) -> str:
+    return dt.datetime.fromtimestamp((folder / MANIFEST_NAME).stat().st_mtime, dt.UTC).date().isoformat()
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60] or "page"
