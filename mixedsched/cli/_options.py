@@ -35,6 +35,10 @@ FreshOption = Annotated[
         "--fresh", help="Record an address, or import a HAR, again instead of taking what was brought before."
     ),
 ]
+FetchOption = Annotated[
+    bool,
+    typer.Option("--fetch", help="Of a folder that refers to other hosts: have the browser fetch what it lacks, once."),
+]
 SITE_HELP = "A bundled site, a folder with an index.html, an address (https://...), or a HAR."
 ALL_METRICS = ",".join(item.short.lower() for item in LIGHTHOUSE_METRICS)
 MetricsOption = Annotated[

@@ -1,6 +1,6 @@
 """Sites as commands open them: what takes time, and what might surprise, is said on standard error."""
 
-from collections.abc import Iterable
+from pathlib import Path
 
 from mixedsched.errors import UsageError
 from mixedsched.sites import opening
@@ -14,17 +14,25 @@ def open_site(name_or_folder: str, origins: Origins | None = None) -> Site:
     return opening.open_site(name_or_folder, origins, _say)
 
 
-def bring_again(names: Iterable[str], *, fresh: bool) -> None:
-    """With --fresh: bring those that are elsewhere once more. Raises UsageError if none is, and as `bring`."""
-    if not fresh:
-        return
-    elsewhere = [name for name in names if is_elsewhere(name)]
-    if not elsewhere:
-        raise UsageError("--fresh is for addresses and HARs", why="a site that is here is always taken as it is")
-    from mixedsched.sites.brought import bring  # here, because it takes a browser's client
+def located(name: str, *, fresh: bool = False, fetch: bool = False) -> str:
+    """What to open for a name. With --fresh what is elsewhere is brought once more; with --fetch a folder gets what it lacks.
 
-    for name in elsewhere:
-        bring(name, _say, fresh=True)
+    Raises UsageError where these make no sense, and as `bring` and `bring_whole`.
+    """
+    if not fresh and not fetch:
+        return name
+    from mixedsched.sites.brought import bring, bring_whole  # here, because they take a browser's client
+
+    if fetch:
+        if is_elsewhere(name) or not Path(name).is_dir():
+            raise UsageError("--fetch is for folders", why=f"'{name}' is none", fix="leave it out")
+        return str(bring_whole(Path(name), _say, fresh=fresh))
+    if not is_elsewhere(name):
+        raise UsageError(
+            "--fresh is for addresses and HARs", why=f"'{name}' is always taken as it is", fix="leave it out"
+        )
+    bring(name, _say, fresh=True)
+    return name
 
 
 def open_described(name: str) -> Described:

@@ -22,6 +22,7 @@ from mixedsched.cli._interrupts import end_in_order
 from mixedsched.cli._options import (
     SITE_HELP,
     BudgetOption,
+    FetchOption,
     FormFactorOption,
     FreshOption,
     OriginsOption,
@@ -31,7 +32,7 @@ from mixedsched.cli._options import (
 )
 from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._progress import RunProgress, watch_loads
-from mixedsched.cli._sites import bring_again, open_site
+from mixedsched.cli._sites import located, open_site
 from mixedsched.errors import UsageError
 from mixedsched.lab.machine import ADVICE_CODE, own_versions
 from mixedsched.lab.play.scenario import JUDGE_MODEL
@@ -72,6 +73,7 @@ def audit(
     origins: OriginsOption = None,
     seed: Annotated[int, typer.Option(help="Seed of orders, of link losses and of simulations.")] = 1,
     fresh: FreshOption = False,
+    fetch: FetchOption = False,
     folder: ResultsOption = None,
     as_json: Json = False,
 ) -> None:
@@ -84,8 +86,7 @@ def audit(
     budget_s = parse_duration_s(budget)
     profiles = networks_named(networks)
     scheme = _scheme(baseline)
-    bring_again([site], fresh=fresh)
-    opened = open_site(site, origins)
+    opened = open_site(located(site, fresh=fresh, fetch=fetch), origins)
     job = AuditJob(
         site=opened,
         site_digest=site_digest(opened),

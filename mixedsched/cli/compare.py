@@ -20,6 +20,7 @@ from mixedsched.cli._interrupts import end_in_order
 from mixedsched.cli._options import (
     ALL_METRICS,
     SITE_HELP,
+    FetchOption,
     FormFactorOption,
     FreshOption,
     LinkOption,
@@ -30,7 +31,7 @@ from mixedsched.cli._options import (
 )
 from mixedsched.cli._output import Json
 from mixedsched.cli._progress import RunProgress
-from mixedsched.cli._sites import bring_again
+from mixedsched.cli._sites import located
 from mixedsched.lab import experiment
 from mixedsched.model.congestion import CongestionControl
 from mixedsched.model.scheme import split_specs
@@ -108,6 +109,7 @@ def compare(
     ] = False,
     aa: Annotated[bool, typer.Option("--aa", help="Self-test: compare one scheme with itself.")] = False,
     fresh: FreshOption = False,
+    fetch: FetchOption = False,
     folder: ResultsOption = None,
     junit: JunitOption = None,
     markdown: MarkdownOption = None,
@@ -122,9 +124,8 @@ def compare(
     default = (AA_SCHEME,) if aa else experiment.DEFAULT_SCHEMES
     refuse_unwritable(junit, markdown)
     end_in_order()
-    bring_again([site], fresh=fresh)
     found = experiment.compare(
-        site,
+        located(site, fresh=fresh, fetch=fetch),
         split_specs(schemes) if schemes else default,
         link=link,
         blocks=blocks,

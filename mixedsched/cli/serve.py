@@ -7,9 +7,9 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
-from mixedsched.cli._options import SITE_HELP, FreshOption
+from mixedsched.cli._options import SITE_HELP, FetchOption, FreshOption
 from mixedsched.cli._output import Json
-from mixedsched.cli._sites import bring_again, open_site
+from mixedsched.cli._sites import located, open_site
 from mixedsched.cli._stdout import end_with_reader
 from mixedsched.core.h3.qlog import MAX_TRACE_BYTES
 from mixedsched.core.schedulers import SCHEMES
@@ -120,6 +120,7 @@ def serve(
     log: Annotated[Path | None, _log_option("Append a JSON line for each request to a file.", metavar="FILE")] = None,
     stop_with_stdin: Annotated[bool, typer.Option("--stop-with-stdin", help="Stop when standard input ends.")] = False,
     fresh: FreshOption = False,
+    fetch: FetchOption = False,
     as_json: Json = False,
 ) -> None:
     """Serve a site over HTTP/3, deciding packet by packet whose bytes go next.
@@ -157,8 +158,9 @@ def serve(
     if qlog is not None:
         prepare_folder(qlog)
     configure(scheme, SCHEMES, catalog.load_mapping, mapping)  # so that a wrong one is refused before a site is built
-    bring_again([site], fresh=fresh)
-    given = ServerInput(served_site(open_site(site, origins)), scheme, mapping, settings)
+    given = ServerInput(
+        served_site(open_site(located(site, fresh=fresh, fetch=fetch), origins)), scheme, mapping, settings
+    )
     with appending(log) if log is not None else nullcontext() as kept:
         run_server(given, _server_log(as_json, kept))
 

@@ -8,7 +8,7 @@ import typer
 
 from mixedsched.cli._console import say_step
 from mixedsched.cli._interrupts import end_in_order
-from mixedsched.cli._options import FreshOption
+from mixedsched.cli._options import FetchOption, FreshOption
 from mixedsched.cli._simulation_options import (
     DEFAULT_LINK,
     MAX_PACKET_BYTES,
@@ -23,7 +23,7 @@ from mixedsched.cli._simulation_options import (
     refuse_doubles,
 )
 from mixedsched.cli._simulation_show import show
-from mixedsched.cli._sites import bring_again
+from mixedsched.cli._sites import located
 from mixedsched.core.sim.load import Rung
 from mixedsched.core.sim.record import Weighting
 from mixedsched.errors import ExitCode, UsageError
@@ -91,6 +91,7 @@ def simulate(
     plot: Annotated[Path | None, _result(help="Draw the loads, as .svg or .html.", metavar="FILE")] = None,
     resources: Annotated[bool, _result("--resources", help="Also a table of completion times, of one page.")] = False,
     fresh: FreshOption = False,
+    fetch: FetchOption = False,
     as_json: Annotated[bool, _result("--json", help="One JSON object a load, a line each.")] = False,
     packet_bytes: Annotated[
         int | None, _pipe(help="Payload of a full packet; 1400 by default.", min=1, max=MAX_PACKET_BYTES)
@@ -146,7 +147,6 @@ def simulate(
         microseconds("--sample-ms", sample_ms, least_us=1)
     chosen = read_schemes(schemes, mapping)
     refuse_doubles([scheme.spec for scheme in chosen], "scheme")
-    bring_again(pages, fresh=fresh)
     simulation = Simulation(
         schemes=chosen,
         link=pipe if on_pipe else catalog.load_profile(link if link is not None else DEFAULT_LINK),
@@ -156,7 +156,7 @@ def simulate(
         in_order=hol_blocking and not on_pipe,
         model=catalog.load_browser_model(browser_model),
         qlog_folder=qlog,
-        pages=tuple(read_pages(pages, say_step)),
+        pages=tuple(read_pages([located(page, fresh=fresh, fetch=fetch) for page in pages], say_step)),
     )
     if resources and len(simulation.pages) > 1:
         why = f"there are {len(simulation.pages)}"

@@ -14,6 +14,7 @@ from mixedsched.cli._interrupts import end_in_order
 from mixedsched.cli._options import (
     SITE_HELP,
     BudgetOption,
+    FetchOption,
     FormFactorOption,
     FreshOption,
     OriginsOption,
@@ -22,7 +23,7 @@ from mixedsched.cli._options import (
     networks_named,
 )
 from mixedsched.cli._output import Json
-from mixedsched.cli._sites import bring_again, open_site
+from mixedsched.cli._sites import located, open_site
 from mixedsched.cli._tune_rival import rival
 from mixedsched.core.sim.load import Rung
 from mixedsched.errors import ExitCode, UsageError
@@ -106,6 +107,7 @@ def tune(
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of searches, of orders and of link losses.", min=0)] = 1,
     fresh: FreshOption = False,
+    fetch: FetchOption = False,
     folder: ResultsOption = None,
     as_json: Json = False,
 ) -> None:
@@ -126,7 +128,7 @@ def tune(
         wanted, specs = rival(space, sites, networks, rung, objective, schemes)
     wants_all = schemes is not None and ALL_SCHEMES in [word.strip() for word in schemes.split(",")]
     end_in_order()
-    bring_again(sites, fresh=fresh)
+    sites = [located(site, fresh=fresh, fetch=fetch) for site in sites]
     if _is_for_finder(sites, networks, wants_all=wants_all):
         everything = specs if schemes is not None else read_schemes(ALL_SCHEMES)
         model = _model(browser_model, STACK)

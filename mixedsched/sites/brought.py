@@ -5,24 +5,27 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urldefrag, urlsplit
 
-from mixedsched.errors import InputError, MixedschedError, UsageError
+from mixedsched.errors import InputError, MixedschedError, SiteError, UsageError
 from mixedsched.sites.elsewhere import is_address
 from mixedsched.sites.har import import_page, page_called, pages_of, read_har
 from mixedsched.sites.live import Loads, RecordingPlan, observe_all, write_loads
+from mixedsched.sites.making.plain import INDEX_NAME
 from mixedsched.sites.recorded.names import site_name_of_url
 from mixedsched.sites.recorded.records import RecordingFacts
-from mixedsched.sites.site import MANIFEST_NAME
+from mixedsched.sites.site import MANIFEST_NAME, site_name_of
 from mixedsched.units import format_bytes, printable
 from mixedsched.world import places
 from mixedsched.world.browser.observation import Observation
 from mixedsched.world.browser.observe import Observer
 from mixedsched.world.browser.pageload import FormFactor
 from mixedsched.world.browser.profiles import make_profile_dir, remove_profile_dir
+from mixedsched.world.server.plain import serving
 from mixedsched.world.system.loops import run_to_end
 
 LOADS = 2  # of each form factor: what differs between two is not the page's own
@@ -65,22 +68,48 @@ def bring(name: str, say: Say, *, fresh: bool = False) -> Path:
         if address is not None:
             say(f"{printable(name)} as it was on {_date_of(folder)}; --fresh records it again")
         return folder
+    with _made(folder) as target:
+        if address is None:
+            _import(Path(name), target, say)
+        else:
+            _record(RecordingPlan(address, loads=LOADS), site_name_of_url(address), target, say)
+    return folder
+
+
+def bring_whole(directory: Path, say: Say, *, fresh: bool = False) -> Path:
+    """The folder of a site that is made of a folder with an index.html and of what that refers to on other hosts.
+
+    The browser fetches these, once for the same contents of the folder. Raises as `bring`, and SiteError for no such folder.
+    """
+    if not (directory / INDEX_NAME).is_file():
+        raise SiteError(f"{printable(str(directory))} is no site", why=f"there is no {INDEX_NAME} in it")
+    called = site_name_of(directory.resolve().name)
+    folder = places.writable_cache() / FOLDER / f"{called}-{_digest_of_folder(directory)[:_DIGITS]}"
+    if (folder / MANIFEST_NAME).is_file() and not fresh:
+        say(f"{printable(str(directory))} with what was fetched on {_date_of(folder)}; --fresh fetches it again")
+        return folder
+    with _made(folder) as target, serving(directory) as port:
+        host = f"{called}.test"
+        plan = RecordingPlan(f"http://{host}/", loads=LOADS, resolve={host: f"127.0.0.1:{port}"})
+        _record(plan, called, target, say)
+    return folder
+
+
+@contextmanager
+def _made(folder: Path) -> Iterator[Path]:
+    """A place where the folder is made, which then takes the place of what was there."""
     making = folder.with_name(f".{folder.name}.{os.getpid()}")
     making.parent.mkdir(parents=True, exist_ok=True)
     try:
-        if address is None:
-            _import(Path(name), making, say)
-        else:
-            _record(address, making, say)
+        yield making
         shutil.rmtree(folder, ignore_errors=True)
         making.rename(folder)
     finally:
         shutil.rmtree(making, ignore_errors=True)
-    return folder
 
 
-def _record(address: str, target: Path, say: Say) -> None:
-    plan = RecordingPlan(address, loads=LOADS)
+def _record(plan: RecordingPlan, name: str, target: Path, say: Say) -> None:
+    address = plan.url
     say(f"recording {printable(address)}: {len(plan.jobs)} loads in Chromium, once; it is kept until --fresh")
     bodies_dir = make_profile_dir()  # swept like these by the next start, should this process be killed
 
@@ -95,7 +124,7 @@ def _record(address: str, target: Path, say: Say) -> None:
     try:
         found = run_to_end(load())
         today = dt.datetime.now(dt.UTC).date().isoformat()
-        write_loads(target, found, name=site_name_of_url(address), recorded_on=today)
+        write_loads(target, found, name=name, recorded_on=today)
     finally:
         remove_profile_dir(bodies_dir)
     for missing in found.missing:
@@ -127,6 +156,16 @@ def _digest_of(file: Path) -> str:
         return hashlib.sha256(file.read_bytes()).hexdigest()
     except OSError as error:
         raise InputError(f"cannot read {printable(str(file))}", why=error.strerror or "") from error
+
+
+def _digest_of_folder(directory: Path) -> str:
+    """Of all files that are not hidden."""
+    digest = hashlib.sha256()
+    for path in sorted(directory.rglob("*")):
+        relative = path.relative_to(directory)
+        if path.is_file() and not any(part.startswith(".") for part in relative.parts):
+            digest.update(f"{relative.as_posix()}\0{_digest_of(path)}\0".encode())
+    return digest.hexdigest()
 
 
 def _date_of(folder: Path) -> str:

@@ -6,15 +6,18 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import pytest
 
-from mixedsched.errors import InputError, MixedschedError, UsageError
+from mixedsched.errors import InputError, MixedschedError, SiteError, UsageError
 from mixedsched.sites import brought
-from mixedsched.sites.brought import bring
+from mixedsched.sites.brought import bring, bring_whole
 from mixedsched.sites.elsewhere import is_elsewhere
 from mixedsched.sites.opening import open_site
 from mixedsched.sites.pages import load_page
+from mixedsched.world.server.plain import serving
 from tests.command import run
 from tests.sites.har.hars import chrome, save
 
@@ -146,12 +149,46 @@ def test_a_page_that_has_gone_since_stays_as_it_was(shop: str) -> None:
     assert "first" in html_of(folder)
 
 
+@pytest.mark.usefixtures("chromium")
+def test_a_folder_that_refers_to_another_host_gets_what_it_lacks(shop: str, tmp_path: Path) -> None:
+    folder = tmp_path / "Corner Shop"
+    folder.mkdir()
+    (folder / "index.html").write_text(PAGE.replace("style.css", f"{shop}/style.css").replace("WORD", "Welcome"))
+    (tmp_path / "secret.txt").write_text("not for browsers")
+    (folder / "way-out").symlink_to(tmp_path / "secret.txt")
+    with pytest.raises(SiteError, match="refers to other hosts") as caught:
+        open_site(str(folder))
+    assert "--fetch" in caught.value.fix
+    said: list[str] = []
+    whole = bring_whole(folder, said.append)
+    site = open_site(str(whole))
+    assert (site.name, len(site.hosts), len(site.page.resources)) == ("corner-shop", 2, 2)
+    assert bring_whole(folder, said.append) == whole
+    assert "--fresh fetches it again" in said[-1]
+    (folder / "index.html").write_text("<!doctype html><h1>Closed</h1>")
+    assert bring_whole(folder, print) != whole
+
+
+def test_a_folder_over_plain_http_shows_nothing_that_lies_outside(tmp_path: Path) -> None:
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    (inside / "page.html").write_text("here")
+    (tmp_path / "secret.txt").write_text("secret")
+    (inside / "link.txt").symlink_to(tmp_path / "secret.txt")
+    with serving(inside) as port:
+        assert urlopen(f"http://127.0.0.1:{port}/page.html").read() == b"here"
+        for path in ("link.txt", "../secret.txt", "%2e%2e/secret.txt", "nothing"):
+            with pytest.raises(HTTPError, match="404"):
+                urlopen(f"http://127.0.0.1:{port}/{path}")
+
+
 @pytest.mark.parametrize("address", ["https://me:secret@shop.test/", "https://[::1/", "http://shop.test/a b"])
 def test_what_is_no_address_is_refused(address: str) -> None:
     with pytest.raises(UsageError, match="not the address of a page"):
         bring(address, print)
 
 
-def test_fresh_is_refused_for_what_is_here() -> None:
-    refused = run("simulate", "davies-meenan", "--schemes", "eps", "--fresh")
-    assert (refused.exit_code, "for addresses and HARs" in refused.stderr) == (2, True)
+@pytest.mark.parametrize(("option", "word"), [("--fresh", "for addresses and HARs"), ("--fetch", "for folders")])
+def test_options_that_make_no_sense_for_a_site_are_refused(option: str, word: str) -> None:
+    refused = run("simulate", "davies-meenan", "--schemes", "eps", option)
+    assert (refused.exit_code, word in refused.stderr) == (2, True)

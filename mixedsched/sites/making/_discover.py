@@ -114,7 +114,7 @@ class _Analysis:
             raise SiteError(
                 f"{self._origin} refers to other hosts: {'; '.join(self._external)}",
                 why="a lab site must be complete: nothing is fetched from other hosts",
-                fix="copy each file into the folder and refer to it there, or take the reference out",
+                fix="add --fetch, and the browser fetches them once; or copy each file into the folder and refer to it there",
             )
         resources = [self._entry_of(found) for found in self._found.values()]
         served = [self._serving(target) for key, target in self._served.items() if key not in self._found]
