@@ -102,7 +102,8 @@ def _asked(site: Site) -> Iterator[_Asked]:
             frame = target.host if is_frame else document.frame
             yield _Asked(target, frame, _why_without(site, reference.kind, reference.credentials, target, frame))
             follower = _Document(target, reference.kind is Kind.STYLESHEET, frame)
-            may_matter = is_frame or (follower.is_sheet and len(site.hosts) > 1)  # a sheet's own host makes no difference
+            # What a sheet asks of its own host makes no difference.
+            may_matter = is_frame or (follower.is_sheet and len(site.hosts) > 1)
             if may_matter and (follower, target.path) not in known:
                 known.add((follower, target.path))
                 waiting.append(follower)
