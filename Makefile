@@ -7,7 +7,7 @@ PARALLEL := -n $(shell expr $$(nproc) + 1) --dist loadgroup --no-loadscope-reord
 # The programs that the tests start, hundreds of them, would compile themselves each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup wheel lab demo test lint quick short together runner check bench sites networks studies tuned interop fuzz clean
+.PHONY: help setup wheel lab demo test lint quick short together runner check bench sites networks studies tuned docs interop fuzz clean
 
 help:
 	@echo "make demo    compare mixed with sequential delivery of a real page; leaves a report in runs/"
@@ -21,6 +21,7 @@ help:
 	@echo "make networks  measures all emulated networks against what they should do; takes an hour, writes docs/networks.md"
 	@echo "make studies goes on with the papers' studies, many hours; what is there is drawn by the draw.py of each in results/"
 	@echo "make tuned   tunes all bundled sites over two networks; hours, goes on where it stopped, writes results/tuned/"
+	@echo "make docs    the documentation as a site, in build/docs/; links are checked"
 	@echo "make interop other people's HTTP/3 clients against the server; writes docs/interop.md"
 	@echo "make fuzz    hostile clients against the server, for ten minutes"
 	@echo "make clean   remove what was built and installed here; results in runs/ stay"
@@ -89,6 +90,11 @@ tuned: sites
 
 bench: setup
 	$(BIN)/python -m benchmarks
+
+# Links that lead nowhere are errors.
+docs: setup
+	$(BIN)/sphinx-build -q -W --keep-going -c docs -b html . build/docs
+	@echo "documentation: build/docs/docs/index.html"
 
 interop: setup
 	$(BIN)/python -m tests.interop --write docs/interop.md
