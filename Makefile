@@ -34,7 +34,7 @@ demo: setup
 
 # The runner's tests mostly wait, for browsers that hang. Tests that go by the clock have the machine to themselves, after all others.
 test: setup
-	@$(MAKE) --no-print-directory --output-sync=line -j2 runner together
+	@$(MAKE) --no-print-directory -j2 runner together
 	$(BIN)/python -m pytest -q --durations=20 -m alone
 
 together:
@@ -58,7 +58,7 @@ short:
 		-m "not (alone or browser or namespaces or slow)"
 
 runner:
-	cd lighthouse-runner && npm test --silent
+	cd lighthouse-runner && npm test --silent -- --test-reporter=dot
 
 wheel: setup
 	$(BIN)/hatchling build --target wheel

@@ -29,6 +29,7 @@ from mixedsched.world.server.plain import serving
 from mixedsched.world.system.loops import run_to_end
 
 LOADS = 2  # of each form factor: what differs between two is not the page's own
+QUIET_S = 2.0  # as of `record`
 FOLDER = "brought"
 _DIGITS = 8
 
@@ -72,7 +73,7 @@ def bring(name: str, say: Say, *, fresh: bool = False) -> Path:
         if address is None:
             _import(Path(name), target, say)
         else:
-            _record(RecordingPlan(address, loads=LOADS), site_name_of_url(address), target, say)
+            _record(RecordingPlan(address, loads=LOADS, quiet_s=QUIET_S), site_name_of_url(address), target, say)
     return folder
 
 
@@ -90,7 +91,7 @@ def bring_whole(directory: Path, say: Say, *, fresh: bool = False) -> Path:
         return folder
     with _made(folder) as target, serving(directory) as port:
         host = f"{called}.test"
-        plan = RecordingPlan(f"http://{host}/", loads=LOADS, resolve={host: f"127.0.0.1:{port}"})
+        plan = RecordingPlan(f"http://{host}/", loads=LOADS, quiet_s=QUIET_S, resolve={host: f"127.0.0.1:{port}"})
         _record(plan, called, target, say)
     return folder
 

@@ -30,6 +30,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "cache"
     monkeypatch.setattr(brought.places, "writable_cache", lambda: folder)
     monkeypatch.setattr(brought, "LOADS", 1)
+    monkeypatch.setattr(brought, "QUIET_S", 0.5)
     return folder
 
 

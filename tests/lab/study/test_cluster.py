@@ -27,7 +27,7 @@ from tests.patience import wait_until
 
 pytest.importorskip("distributed")
 SERVING = ["-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard"]
-BLOCKS = 12
+BLOCKS = 5
 Start = Callable[..., subprocess.Popen[bytes]]
 
 
