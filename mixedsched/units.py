@@ -53,12 +53,22 @@ def format_ms(time_ms: float) -> str:
 
 
 def format_duration(duration_s: float) -> str:
-    """125 -> "2 min 5 s"; 42 -> "42 s". For waiting times, so whole seconds are enough."""
+    """125 -> "2 min 5 s"; 120 -> "2 min"; 42 -> "42 s". For waiting times, so whole seconds are enough."""
     minutes, seconds = divmod(round(duration_s), 60)
     if not minutes:
         return f"{seconds} s"
     hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s"
+    if hours:
+        return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+    return f"{minutes} min {seconds} s" if seconds else f"{minutes} min"
+
+
+def format_spent(spent_s: float, budget_s: float) -> str:
+    """ "9 min 48 s of 10 min", and "10 min 20 s, 20 s more than the budget" where a load under way was finished."""
+    over_s = round(spent_s) - round(budget_s)
+    if over_s > 0:
+        return f"{format_duration(spent_s)}, {format_duration(over_s)} more than the budget"
+    return f"{format_duration(spent_s)} of {format_duration(budget_s)}"
 
 
 def printable(text: str) -> str:

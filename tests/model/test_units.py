@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from mixedsched.errors import UsageError
-from mixedsched.units import format_bytes, format_duration, format_ms, format_rate, parse_duration_s, parse_rate_bps
+from mixedsched.units import (
+    format_bytes,
+    format_duration,
+    format_ms,
+    format_rate,
+    format_spent,
+    parse_duration_s,
+    parse_rate_bps,
+)
 
 
 @pytest.mark.parametrize(
@@ -40,3 +48,10 @@ def test_quantities_are_printed_for_people() -> None:
     ]
     assert [format_ms(time) for time in (0, 87.4, 1234.5)] == ["0 ms", "87 ms", "1.23 s"]
     assert [format_duration(time) for time in (42, 125, 3725)] == ["42 s", "2 min 5 s", "1 h 2 min"]
+    assert [format_duration(time) for time in (0, 60, 600, 7200)] == ["0 s", "1 min", "10 min", "2 h"]
+
+
+def test_what_was_spent_is_told_beside_the_budget_or_beyond_it() -> None:
+    assert format_spent(588, 600) == "9 min 48 s of 10 min"
+    assert format_spent(600.3, 600) == "10 min of 10 min"
+    assert format_spent(620, 600) == "10 min 20 s, 20 s more than the budget"

@@ -13,7 +13,7 @@ from mixedsched.lab.comparison import Effect, Verdict
 from mixedsched.lab.costs import BLOCKS_MOST
 from mixedsched.report._effects import EffectView, effect_views
 from mixedsched.report._words import change_text, confidence_text, counted, interval_text
-from mixedsched.units import format_bytes, format_duration, format_ms
+from mixedsched.units import format_bytes, format_ms, format_spent
 
 SCHEMES = {
     "eps": "a server that follows the priorities of browsers (RFC 9218)",
@@ -157,7 +157,7 @@ def time_line(audit: Audit) -> str:
     """How long it took, and what for."""
     done = f"{audit.complete_blocks} of {audit.planned_blocks} blocks of loads on each network"
     blocks = done if audit.contenders else "no comparison"
-    time = f"{format_duration(audit.spent_s)} of {format_duration(audit.budget_s)}"
+    time = format_spent(audit.spent_s, audit.budget_s)
     return f"{time}: {blocks}, {len(audit.screening.singles)} changes simulated"
 
 

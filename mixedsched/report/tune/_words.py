@@ -16,7 +16,7 @@ from mixedsched.report._words import (
     with_minus,
 )
 from mixedsched.report.tune._evidence import Evidence, primary_metric, simulated_change_pct, tuned_label, value_of
-from mixedsched.units import format_duration, format_ms
+from mixedsched.units import format_duration, format_ms, format_spent
 
 # By outcome: the style of the answer, and the words in front of it.
 TONES = {
@@ -136,8 +136,8 @@ def search_line(tuning: Tuning) -> str:
 
 
 def time_line(tuning: Tuning) -> str:
-    """For example "9 min 48 s of 10 min 0 s"."""
-    return f"{format_duration(tuning.spent_s)} of {format_duration(tuning.budget_s)}"
+    """For example "9 min 48 s of 10 min"."""
+    return format_spent(tuning.spent_s, tuning.budget_s)
 
 
 def dropped_line(item: Dropped) -> str:
