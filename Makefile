@@ -58,7 +58,7 @@ short:
 		-m "not (alone or browser or namespaces or slow)"
 
 runner:
-	cd lighthouse-runner && npm test --silent -- --test-reporter=dot
+	cd lighthouse-runner && npm test --silent
 
 wheel: setup
 	$(BIN)/hatchling build --target wheel
