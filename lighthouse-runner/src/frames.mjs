@@ -1,6 +1,7 @@
 /** The filmstrip: what the page looked like while it loaded, and when. */
 
-export const FRAMES_MAX = 40;
+/** Ten a second for ten seconds in which each differs from the one before. */
+export const FRAMES_MAX = 100;
 
 // What changes later than this after the page is there is an animation or a carousel, not loading.
 const AFTER_LOAD_MS = 500;

@@ -4,6 +4,7 @@ import {basename} from 'node:path';
 
 import {Audit} from 'lighthouse/core/audits/audit.js';
 import TotalBlockingTime from 'lighthouse/core/audits/metrics/total-blocking-time.js';
+import {NetworkRecords} from 'lighthouse/core/computed/network-records.js';
 import {ProcessedNavigation} from 'lighthouse/core/computed/processed-navigation.js';
 import {ProcessedTrace} from 'lighthouse/core/computed/processed-trace.js';
 import defaultConfig from 'lighthouse/core/config/default-config.js';
@@ -15,6 +16,7 @@ import {TraceProcessor} from 'lighthouse/core/lib/tracehouse/trace-processor.js'
 import {Runner} from 'lighthouse/core/runner.js';
 
 import {LoadEnd} from './load-end.mjs';
+import {initiatorOf} from './observe/requests.mjs';
 
 /** Lighthouse's performance category; its score is the weighted mean of these. */
 const SCORED = defaultConfig.categories.performance.auditRefs.filter(({weight}) => weight > 0).map(({id, weight}) => ({id, weight}));
@@ -52,13 +54,18 @@ class NoSourceMaps extends BaseGatherer {
 class LoadFacts extends Audit {
   static get meta() {
     return {
-      id: 'load-facts', title: 'Facts of the load', description: 'The element of the largest contentful paint.',
-      scoreDisplayMode: Audit.SCORING_MODES.INFORMATIVE, requiredArtifacts: ['LcpElement'],
+      id: 'load-facts', title: 'Facts of the load', description: 'The element of the largest contentful paint, and who asked for what.',
+      scoreDisplayMode: Audit.SCORING_MODES.INFORMATIVE, requiredArtifacts: ['LcpElement', 'DevtoolsLog'],
     };
   }
 
-  static audit({LcpElement: element}) {
-    return {score: 1, details: {type: 'debugdata', lcp_element: element.html}};
+  static async audit({LcpElement: element, DevtoolsLog: log}, context) {
+    const records = await NetworkRecords.request(log, context);
+    const askers = records.map(({url, rendererStartTime, initiator}) => {
+      const {type, url: by} = initiatorOf(initiator ?? {});
+      return {url, rendererStartTime, type: type ?? null, by};
+    });
+    return {score: 1, details: {type: 'debugdata', lcp_element: element.html, askers}};
   }
 }
 

@@ -40,12 +40,12 @@ test('a page that never finished loading has its whole film', () => {
 
 test('many frames are thinned by time, with the first and the last one kept', () => {
   const burst = Array.from({length: 360}, (_, index) => 4_000 + index);
-  const sparse = Array.from({length: 41}, (_, index) => index * 100);
+  const sparse = Array.from({length: 201}, (_, index) => index * 20);
   const kept = timesOf(thin(framesAt([...sparse, ...burst.slice(1)]), FRAMES_MAX, []));
   assert.equal(kept.length, FRAMES_MAX);
   assert.equal(kept[0], 0);
   assert.equal(kept.at(-1), 4_359);
-  assert.ok(kept.filter(at_ms => at_ms > 4_000).length <= 5, 'a tenth of the time has no more than its share of the frames');
+  assert.ok(kept.filter(at_ms => at_ms > 4_000).length <= 12, 'a tenth of the time has no more than its share of the frames');
 });
 
 test('the frames around FCP and LCP are never thinned out', () => {
@@ -116,9 +116,16 @@ test('requests count from navigation start, in order of their start', () => {
       'network-requests': {
         details: {items: [item('https://a/2', 5), item('https://a/1', 0), item('data:,', 3)], debugData: {networkStartTimeTs: 1_002_500}},
       },
+      'load-facts': {
+        details: {askers: [
+          {url: 'https://a/2', rendererStartTime: 1_000, type: 'script', by: 'https://a/old.js'},
+          {url: 'https://a/2', rendererStartTime: 1_002.5 + 5, type: 'parser', by: 'https://a/1'},
+        ]},
+      },
     },
   };
   const requests = requestsOf(lhr);
+  assert.deepEqual(requests.map(({asked_by, asked_how}) => [asked_by, asked_how]), [[null, null], ['https://a/1', 'parser']]);
   assert.deepEqual(requests.map(({url, start_ms, end_ms}) => [url, start_ms, end_ms]), [['https://a/1', 2.5, 4.5], ['https://a/2', 7.5, 9.5]]);
   assert.equal(observedOf(lhr).ttfb_ms, 12);
   assert.equal(observedOf(lhr).load_ms, null);

@@ -7,10 +7,12 @@ from typing import Annotated, Any
 import typer
 
 from mixedsched.cli._comparison import say_experiment
-from mixedsched.cli._console import out, shown
+from mixedsched.cli._console import err, out, shown
 from mixedsched.cli._output import Json, say_json
-from mixedsched.errors import InputError
-from mixedsched.lab.experiment import read_experiment
+from mixedsched.errors import InputError, UsageError
+from mixedsched.lab.experiment import Experiment, read_experiment
+from mixedsched.report.compare import median_film
+from mixedsched.report.video import write_video
 
 # Commands that judge as they measure, and so write their reports themselves: files with facts, and for people.
 _OTHERS = {
@@ -29,6 +31,12 @@ def report(
     folder: Annotated[
         Path, typer.Argument(help="A folder that compare, tune, audit or calibrate made.", metavar="DIR")
     ],
+    video: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also write the loads side by side as a video: .mp4 or .webm (takes ffmpeg), or .gif.", metavar="FILE"
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Analyse the stored runs of compare and write their report, even if the experiment is not finished.
@@ -37,9 +45,22 @@ def report(
     """
     for command, (facts_name, report_name) in _OTHERS.items():
         if (folder / facts_name).is_file():
+            if video is not None:
+                raise UsageError(f"{folder} was made by `{command}`", why="--video shows the loads of compare")
             _point_to(command, folder / facts_name, folder / report_name, as_json)
             return
-    say_experiment(read_experiment(folder), as_json=as_json)
+    experiment = read_experiment(folder)
+    say_experiment(experiment, as_json=as_json)
+    if video is not None:
+        _write_video(experiment, video)
+
+
+def _write_video(experiment: Experiment, path: Path) -> None:
+    film = median_film(experiment.comparison, experiment.runs)
+    if film is None:
+        raise InputError("there is no film to write", why="no complete block holds pictures")
+    write_video(film, path)
+    err.print(f"video: {shown(str(path))}", soft_wrap=True)
 
 
 def _point_to(command: str, facts_file: Path, report_file: Path, as_json: bool) -> None:

@@ -43,6 +43,11 @@ class SeenResponse:
     end_ms: float
     finished: bool
     arrivals: tuple[Arrival, ...]  # when its bytes came, with the same zero; empty without a network log
+    asked_by: str = ""  # name of what asked for it; "" if that was not recorded
+    asked_how: str = ""  # by DevTools' word: parser, script, preload, preflight, other
+    ahead: tuple[
+        tuple[str, int], ...
+    ] = ()  # (name, bytes) of what came between its request and its first byte, most first
 
     @property
     def first_byte_ms(self) -> float | None:
@@ -69,7 +74,22 @@ def responses_of(run: Run) -> tuple[SeenResponse, ...]:
         path = path_of(url)
         entries = logged.get(path, [])
         found.append(_response(item, url, path, own_host, entries.pop(0) if entries else {}, arrivals.pop(path, ())))
-    return tuple(found)
+    return tuple(replace(item, ahead=_ahead_of(item, found)) for item in found)
+
+
+def _ahead_of(response: SeenResponse, among: Sequence[SeenResponse]) -> tuple[tuple[str, int], ...]:
+    """What the connection carried while the response waited for its first byte."""
+    until_ms = response.first_byte_ms
+    if until_ms is None:
+        return ()
+    sizes = {
+        item.name: sum(run.size_bytes for run in item.arrivals if response.request_ms < run.to_ms <= until_ms)
+        for item in among
+        if item is not response
+    }
+    return tuple(
+        sorted(((name, size) for name, size in sizes.items() if size), key=lambda entry: (-entry[1], entry[0]))
+    )
 
 
 def losses_of(run: Run) -> tuple[tuple[float, int], ...]:
@@ -121,12 +141,11 @@ def path_of(url: str) -> str:
 def _response(
     item: Mapping[str, Any], url: str, path: str, own_host: str, entry: Mapping[str, Any], arrivals: tuple[Arrival, ...]
 ) -> SeenResponse:
-    host = url.split("://", 1)[-1].split("/", 1)[0]
     request_ms = _number(item.get("request_ms"))
     logged_kind = str(entry.get("kind", ""))
     by_type = _KIND_BY_RESOURCE_TYPE.get(str(item.get("resource_type", "")).lower(), Kind.OTHER)
     return SeenResponse(
-        name=path if host == own_host else f"{host}{path}",
+        name=_name_of(url, own_host),
         url=url,
         path=path,
         kind=Kind(logged_kind) if logged_kind in set(Kind) else by_type,
@@ -140,7 +159,15 @@ def _response(
         end_ms=max(_number(item.get("end_ms")), request_ms),
         finished=bool(item.get("finished", True)),
         arrivals=arrivals,
+        asked_by=_name_of(str(item["asked_by"]), own_host) if item.get("asked_by") else "",
+        asked_how=str(item.get("asked_how") or ""),
     )
+
+
+def _name_of(url: str, own_host: str) -> str:
+    """Path and query, with the host in front where it is not the page's own."""
+    host = url.split("://", 1)[-1].split("/", 1)[0]
+    return path_of(url) if host == own_host else f"{host}{path_of(url)}"
 
 
 def _number(value: object) -> float:

@@ -1,4 +1,7 @@
-"""HTML documents: what their templates may use. Each is one file that needs no network, no script and no other file."""
+"""HTML documents: what their templates may use.
+
+Each is one file that needs no network and no other file, and says all without scripts.
+"""
 
 import re
 from collections.abc import Mapping
@@ -7,7 +10,9 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from mixedsched.report._facts import fact_rows
+from mixedsched.report._player import PLAYER
 from mixedsched.report._waterfall import KIND_LETTERS
+from mixedsched.report.svg import shortened
 from mixedsched.units import format_bytes, format_ms
 
 
@@ -33,5 +38,6 @@ _ENVIRONMENT = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_ENVIRONMENT.filters.update(unbroken=_unbroken, size=format_bytes, ms=format_ms)
+_ENVIRONMENT.filters.update(unbroken=_unbroken, size=format_bytes, ms=format_ms, shortened=shortened)
+_ENVIRONMENT.globals["PLAYER"] = PLAYER
 _ENVIRONMENT.globals["KINDS"] = KIND_LETTERS

@@ -100,12 +100,25 @@ def jpeg_size(data: bytes) -> tuple[int, int] | None:
         return None
 
 
-def filmstrip(runs: Mapping[str, Run]) -> Filmstrip | None:
+def thinned(frames: Sequence[FilmFrame], bytes_most: float) -> tuple[FilmFrame, ...]:
+    """As many of the frames as have room: again and again the one goes whose neighbours are nearest to each other in time.
+
+    The first and the last one stay.
+    """
+    kept = list(frames)
+    size_bytes = sum(len(frame.jpeg) for frame in kept)
+    while size_bytes > bytes_most and len(kept) > 2:
+        least = min(range(1, len(kept) - 1), key=lambda index: kept[index + 1].at_ms - kept[index - 1].at_ms)
+        size_bytes -= len(kept.pop(least).jpeg)
+    return tuple(kept)
+
+
+def filmstrip(runs: Mapping[str, Run], bytes_most: float = math.inf) -> Filmstrip | None:
     """Put the frames of several arms on one time axis of even steps; None if no arm has any frame.
 
-    The axis ends when the last arm shows its final picture, and FCP and LCP of all have passed.
+    The axis ends when the last arm shows its final picture, and FCP and LCP of all have passed. bytes_most: of all pictures.
     """
-    frames = {arm: frames_of(run) for arm, run in runs.items()}
+    frames = {arm: thinned(frames_of(run), bytes_most / len(runs)) for arm, run in runs.items()}
     marks = {arm: marks_of(run) for arm, run in runs.items()}
     if not any(frames.values()):
         return None
@@ -149,9 +162,9 @@ def _cells(frames: Sequence[FilmFrame], times: Sequence[float], marks: Mapping[s
     return tuple(cells)
 
 
-def frame_store(films: Iterable[Filmstrip | None]) -> Markup:
-    """An invisible drawing that holds every picture once, for `FilmCell.picture` to refer to."""
-    frames = {frame.name: frame for film in films if film is not None for frame in film.frames}
+def frame_store(pictures: Iterable[FilmFrame]) -> Markup:
+    """An invisible drawing that holds every picture once, for `FilmCell.picture` and the player to refer to."""
+    frames = {frame.name: frame for frame in pictures}
     images = [
         element(
             "image",

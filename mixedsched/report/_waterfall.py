@@ -190,15 +190,45 @@ def kind_label(kind: Kind, y: float) -> list[Markup]:
 
 
 def hint_of(response: SeenResponse) -> str:
-    """All that is known of a response, for its tooltip."""
+    """All that is known of a response, for its tooltip: who asked for it, when and why then, and what held it up."""
     first = response.first_byte_ms
     lines = [
         response.url,
         f"{response.kind.value}, {format_bytes(response.size_bytes)}, {response.protocol}",
+        _asked_text(response),
         f"priority signalled: {response.signal or 'not logged'}, Chromium: {response.chromium_priority or 'not known'}",
         f"placed by the scheduler: {response.placement or 'not logged'}",
         f"requested at {format_ms(response.request_ms)}"
         + (f", first byte at {format_ms(first)}" if first is not None else "")
         + (f", complete at {format_ms(response.end_ms)}" if response.finished else ", never completed"),
+        _ahead_text(response),
     ]
-    return "\n".join(lines)
+    return "\n".join(filter(None, lines))
+
+
+def _asked_text(response: SeenResponse) -> str:
+    """Who asked, when, and whether the browser held it back; "" where nothing of that is known."""
+    held_ms = response.request_ms - response.start_ms
+    held = f", held back by the browser for {format_ms(held_ms)}" if held_ms >= 1 else ""
+    how = _ASKED_HOW.get(response.asked_how, "asked for")
+    if response.asked_by and response.asked_by != response.name:
+        return f"{how} by {response.asked_by} at {format_ms(response.start_ms)}{held}"
+    return f"asked for at {format_ms(response.start_ms)}{held}" if held else ""
+
+
+_ASKED_HOW: Mapping[str, str] = {
+    "parser": "found while reading, asked for",
+    "script": "asked for",
+    "preload": "asked for in advance",
+    "redirect": "redirected to",
+}
+_AHEAD_NAMED = 3
+
+
+def _ahead_text(response: SeenResponse) -> str:
+    """What came while it waited for its first byte; "" where nothing did."""
+    if not response.ahead:
+        return ""
+    named = ", ".join(f"{shortened(name, 40)} {format_bytes(size)}" for name, size in response.ahead[:_AHEAD_NAMED])
+    more = len(response.ahead) - _AHEAD_NAMED
+    return f"while it waited for its first byte there came {named}" + (f" and {more} more" if more > 0 else "")

@@ -1,13 +1,15 @@
-"""A load as charts see it: which response holds the largest paint."""
+"""A load as charts see it: which response holds the largest paint, who asked for what, and what held it up."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from mixedsched.lab.model import Run, RunStatus
-from mixedsched.lab.page_view import hero_of, responses_of
+from mixedsched.lab.model import Arrival, Run, RunStatus
+from mixedsched.lab.page_view import SeenResponse, hero_of, responses_of
+from mixedsched.report._waterfall import hint_of
 
 URLS = {name: f"https://shop.test/{name}" for name in ("a.jpg", "b.jpg", "app.js")}
 
@@ -45,3 +47,49 @@ def test_where_no_image_was_loaded_just_then_the_manifest_says_which_it_is() -> 
 @pytest.mark.parametrize("observed", [{}, {"lcp_load_start_ms": None, "lcp_load_end_ms": None}])
 def test_a_page_whose_largest_paint_is_text_has_no_hero(observed: dict[str, Any]) -> None:
     assert hero(load(observed, "a.jpg")) is None
+
+
+# Who asked, and what held it up
+
+
+def asked(**fields: Any) -> Run:
+    """A document, and a picture that was requested at 100 ms and whose first byte came at 300 ms."""
+    requests = [
+        {"url": "https://shop.test/", "request_ms": 0.0, "start_ms": 0.0, "end_ms": 90.0},
+        {"url": "https://shop.test/app.js", "request_ms": 50.0, "start_ms": 50.0, "end_ms": 250.0},
+        {"url": URLS["a.jpg"], "request_ms": 100.0, "start_ms": 80.0, "end_ms": 400.0, **fields},
+    ]
+    arrivals = (
+        Arrival("/", 60.0, 90.0, 3, 3_000),
+        Arrival("/app.js", 110.0, 250.0, 9, 12_000),
+        Arrival("/", 260.0, 270.0, 1, 500),
+        Arrival("/a.jpg", 300.0, 400.0, 10, 14_000),
+        Arrival("/app.js", 420.0, 430.0, 1, 1_000),
+    )
+    return Run(1, 1, "arm", 0, RunStatus.OK, page_load={"requests": requests}, arrivals=arrivals)
+
+
+def picture(run: Run) -> SeenResponse:
+    return next(item for item in responses_of(run) if item.path == "/a.jpg")
+
+
+def test_what_came_between_request_and_first_byte_was_ahead_of_it() -> None:
+    assert picture(asked()).ahead == (("/app.js", 12_000), ("/", 500))
+
+
+def test_without_a_network_log_nobody_knows_what_was_ahead() -> None:
+    assert picture(replace(asked(), arrivals=())).ahead == ()
+
+
+def test_who_asked_is_told_by_the_name_that_its_row_has() -> None:
+    named = picture(asked(asked_by="https://shop.test/app.js?v=2", asked_how="script"))
+    assert (named.asked_by, named.asked_how) == ("/app.js?v=2", "script")
+    assert picture(asked(asked_by="https://cdn.test/x.css", asked_how="parser")).asked_by == "cdn.test/x.css"
+    assert picture(asked(asked_by=None, asked_how=None)).asked_by == ""
+
+
+def test_a_hint_says_who_asked_why_then_and_what_held_it_up() -> None:
+    hint = hint_of(picture(asked(asked_by="https://shop.test/app.js", asked_how="script")))
+    assert "asked for by /app.js at 80 ms, held back by the browser for 20 ms" in hint
+    assert "while it waited for its first byte there came /app.js 12 kB, / 500 B" in hint
+    assert "while it waited" not in hint_of(picture(replace(asked(), arrivals=())))

@@ -15,6 +15,7 @@ import pytest
 
 from mixedsched.lab.analysis import analyse
 from mixedsched.lab.model import Plan, Run, RunStatus
+from mixedsched.report._player import PLAYER
 from mixedsched.report.compare import write_comparison
 from mixedsched.report.compare._document import render_html
 from tests.report.made_up_runs import GREY_JPEG, MadeUp, made_up_plan
@@ -82,8 +83,10 @@ def test_equal_arms_are_called_equal() -> None:
     assert "mixed and round-robin do equally well: the typical difference is within ±2.0" in text
 
 
-def test_nothing_is_loaded_and_nothing_runs() -> None:
-    assert Outline(report(*experiment())).stands_alone
+def test_nothing_is_loaded_and_nothing_runs_but_the_player() -> None:
+    outline = Outline(report(*experiment()))
+    assert outline.stands_alone
+    assert outline.scripts == [PLAYER.text]
     text = report(*experiment())
     assert "default-src 'none'" in text
     assert "url(" not in text

@@ -140,7 +140,7 @@ function answerOf(response) {
 }
 
 /** Who asked. A script is the innermost function of a file, looking back through what it was called from later. */
-function initiatorOf({type, url, lineNumber, columnNumber, stack}) {
+export function initiatorOf({type, url, lineNumber, columnNumber, stack}) {
   for (let part = stack; part; part = part.parent) {
     const frame = part.callFrames.find(({url: file}) => /^https?:/.test(file));
     if (frame) return {type, url: frame.url, line: frame.lineNumber, column: frame.columnNumber};

@@ -13,7 +13,7 @@ from mixedsched.advice.changes.page_change import PageModel
 from mixedsched.lab.model import Arrival, Run
 from mixedsched.report._document import render, tables_of
 from mixedsched.report._facts import network_rows
-from mixedsched.report._filmstrip import filmstrip, frame_store
+from mixedsched.report._player import FRAMES_BYTES_MOST, film_of, film_store
 from mixedsched.report._waterfall import Spans, Waterfall, draw_waterfalls, response_row
 from mixedsched.report._words import expected_text
 from mixedsched.report.audit import _words
@@ -33,7 +33,7 @@ def render_html(audit: Audit) -> str:
         is_advice=audit.outcome is AuditVerdict.IMPROVABLE,
         changes=[_change_view(change, audit) for change in (audit.chosen.changes if audit.chosen else ())],
         views=views,
-        store=frame_store([view["film"] for view in views]),
+        store=film_store(view["film"] for view in views),
         tried=_tried_rows(audit),
         networks=list(audit.screening.today),
         fact_tables=[*links, *tables_of(audit.facts)],
@@ -83,7 +83,7 @@ def _network_view(network: NetworkResult, audit: Audit) -> dict[str, Any]:
         "waterfalls": draw_waterfalls(
             [_waterfall(label, _look(run, label, network, audit)) for label, run in runs.items()]
         ),
-        "film": filmstrip(runs),
+        "film": film_of(runs, FRAMES_BYTES_MOST / len(audit.networks)),
     }
 
 

@@ -16,15 +16,14 @@ from mixedsched.report import _charts as charts
 from mixedsched.report._document import render, tables_of
 from mixedsched.report._effects import effect_views
 from mixedsched.report._facts import fact_rows, network_rows
-from mixedsched.report._filmstrip import AFTER_LOAD_MS, Filmstrip, filmstrip, frame_store
+from mixedsched.report._filmstrip import AFTER_LOAD_MS
+from mixedsched.report._player import FRAMES_BYTES_MOST, Film, film_of, film_store
 from mixedsched.report._words import listed
 from mixedsched.report.compare import _words
 from mixedsched.report.compare._loads import block_loads, lcp_elements
 from mixedsched.report.svg import shortened
 from mixedsched.units import format_duration, format_ms
 
-# Frames are nearly all of a report's size. What the median pair leaves of this is there for the worst pair.
-FRAMES_BYTES_MOST = 2_000_000
 _FACTS_WITH_PLACES = ("command", "history", "gates", "title", "licence", "network_notes", "notes")
 
 
@@ -71,9 +70,9 @@ def render_html(comparison: Comparison, runs: Sequence[Run], facts: Mapping[str,
             for metric in comparison.metrics
         ],
         differences=_differences(comparison),
-        film=film,
+        median_film=film,
         worst_film=worst_film,
-        store=frame_store((film, worst_film)),
+        store=film_store((film, worst_film)),
         after_load_s=AFTER_LOAD_MS / 1000,
         loads=block_loads(median),
         lcp_elements=lcp_elements(comparison, runs),
@@ -123,15 +122,17 @@ def _runs_of(comparison: Comparison, choice: BlockChoice | None, runs: Sequence[
     return {arm.label: found[arm.label] for arm in comparison.arms if arm.label in found}
 
 
-def _films(
-    comparison: Comparison, runs: Sequence[Run], median: Mapping[str, Run]
-) -> tuple[Filmstrip | None, Filmstrip | None]:
-    """Filmstrips of the median and the worst pair; the worst one only while there is room."""
-    film, worst_film = filmstrip(median), None
-    if comparison.worst_block != comparison.median_block:
-        worst_film = filmstrip(_runs_of(comparison, comparison.worst_block, runs))
-    if film and worst_film and film.size_bytes + worst_film.size_bytes > FRAMES_BYTES_MOST:
-        worst_film = None
+def median_film(comparison: Comparison, runs: Sequence[Run]) -> Film | None:
+    """The loads of the block nearest to the estimate, to be watched; None without a complete block, or pictures."""
+    return film_of(_runs_of(comparison, comparison.median_block, runs))
+
+
+def _films(comparison: Comparison, runs: Sequence[Run], median: Mapping[str, Run]) -> tuple[Film | None, Film | None]:
+    """Films of the median and the worst block; the worst one with what room the other leaves."""
+    film, worst_film = film_of(median), None
+    room_bytes = FRAMES_BYTES_MOST - (film.size_bytes if film else 0)
+    if comparison.worst_block != comparison.median_block and room_bytes > FRAMES_BYTES_MOST / 4:
+        worst_film = film_of(_runs_of(comparison, comparison.worst_block, runs), room_bytes)
     return film, worst_film
 
 

@@ -18,7 +18,7 @@ from mixedsched.model.request import Flag
 from mixedsched.report import _charts as charts
 from mixedsched.report._document import render, tables_of
 from mixedsched.report._facts import network_rows
-from mixedsched.report._filmstrip import filmstrip, frame_store
+from mixedsched.report._player import FRAMES_BYTES_MOST, film_of, film_store
 from mixedsched.report._waterfall import Waterfall, WaterfallRow, draw_waterfalls, marks_of, response_row
 from mixedsched.report._words import objective_text
 from mixedsched.report.tune import _words
@@ -42,7 +42,7 @@ def render_html(tuning: Tuning, shipped: Sequence[Shipped] = ()) -> str:
         objective=objective_text(tuning.objective),
         primary=primary_metric(tuning),
         views=views,
-        store=frame_store([view["film"] for view in views]),
+        store=film_store(view["film"] for view in views),
         curves=[(rung, search_curve(rung, domain)) for rung in tuning.rungs],
         shipped=shipped,
         command=str(tuning.facts.get("command") or ""),
@@ -65,7 +65,7 @@ def _network_view(evidence: Evidence) -> dict[str, Any]:
         "arms": [(role, view) for role, view in arms if view is not None],  # whatever else the proof loaded
         "waterfalls": draw_waterfalls(falls),
         "is_measured": bool(runs),
-        "film": filmstrip(runs),
+        "film": film_of(runs, FRAMES_BYTES_MOST / len(evidence.tuning.networks)),
         "differences": _differences(evidence),
         "bars": _bars(evidence),
         "bound": _words.bound_line(evidence),

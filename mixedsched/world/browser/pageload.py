@@ -102,6 +102,10 @@ class LoadedRequest:
     end_ms: float | None
     """The response is complete."""
     finished: bool
+    asked_by: str | None = None
+    """The document, style sheet or script that asked for it."""
+    asked_how: str | None = None
+    """DevTools' word for how, such as "parser", "script" or "preload"; None if it was not recorded."""
 
 
 @dataclass(frozen=True, slots=True)

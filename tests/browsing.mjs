@@ -1,0 +1,49 @@
+/** Drives a browser for a test: reads a job from standard input, does its steps in one page, writes what they gave as JSON. */
+
+import {createRequire} from 'node:module';
+import {text} from 'node:stream/consumers';
+import {setTimeout as sleep} from 'node:timers/promises';
+
+const puppeteer = createRequire(new URL('../lighthouse-runner/', import.meta.url))('puppeteer-core');
+
+const DOES = {
+  evaluate: (page, script) => page.evaluate(`(async () => {${script}\n})()`),
+  press: (page, key) => page.keyboard.press(key),
+  click: (page, selector) => page.click(selector),
+  type: (page, words) => page.keyboard.type(words),
+  goto: (page, url) => page.goto(url),
+  wait: (page, selector) => page.waitForSelector(selector),
+  screenshot: (page, path) => page.screenshot({path}),
+  full_screenshot: (page, path) => page.screenshot({path, fullPage: true}),
+  dark: page => page.emulateMediaFeatures([{name: 'prefers-color-scheme', value: 'dark'}]),
+  frames: (page, for_ms) => framesDuring(page, Number(for_ms)),
+  scripts_off: page => page.setJavaScriptEnabled(false),
+};
+
+/** By the browser's own trace: how many frames were shown in the next while, and how many of 60 a second were not. */
+async function framesDuring(page, for_ms) {
+  await page.tracing.start({categories: ['benchmark']});
+  await sleep(for_ms);
+  const {traceEvents} = JSON.parse(Buffer.from(await page.tracing.stop()).toString());
+  const shown_ms = traceEvents.filter(({name}) => name === 'Display::FrameDisplayed').map(({ts}) => ts / 1000).sort((a, b) => a - b);
+  const gaps_ms = shown_ms.slice(1).map((at_ms, index) => at_ms - shown_ms[index]);
+  const dropped = gaps_ms.map(gap_ms => Math.max(0, Math.round(gap_ms * 60 / 1000) - 1)).reduce((sum, count) => sum + count, 0);
+  return {shown: shown_ms.length, dropped, longest_gap_ms: Math.max(...gaps_ms)};
+}
+
+const job = JSON.parse(await text(process.stdin));
+const browser = await puppeteer.launch(job.launch);
+try {
+  const page = await browser.newPage();
+  const said = [];
+  page.on('console', message => said.push(message.text()));
+  page.on('pageerror', error => said.push(String(error)));
+  const results = [];
+  for (const [name, value] of job.steps) {
+    const found = await DOES[name](page, value);
+    if (name === 'evaluate' || name === 'frames') results.push(found ?? null);
+  }
+  process.stdout.write(JSON.stringify({results, console: said}));
+} finally {
+  await browser.close();
+}
