@@ -11,27 +11,14 @@ from typing import Any
 
 import pytest
 
-from mixedsched.lab.model import Run
 from mixedsched.report._filmstrip import frames_of, thinned
-from mixedsched.report._player import Film, film_of
+from mixedsched.report._player import film_of
 from tests.browsing import Step, browse
+from tests.report.made_up_reports import experiment, film, one_block, report
 from tests.report.made_up_runs import GREY_JPEG, MadeUp, made_up_plan, numbered_jpeg
 from tests.report.outline import Outline
-from tests.report.test_report_html import experiment, report
 
 HOSTILE = "</script><script>alert(1)</script>"
-
-
-def one_block(*labels: str, **maker: Any) -> dict[str, Run]:
-    plan = made_up_plan(7, labels)
-    block = plan.blocks[-1].index
-    return {run.arm: run for run in MadeUp(plan, **maker).runs() if run.block == block}
-
-
-def film(*labels: str, **maker: Any) -> Film:
-    found = film_of(one_block(*(labels or ("round-robin", "mixed")), **maker))
-    assert found is not None
-    return found
 
 
 def test_each_load_has_a_reel_with_its_moments_and_pictures() -> None:

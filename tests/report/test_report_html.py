@@ -17,28 +17,11 @@ from mixedsched.lab.analysis import analyse
 from mixedsched.lab.model import Plan, Run, RunStatus
 from mixedsched.report._player import PLAYER
 from mixedsched.report.compare import write_comparison
-from mixedsched.report.compare._document import render_html
+from tests.report.made_up_reports import FACTS, experiment, report
 from tests.report.made_up_runs import GREY_JPEG, MadeUp, made_up_plan
 from tests.report.outline import Outline
 
-FACTS: dict[str, Any] = {
-    "command": "mixedsched compare shop --schemes round-robin,mixed --link sander-loss2 --blocks 12 --seed 7",
-    "machine": {"processor": "made-up", "memory_bytes": 4_000_000_000},
-    "versions": {"chromium": "156.0", "lighthouse": "12.8.2"},
-    "title": "made-up shop",
-    "licence": "CC0-1.0",
-    "notes": "the relay emulated the network",
-}
 HOSTILE = '"><script>alert(1)</script><img src=https://evil.test/x onerror=alert(2)>'
-
-
-def experiment(blocks: int = 12, **maker: Any) -> tuple[Plan, list[Run]]:
-    plan = made_up_plan(blocks, ("round-robin", "mixed"))
-    return plan, MadeUp(plan, **{"factors": {"mixed": 0.85}, **maker}).runs()
-
-
-def report(plan: Plan, runs: list[Run], facts: dict[str, Any] | None = None) -> str:
-    return render_html(analyse(plan, runs), runs, FACTS if facts is None else facts)
 
 
 def test_sections_come_in_the_order_of_questions() -> None:

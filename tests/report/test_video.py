@@ -15,7 +15,7 @@ from mixedsched.cli import app
 from mixedsched.errors import InputError, MissingPartError
 from mixedsched.report._player import Film
 from mixedsched.report.video import picture_at, pictures, received_bytes, write_video
-from tests.report.test_player import film
+from tests.report.made_up_reports import film
 
 needs_ffmpeg = pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="there is no ffmpeg here")
 
