@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,6 +20,7 @@ from mixedsched.core.stats import (
     sequential_p,
     signed_rank_interval,
 )
+from mixedsched.core.stats._sequential import _SCORE_MOST, _scores
 
 LOOKS = Looks(6, 16)
 # Quarters keep sums and halves exact, so that properties may compare without tolerance.
@@ -38,6 +40,11 @@ def test_the_chance_of_any_look_to_cross_is_exact_whatever_the_sizes() -> None:
         crossed = [crossing([sign * size for sign, size in zip(item, sizes, strict=True)], looks) for item in signs]
         assert crossed.count(1) == crossed.count(-1)
         assert 0.5 * ALPHA < (crossed.count(1) + crossed.count(-1)) / 2**10 <= ALPHA
+
+
+def test_scores_are_ranks_among_the_blocks_so_far_ties_share_theirs_and_zeros_have_none() -> None:
+    shares = [1 / 2, 1 / 3, 2 / 4, 0, 4.5 / 6]
+    assert _scores(np.array([3.0, 1.0, 2.0, 0.0, 3.0])).tolist() == [round(share * _SCORE_MOST) for share in shares]
 
 
 def test_nothing_is_decided_before_the_first_look_or_while_too_few_pairs_can_decide() -> None:
