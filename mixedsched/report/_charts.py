@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from mixedsched.core.metrics import Metric
 from mixedsched.lab.comparison import ArmSummary, Effect
-from mixedsched.report._words import change_text
+from mixedsched.report._words import change_text, counted
 from mixedsched.report.svg import Scale, drawing, element, line, rectangle, span_of, text, tooltip, x_grid, y_grid
 
 _LABEL_CHARACTER_WIDTH = 6.5
@@ -115,7 +115,7 @@ def paired_differences(effect: Effect, arm_index: int, width: float = 350, heigh
         hint = tooltip(f"block {block}: {metric.format_change(change)}")
         shapes.append(element("circle", hint, cx=x(place), cy=y(change), r=3.4, class_=f"dot arm-{arm_index % 6}"))
     shapes += _block_ticks(effect, x, bottom)
-    compared = f"{metric.title}, {effect.arm} against {effect.baseline}, {effect.blocks} blocks"
+    compared = f"{metric.title}, {effect.arm} against {effect.baseline}, {counted(effect.blocks, 'block')}"
     label = f"Paired differences in {compared}: {change_text(effect)}"
     return drawing(width, height, label, *shapes, class_="differences")
 

@@ -56,7 +56,7 @@ def remarks(effect: Effect, *, with_note: bool = True) -> str:
     """The small print of a verdict: the adjusted p, how many more blocks would decide, what these can notice, the note."""
     said = [] if effect.is_exact else [p_text(effect.p_adjusted)]
     if effect.more_blocks:
-        said.append(f"about {effect.more_blocks} more blocks would decide")
+        said.append(f"about {counted(effect.more_blocks, 'more block')} would decide")
     if effect.detectable and effect.verdict in (Verdict.EQUIVALENT, Verdict.UNDECIDED):
         size = effect.metric.format_change(effect.detectable, signed=False)
         said.append(f"these {effect.blocks} blocks would likely notice a change of {size}")

@@ -3,6 +3,7 @@
 import xml.etree.ElementTree as ET
 
 from mixedsched.lab.gates import GateVerdict
+from mixedsched.report._words import counted
 from mixedsched.report.ci._questions import CheckedQuestions, Question
 from mixedsched.units import printable
 
@@ -32,7 +33,7 @@ def junit_xml(checked: CheckedQuestions) -> str:
 def _add_case(suite: ET.Element, checked: CheckedQuestions, item: Question) -> None:
     name = printable(f"{item.name}: {item.subject}")
     case = ET.SubElement(suite, "testcase", {"name": name, "classname": printable(checked.title), "time": "0"})
-    said = printable(f"{item.verdict}: {item.answer}; {item.blocks} blocks")
+    said = printable(f"{item.verdict}: {item.answer}; {counted(item.blocks, 'block')}")
     match item.outcome:
         case GateVerdict.FAILED:
             ET.SubElement(case, "failure", {"message": said, "type": "gate"}).text = f"{said}. Report: {checked.report}"

@@ -6,6 +6,7 @@ from rich.text import Text
 from mixedsched.lab.comparison import Comparison, MetricFamily
 from mixedsched.report._effects import EXPLORATORY_NOTE, effect_views, effects_table
 from mixedsched.report._terminal import STYLES, line
+from mixedsched.report._words import counted
 from mixedsched.report.compare._document import median_film, miss_lines, write_comparison
 from mixedsched.report.compare._words import by_model, headline, scores_in_words, stopping_note
 
@@ -26,7 +27,7 @@ def render_comparison(comparison: Comparison) -> RenderableType:
         parts += [line(f"{comparison.note}.", "yellow"), Text()]
     views = effect_views(comparison.effects, comparison.arms)
     for arm in comparison.arms[1:]:
-        title = f"{arm.label} against {comparison.arms[0].label}, {comparison.complete_blocks} blocks"
+        title = f"{arm.label} against {comparison.arms[0].label}, {counted(comparison.complete_blocks, 'block')}"
         parts.append(effects_table(title, [view for view in views if view.effect.arm == arm.label]))
     if scores := scores_in_words(comparison.arms):
         parts.append(line(scores))
