@@ -1,4 +1,9 @@
-"""`doctor`: proves that the whole chain can run here, and says how to mend what cannot."""
+"""`doctor`: proves that the whole chain can run here, or that people get to HTTP/3 somewhere; says how to mend it."""
+
+import datetime as dt
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
 
 import typer
 from rich.markup import escape
@@ -6,21 +11,54 @@ from rich.markup import escape
 from mixedsched.cli._console import err, out
 from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._sites import open_site
-from mixedsched.errors import ExitCode
-from mixedsched.lab.doctor import Check, examine
+from mixedsched.errors import ExitCode, UsageError
+from mixedsched.lab.doctor import Check, examine, examine_edge
 from mixedsched.sites.opening import recipes
 
 SITE = "davies-meenan"  # generated, so that the doctor needs no package of others
 
 
+Edge = Annotated[
+    str | None,
+    typer.Option(
+        "--edge",
+        metavar="URL",
+        help="Prove instead, as a browser finds out, that people get to HTTP/3 at this address.",
+    ),
+]
+Trusted = Annotated[
+    Path | None,
+    typer.Option(
+        "--cert",
+        metavar="FILE",
+        exists=True,
+        dir_okay=False,
+        help="With --edge: certificates (PEM) to trust instead of the system's.",
+    ),
+]
+
+
 def register(app: typer.Typer) -> None:
-    app.command(epilog="Example: mixedsched doctor --json")(doctor)
+    app.command(epilog="Examples: mixedsched doctor --json\n\nmixedsched doctor --edge https://example.org/")(doctor)
 
 
-def doctor(as_json: Json = False) -> None:
-    """Prove that pages can be measured here: ports, timers, networks, browser, and a page load with its punctuality."""
+def doctor(edge: Edge = None, trusted: Trusted = None, as_json: Json = False) -> None:
+    """Prove that pages can be measured here: ports, timers, networks, browser, and a page load with its punctuality.
+
+    With --edge: that an address is found, answers over TCP, announces HTTP/3, and answers over it with a trusted certificate.
+    """
+    if edge is not None:
+        _tell(examine_edge(edge, trusted, dt.datetime.now(dt.UTC)), as_json)
+        return
+    if trusted is not None:
+        raise UsageError("--cert is for --edge")
+    _tell(examine(lambda: open_site(SITE), [recipe.name for recipe in recipes()]), as_json)
+
+
+def _tell(proofs: Iterable[Check], as_json: bool) -> None:
+    """Shows each check as it is made; exits with a code other than 0 where one failed that is needed."""
     checks: list[Check] = []
-    for check in examine(lambda: open_site(SITE), [recipe.name for recipe in recipes()]):
+    for check in proofs:
         checks.append(check)
         if not as_json:
             _print(check)

@@ -27,7 +27,7 @@ CASES: dict[str, tuple[tuple[str, ...], int, str, str]] = {
     "generate": (("--pages", "0"), 2, "", "--pages"),
     "netlog": (("absent.json",), 3, "", "cannot be read"),
     "setup": (("--help",), 0, "Example: mixedsched setup", ""),
-    "doctor": (("--help",), 0, "Example: mixedsched doctor", ""),
+    "doctor": (("--help",), 0, "Examples: mixedsched doctor", ""),
     "schemes": (("fifo",), 0, "HHHHCCC", ""),
     "mappings": (("--json",), 0, "gupta2024", ""),
     "networks": (("3g", "--json"), 0, '"3g"', ""),

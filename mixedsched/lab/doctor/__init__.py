@@ -1,15 +1,16 @@
-"""Proves, part by part, that pages can be measured here."""
+"""Proves, part by part, that pages can be measured here, or that people get to HTTP/3 at an address."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 
 from mixedsched.lab.doctor._browser import prove_page_load, prove_runner
 from mixedsched.lab.doctor._check import Check, checked
+from mixedsched.lab.doctor._edge import examine_edge
 from mixedsched.lab.doctor._parts import prove_certificate, prove_namespaces, prove_ports, prove_relay, prove_router
 from mixedsched.sites.site import Site
 from mixedsched.world.browser.find import find_chromium, find_node
 
-__all__ = ["Check", "examine"]
+__all__ = ["Check", "examine", "examine_edge"]
 
 
 def examine(open_site: Callable[[], Site], site_names: Sequence[str]) -> Iterator[Check]:

@@ -1,0 +1,108 @@
+"""What is asked for, and what came back."""
+
+import ipaddress
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from cryptography import x509
+
+from mixedsched.errors import InputError, MixedschedError, UsageError
+
+BODY_MOST_BYTES = 1 << 20
+"""More of a body is not read."""
+TIMEOUT_S = 5.0
+"""For a connection, and again for an answer."""
+USER_AGENT = "mixedsched"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A page at an https address."""
+
+    host: str
+    """Its name or address, without brackets."""
+    port: int
+    path: str
+    """With its query."""
+    trusted: Path | None = None
+    """A file of certificates to trust instead of those that the system trusts."""
+
+    @classmethod
+    def of(cls, url: str, trusted: Path | None = None) -> "Target":
+        """Read an address. Raises UsageError if it is not one of a page on https, InputError for a file without certificates."""
+        try:
+            parts = urlsplit(url)
+            port = parts.port or 443
+        except ValueError as error:
+            raise UsageError(
+                f"'{url}' is not an address", why=str(error), fix="for example https://example.org/"
+            ) from error
+        if parts.scheme != "https" or not parts.hostname:
+            raise UsageError(
+                f"'{url}' is not an https address", why="HTTP/3 has no other", fix="for example https://example.org/"
+            )
+        if trusted is not None:
+            _refuse_without_certificates(trusted)
+        query = f"?{parts.query}" if parts.query else ""
+        return cls(parts.hostname, port, f"{parts.path or '/'}{query}", trusted)
+
+    @property
+    def authority(self) -> str:
+        """As in a Host field."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == 443 else f"{host}:{self.port}"
+
+    @property
+    def is_by_address(self) -> bool:
+        """Whether the host is an IP address, which no SNI can name."""
+        try:
+            ipaddress.ip_address(self.host)
+        except ValueError:
+            return False
+        return True
+
+
+def _refuse_without_certificates(file: Path) -> None:
+    try:
+        ssl.create_default_context(cafile=str(file))
+    except OSError as error:  # ssl.SSLError is one
+        raise InputError(
+            f"{file} holds no certificates", why=error.strerror or str(error), fix="name a file in PEM format"
+        ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A response, or as much of it as was read."""
+
+    status: int
+    fields: Mapping[str, str]
+    """By name in lower case; lines of one name are joined by commas."""
+    body_bytes: int
+    """Read, BODY_MOST_BYTES at most."""
+    body_sha256: str
+    """Of what was read, in hexadecimal digits."""
+    connected_ms: float
+    """From the beginning until the handshakes were complete."""
+    certificate: x509.Certificate | None = None
+    """The server's own; not known over QUIC, where the handshake has checked it."""
+
+
+class RefusedError(MixedschedError):
+    """A server gave no answer. `is_certificate`: because the certificate that it showed is not to be trusted."""
+
+    def __init__(self, what: str, *, why: str = "", fix: str = "", is_certificate: bool = False) -> None:
+        super().__init__(what, why=why, fix=fix)
+        self.is_certificate = is_certificate
+
+
+def joined_fields(lines: list[tuple[str, str]]) -> dict[str, str]:
+    """By name in lower case; lines of one name are joined by commas (RFC 9110 section 5.3)."""
+    joined: dict[str, str] = {}
+    for name, value in lines:
+        key = name.lower()
+        joined[key] = f"{joined[key]}, {value}" if key in joined else value
+    return joined
