@@ -12,7 +12,7 @@ _AUTHORITY = re.compile(r"(\[[^\]]*\]|[^:\[\]]*):(\d{1,5})")
 
 
 @dataclass(frozen=True, slots=True)
-class Alternative:
+class AlternativeService:
     """Somewhere else that the same contents are to be had."""
 
     protocol: str
@@ -24,12 +24,12 @@ class Alternative:
     """How long a client may remember it."""
 
 
-def alternatives(field: str) -> tuple[Alternative, ...]:
+def alternatives(field: str) -> tuple[AlternativeService, ...]:
     """What a field value announces, in its order of preference; nothing for "clear" and from where it is malformed on.
 
     Shape: `h3=":443"; ma=86400, h2="other.example:443"`. Source: RFC 7838 section 3.
     """
-    found: list[Alternative] = []
+    found: list[AlternativeService] = []
     place = 0
     text = field.strip(" \t")
     while match := _ALTERNATIVE.match(text, place):
@@ -39,7 +39,7 @@ def alternatives(field: str) -> tuple[Alternative, ...]:
         parameters = {name.lower(): _unquoted(value) for name, value in _PARAMETER.findall(match[3])}
         age = parameters.get("ma", "")
         max_age_s = int(age) if re.fullmatch(r"[0-9]{1,10}", age) else _MAX_AGE_S
-        found.append(Alternative(_decoded(match[1]), authority[1], int(authority[2]), max_age_s))
+        found.append(AlternativeService(_decoded(match[1]), authority[1], int(authority[2]), max_age_s))
         place = match.end()
     return tuple(found)
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from cryptography import x509
 
-from mixedsched.core.h3.alt_svc import Alternative, alternatives
+from mixedsched.core.h3.alt_svc import AlternativeService, alternatives
 from mixedsched.errors import MixedschedError
 from mixedsched.lab.doctor._check import Check, checked
-from mixedsched.world.client import Answer, RefusedError, Target, ask_over_quic, ask_over_tcp
+from mixedsched.world.client import Answer, HttpsPage, RefusedError, ask_over_quic, ask_over_tcp
 
 _SOON = dt.timedelta(days=14)
 _SHORT_AGE_S = 3600
@@ -23,13 +23,13 @@ def examine_edge(url: str, trusted: Path | None, now: dt.datetime) -> Iterator[C
     url: of a page on https, which is asked for once over TCP and once over HTTP/3. trusted: a file of certificates to trust
     instead of the system's. Raises UsageError if the address is not one.
     """
-    return _Examination(Target.of(url, trusted), now).checks()
+    return _Examination(HttpsPage.of(url, trusted), now).checks()
 
 
 class _Examination:
     """What has been seen so far."""
 
-    def __init__(self, target: Target, now: dt.datetime) -> None:
+    def __init__(self, target: HttpsPage, now: dt.datetime) -> None:
         self._target = target
         self._now = now
         self._first: Answer | None = None  # over TCP
@@ -41,7 +41,7 @@ class _Examination:
         if not name.ok:
             return
         yield (tcp := checked("HTTPS over TCP", self._ask_over_tcp))
-        announced = Alternative("h3", "", self._target.port, 0)
+        announced = AlternativeService("h3", "", self._target.port, 0)
         if tcp.ok:
             yield checked("certificate", self._look_at_certificate)
             yield (told := checked("Alt-Svc", self._look_for_alternative))
@@ -101,10 +101,10 @@ class _Examination:
             where += f"; browsers forget it after {first.max_age_s} s"
         return f"HTTP/3 on {where}"
 
-    def _alternative(self) -> Alternative:
+    def _alternative(self) -> AlternativeService:
         return next(item for item in alternatives(_given(self._first).fields["alt-svc"]) if item.protocol == "h3")
 
-    def _ask_over_quic(self, announced: Alternative) -> str:
+    def _ask_over_quic(self, announced: AlternativeService) -> str:
         # Another host for the same contents still shows the certificate of, and answers for, the first (RFC 7838 section 2.1).
         try:
             self._second = asyncio.run(ask_over_quic(self._target, announced.port, announced.host or None))

@@ -19,7 +19,7 @@ USER_AGENT = "mixedsched"
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class HttpsPage:
     """A page at an https address."""
 
     host: str
@@ -31,8 +31,8 @@ class Target:
     """A file of certificates to trust instead of those that the system trusts."""
 
     @classmethod
-    def of(cls, url: str, trusted: Path | None = None) -> "Target":
-        """Read an address. Raises UsageError if it is not one of a page on https, InputError for a file without certificates."""
+    def of(cls, url: str, trusted: Path | None = None) -> "HttpsPage":
+        """Read an address. Raises UsageError if it is not one on https, InputError for a file without certificates."""
         try:
             parts = urlsplit(url)
             port = parts.port or 443

@@ -21,8 +21,8 @@ from mixedsched.world.client._answer import (
     TIMEOUT_S,
     USER_AGENT,
     Answer,
+    HttpsPage,
     RefusedError,
-    Target,
     joined_fields,
 )
 
@@ -54,7 +54,7 @@ class _OneRequest(QuicConnectionProtocol):
             with contextlib.suppress(OSError):
                 sock.setsockopt(level, option, 1)
 
-    def ask(self, target: Target) -> None:
+    def ask(self, target: HttpsPage) -> None:
         assert self._http is not None, "it is connected"
         stream_id = self._quic.get_next_available_stream_id()
         pairs = {":method": "GET", ":scheme": "https", ":authority": target.authority, ":path": target.path}
@@ -97,7 +97,7 @@ class _OneRequest(QuicConnectionProtocol):
                 future.set_result(value)
 
 
-async def ask_over_quic(target: Target, port: int | None = None, host: str | None = None) -> Answer:
+async def ask_over_quic(target: HttpsPage, port: int | None = None, host: str | None = None) -> Answer:
     """GET it by HTTP/3, without following redirects. port, host: of a server that answers for the target, if not its own.
 
     Raises RefusedError if there is no answer.
@@ -142,7 +142,7 @@ def _answer_of(client: _OneRequest, connected_ms: float, where: str) -> Answer:
     return Answer(status, fields, len(body), hashlib.sha256(body).hexdigest(), connected_ms)
 
 
-def _trusted_by(target: Target) -> str | None:
+def _trusted_by(target: HttpsPage) -> str | None:
     """The system's certificates, as over TCP; those that came with Python packages where the system has no file of them."""
     return ssl.get_default_verify_paths().cafile if target.trusted is None else str(target.trusted)
 

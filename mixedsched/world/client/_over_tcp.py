@@ -12,13 +12,13 @@ from mixedsched.world.client._answer import (
     TIMEOUT_S,
     USER_AGENT,
     Answer,
+    HttpsPage,
     RefusedError,
-    Target,
     joined_fields,
 )
 
 
-def ask_over_tcp(target: Target) -> Answer:
+def ask_over_tcp(target: HttpsPage) -> Answer:
     """GET it by HTTP/1.1, without following redirects. Raises RefusedError if there is no answer."""
     context = ssl.create_default_context(cafile=None if target.trusted is None else str(target.trusted))
     connection = http.client.HTTPSConnection(target.host, target.port, timeout=TIMEOUT_S, context=context)

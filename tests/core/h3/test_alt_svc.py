@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixedsched.core.h3.alt_svc import Alternative, alternatives
+from mixedsched.core.h3.alt_svc import AlternativeService, alternatives
 
 DAY_S = 86400
 
@@ -14,24 +14,24 @@ DAY_S = 86400
 @pytest.mark.parametrize(
     ("field", "announced"),
     [
-        ('h3=":443"', [Alternative("h3", "", 443, DAY_S)]),
-        ('h3=":443"; ma=60', [Alternative("h3", "", 443, 60)]),
-        ('h3=":8443" ;ma="60" ; persist=1', [Alternative("h3", "", 8443, 60)]),
+        ('h3=":443"', [AlternativeService("h3", "", 443, DAY_S)]),
+        ('h3=":443"; ma=60', [AlternativeService("h3", "", 443, 60)]),
+        ('h3=":8443" ;ma="60" ; persist=1', [AlternativeService("h3", "", 8443, 60)]),
         (
             'h3="other.example:443",h2=":443"',
-            [Alternative("h3", "other.example", 443, DAY_S), Alternative("h2", "", 443, DAY_S)],
+            [AlternativeService("h3", "other.example", 443, DAY_S), AlternativeService("h2", "", 443, DAY_S)],
         ),
-        ('h3="[2001:db8::1]:443"', [Alternative("h3", "[2001:db8::1]", 443, DAY_S)]),
-        ('w%3Dx=":1"', [Alternative("w=x", "", 1, DAY_S)]),
+        ('h3="[2001:db8::1]:443"', [AlternativeService("h3", "[2001:db8::1]", 443, DAY_S)]),
+        ('w%3Dx=":1"', [AlternativeService("w=x", "", 1, DAY_S)]),
         ("clear", []),
         ("", []),
         ("h3=:443", []),
         ('h3=":0"', []),
         ('h3=":70000"', []),
-        ('h3=":443"; ma=soon', [Alternative("h3", "", 443, DAY_S)]),
+        ('h3=":443"; ma=soon', [AlternativeService("h3", "", 443, DAY_S)]),
     ],
 )
-def test_what_a_field_announces(field: str, announced: list[Alternative]) -> None:
+def test_what_a_field_announces(field: str, announced: list[AlternativeService]) -> None:
     assert list(alternatives(field)) == announced
 
 
@@ -53,4 +53,4 @@ def test_whatever_a_server_says_is_read(field: str) -> None:
 )
 def test_a_well_formed_field_is_read_whole(told: list[tuple[str, int, int]]) -> None:
     field = ", ".join(f'{protocol}=":{port}"; ma={age}' for protocol, port, age in told)
-    assert list(alternatives(field)) == [Alternative(protocol, "", port, age) for protocol, port, age in told]
+    assert list(alternatives(field)) == [AlternativeService(protocol, "", port, age) for protocol, port, age in told]
