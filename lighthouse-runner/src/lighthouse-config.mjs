@@ -15,6 +15,7 @@ import * as Lantern from 'lighthouse/core/lib/lantern/lantern.js';
 import {TraceProcessor} from 'lighthouse/core/lib/tracehouse/trace-processor.js';
 import {Runner} from 'lighthouse/core/runner.js';
 
+import {INSPECTION_ARTIFACTS, INSPECTION_AUDITS} from './inspection.mjs';
 import {LoadEnd} from './load-end.mjs';
 import {initiatorOf} from './observe/requests.mjs';
 
@@ -100,7 +101,8 @@ export function asksForTti({metrics}) {
 
 /** Lighthouse's configuration for a job. */
 export function configOf(job) {
-  const ids = new Set([...SCORED.map(({id}) => id), ...Object.values(job.metrics), 'metrics', 'network-requests']);
+  const asked = [...Object.values(job.metrics), ...(job.inspect ? INSPECTION_AUDITS : [])];
+  const ids = new Set([...SCORED.map(({id}) => id), ...asked, 'metrics', 'network-requests']);
   const auditOf = id => (id === TBT && !asksForTti(job) ? BlockingTimeOfLoad : PATHS.get(id));
   return {
     artifacts: [
@@ -109,6 +111,7 @@ export function configOf(job) {
       {id: 'Trace', gatherer: 'trace'},
       {id: 'SourceMaps', gatherer: {instance: new NoSourceMaps()}},
       {id: 'LcpElement', gatherer: {instance: new LcpElement()}},
+      ...(job.inspect ? INSPECTION_ARTIFACTS : []),
     ],
     audits: [LoadFacts, ...[...ids].map(auditOf).filter(Boolean)],
     categories: {performance: {title: 'Performance', auditRefs: SCORED}},

@@ -6,6 +6,7 @@ import {Chrome} from './chrome.mjs';
 import {deadline} from './deadline.mjs';
 import {RunFailure} from './failure.mjs';
 import {framesOf} from './frames.mjs';
+import {inspectionOf} from './inspection.mjs';
 import {audit, gather} from './lighthouse-once.mjs';
 import {WARNING_TOO_SLOW} from './load-end.mjs';
 import {
@@ -88,6 +89,7 @@ function answerOf(job, load, total_ms) {
     requests: requestsOf(lhr),
     frames: job.frames ? framesOf(traceEvents, navigationStartUs(lhr), observed) : [],
     lcp_element: lcpElementOf(lhr),
+    inspection: job.inspect ? inspectionOf(lhr) : null,
     warnings: lhr.runWarnings,
     fallback_waits: job.own_waits,
     versions: {lighthouse: lhr.lighthouseVersion, chromium: version, node: process.versions.node},

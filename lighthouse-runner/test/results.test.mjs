@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
 import {distinct, endMs, framesOf, FRAMES_MAX, thin} from '../src/frames.mjs';
+import {INSPECTION_AUDITS, inspectionOf} from '../src/inspection.mjs';
 import {asksForTti, configOf} from '../src/lighthouse-config.mjs';
 import {lacksQuiet, lcpElementOf, metricsOf, missingMetrics, observedOf, requestsOf, scoreOf} from '../src/metrics.mjs';
 
@@ -133,4 +134,29 @@ test('requests count from navigation start, in order of their start', () => {
 
 test('without a largest contentful paint there is no element', () => {
   assert.equal(lcpElementOf({audits: {}}), null);
+});
+
+test('an inspection lists files with their numbers, and null for an audit that failed', () => {
+  const audits = Object.fromEntries(INSPECTION_AUDITS.map(id => [id, {scoreDisplayMode: 'metricSavings', details: {items: []}}]));
+  audits['uses-text-compression'].details.items = [
+    {url: 'https://a.test/x.js', totalBytes: 900, wastedBytes: 600}, {url: 'data:text/css,', wastedBytes: 3}, {url: undefined},
+  ];
+  audits['uses-long-cache-ttl'].details.items = [{url: 'https://a.test/x.js', totalBytes: 900, cacheLifetimeMs: 60_000}];
+  audits['server-response-time'].details.items = [{url: 'https://a.test/', responseTime: 320}];
+  audits['font-display'] = {scoreDisplayMode: 'error'};
+  const found = inspectionOf({audits});
+  const nothing = {total_bytes: null, wasted_bytes: null, wasted_ms: null, cache_s: null};
+  assert.deepEqual(found.text_compression, [{...nothing, url: 'https://a.test/x.js', total_bytes: 900, wasted_bytes: 600}]);
+  assert.deepEqual(found.caching, [{...nothing, url: 'https://a.test/x.js', total_bytes: 900, cache_s: 60}]);
+  assert.deepEqual(found.server_response, [{...nothing, url: 'https://a.test/', wasted_ms: 320}]);
+  assert.equal(found.font_display, null);
+  assert.deepEqual(found.unused_styles, []);
+});
+
+test('only a job that asks for it gathers what an inspection needs', () => {
+  const config = inspect => configOf({metrics: {lcp_ms: 'largest-contentful-paint'}, inspect, max_wait_s: 45});
+  const ids = inspect => config(inspect).artifacts.map(({id}) => id);
+  assert.ok(ids(true).includes('ResponseCompression'));
+  assert.ok(!ids(false).includes('ResponseCompression'));
+  assert.ok(!config(false).settings.onlyAudits.includes('uses-text-compression'));
 });

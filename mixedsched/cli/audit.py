@@ -17,6 +17,7 @@ from mixedsched.advice.audit.session import (
     refuse_small_budget,
     run_audit,
 )
+from mixedsched.advice.changes.servers import web_server
 from mixedsched.cli._console import err, out, shown
 from mixedsched.cli._interrupts import end_in_order
 from mixedsched.cli._options import (
@@ -69,6 +70,14 @@ def audit(
             metavar="S",
         ),
     ] = FOLLOWS_PRIORITIES,
+    server: Annotated[
+        str | None,
+        typer.Option(
+            help="Your web server, for lines to paste: nginx, caddy, apache, h2o, litespeed, cloudflare or other. "
+            "Recorded sites tell it themselves.",
+            metavar="NAME",
+        ),
+    ] = None,
     form_factor: FormFactorOption = Screen.MOBILE,
     origins: OriginsOption = None,
     seed: Annotated[int, typer.Option(help="Seed of orders, of link losses and of simulations.")] = 1,
@@ -86,6 +95,7 @@ def audit(
     budget_s = parse_duration_s(budget)
     profiles = networks_named(networks)
     scheme = _scheme(baseline)
+    own_server = None if server is None else web_server(server)
     opened = open_site(located(site, fresh=fresh, fetch=fetch), origins)
     job = AuditJob(
         site=opened,
@@ -98,6 +108,7 @@ def audit(
         folder=folder or Path(),
         versions=own_versions(ADVICE_CODE),
         model=catalog.load_browser_model(JUDGE_MODEL),
+        server=own_server,
     )
     if folder is None:
         job = replace(job, folder=folder_of(f"audit-{job.site.name}", job.digest, job.versions))

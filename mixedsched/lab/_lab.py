@@ -47,6 +47,7 @@ class LabSetup:
     conditions: Conditions = AS_USUAL
     packet_logs: Path | None = None  # folder for the fate of every packet, one folder a run; None for none
     limit_s: float = 180.0  # for one load
+    inspect: bool = False  # whether loads also tell what could be spared; their times are not to be compared then
 
     @property
     def site(self) -> Site:
@@ -202,6 +203,7 @@ class Lab:
             own_waits=own_waits,
             cpu_slowdown=self._setup.conditions.cpu_slowdown,
             throttling=self._setup.conditions.throttling,
+            inspect=self._setup.inspect,
         )
 
     def _judged(self, run: Run, load: BrowserLoad, seen: ServerView) -> Run:

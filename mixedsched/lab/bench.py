@@ -75,6 +75,7 @@ class Design:
     across_connections: bool = False
     metrics: tuple[str, ...] = PAGE_METRICS  # keys of the page's metrics that are asked for
     conditions: Conditions = AS_USUAL
+    inspect: bool = False  # whether loads also tell what could be spared: for looks alone
 
     def plan(
         self,
@@ -114,6 +115,7 @@ class Design:
             metrics=self.metrics,
             conditions=self.conditions,
             packet_logs=packet_logs,
+            inspect=self.inspect,
         )
         return Lab(setup, [item.for_server for item in self.arms], folder)
 

@@ -13,8 +13,11 @@ from rich.console import Console
 
 from mixedsched.advice.audit._screening import Screening, Tried
 from mixedsched.advice.audit.result import Alternative, Audit, AuditVerdict, audit_facts
+from mixedsched.advice.audit.spared import PlayedWaste, Wastes
 from mixedsched.advice.changes.change import Action, Change
 from mixedsched.advice.changes.html_change import Document
+from mixedsched.advice.changes.servers import web_server
+from mixedsched.advice.changes.waste import Waste, WastedFile, WasteKind
 from mixedsched.report.audit import render_audit
 from mixedsched.report.audit._document import render_html
 from mixedsched.report.audit._words import finding_sentence, headline, reason_sentence
@@ -160,3 +163,55 @@ def test_json_has_the_same_facts_and_no_nan() -> None:
     assert all(item["expected"]["fast"]["lcp_change_pct"] <= 0 for item in facts["tried"])
     json.dumps(audit_facts(made_up_audit([])), allow_nan=False)
     json.dumps(audit_facts(nothing_helps()), allow_nan=False)
+
+
+# Beside the order of delivery
+
+
+def played(kind: WasteKind, gain_ms: float = 500.0) -> PlayedWaste:
+    waste = Waste(kind, (WastedFile(HERO, 60_000, 300.0, 600.0),))
+    return PlayedWaste(waste, {"fast": gain_ms / 2, "slow": gain_ms}, {"fast": 9.0, "slow": 12.0})
+
+
+def wasteful(*kinds: WasteKind, server: str = "other", knows_caching: bool = True) -> Audit:
+    wastes = Wastes(tuple(played(kind) for kind in kinds), knows_caching=knows_caching)
+    return replace(made_up_audit(), wastes=wastes, server=web_server(server))
+
+
+@pytest.mark.parametrize("kind", WasteKind)
+def test_each_waste_is_told_with_its_file_its_effect_by_network_and_what_comes_sooner(kind: WasteKind) -> None:
+    audit = wasteful(kind, server="nginx")
+    for text in (terminal(audit, 300), unescape(render_html(audit)).replace("\xa0", " ")):
+        assert "fast 250 ms (9 %), slow 500 ms (12 %)" in text
+        assert ("the page" in text) if kind is WasteKind.FIRST_BYTE else ("hero.jpg" in text)
+
+
+def test_what_the_owners_server_needs_is_there_to_paste_and_nobody_elses() -> None:
+    shown = unescape(render_html(wasteful(WasteKind.COMPRESSION, server="caddy")))
+    assert "encode zstd gzip" in shown
+    assert "gzip_types" not in shown
+
+
+def test_without_a_known_server_it_says_how_to_get_the_lines() -> None:
+    assert "With --server nginx" in terminal(wasteful(WasteKind.COMPRESSION))
+    assert "With --server nginx" not in terminal(wasteful(WasteKind.IMAGE_SIZE)), "no server can do that"
+
+
+def test_whether_a_priority_header_acts_is_said_for_the_owners_server() -> None:
+    header = Change(Action.HEADER, (HERO,), "it is the largest paint", "u=1")
+    audit = made_up_audit()
+    chosen = replace(audit.contenders[0], changes=(header,))
+    for server, words in (
+        ("nginx", "does not read the field"),
+        ("h2o", "H2O merges the field"),
+        ("other", "Name yours"),
+    ):
+        assert words in " ".join(terminal(replace(audit, chosen=chosen, server=web_server(server))).split())
+
+
+def test_what_makes_no_difference_or_was_not_judged_is_said() -> None:
+    idle = replace(made_up_audit(), wastes=Wastes((), (played(WasteKind.UNUSED_STYLES),)))
+    text = " ".join(terminal(idle, 300).split())
+    assert "nothing that people would notice" in text
+    assert "without an effect on these networks in simulation: Leave unused rules out of hero.jpg" in text
+    assert "Caching is not judged" in text

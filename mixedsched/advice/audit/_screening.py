@@ -142,16 +142,19 @@ class EditionPlayer:
 
     def under(self, scheme: str) -> Callable[[Sequence[Changes]], list[ByNetwork]]:
         """A function that plays editions under a delivery scheme. Raises PageLoadError where a load never ends."""
-        return lambda sets: self._play(NamedScheme(scheme), sets)
+        return lambda sets: self.play_models(
+            scheme, [{name: model.with_changes(changes) for name, model in self._models.items()} for changes in sets]
+        )
 
-    def _play(self, scheme: NamedScheme, sets: Sequence[Changes]) -> list[ByNetwork]:
+    def play_models(self, scheme: str, pages: Sequence[Mapping[str, PageModel]]) -> list[ByNetwork]:
+        """Play pages, each given by network. Raises PageLoadError where a load never ends."""
         tasks = [
             (place, network.name, task)
-            for place, changes in enumerate(sets)
+            for place, models in enumerate(pages)
             for network in self._networks
-            for task in self._tasks(scheme, changes, network)
+            for task in self._tasks(NamedScheme(scheme), models[network.name], network)
         ]
-        paints: list[dict[str, list[PaintEstimate]]] = [{} for _ in sets]
+        paints: list[dict[str, list[PaintEstimate]]] = [{} for _ in pages]
         for (place, name, _), result in zip(tasks, self._simulator.play([task for *_, task in tasks]), strict=True):
             if result is None:
                 raise PageLoadError(
@@ -162,6 +165,6 @@ class EditionPlayer:
             paints[place].setdefault(name, []).append(result)
         return [{name: PaintEstimate.median_of(items) for name, items in of_set.items()} for of_set in paints]
 
-    def _tasks(self, scheme: NamedScheme, changes: Changes, network: Profile) -> list[Task]:
-        scenario = scenario_of(self._models[network.name].with_changes(changes), network, self._browser)
+    def _tasks(self, scheme: NamedScheme, model: PageModel, network: Profile) -> list[Task]:
+        scenario = scenario_of(model, network, self._browser)
         return [Task(scenario, scheme, seed) for seed in scenario.few_seeds_of(self._seeds)]

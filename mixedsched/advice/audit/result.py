@@ -7,10 +7,12 @@ from enum import StrEnum
 from typing import Any
 
 from mixedsched.advice.audit._screening import ByNetwork, Screening, Tried
+from mixedsched.advice.audit.spared import NO_WASTES, Wastes
 from mixedsched.advice.changes.change import Change
 from mixedsched.advice.changes.findings import LateResource
 from mixedsched.advice.changes.html_change import Document, edits_of
 from mixedsched.advice.changes.look import Look
+from mixedsched.advice.changes.servers import WebServer
 from mixedsched.core import stats
 from mixedsched.core.metrics import metric_named
 from mixedsched.lab.comparison import Comparison, Effect, Verdict
@@ -84,6 +86,8 @@ class Audit:
     chosen: Alternative | None
     outcome: AuditVerdict
     facts: Mapping[str, Any]  # machine, versions, browser model
+    wastes: Wastes = NO_WASTES  # beside the order of delivery
+    server: WebServer | None = None  # the owner's own, as far as it is known
 
     @property
     def complete_blocks(self) -> int:
@@ -174,6 +178,8 @@ def audit_facts(audit: Audit) -> dict[str, Any]:
         "networks": [_network(item, audit.document) for item in audit.networks],
         "contenders": [_contender(item, audit) for item in audit.contenders],
         "tried": [_tried(item, audit) for item in audit.screening.singles],
+        "wastes": audit.wastes.to_dict(audit.document.url),
+        "server": audit.server.name if audit.server is not None else None,
         **audit.facts,
     }
 

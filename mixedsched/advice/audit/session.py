@@ -18,12 +18,15 @@ from mixedsched.advice.audit.result import (
     family_effects,
     outcome_of,
 )
+from mixedsched.advice.audit.spared import Wastes, play_wastes
 from mixedsched.advice.changes.candidates import candidates_of
 from mixedsched.advice.changes.change import Change
 from mixedsched.advice.changes.findings import findings_of
 from mixedsched.advice.changes.look import look_at
 from mixedsched.advice.changes.observed import page_model, scenario_of
 from mixedsched.advice.changes.page_change import PageModel, document_of, make_edition
+from mixedsched.advice.changes.servers import WebServer, web_server_of_field
+from mixedsched.advice.changes.waste import wastes_of
 from mixedsched.core.metrics import metric_named
 from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.lab.analysis import analyse
@@ -63,6 +66,7 @@ class AuditJob:
     folder: Path  # for everything that is kept
     versions: Mapping[str, str]  # of our own programs
     model: BrowserModel  # plays the page in simulation
+    server: WebServer | None = None  # the owner's own, if it was named; else a recording may say
 
     @property
     def schemes(self) -> tuple[str, ...]:
@@ -128,7 +132,10 @@ class _AuditSession:
     async def run(self) -> Audit:
         job, world = self._job, self._world
         results = [await self._looked_at(network) for network in job.networks]
-        screening, contenders, expected_today = self._screen(results)
+        models = {item.name: page_model(item.look, job.site.page, job.site.hosts, job.model) for item in results}
+        player = EditionPlayer(models, job.networks, self._world.simulator, job.model, job.seed)
+        wastes = self._wastes(results, models, player)
+        screening, contenders, expected_today = self._screen(results, player)
         measuring = self._measuring(results, len(contenders))
         contenders = contenders[: measuring.contenders]
         arms = " and ".join(f"'{item.label}'" for item in contenders)
@@ -136,11 +143,11 @@ class _AuditSession:
             share_s = (job.budget_s - self._spent_s) / (len(results) - place)
             world.say(f"measuring {arms} against today's page over {result.name}")
             results[place] = await self._measured(result, contenders, measuring.blocks, self._spent_s + share_s)
-        return self._concluded(results, screening, expected_today, contenders)
+        return replace(self._concluded(results, screening, expected_today, contenders), wastes=wastes)
 
-    def _bench(self, arms: Sequence[ServedArm]) -> Bench:
+    def _bench(self, arms: Sequence[ServedArm], *, inspect: bool = False) -> Bench:
         job = self._job
-        design = Design(tuple(arms), (PRIMARY,), job.form_factor, job.seed)
+        design = Design(tuple(arms), (PRIMARY,), job.form_factor, job.seed, inspect=inspect)
         facts = ExperimentFacts(versions=job.versions, work=job.work)
         return Bench(design, self._store, job.folder, facts, self._world.observe)
 
@@ -154,21 +161,33 @@ class _AuditSession:
         job, site = self._job, self._job.site
         self._world.say(f"looking at {site.name} as it is today over {network.name}")
         labels = {scheme: f"{TODAY}, {scheme}" for scheme in job.schemes}
-        async with self._bench([self._arm(label, scheme) for scheme, label in labels.items()]) as bench:
+        arms = [self._arm(label, scheme) for scheme, label in labels.items()]
+        async with self._bench(arms, inspect=True) as bench:
             runs = await bench.look(network)
         looks = {scheme: runs[label] for scheme, label in labels.items()}
         look = look_at(looks[job.baseline], site.page, site.hosts, network.rtt_ms)
         return NetworkResult(network, looks, look, tuple(findings_of(look, network.down.rate_bps)))
 
+    def _wastes(
+        self, results: Sequence[NetworkResult], models: Mapping[str, PageModel], player: EditionPlayer
+    ) -> Wastes:
+        """What the first network's look found, played over all of them."""
+        job, site, first = self._job, self._job.site, results[0]
+        known = site.replay  # else header fields are those of our server, which says nothing of caching
+        inspection = first.look.run.page_load.get("inspection")
+        wastes = wastes_of(inspection, site.page, site.hosts, first.profile.rtt_ms, knows_caching=known)
+        if wastes:
+            self._world.say(f"simulating the page without {len(wastes)} ways of wasting bytes or time")
+        today_ms = {item.name: item.look.lcp_ms for item in results}
+        return play_wastes(wastes, models, player, job.baseline, today_ms, knows_caching=known)
+
     def _screen(
-        self, results: Sequence[NetworkResult]
+        self, results: Sequence[NetworkResult], player: EditionPlayer
     ) -> tuple[Screening, list[Alternative], Mapping[str, PaintEstimate]]:
         job, site = self._job, self._job.site
         late = [item for result in results for item in result.findings]
         candidates = candidates_of([result.look for result in results], late, document_of(site))
         self._world.say(f"simulating {len(candidates)} changes and sets of them")
-        models = {item.name: page_model(item.look, site.page, site.hosts, job.model) for item in results}
-        player = EditionPlayer(models, job.networks, self._world.simulator, job.model, job.seed)
         screening = screen(candidates, player.under(FOLLOWS_PRIORITIES))
         expected_today = player.under(job.baseline)([()])[0]
         return screening, _contenders(screening, job.baseline, player), expected_today
@@ -230,6 +249,7 @@ class _AuditSession:
             contenders=tuple(contenders),
             chosen=chosen,
             outcome=_outcome(effects, chosen, expected_today),
+            server=job.server or _recorded_server(job.site),
             facts={
                 "machine": self._machine,
                 "versions": dict(job.versions),
@@ -264,3 +284,10 @@ def _outcome(
     margin = metric_named(PRIMARY).margin
     promises = any(chosen.expected[name].lcp_ms < expected_today[name].lcp_ms * (1 - margin) for name in expected_today)
     return outcome_of(effects, chosen.label, promises=promises)
+
+
+def _recorded_server(site: Site) -> WebServer | None:
+    """The server that a recording names in its `server` field."""
+    settings = site.settings.get((site.page.main.host, site.page.main.path))
+    fields = dict(settings.headers) if settings is not None else {}
+    return web_server_of_field("".join(fields.get("server", ())[:1]))

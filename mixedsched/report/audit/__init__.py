@@ -12,6 +12,7 @@ from mixedsched.advice.changes.html_change import edits_of
 from mixedsched.report._effects import EXPLORATORY_NOTE, effects_table
 from mixedsched.report._terminal import STYLES, line, lines
 from mixedsched.report.audit import _words
+from mixedsched.report.audit._waste_words import header_note, waste_notes, waste_view
 from mixedsched.units import format_ms
 
 __all__ = ["render_audit", "write_audit"]
@@ -39,6 +40,7 @@ def render_audit(audit: Audit) -> RenderableType:
         *lines(_words.notes(audit), "yellow"),
         Text(),
         *_changes(audit),
+        *_wastes(audit),
     ]
     for network in audit.networks:
         views = _words.effects_on(network, audit)
@@ -71,7 +73,23 @@ def _changes(audit: Audit) -> list[RenderableType]:
         parts += [line(f"{number}. {change.title}"), Padding(line(_words.reason_sentence(change)), _INDENT)]
         parts += [Padding(line(text, "cyan"), _INDENT) for text in _lines_to_paste(change, audit)]
         parts += [Padding(line(f"caution: {change.risk}.", "dim"), _INDENT)] if change.risk else []
-    return [*parts, Text()]
+    note = header_note(audit)
+    return [*parts, *([line(note)] if note else []), Text()]
+
+
+def _wastes(audit: Audit) -> list[RenderableType]:
+    """What else could be spared, the dearest first."""
+    parts: list[RenderableType] = [line("What else could be spared", "bold")]
+    for number, item in enumerate(audit.wastes.dear, start=1):
+        view = waste_view(item, audit.server)
+        parts += [
+            line(f"{number}. {view.title}"),
+            Padding(line(f"{view.why}; {view.moment} sooner: {view.gains}"), _INDENT),
+        ]
+        parts += [Padding(line(text, "cyan"), _INDENT) for text in view.remedy.splitlines()]
+    if not audit.wastes.dear:
+        parts.append(Padding(line("nothing that people would notice on these networks"), (0, 0, 0, 2)))
+    return [*parts, *(line(note, "dim") for note in waste_notes(audit)), Text()]
 
 
 def _lines_to_paste(change: Change, audit: Audit) -> list[str]:

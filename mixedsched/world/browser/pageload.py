@@ -70,6 +70,8 @@ class PageLoadJob:
     """`simulate`: the metrics are what Lighthouse's model of a slow device and network makes of the load."""
     extra_features_off: tuple[str, ...] = ()
     frames: bool = True
+    inspect: bool = False
+    """Also gather, mostly when the load is over, what Lighthouse knows of bytes and waits that could be spared."""
 
     def to_message(self, profile_dir: Path) -> dict[str, Any]:
         """The job as the worker reads it, without its id."""
@@ -106,6 +108,20 @@ class LoadedRequest:
     """The document, style sheet or script that asked for it."""
     asked_how: str | None = None
     """DevTools' word for how, such as "parser", "script" or "preload"; None if it was not recorded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spared:
+    """A file of which Lighthouse says that something could be spared. None for what it does not tell."""
+
+    url: str
+    total_bytes: float | None = None
+    """Now."""
+    wasted_bytes: float | None = None
+    wasted_ms: float | None = None
+    """For which text is invisible, or the server thinks; with the network's round trip."""
+    cache_s: float | None = None
+    """For how long a browser may keep it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +164,8 @@ class BrowserLoad:
     """Lighthouse's overall performance score, 0 to 100; None if it could not be told, or was not recorded."""
     sandboxed: bool | None = None
     """Whether Chromium had its own sandbox; None if that was not recorded."""
+    inspection: Mapping[str, tuple[Spared, ...] | None] | None = None
+    """What could be spared, by names as in lighthouse-runner/src/inspection.mjs; None if that was not asked for."""
 
     @property
     def largest_paint_ms(self) -> float:

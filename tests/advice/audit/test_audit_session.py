@@ -88,6 +88,10 @@ def test_an_audit_finds_what_is_late_measures_the_remedy_and_goes_on(job: AuditJ
     assert ("/heavy.js", "blocks") in {(item.key[1], item.reason.value) for item in network.findings}
     assert ("/hero.jpg", "found_late") in {(item.key[1], item.reason.value) for item in network.findings}
 
+    assert set(network.look.run.page_load["inspection"]) >= {"text_compression", "image_format", "caching"}
+    assert all(run.page_load["inspection"] is None for run in network.runs if run.status is RunStatus.OK), "as usual"
+    assert not audit.wastes.knows_caching, "a folder does not tell"
+
     assert audit.chosen is not None
     effect = network.effect(audit.chosen.label, "lcp_ms")
     assert effect is not None

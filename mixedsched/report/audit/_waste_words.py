@@ -1,0 +1,131 @@
+"""Sentences on what could be spared beside the order of delivery: what, why, what it brings, and where to do it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from mixedsched.advice.audit.result import Audit
+from mixedsched.advice.audit.spared import PlayedWaste
+from mixedsched.advice.changes.servers import WebServer
+from mixedsched.advice.changes.waste import Moment, Waste, WasteKind
+from mixedsched.units import format_bytes, format_duration, format_ms
+
+_TITLES: Mapping[WasteKind, str] = {
+    WasteKind.COMPRESSION: "Compress {names}",
+    WasteKind.IMAGE_FORMAT: "Encode {names} as AVIF or WebP",
+    WasteKind.IMAGE_SIZE: "Scale {names} to the size that is shown",
+    WasteKind.UNUSED_STYLES: "Leave unused rules out of {names}",
+    WasteKind.BLOCKING_FONT: "Show text before {names} is there",
+    WasteKind.CACHING: "Let browsers keep {names}",
+    WasteKind.FIRST_BYTE: "Send the page sooner",
+}
+_IN_THE_FILES: Mapping[WasteKind, str] = {
+    WasteKind.IMAGE_FORMAT: "files of both formats in a <picture>, or one in WebP: cwebp -q 80 in.png -o out.webp",
+    WasteKind.IMAGE_SIZE: "files of several widths, offered by srcset and sizes",
+    WasteKind.UNUSED_STYLES: "only what this page uses, the rest in a file that other pages load",
+    WasteKind.BLOCKING_FONT: "in its @font-face rule: font-display: swap",
+}
+_MOMENTS: Mapping[Moment, str] = {
+    Moment.LCP: "main content",
+    Moment.TEXT: "first text",
+    Moment.NEXT_VISIT: "main content of the next visit",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class WasteView:
+    """A waste as people read it."""
+
+    title: str
+    why: str
+    gains: str
+    """By network, such as "slow-4g 1.2 s (18 %), 4g 0.3 s (9 %)"."""
+    moment: str
+    """What comes sooner."""
+    remedy: str
+    """What to write; "" if it is not known."""
+
+
+def waste_view(item: PlayedWaste, server: WebServer | None) -> WasteView:
+    """server: of the site, as far as it is known."""
+    waste = item.waste
+    gains = ", ".join(f"{name} {format_ms(ms)} ({item.gain_pct[name]:.0f} %)" for name, ms in item.gain_ms.items())
+    remedy = _IN_THE_FILES.get(waste.kind, "")
+    if not remedy and server is not None:
+        remedy = server.remedy(waste.kind)
+    return WasteView(_TITLES[waste.kind].format(names=waste.names), _why(waste), gains, _MOMENTS[waste.moment], remedy)
+
+
+def waste_notes(audit: Audit) -> list[str]:
+    """What was found and makes no difference here, and what could not be judged."""
+    notes = []
+    if audit.wastes.idle:
+        idle = ", ".join(_TITLES[item.waste.kind].format(names=item.waste.names) for item in audit.wastes.idle)
+        notes.append(f"Found, but without an effect on these networks in simulation: {idle}.")
+    if not audit.wastes.knows_caching:
+        notes.append(
+            "Caching is not judged: the site's files do not tell what its server says of them. Audit its address to know."
+        )
+    server_matters = any(not waste_view(item, None).remedy for item in audit.wastes.dear)
+    if audit.server is None and server_matters:
+        notes.append(
+            "With --server nginx (or caddy, apache, h2o, litespeed, cloudflare) the lines to write are told, too."
+        )
+    return notes
+
+
+def header_note(audit: Audit) -> str:
+    """Whether the response headers that are proposed act on the owner's server; "" where there are none."""
+    changes = audit.chosen.changes if audit.chosen is not None else ()
+    if all(change.is_html for change in changes):
+        return ""
+    if audit.server is None:
+        return (
+            "Whether a `priority` header acts depends on the server: H2O and Cloudflare heed it, nginx and Caddy do not. "
+            "Name yours with --server."
+        )
+    return f"{audit.server.title}: {audit.server.priority_words}."
+
+
+def _why(waste: Waste) -> str:
+    return _REASONS[waste.kind](waste)
+
+
+def _text_uncompressed(waste: Waste) -> str:
+    return f"text is sent as it is; compressed, it has {format_bytes(waste.wasted_bytes)} less"
+
+
+def _old_format(waste: Waste) -> str:
+    return f"in a newer format, at the same quality, it has {format_bytes(waste.wasted_bytes)} less"
+
+
+def _too_large(waste: Waste) -> str:
+    return f"more pixels are sent than shown: {format_bytes(waste.wasted_bytes)}"
+
+
+def _unused(waste: Waste) -> str:
+    return f"{format_bytes(waste.wasted_bytes)} of rules match nothing on this page, and all of it comes before the first paint"
+
+
+def _invisible_text(waste: Waste) -> str:
+    return f"text is invisible until its font is there, here for {format_ms(max(file.wait_ms for file in waste.files))}"
+
+
+def _kept_briefly(waste: Waste) -> str:
+    longest_s = max(file.cache_s for file in waste.files)
+    how_long = f"for {format_duration(longest_s)} at most" if longest_s else "not at all"
+    return f"browsers may keep it {how_long}, so {format_bytes(waste.wasted_bytes)} come again with the next visit"
+
+
+def _slow_server(waste: Waste) -> str:
+    return f"the server thinks for {format_ms(waste.files[0].wait_ms)} before the first byte"
+
+
+_REASONS: Mapping[WasteKind, Callable[[Waste], str]] = {
+    WasteKind.COMPRESSION: _text_uncompressed,
+    WasteKind.IMAGE_FORMAT: _old_format,
+    WasteKind.IMAGE_SIZE: _too_large,
+    WasteKind.UNUSED_STYLES: _unused,
+    WasteKind.BLOCKING_FONT: _invisible_text,
+    WasteKind.CACHING: _kept_briefly,
+    WasteKind.FIRST_BYTE: _slow_server,
+}
