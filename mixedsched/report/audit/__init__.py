@@ -86,7 +86,8 @@ def _wastes(audit: Audit) -> list[RenderableType]:
             line(f"{number}. {view.title}"),
             Padding(line(f"{view.why}; {view.moment} sooner: {view.gains}"), _INDENT),
         ]
-        parts += [Padding(line(text, "cyan"), _INDENT) for text in view.remedy.splitlines()]
+        parts += [Padding(line(view.advice), _INDENT)] if view.advice else []
+        parts += [Padding(line(text, "cyan"), _INDENT) for text in view.lines.splitlines()]
     if not audit.wastes.dear:
         parts.append(Padding(line("nothing that people would notice on these networks"), (0, 0, 0, 2)))
     return [*parts, *(line(note, "dim") for note in waste_notes(audit)), Text()]

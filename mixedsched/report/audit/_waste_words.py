@@ -19,10 +19,10 @@ _TITLES: Mapping[WasteKind, str] = {
     WasteKind.FIRST_BYTE: "Send the page sooner",
 }
 _IN_THE_FILES: Mapping[WasteKind, str] = {
-    WasteKind.IMAGE_FORMAT: "files of both formats in a <picture>, or one in WebP: cwebp -q 80 in.png -o out.webp",
-    WasteKind.IMAGE_SIZE: "files of several widths, offered by srcset and sizes",
-    WasteKind.UNUSED_STYLES: "only what this page uses, the rest in a file that other pages load",
-    WasteKind.BLOCKING_FONT: "in its @font-face rule: font-display: swap",
+    WasteKind.IMAGE_FORMAT: "offer both formats in a <picture>, or WebP alone: cwebp -q 80 in.png -o out.webp",
+    WasteKind.IMAGE_SIZE: "offer several widths by srcset and sizes",
+    WasteKind.UNUSED_STYLES: "keep what this page uses, and the rest in a file that other pages load",
+    WasteKind.BLOCKING_FONT: "write font-display: swap in its @font-face rule",
 }
 _MOMENTS: Mapping[Moment, str] = {
     Moment.LCP: "main content",
@@ -41,18 +41,19 @@ class WasteView:
     """By network, such as "slow-4g 1.2 s (18 %), 4g 0.3 s (9 %)"."""
     moment: str
     """What comes sooner."""
-    remedy: str
-    """What to write; "" if it is not known."""
+    advice: str
+    """How to mend it in the site's own files; "" where that is the server's affair."""
+    lines: str
+    """What to write in the server's configuration; "" where that is not known, or not its affair."""
 
 
 def waste_view(item: PlayedWaste, server: WebServer | None) -> WasteView:
     """server: of the site, as far as it is known."""
     waste = item.waste
     gains = ", ".join(f"{name} {format_ms(ms)} ({item.gain_pct[name]:.0f} %)" for name, ms in item.gain_ms.items())
-    remedy = _IN_THE_FILES.get(waste.kind, "")
-    if not remedy and server is not None:
-        remedy = server.remedy(waste.kind)
-    return WasteView(_TITLES[waste.kind].format(names=waste.names), _why(waste), gains, _MOMENTS[waste.moment], remedy)
+    title = _TITLES[waste.kind].format(names=waste.names)
+    lines = server.remedy(waste.kind) if server is not None else ""
+    return WasteView(title, _why(waste), gains, _MOMENTS[waste.moment], _IN_THE_FILES.get(waste.kind, ""), lines)
 
 
 def waste_notes(audit: Audit) -> list[str]:
@@ -65,7 +66,7 @@ def waste_notes(audit: Audit) -> list[str]:
         notes.append(
             "Caching is not judged: the site's files do not tell what its server says of them. Audit its address to know."
         )
-    server_matters = any(not waste_view(item, None).remedy for item in audit.wastes.dear)
+    server_matters = any(item.waste.kind not in _IN_THE_FILES for item in audit.wastes.dear)
     if audit.server is None and server_matters:
         notes.append(
             "With --server nginx (or caddy, apache, h2o, litespeed, cloudflare) the lines to write are told, too."
@@ -91,15 +92,15 @@ def _why(waste: Waste) -> str:
 
 
 def _text_uncompressed(waste: Waste) -> str:
-    return f"text is sent as it is; compressed, it has {format_bytes(waste.wasted_bytes)} less"
+    return f"text is sent as it is; compressed, it takes {format_bytes(waste.wasted_bytes)} less"
 
 
 def _old_format(waste: Waste) -> str:
-    return f"in a newer format, at the same quality, it has {format_bytes(waste.wasted_bytes)} less"
+    return f"at the same quality, a newer format takes {format_bytes(waste.wasted_bytes)} less"
 
 
 def _too_large(waste: Waste) -> str:
-    return f"more pixels are sent than shown: {format_bytes(waste.wasted_bytes)}"
+    return f"{format_bytes(waste.wasted_bytes)} are pixels that no screen of this size shows"
 
 
 def _unused(waste: Waste) -> str:
@@ -112,8 +113,8 @@ def _invisible_text(waste: Waste) -> str:
 
 def _kept_briefly(waste: Waste) -> str:
     longest_s = max(file.cache_s for file in waste.files)
-    how_long = f"for {format_duration(longest_s)} at most" if longest_s else "not at all"
-    return f"browsers may keep it {how_long}, so {format_bytes(waste.wasted_bytes)} come again with the next visit"
+    how_long = f"keep this for {format_duration(longest_s)} at most" if longest_s else "not keep this"
+    return f"browsers may {how_long}, so {format_bytes(waste.wasted_bytes)} come again with the next visit"
 
 
 def _slow_server(waste: Waste) -> str:
