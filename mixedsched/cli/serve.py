@@ -11,6 +11,7 @@ from mixedsched.cli._options import SITE_HELP, FetchOption, FreshOption
 from mixedsched.cli._output import Json
 from mixedsched.cli._sites import located, open_site
 from mixedsched.cli._stdout import end_with_reader
+from mixedsched.core.h3.datagram_size import BASE_BYTES, MAX_BYTES
 from mixedsched.core.h3.qlog import MAX_TRACE_BYTES
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.errors import UsageError
@@ -85,6 +86,14 @@ def serve(
             "Choose off if the kernel emulates the link (tc netem, tbf): it would lose or delay whole flights."
         ),
     ] = Gso.AUTO,
+    max_datagram_size: Annotated[
+        str,
+        _network(
+            "Largest datagrams to try on each client's path, in bytes; auto: what the network interface takes. "
+            "1200 tries none larger, which measurements should keep to: links count packets.",
+            metavar="N|auto",
+        ),
+    ] = "auto",
     retry: Annotated[
         RetryPolicy, _limit("When clients must prove their address first (QUIC Retry); auto: under load.")
     ] = RetryPolicy.AUTO,
@@ -142,6 +151,7 @@ def serve(
         workers=workers,
         gso=gso is Gso.AUTO,
         retry=retry,
+        max_datagram_bytes=_datagram_bytes(max_datagram_size),
         grace_s=parse_duration_s(grace),
         limits=Limits(
             connections=max_connections,
@@ -171,6 +181,19 @@ def _server_log(as_json: bool, kept: TextIO | None) -> ServerLog:
     from mixedsched.cli._serve_log import TextLog  # here, because machines have no use for what it loads
 
     return TextLog(kept)
+
+
+def _datagram_bytes(text: str) -> int | None:
+    """The value of --max-datagram-size; None for auto. Raises UsageError."""
+    if text == "auto":
+        return None
+    if not (text.isascii() and text.isdigit() and BASE_BYTES <= int(text) <= MAX_BYTES):
+        raise UsageError(
+            f"--max-datagram-size {text} is not possible",
+            why="QUIC needs 1200 bytes, and the server writes no more than 16000",
+            fix=f"give a number from {BASE_BYTES} to {MAX_BYTES}, or auto",
+        )
+    return int(text)
 
 
 def _positive_duration_s(text: str, option: str) -> float:

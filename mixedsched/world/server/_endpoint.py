@@ -24,6 +24,7 @@ from mixedsched.world.server._connections import (
     LazyTimer,
     ServedConnection,
 )
+from mixedsched.world.server._datagram_sizes import DatagramSizes
 from mixedsched.world.server._first_packets import Admission, FirstPackets, MemoryLimit, NewClient
 from mixedsched.world.server._observers import ConnectionObservers
 from mixedsched.world.server._outbox import Outbox
@@ -86,6 +87,7 @@ class Endpoint:
         self._admission = Admission(limits, settings.retry)
         versions = self._configuration.supported_versions
         self._first_packets = FirstPackets(versions, self._admission, MemoryLimit(limits.memory_bytes), self._worker)
+        self._datagram_sizes = DatagramSizes(sock, settings.max_datagram_bytes)
         self._observers = ConnectionObservers(settings.log, scheme.label, log.schedule)
         self._groups = (
             ClientGroups(scheme.create_scheduler, lambda number: self._flush_one(self._connections[number]))
@@ -235,6 +237,7 @@ class Endpoint:
             request_limit=self._limits.streams,
             sends_flights=True,
             notes_server_name=self._logs_connections,
+            datagram_limit_bytes=self._datagram_sizes.limit_bytes(address),
         )
         if self._groups is not None:
             self._groups.set_stall_test(number, lambda: session.is_stalled)
@@ -316,6 +319,8 @@ class Endpoint:
         datagrams = connection.session.send(now_s)
         if datagrams:
             self._outbox.send(datagrams)
+            if (refused_bytes := self._outbox.take_too_large_bytes()) is not None:
+                connection.session.quic.note_refused(refused_bytes, now_s)
             if connection.session.has_ended:
                 self._closed.remember(sorted(connection.connection_ids), datagrams[-1][0], now_s)
 

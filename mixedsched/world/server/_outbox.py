@@ -74,6 +74,7 @@ class Outbox:
         self._waiting: deque[Flight] = deque()
         self._waiting_bytes = 0
         self._watches = False
+        self._too_large_bytes: int | None = None
 
     @property
     def uses_gso(self) -> bool:
@@ -91,6 +92,11 @@ class Outbox:
         if self._waiting and not self._watches:
             self._watches = True
             self._loop.add_writer(self._sock, self._on_writable)
+
+    def take_too_large_bytes(self) -> int | None:
+        """The smallest datagram since the last call that was refused because the interface sends none so large."""
+        size_bytes, self._too_large_bytes = self._too_large_bytes, None
+        return size_bytes
 
     def close(self) -> None:
         """Send no more. What waits is lost."""
@@ -140,8 +146,11 @@ class Outbox:
                 self._sock.sendto(flight.datagrams[0], flight.address)
             except BlockingIOError:
                 return False
-            except OSError:
-                self._doubts_gso = False  # then the address is to blame
+            except OSError as error:
+                self._doubts_gso = False  # then the address is to blame, or the datagram's size
+                if error.errno == errno.EMSGSIZE:
+                    size_bytes = len(flight.datagrams[0])
+                    self._too_large_bytes = min(size_bytes, self._too_large_bytes or size_bytes)
             else:
                 self._gso = self._gso and not self._doubts_gso
             del flight.datagrams[0]

@@ -5,6 +5,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Self
 
+from mixedsched.core.h3.datagram_size import BASE_BYTES
 from mixedsched.core.h3.qlog import MAX_TRACE_BYTES
 from mixedsched.model.congestion import CongestionControl
 
@@ -80,5 +81,8 @@ class ServerSettings:
     limits: Limits = field(default_factory=Limits)
     stop_with_stdin: bool = False  # stop when standard input ends
     log: LogSettings = field(default_factory=LogSettings)
+    max_datagram_bytes: int | None = BASE_BYTES
+    """The largest datagrams that are tried on a client's path; None for what the route's interface takes. With 1200, no larger
+    ones are tried: measurements keep to that, as links count packets."""
     across_connections: bool = False
     """Connections from one IP address share a scheduler, see h3.shared; with one worker only."""

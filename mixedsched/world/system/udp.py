@@ -3,13 +3,19 @@
 import contextlib
 import socket
 import sys
+from typing import Any
 
 from mixedsched.errors import UsageError
 
 BUFFER_BYTES = 4 * 1024 * 1024
 
 # Options that ignore the system's limit, for the privileged; the socket module has no names for them. Values of Linux.
-_FORCED = {socket.SO_RCVBUF: 33, socket.SO_SNDBUF: 32} if sys.platform == "linux" else {}
+_IS_LINUX = sys.platform == "linux"
+_FORCED = {socket.SO_RCVBUF: 33, socket.SO_SNDBUF: 32} if _IS_LINUX else {}
+
+# (level, MTU_DISCOVER, MTU, bytes of IP and UDP headers), for which the socket module has no names. Values of Linux.
+_IPV4, _IPV6 = (socket.IPPROTO_IP, 10, 14, 28), (socket.IPPROTO_IPV6, 23, 24, 48)
+_PROBE = 3  # never fragment, and do not take the word of ICMP messages, which anyone can forge, for the path's MTU
 
 
 def open_udp_socket(host: str = "127.0.0.1", port: int = 0, *, shared: bool = False) -> socket.socket:
@@ -54,12 +60,46 @@ def open_shared_udp_sockets(host: str, port: int, count: int) -> list[socket.soc
     return sockets
 
 
+def forbid_fragments(sock: socket.socket) -> bool:
+    """Have no datagram fragmented (IPv4: don't fragment). False where the system cannot promise that.
+
+    Datagrams larger than the interface takes are then refused with EMSGSIZE.
+    """
+    if not _IS_LINUX:
+        return False
+    try:
+        for level, discover, _, _ in (_IPV4,) if sock.family == socket.AF_INET else (_IPV4, _IPV6):
+            sock.setsockopt(level, discover, _PROBE)
+    except OSError:
+        return False
+    return True
+
+
+def largest_payload_bytes(address: tuple[Any, ...], family: int) -> int | None:
+    """The largest UDP payload that the interface of the route to an address takes; None if the system does not say.
+
+    family: of the socket that sends, to which an IPv4 address may be written as an IPv6 one. Nothing is sent.
+    """
+    if not _IS_LINUX:
+        return None
+    mapped = family == socket.AF_INET6 and str(address[0]).startswith("::ffff:")
+    level, discover, mtu, header_bytes = _IPV4 if family == socket.AF_INET or mapped else _IPV6
+    where = (str(address[0]).removeprefix("::ffff:"), address[1]) if mapped else address
+    try:
+        with socket.socket(socket.AF_INET if level == socket.IPPROTO_IP else socket.AF_INET6, socket.SOCK_DGRAM) as sock:
+            sock.setsockopt(level, discover, _PROBE)
+            sock.connect(where)
+            return sock.getsockopt(level, mtu) - header_bytes
+    except OSError:
+        return None
+
+
 def buffer_sizes(sock: socket.socket) -> tuple[int, int]:
     """How many bytes the socket's buffers hold, to receive and to send.
 
     Linux reports twice what it was asked for: its own bookkeeping needs room too.
     """
-    share = 2 if sys.platform == "linux" else 1
+    share = 2 if _IS_LINUX else 1
     receive, send = (sock.getsockopt(socket.SOL_SOCKET, option) for option in (socket.SO_RCVBUF, socket.SO_SNDBUF))
     return receive // share, send // share
 

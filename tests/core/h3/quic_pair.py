@@ -5,7 +5,7 @@ Requests are a size in text, responses so many bytes. Without header compression
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from aioquic import tls
@@ -29,10 +29,11 @@ KINDS = tuple(Kind)
 
 
 class _End:
-    """A connection as the wire wants it."""
+    """A connection as the wire wants it. is_carried: whether the path takes a datagram that is sent."""
 
-    def __init__(self, quic: QuicConnection, take: Any) -> None:
+    def __init__(self, quic: QuicConnection, take: Any, is_carried: Callable[[bytes], bool] = lambda _: True) -> None:
         self._quic = quic
+        self._is_carried = is_carried
         self._take = take
         self.next_timer_s = quic.get_timer
 
@@ -41,7 +42,8 @@ class _End:
         self._take_events()
 
     def send(self, now_s: float) -> list[tuple[bytes, Any]]:
-        return self._quic.datagrams_to_send(now=now_s)
+        datagrams = self._quic.datagrams_to_send(now=now_s)
+        return [(data, address) for data, address in datagrams if self._is_carried(data)]
 
     def handle_timer(self, now_s: float) -> None:
         self._quic.handle_timer(now=now_s)
@@ -58,7 +60,11 @@ def head_of(size_bytes: int) -> bytes:
 
 
 class QuicPair:
-    """packets: (time in seconds, number, plain payload) of what the server sends after the handshake."""
+    """packets: (time in seconds, number, plain payload) of what the server sends after the handshake.
+
+    carried_bytes: the largest datagram of the server that the path carries; may be changed. datagram_limit_bytes: the largest
+    that the server tries. sizes: of its datagrams, carried or not.
+    """
 
     def __init__(
         self,
@@ -71,7 +77,12 @@ class QuicPair:
         seed: int = 1,
         max_data: int = 16 * 1024 * 1024,
         max_stream_data: int = 16 * 1024 * 1024,
+        datagram_limit_bytes: int = 1200,
+        carried_bytes: int = 65_507,
+        congestion_control: str = "cubic",
     ) -> None:
+        self.carried_bytes = carried_bytes
+        self.sizes: list[int] = []
         self.client = QuicConnection(
             configuration=QuicConfiguration(
                 is_client=True,
@@ -89,7 +100,9 @@ class QuicPair:
                 alpn_protocols=["h3"],
                 certificate=certificate().certificate,
                 private_key=certificate().private_key,
+                congestion_control_algorithm=congestion_control,
             ),
+            datagram_limit_bytes=datagram_limit_bytes,
             scheduler=self.scheme.create_scheduler(),
             original_destination_connection_id=self.client.original_destination_connection_id,
         )
@@ -100,7 +113,8 @@ class QuicPair:
         self.client.connect(SERVER, now=0.0)
         direction = Direction(rate_bps, delay_us, queue_bytes, RandomLoss(loss_ratio))
         profile = Profile("pair", "", "", direction, direction)
-        self.wire = VirtualNetwork(_End(self.client, self._take_answer), _End(self.server, self._answer), profile, seed)
+        server_end = _End(self.server, self._answer, self._is_carried)
+        self.wire = VirtualNetwork(_End(self.client, self._take_answer), server_end, profile, seed)
         self.run(2.0)
         self._watch()
 
@@ -133,6 +147,10 @@ class QuicPair:
         while len(self.finished) < len(self.received) and not self.terminated and self.now_s < 600:
             self.run(0.5)
         return self
+
+    def _is_carried(self, datagram: bytes) -> bool:
+        self.sizes.append(len(datagram))
+        return len(datagram) <= self.carried_bytes
 
     def body(self, size_bytes: int) -> Body:
         return BytesBody(pattern(size_bytes))

@@ -10,14 +10,16 @@ from aioquic.buffer import Buffer  # type: ignore[attr-defined]
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import END_STATES, Limit, QuicConnection, QuicNetworkPath, QuicReceiveContext
 from aioquic.quic.crypto import CryptoPair
-from aioquic.quic.packet import QuicPacketType
+from aioquic.quic.packet import QuicPacketType, pull_quic_transport_parameters
 from aioquic.quic.packet_builder import QuicDeliveryState, QuicPacketBuilder, QuicPacketBuilderStop
 from aioquic.quic.stream import QuicStream
 
+from mixedsched.core.h3.datagram_size import BASE_BYTES
 from mixedsched.core.h3.response import Body
 from mixedsched.core.h3.seam._cubic_2022 import Cubic2022
 from mixedsched.core.h3.seam._express import write_response_packets
 from mixedsched.core.h3.seam._pacer import FlightPacer, Unpaced
+from mixedsched.core.h3.seam._path_size import PathSize
 from mixedsched.core.h3.seam._receiving import receive_plain_datagram
 from mixedsched.core.h3.seam._recovery import PacketRecovery, packets_to_repeat
 from mixedsched.core.h3.seam._service import ServiceQueue
@@ -45,6 +47,8 @@ class ScheduledConnection(QuicConnection):
     use, all of the configured length; random ones by default. request_limit: how many requests the client may have open.
     sends_flights: pace in flights on fast links, for a caller that can send a flight at once; without effect on CUBIC of 2022,
     which is not paced. notes_server_name: keep the host name that the client gives in its handshake, as `server_name`.
+    datagram_limit_bytes: the largest datagrams that may be tried on the path once the handshake is over; 1200 for none larger.
+    The caller's socket must not let its datagrams be fragmented.
     """
 
     def __init__(
@@ -58,6 +62,7 @@ class ScheduledConnection(QuicConnection):
         request_limit: int | None = None,
         sends_flights: bool = False,
         notes_server_name: bool = False,
+        datagram_limit_bytes: int = BASE_BYTES,
         **arguments: Any,
     ) -> None:
         self._make_connection_id = make_connection_id
@@ -68,6 +73,7 @@ class ScheduledConnection(QuicConnection):
         self.discarded = discarded
         super().__init__(configuration=configuration, **arguments)
         self._streams = self.streams = StreamsById()
+        self._path_size = PathSize(self, datagram_limit_bytes) if datagram_limit_bytes > BASE_BYTES else None
         self._loss = PacketRecovery(
             congestion_control_algorithm=configuration.congestion_control_algorithm,
             initial_rtt=configuration.initial_rtt,
@@ -76,6 +82,7 @@ class ScheduledConnection(QuicConnection):
             quic_logger=self._quic_logger,
             send_probe=self._send_probe,
             choose_repeats=partial(packets_to_repeat, self),
+            path_size=self._path_size,
             logger=self._logger,
         )
         if make_connection_id is not None:
@@ -120,11 +127,35 @@ class ScheduledConnection(QuicConnection):
             super().receive_datagram(data, addr, now)
 
     def datagrams_to_send(self, now: float) -> list[tuple[bytes, Any]]:
+        sizing = self._path_size if self._handshake_confirmed else None
+        if sizing is not None:
+            sizing.prepare(now)
         datagrams = super().datagrams_to_send(now)
         while self._service.lost_body:  # the reset is still to be sent, and what the other responses have
             self._service.lost_body = False
             datagrams += super().datagrams_to_send(now)
+        if sizing is not None and not self.has_ended:
+            datagrams += sizing.probes(now)
         return datagrams
+
+    def _parse_transport_parameters(self, data: bytes, from_session_ticket: bool = False) -> None:
+        super()._parse_transport_parameters(data, from_session_ticket)
+        accepted_bytes = pull_quic_transport_parameters(Buffer(data=data)).max_udp_payload_size
+        if self._path_size is not None and accepted_bytes is not None:
+            self._path_size.search.lower_limit(accepted_bytes)
+
+    def _send_probing_frames(self, network_path: QuicNetworkPath, now: float) -> list[tuple[bytes, Any]]:
+        """Frames for another path, of which nothing is known: not larger than any path carries."""
+        size, self._max_datagram_size = self._max_datagram_size, BASE_BYTES
+        try:
+            return super()._send_probing_frames(network_path=network_path, now=now)
+        finally:
+            self._max_datagram_size = size
+
+    def note_refused(self, size_bytes: int, now_s: float) -> None:
+        """The caller's socket did not take a datagram of this size, because its interface sends none so large."""
+        if self._path_size is not None:
+            self._path_size.note_refused(size_bytes, now_s)
 
     def _write_application(self, builder: QuicPacketBuilder, network_path: QuicNetworkPath, now: float) -> None:
         """Write packets: through aioquic, one at a time, while there is more than response data; then by the fast path."""
@@ -188,6 +219,11 @@ class ScheduledConnection(QuicConnection):
     def has_ended(self) -> bool:
         """Whether the connection was closed, by us or by the client, so that nothing more will be sent."""
         return self._state in END_STATES
+
+    @property
+    def datagram_bytes(self) -> int:
+        """The largest datagrams that are sent now, besides probes for larger ones."""
+        return self._max_datagram_size
 
     @property
     def packet(self) -> int:

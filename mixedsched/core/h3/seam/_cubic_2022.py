@@ -26,7 +26,7 @@ class Cubic2022(QuicCongestionControl):
 
     def __init__(self, *, max_datagram_size: int) -> None:
         super().__init__(max_datagram_size=max_datagram_size)
-        self._packet_bytes = max_datagram_size
+        self.packet_bytes = max_datagram_size
         self._rtt_s: float | None = None
         self._w_max = 0.0
         self._w_last_max = 0.0
@@ -58,16 +58,16 @@ class Cubic2022(QuicCongestionControl):
     def _avoid_congestion(self, t_s: float, rtt_s: float) -> None:
         """Grow after an acknowledgement, t_s after the last loss. The window never shrinks here."""
         window = self.congestion_window
-        friendly = self._w_max * BETA + FRIENDLY_PACKETS_PER_RTT * t_s / rtt_s * self._packet_bytes  # equation 4
+        friendly = self._w_max * BETA + FRIENDLY_PACKETS_PER_RTT * t_s / rtt_s * self.packet_bytes  # equation 4
         if self._w_cubic(t_s) < friendly:
             self.congestion_window = max(window, int(friendly))
         else:
             gain = self._w_cubic(t_s + rtt_s) / window - 1  # sections 4.3 and 4.4
-            self.congestion_window += int(max(gain, 0.0) * self._packet_bytes)
+            self.congestion_window += int(max(gain, 0.0) * self.packet_bytes)
 
     def _w_cubic(self, t_s: float) -> float:
         """Equation 1."""
-        return C * (t_s - self._k_s) ** 3 * self._packet_bytes + self._w_max
+        return C * (t_s - self._k_s) ** 3 * self.packet_bytes + self._w_max
 
     def on_packets_lost(self, *, now: float, packets: Iterable[QuicSentPacket]) -> None:
         for packet in packets:
@@ -82,8 +82,8 @@ class Cubic2022(QuicCongestionControl):
         fast_convergence = (1 + BETA) / 2 if window < self._w_last_max else 1.0  # section 4.6
         self._w_last_max = window
         self._w_max = window * fast_convergence
-        self._k_s = (self._w_max / self._packet_bytes * (1 - BETA) / C) ** (1 / 3)  # equation 2
-        self.congestion_window = max(int(window * BETA), K_MINIMUM_WINDOW * self._packet_bytes)
+        self._k_s = (self._w_max / self.packet_bytes * (1 - BETA) / C) ** (1 / 3)  # equation 2
+        self.congestion_window = max(int(window * BETA), K_MINIMUM_WINDOW * self.packet_bytes)
         self.ssthresh = self.congestion_window
 
     def on_packets_expired(self, *, packets: Iterable[QuicSentPacket]) -> None:

@@ -32,6 +32,8 @@ class FlightPacer(QuicPacketPacer):
         assert self.packet_time is not None, "just set"
         flight_s = min(FLIGHT_S, MAX_FLIGHT_BYTES / self._max_datagram_size * self.packet_time)
         self.bucket_max = max(self.bucket_max, flight_s)
+        if self._max_datagram_size > MAX_FLIGHT_BYTES // 16:  # aioquic's burst would be more than one call sends
+            self.bucket_max = min(self.bucket_max, MAX_FLIGHT_BYTES / self._max_datagram_size * self.packet_time)
         self.bucket_time = max(self.bucket_time, -self.packet_time)  # a debt of the old rate must not outlast it
 
 

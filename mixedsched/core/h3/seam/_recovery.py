@@ -10,10 +10,12 @@ from aioquic.quic.packet_builder import QuicDeliveryHandler, QuicDeliveryState, 
 from aioquic.quic.rangeset import RangeSet
 from aioquic.quic.recovery import QuicPacketRecovery, QuicPacketSpace
 
+from mixedsched.core.h3.datagram_size import BASE_BYTES
 from mixedsched.core.h3.seam._streams import PullingSender
 
 if TYPE_CHECKING:
     from mixedsched.core.h3.seam._connection import ScheduledConnection
+    from mixedsched.core.h3.seam._path_size import PathSize
 
 _ACKED = QuicDeliveryState.ACKED
 _SPARSE = 4  # ranges so many times wider than what is in flight are searched as aioquic does, not walked
@@ -26,22 +28,30 @@ class PacketRecovery(QuicPacketRecovery):
 
     Here an acknowledgement is looked up packet by packet; aioquic's own method gets only the last ones, which count for the
     round-trip time. choose_repeats: given the application's packets in flight, oldest first, returns those that a probe should
-    repeat; none for the oldest.
+    repeat; none for the oldest. path_size: is told what became of datagrams larger than every path carries, if there are any;
+    the loss of its probes does not count for congestion control (RFC 9000 section 14.4).
     """
 
-    def __init__(self, *, choose_repeats: ChooseRepeats, **arguments: Any) -> None:
+    def __init__(
+        self, *, choose_repeats: ChooseRepeats, path_size: PathSize | None = None, **arguments: Any
+    ) -> None:
         super().__init__(**arguments)
+        self._path_size = path_size
         self._choose_repeats = choose_repeats
         self._others: dict[int, QuicSentPacket] | None = None  # in flight, put aside
 
     def on_ack_received(self, *, ack_rangeset: RangeSet, ack_delay: float, now: float, space: QuicPacketSpace) -> None:
         tail: dict[int, QuicSentPacket] = {}
+        large_arrived = False
         for packet in _take_acknowledged(space.sent_packets, ack_rangeset):
+            large_arrived = large_arrived or packet.sent_bytes > BASE_BYTES
             if packet.is_ack_eliciting:
                 for earlier in tail.values():
                     self._acknowledge(earlier, now, space)
                 tail.clear()
             tail[packet.packet_number] = packet
+        if large_arrived and self._path_size is not None:
+            self._path_size.search.arrived()
         self._others, space.sent_packets = space.sent_packets, tail
         try:
             super().on_ack_received(ack_rangeset=ack_rangeset, ack_delay=ack_delay, now=now, space=space)
@@ -53,6 +63,8 @@ class PacketRecovery(QuicPacketRecovery):
         if self.handshake_confirmed and not speed_up_handshake:
             space = self.spaces[-1]  # that of the application; the others are given up by now
             sent = space.sent_packets.values()
+            if self._path_size is not None:
+                self._path_size.note_timeout(sent, now)
             repeated = [] if any(packet.is_crypto_packet for packet in sent) else self._choose_repeats(sent)
             if repeated:
                 self._on_packets_lost(congestion_event=False, now=now, packets=repeated, space=space)
@@ -63,6 +75,33 @@ class PacketRecovery(QuicPacketRecovery):
     def _detect_loss(self, *, now: float, space: QuicPacketSpace) -> None:
         self._put_back(space)
         super()._detect_loss(now=now, space=space)
+
+    def _on_packets_lost(
+        self,
+        *,
+        congestion_event: bool = True,
+        now: float,
+        packets: Iterable[QuicSentPacket],
+        persistent_congestion: bool = False,
+        space: QuicPacketSpace,
+    ) -> None:
+        """Take probes for larger datagrams out of what counts as congestion, and report the loss of other large ones."""
+        sizing = self._path_size
+        if sizing is not None:
+            packets = list(packets)
+            probes = [packet for packet in packets if packet.sent_bytes > BASE_BYTES and sizing.is_probe(packet)]
+            if probes:
+                packets = [packet for packet in packets if packet not in probes]
+                persistent_congestion = persistent_congestion and self._in_persistent_congestion(packets=packets)
+                super()._on_packets_lost(congestion_event=False, now=now, packets=probes, space=space)
+            sizing.note_lost(packets, now)
+        super()._on_packets_lost(
+            congestion_event=congestion_event,
+            now=now,
+            packets=packets,
+            persistent_congestion=persistent_congestion,
+            space=space,
+        )
 
     def _put_back(self, space: QuicPacketSpace) -> None:
         if self._others is not None:
@@ -110,6 +149,10 @@ def packets_to_repeat(connection: ScheduledConnection, packets: Iterable[QuicSen
     service = connection._service
     if not service.has_placements or service.can_send_data:
         return []
+    sizing = connection._path_size
+    idle_handlers = [connection._on_ack_delivery, connection._on_ping_delivery]
+    if sizing is not None:
+        idle_handlers.append(sizing.on_probe_delivery)
     ahead: QuicSentPacket | None = None
     oldest: dict[int, QuicSentPacket] = {}  # by response
     for packet in packets:
@@ -119,7 +162,7 @@ def packets_to_repeat(connection: ScheduledConnection, packets: Iterable[QuicSen
                 continue
             if sender is not None and service.has_response(sender.stream_id):
                 oldest.setdefault(sender.stream_id, packet)
-            elif ahead is None and handler not in (connection._on_ack_delivery, connection._on_ping_delivery):
+            elif ahead is None and handler not in idle_handlers:
                 ahead = packet
     picked = service.pick_among(oldest) if oldest else None
     if picked is None:
