@@ -130,8 +130,7 @@ class SizeSearch:
         self._from_s = None if self._next_size() is not None else now_s + RAISE_S
 
     def _next_size(self) -> int | None:
-        """What Ethernet carries; then the largest that is allowed; then common sizes; then halves between what is carried and what
-        is not."""
+        """Ethernet's; then the largest that is allowed; then common ones; then halves between what is carried and what not."""
         low, high = self.size_bytes, self._too_large_bytes
         if low < _ETHERNET_BYTES < high:
             return _ETHERNET_BYTES

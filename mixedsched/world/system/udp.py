@@ -86,7 +86,9 @@ def largest_payload_bytes(address: tuple[Any, ...], family: int) -> int | None:
     level, discover, mtu, header_bytes = _IPV4 if family == socket.AF_INET or mapped else _IPV6
     where = (str(address[0]).removeprefix("::ffff:"), address[1]) if mapped else address
     try:
-        with socket.socket(socket.AF_INET if level == socket.IPPROTO_IP else socket.AF_INET6, socket.SOCK_DGRAM) as sock:
+        with socket.socket(
+            socket.AF_INET if level == socket.IPPROTO_IP else socket.AF_INET6, socket.SOCK_DGRAM
+        ) as sock:
             sock.setsockopt(level, discover, _PROBE)
             sock.connect(where)
             return sock.getsockopt(level, mtu) - header_bytes

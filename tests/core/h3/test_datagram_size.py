@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import pytest
@@ -154,8 +155,8 @@ def test_a_path_that_carries_probes_only_is_tried_ever_more_rarely() -> None:
         elif (size := search.next_probe_bytes(now_s)) is not None:
             search.probe_sent(size)
             search.probe_acknowledged(now_s)
-    pauses = [later - earlier for earlier, later in zip(falls, falls[1:], strict=False)]
-    assert all(later > earlier - 0.2 for earlier, later in zip(pauses, pauses[1:], strict=False))
+    pauses = [later - earlier for earlier, later in itertools.pairwise(falls)]
+    assert all(later > earlier - 0.2 for earlier, later in itertools.pairwise(pauses))
     assert pauses[0] > HOLD_S
     assert pauses[-1] >= RAISE_S
 

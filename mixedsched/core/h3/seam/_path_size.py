@@ -58,6 +58,7 @@ class PathSize:
             or not path.is_validated
         ):
             return []
+        assert connection._version is not None, "the handshake is over"
         builder = QuicPacketBuilder(
             host_cid=connection.host_cid,
             peer_cid=connection._peer_cid.cid,

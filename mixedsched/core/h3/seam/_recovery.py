@@ -32,9 +32,7 @@ class PacketRecovery(QuicPacketRecovery):
     the loss of its probes does not count for congestion control (RFC 9000 section 14.4).
     """
 
-    def __init__(
-        self, *, choose_repeats: ChooseRepeats, path_size: PathSize | None = None, **arguments: Any
-    ) -> None:
+    def __init__(self, *, choose_repeats: ChooseRepeats, path_size: PathSize | None = None, **arguments: Any) -> None:
         super().__init__(**arguments)
         self._path_size = path_size
         self._choose_repeats = choose_repeats
