@@ -1,6 +1,6 @@
 """Goodput over UDP on loopback: our server against the least one on stock aioquic, in turns, with gtlsclient as client.
 
-"ours, eps" and "ours, stock" send datagrams of at most 1200 bytes, as aioquic does; "ours, large" tries larger ones, scheme eps.
+"ours, eps" and "ours, stock" send datagrams of at most 1200 bytes, as aioquic does; "ours, large" tries larger ones (eps).
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def run() -> Iterator[str]:
         ratio, cpu_ratio = (
             small / large for small, large in zip(best["ours, eps", files[0]], best[LARGER, files[0]], strict=True)
         )
-        yield f"{LARGER:12} {title} has x {ratio:.2f} of the goodput of datagrams of 1200 bytes, at x {1 / cpu_ratio:.2f} of the CPU"
+        yield f"{LARGER:12} {title} has x {ratio:.2f} of the goodput of 1200 bytes, at x {1 / cpu_ratio:.2f} of the CPU time"
     for label in ("ours, eps", "ours, stock"):
         ratio = best[label, LARGE[0]][0] / best[label, SMALL[0]][0]
         yield f"{label:12} 100 x 500 KB has x {ratio:.2f} of the goodput of 1 x 50 MB"

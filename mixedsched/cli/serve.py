@@ -11,7 +11,6 @@ from mixedsched.cli._options import SITE_HELP, FetchOption, FreshOption
 from mixedsched.cli._output import Json
 from mixedsched.cli._sites import located, open_site
 from mixedsched.cli._stdout import end_with_reader
-from mixedsched.core.h3.datagram_size import BASE_BYTES, MAX_BYTES
 from mixedsched.core.h3.qlog import MAX_TRACE_BYTES
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.errors import UsageError
@@ -26,7 +25,7 @@ from mixedsched.world.server.log import JsonLog, ServerLog, appending
 from mixedsched.world.server.qlog_files import prepare_folder
 from mixedsched.world.server.run import run_server
 from mixedsched.world.server.running import ServerInput
-from mixedsched.world.server.settings import Limits, LogSettings, RetryPolicy, ServerSettings
+from mixedsched.world.server.settings import Limits, LogSettings, RetryPolicy, ServerSettings, parse_datagram_bytes
 
 _DEFAULTS = Limits()
 
@@ -151,7 +150,7 @@ def serve(
         workers=workers,
         gso=gso is Gso.AUTO,
         retry=retry,
-        max_datagram_bytes=_datagram_bytes(max_datagram_size),
+        max_datagram_bytes=parse_datagram_bytes(max_datagram_size),
         grace_s=parse_duration_s(grace),
         limits=Limits(
             connections=max_connections,
@@ -181,19 +180,6 @@ def _server_log(as_json: bool, kept: TextIO | None) -> ServerLog:
     from mixedsched.cli._serve_log import TextLog  # here, because machines have no use for what it loads
 
     return TextLog(kept)
-
-
-def _datagram_bytes(text: str) -> int | None:
-    """The value of --max-datagram-size; None for auto. Raises UsageError."""
-    if text == "auto":
-        return None
-    if not (text.isascii() and text.isdigit() and BASE_BYTES <= int(text) <= MAX_BYTES):
-        raise UsageError(
-            f"--max-datagram-size {text} is not possible",
-            why="QUIC needs 1200 bytes, and the server writes no more than 16000",
-            fix=f"give a number from {BASE_BYTES} to {MAX_BYTES}, or auto",
-        )
-    return int(text)
 
 
 def _positive_duration_s(text: str, option: str) -> float:

@@ -5,8 +5,9 @@ from enum import Enum
 from pathlib import Path
 from typing import Self
 
-from mixedsched.core.h3.datagram_size import BASE_BYTES
+from mixedsched.core.h3.datagram_size import BASE_BYTES, MAX_BYTES
 from mixedsched.core.h3.qlog import MAX_TRACE_BYTES
+from mixedsched.errors import UsageError
 from mixedsched.model.congestion import CongestionControl
 
 
@@ -86,3 +87,16 @@ class ServerSettings:
     ones are tried: measurements keep to that, as links count packets."""
     across_connections: bool = False
     """Connections from one IP address share a scheduler, see h3.shared; with one worker only."""
+
+
+def parse_datagram_bytes(text: str) -> int | None:
+    """The value of --max-datagram-size; None for auto. Raises UsageError."""
+    if text == "auto":
+        return None
+    if not (text.isascii() and text.isdigit() and BASE_BYTES <= int(text) <= MAX_BYTES):
+        raise UsageError(
+            f"--max-datagram-size {text} is not possible",
+            why="QUIC needs 1200 bytes, and the server writes no more than 16000",
+            fix=f"give a number from {BASE_BYTES} to {MAX_BYTES}, or auto",
+        )
+    return int(text)
