@@ -9,6 +9,7 @@ const AUDITS = {
   image_encoding: 'uses-optimized-images',
   image_size: 'uses-responsive-images',
   unused_styles: 'unused-css-rules',
+  unused_scripts: 'unused-javascript',
   font_display: 'font-display',
   caching: 'uses-long-cache-ttl',
   server_response: 'server-response-time',
@@ -16,7 +17,7 @@ const AUDITS = {
 
 export const INSPECTION_AUDITS = Object.values(AUDITS);
 
-const NEEDED = ['CSSUsage', 'ImageElements', 'OptimizedImages', 'ResponseCompression', 'Stylesheets', 'ViewportDimensions'];
+const NEEDED = ['CSSUsage', 'ImageElements', 'JsUsage', 'OptimizedImages', 'ResponseCompression', 'Scripts', 'Stylesheets', 'ViewportDimensions'];
 
 /** What these audits need to be gathered, most of it when the load is over. */
 export const INSPECTION_ARTIFACTS = defaultConfig.artifacts.filter(({id}) => NEEDED.includes(id));

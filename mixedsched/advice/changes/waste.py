@@ -27,6 +27,7 @@ class WasteKind(StrEnum):
     IMAGE_FORMAT = "image-format"  # images in old formats, or encoded poorly
     IMAGE_SIZE = "image-size"  # images have more pixels than are shown
     UNUSED_STYLES = "unused-styles"  # rules that match nothing on the page
+    UNUSED_SCRIPTS = "unused-scripts"  # code that was not carried out while the page loaded
     BLOCKING_FONT = "blocking-font"  # text is invisible until its font is there
     CACHING = "caching"  # what a browser keeps too briefly for the next visit
     FIRST_BYTE = "first-byte"  # the server thinks long before it sends the page
@@ -49,6 +50,7 @@ _SMALLER: Mapping[WasteKind, Sequence[str]] = {
     WasteKind.IMAGE_FORMAT: ("image_format", "image_encoding"),
     WasteKind.IMAGE_SIZE: ("image_size",),
     WasteKind.UNUSED_STYLES: ("unused_styles",),
+    WasteKind.UNUSED_SCRIPTS: ("unused_scripts",),
 }
 
 

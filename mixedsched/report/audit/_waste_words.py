@@ -14,6 +14,7 @@ _TITLES: Mapping[WasteKind, str] = {
     WasteKind.IMAGE_FORMAT: "Encode {names} as AVIF or WebP",
     WasteKind.IMAGE_SIZE: "Scale {names} to the size that is shown",
     WasteKind.UNUSED_STYLES: "Leave unused rules out of {names}",
+    WasteKind.UNUSED_SCRIPTS: "Leave unused code out of {names}",
     WasteKind.BLOCKING_FONT: "Show text before {names} is there",
     WasteKind.CACHING: "Let browsers keep {names}",
     WasteKind.FIRST_BYTE: "Send the page sooner",
@@ -22,6 +23,7 @@ _IN_THE_FILES: Mapping[WasteKind, str] = {
     WasteKind.IMAGE_FORMAT: "offer both formats in a <picture>, or WebP alone: cwebp -q 80 in.png -o out.webp",
     WasteKind.IMAGE_SIZE: "offer several widths by srcset and sizes",
     WasteKind.UNUSED_STYLES: "keep what this page uses, and the rest in a file that other pages load",
+    WasteKind.UNUSED_SCRIPTS: "keep what this page needs to be shown, and import() the rest when it is needed",
     WasteKind.BLOCKING_FONT: "write font-display: swap in its @font-face rule",
 }
 _MOMENTS: Mapping[Moment, str] = {
@@ -107,6 +109,10 @@ def _unused(waste: Waste) -> str:
     return f"{format_bytes(waste.wasted_bytes)} of rules match nothing on this page, and all of it comes before the first paint"
 
 
+def _idle_code(waste: Waste) -> str:
+    return f"{format_bytes(waste.wasted_bytes)} of code did nothing while the page loaded"
+
+
 def _invisible_text(waste: Waste) -> str:
     return f"text is invisible until its font is there, here for {format_ms(max(file.wait_ms for file in waste.files))}"
 
@@ -126,6 +132,7 @@ _REASONS: Mapping[WasteKind, Callable[[Waste], str]] = {
     WasteKind.IMAGE_FORMAT: _old_format,
     WasteKind.IMAGE_SIZE: _too_large,
     WasteKind.UNUSED_STYLES: _unused,
+    WasteKind.UNUSED_SCRIPTS: _idle_code,
     WasteKind.BLOCKING_FONT: _invisible_text,
     WasteKind.CACHING: _kept_briefly,
     WasteKind.FIRST_BYTE: _slow_server,

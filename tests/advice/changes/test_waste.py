@@ -17,7 +17,13 @@ from mixedsched.model.page import Page
 from tests.advice.changes.shop import APP, BELOW, CSS, FONT, HERO, HOSTS, PAGE, RTT_MS
 
 MODEL = PageModel(PAGE, {})
-SMALLER = (WasteKind.COMPRESSION, WasteKind.IMAGE_FORMAT, WasteKind.IMAGE_SIZE, WasteKind.UNUSED_STYLES)
+SMALLER = (
+    WasteKind.COMPRESSION,
+    WasteKind.IMAGE_FORMAT,
+    WasteKind.IMAGE_SIZE,
+    WasteKind.UNUSED_STYLES,
+    WasteKind.UNUSED_SCRIPTS,
+)
 
 
 def item(path: str, **facts: Any) -> dict[str, Any]:
