@@ -8,9 +8,7 @@ from collections.abc import Coroutine, Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich import box
 from rich.markup import escape
-from rich.table import Table
 from rich.text import Text
 
 from mixedsched.cli._console import err, out
@@ -18,6 +16,7 @@ from mixedsched.cli._options import LinkOption
 from mixedsched.cli._output import Json, say_json
 from mixedsched.errors import ExitCode
 from mixedsched.model.profile import Profile
+from mixedsched.report.wide_table import WideTable
 from mixedsched.units import format_duration
 from mixedsched.world import catalog
 from mixedsched.world.emulator.backend import BackendName, open_backend
@@ -98,8 +97,8 @@ def _print(found: LinkCheck) -> None:
     out.print("[bold]everything is as it should be[/]" if found.is_ok else "[bold red]something is off[/]")
 
 
-def _table(findings: Sequence[LinkFinding]) -> Table:
-    table = Table(box=box.SIMPLE, pad_edge=False, padding=(0, 1, 0, 0))
+def _table(findings: Sequence[LinkFinding]) -> WideTable:
+    table = WideTable(keys=2)
     for title in ("", "", "nominal", "measured", "95 % interval", ""):
         table.add_column(title, justify="right" if title else "left", no_wrap=True)
     for finding in findings:

@@ -4,14 +4,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich import box
 from rich.markup import escape
-from rich.table import Table
 from rich.text import Text
 
 from mixedsched.cli._console import out
 from mixedsched.cli._output import Json, say_json
 from mixedsched.errors import InputError
+from mixedsched.report.wide_table import WideTable
 from mixedsched.units import format_bytes, format_ms, printable
 from mixedsched.world.browser.netlog import NetLog, QuicSession, StreamArrival, StreamRequest, read_netlog
 
@@ -90,14 +89,14 @@ def _lost(seen: int | None, lost: int | None) -> str:
     return f"{lost} lost ({lost / (seen + lost) * 100:.1f} %)"
 
 
-def _table(title: str, columns: str, right: set[str]) -> Table:
-    table = Table(title=title, title_justify="left", box=box.SIMPLE, pad_edge=False)
+def _table(title: str, columns: str, right: set[str]) -> WideTable:
+    table = WideTable(Text(title))
     for name in columns.split(", "):
         table.add_column(name, justify="right" if name in right else "left", overflow="fold")
     return table
 
 
-def _connection_table(log: NetLog) -> Table:
+def _connection_table(log: NetLog) -> WideTable:
     table = _table(
         "connections, in order of opening",
         "id, host, opened, privacy mode, packets, lost, HOL, end",
@@ -134,7 +133,7 @@ def _end(session: QuicSession) -> str:
     )
 
 
-def _stream_table(log: NetLog) -> Table:
+def _stream_table(log: NetLog) -> WideTable:
     several = len(log.connections) > 1
     table = _table(
         "streams, in order of arrival",

@@ -80,7 +80,8 @@ def effects_table(
     """
     several = len({view.effect.arm for view in views}) > 1
     columns = ["metric", "median", "change (95 % interval)", "verdict"]
-    table = plain_table(title, *(["arm"] if several else []), *columns, *([f"against {other}"] if other else []))
+    names = [*(["arm"] if several else []), *columns, *([f"against {other}"] if other else [])]
+    table = plain_table(title, *names, keys=2 if several else 1)
     for view in views:
         effect = view.effect
         cells = [line(effect.arm)] if several else []

@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from rich import box
-from rich.table import Table
 from rich.text import Text
 
+from mixedsched.report.wide_table import WideTable
 from mixedsched.units import printable
 
 # By verdict, or by the tone of a whole answer.
@@ -27,9 +26,9 @@ def lines(words: Sequence[str], style: str = "") -> list[Text]:
     return [line(item, style) for item in words if item]
 
 
-def plain_table(title: str, *columns: str, numbers: Sequence[str] = ()) -> Table:
-    """An empty table. numbers: further columns, aligned to the right."""
-    table = Table(title=line(title), title_justify="left", caption_justify="left", box=box.SIMPLE, pad_edge=False)
+def plain_table(title: str, *columns: str, numbers: Sequence[str] = (), keys: int = 1) -> WideTable:
+    """An empty table. numbers: further columns, aligned to the right. keys: columns that name a row."""
+    table = WideTable(line(title), keys)
     for column in columns:
         table.add_column(line(column), overflow="fold")
     for column in numbers:

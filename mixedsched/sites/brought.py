@@ -14,7 +14,7 @@ from urllib.parse import urldefrag, urlsplit
 from mixedsched.errors import InputError, MixedschedError, SiteError, UsageError
 from mixedsched.sites.elsewhere import is_address
 from mixedsched.sites.har import import_page, page_called, pages_of, read_har
-from mixedsched.sites.live import Loads, RecordingPlan, observe_all, write_loads
+from mixedsched.sites.live import Loads, RecordingPlan, noticed, observe_all, write_loads
 from mixedsched.sites.making.plain import INDEX_NAME
 from mixedsched.sites.recorded.names import site_name_of_url
 from mixedsched.sites.recorded.records import RecordingFacts
@@ -128,8 +128,8 @@ def _record(plan: RecordingPlan, name: str, target: Path, say: Say) -> None:
         write_loads(target, found, name=name, recorded_on=today)
     finally:
         remove_profile_dir(bodies_dir)
-    for missing in found.missing:
-        say(f"warning: {missing}")
+    for remark in (*found.missing, *noticed(found.observations[0])):
+        say(f"warning: {printable(remark)}")
 
 
 def _words(result: Observation | MixedschedError) -> str:

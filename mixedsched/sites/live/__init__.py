@@ -2,5 +2,16 @@
 
 from mixedsched.sites.live._fuse import Fused, fuse, write_loads
 from mixedsched.sites.live._loads import Loads, Observes, RecordingPlan, observe_all, require_page
+from mixedsched.sites.live._noticed import noticed
 
-__all__ = ["RecordingPlan", "Loads", "Observes", "Fused", "fuse", "observe_all", "require_page", "write_loads"]
+__all__ = [
+    "RecordingPlan",
+    "Loads",
+    "Observes",
+    "Fused",
+    "fuse",
+    "noticed",
+    "observe_all",
+    "require_page",
+    "write_loads",
+]

@@ -26,6 +26,7 @@ from mixedsched.sites.live._matching import (
     most_frequent,
     priority_of,
 )
+from mixedsched.sites.live._noticed import noticed
 from mixedsched.sites.recorded.records import LeftOut, RecordedExchange, RecordingFacts, RecordingSummary
 from mixedsched.sites.recorded.writing import write_recording
 from mixedsched.world.browser.observation import Observation, ObservedRequest
@@ -267,7 +268,7 @@ def write_loads(
         source=f"recorded from {first.url} on {recorded_on}",
         licence=licence,
         record={**_facts(loads, recorded_on), **fused.facts},
-        notes=(*loads.missing, *fused.notes),
+        notes=(*loads.missing, *noticed(first), *fused.notes),
         left_out=fused.left_out,
     )
     return write_recording(target, fused.exchanges, facts, besides=fused.besides, replace=replace)

@@ -11,19 +11,24 @@ from mixedsched.model.request import Kind
 from mixedsched.world.browser.observation import Observation, ObservationJob, ObservedRequest
 from mixedsched.world.browser.pageload import FormFactor, PageLoadFailed
 
+_LOGIN_FIX = "save a HAR of it in your own browser, and give its file instead of the address"
 # Chromium's words for a navigation that failed: why, and the remedy.
 _CODES = {
-    "ERR_NAME_NOT_RESOLVED": ("there is no such host", "check the address; --resolve names one that stands in"),
-    "ERR_CONNECTION_REFUSED": ("nothing listens there", "start the server, or check the port; --resolve may help"),
+    "ERR_NAME_NOT_RESOLVED": (
+        "there is no such host",
+        "check the address; `mixedsched record` has --resolve, for one that stands in",
+    ),
+    "ERR_CONNECTION_REFUSED": ("nothing listens there", "start the server, or check the port"),
     "ERR_TOO_MANY_REDIRECTS": ("its redirects go in a circle", "open it in a browser: it may want a cookie or a login"),
     "ERR_EMPTY_RESPONSE": ("the server hung up without an answer", "check scheme and port"),
     "ERR_SSL_PROTOCOL_ERROR": ("no TLS is spoken there", "try http://"),
-    "ERR_INVALID_AUTH_CREDENTIALS": ("it wants a login", "save a HAR in your own browser, and use `mixedsched import`"),
-    "NO_ANSWER": ("it did not answer within the time limit", "--limit-s gives it more"),
+    "ERR_INVALID_AUTH_CREDENTIALS": ("it wants a login", _LOGIN_FIX),
+    "NO_ANSWER": ("it did not answer within the time limit", "try again; `mixedsched record` has --limit-s, for more"),
     "ERR_ABORTED": ("it is a download, or not a page at all", "name the address of a page"),
 }
 _PAGE = re.compile(r"html|xml|^$")  # what a browser shows as a page: text and PDFs it wraps into one of its own
 _LOGIN = frozenset({401, 407})
+_FORBIDDEN = 403
 
 
 class Observes(Protocol):
@@ -110,7 +115,7 @@ def _in_plain_words(url: str, error: MixedschedError) -> MixedschedError:
     code = error.reason.removeprefix("navigation:")
     why, fix = _CODES.get(code, (f"{error.reason}, {error.detail}", "open it in a browser to see why"))
     if code.startswith("ERR_CERT"):
-        why, fix = f"its certificate is not trusted ({code})", "--insecure takes any"
+        why, fix = f"its certificate is not trusted ({code})", "`mixedsched record` has --insecure, which takes any"
     return MixedschedError(f"'{url}' cannot be recorded", why=why, fix=fix)
 
 
@@ -136,17 +141,19 @@ def require_page(observation: Observation) -> ObservedRequest:
     if document is None:
         raise MixedschedError(what, why="; ".join(observation.notes) or "no document came", fix="open it in a browser")
     if document.status in _LOGIN or "www-authenticate" in dict(document.response_headers):
+        raise MixedschedError(what, why=f"it wants a login (status {document.status})", fix=_LOGIN_FIX)
+    if document.status == _FORBIDDEN:
         raise MixedschedError(
             what,
-            why=f"it wants a login (status {document.status})",
-            fix="save a HAR of it in your own browser, and use `mixedsched import`",
+            why="the server refuses it (status 403): to strangers, or to browsers that a program drives",
+            fix=_LOGIN_FIX,
         )
     if document.status >= 400:
         raise MixedschedError(what, why=f"it answers with status {document.status}", fix="check the address")
     if document.status // 100 == 3:
         raise MixedschedError(what, why="its redirects lead nowhere, or in a circle", fix="check the address")
     if document.status <= 0:
-        raise MixedschedError(what, why=document.problem or "no answer came", fix="check the address, and --resolve")
+        raise MixedschedError(what, why=document.problem or "no answer came", fix="check the address")
     if document.body is None and document.problem is not None:
         raise MixedschedError(what, why=f"its document could not be kept: {document.problem}")
     if document.kind is not Kind.DOCUMENT or not _PAGE.search(document.mime):

@@ -77,6 +77,7 @@ def test_an_interruption_leaves_what_there_is(tmp_path: Path) -> None:
         (load(document(status=500)), "status 500"),
         (load(document(status=401)), "login"),
         (load(document(status=404)), "status 404"),
+        (load(document(status=403)), "the server refuses it (status 403)"),
         (load(document(status=302)), "redirects"),
         (load(document(status=0, problem="blocked")), "blocked"),
         (load(document(problem="it had not ended")), "had not ended"),

@@ -1,0 +1,106 @@
+"""Tables for the terminal that no window is too narrow for: no value is cut in two or left out."""
+
+import re
+import textwrap
+from collections.abc import Sequence
+
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.table import Table
+from rich.text import Text
+
+_FOLDED_FROM = 32  # columns of the terminal: longer words, such as paths, may be folded
+_PADDING = 2  # right of each column, and left of the first one
+_EDGES = 2
+_UNIT = re.compile(r"(?<=[\d–]) (?=(?:%|s|ms|min|B|kB|MB|GB)(?!\w))")
+_GLUE = "\N{NO-BREAK SPACE}"
+
+
+class WideTable(Table):
+    """A table in which text wraps between words, and numbers stay whole; columns that do not fit go on in a further table.
+
+    keys: how many of the first columns stand in each of these. Columns that are aligned to the right hold numbers.
+    """
+
+    def __init__(self, title: Text | None = None, keys: int = 1) -> None:
+        super().__init__(title=title, title_justify="left", caption_justify="left", box=box.SIMPLE, pad_edge=False)
+        self._keys = keys
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        texts = [[_text_of(cell, console) for cell in (column.header, *column.cells)] for column in self.columns]
+        least = [self._least_width(place, cells) for place, cells in enumerate(texts)]
+        natural = [max(_width(cell.plain) for cell in cells) for cells in texts]
+        parts = self._parts(least, options.max_width)
+        for number, places in enumerate(parts):
+            widths = _shared(
+                [natural[place] for place in places], [least[place] for place in places], options.max_width
+            )
+            part = Table(title_justify="left", caption_justify="left", box=box.SIMPLE, pad_edge=False)
+            part.title = self.title if number == 0 else None
+            part.caption = self.caption if number == len(parts) - 1 else None
+            for place, width in zip(places, widths, strict=True):
+                header = _wrapped(texts[place][0], width)
+                part.add_column(header, justify=self.columns[place].justify, overflow="fold", width=width)
+            for row, facts in enumerate(self.rows, start=1):
+                cells = [_wrapped(texts[place][row], width) for place, width in zip(places, widths, strict=True)]
+                part.add_row(*cells, style=facts.style, end_section=facts.end_section)
+            yield part
+
+    def _least_width(self, place: int, cells: Sequence[Text]) -> int:
+        """How narrow a column may become."""
+        column = self.columns[place]
+        is_whole = column.no_wrap or column.justify == "right"
+        header, *values = (cell.plain for cell in cells)
+        values_width = max(((_width if is_whole else _longest_word)(value) for value in values), default=0)
+        header_width = _longest_word(header)
+        return max(values_width if is_whole else min(values_width, _FOLDED_FROM), header_width, column.min_width or 0)
+
+    def _parts(self, least: Sequence[int], width: int) -> list[list[int]]:
+        """Places of the columns of each table: those that name a row, and as many others as fit, at least one."""
+        keys = list(range(min(self._keys, len(least))))
+        parts = [[*keys]]
+        for place in range(len(keys), len(least)):
+            if len(parts[-1]) > len(keys) and _whole_width([least[item] for item in (*parts[-1], place)]) > width:
+                parts.append([*keys])
+            parts[-1].append(place)
+        return parts
+
+
+def _whole_width(widths: Sequence[int]) -> int:
+    return sum(widths) + _PADDING * (len(widths) - 1) + _EDGES + len(widths) - 1
+
+
+def _shared(natural: Sequence[int], least: Sequence[int], width: int) -> list[int]:
+    """Widths of columns that fit: the widest gives first, none becomes narrower than it may."""
+    widths = list(natural)
+    while _whole_width(widths) > width:
+        spare = [(given, place) for place, given in enumerate(widths) if given > least[place]]
+        if not spare:
+            break
+        widths[max(spare)[1]] -= 1
+    return widths
+
+
+def _text_of(cell: object, console: Console) -> Text:
+    return cell if isinstance(cell, Text) else console.render_str(str(cell), highlight=False)
+
+
+def _width(text: str) -> int:
+    return max(map(cell_len, text.split("\n")), default=0)
+
+
+def _longest_word(text: str) -> int:
+    return max(map(cell_len, _UNIT.sub(_GLUE, text).replace("\n", " ").split(" ")), default=0)
+
+
+def _wrapped(text: Text, width: int) -> Text:
+    """Broken between words, but not before a unit. Styled parts of a text lose their style where it must be broken."""
+    if _width(text.plain) <= width:
+        return text
+    lines = [
+        part
+        for line in _UNIT.sub(_GLUE, text.plain).split("\n")
+        for part in textwrap.wrap(line, max(1, width), break_on_hyphens=False) or [""]
+    ]
+    return Text("\n".join(lines).replace(_GLUE, " "), style=text.style)
