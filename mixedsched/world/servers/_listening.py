@@ -1,0 +1,46 @@
+"""UDP ports: free ones, and whether a process has bound one."""
+
+import os
+import re
+import socket
+from pathlib import Path
+
+_SOCKET = re.compile(r"socket:\[(\d+)\]")
+
+
+def free_port(host: str) -> int:
+    """A UDP port that is free now."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        probe.bind((host, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def binds_udp(pid: int, port: int) -> bool:
+    """Whether a process, or one of its group, has bound this UDP port (proc(5): /proc/net/udp lists sockets by inode)."""
+    inodes = {
+        fields[9]
+        for table in ("udp", "udp6")
+        for line in _lines(Path("/proc/net") / table)
+        if len(fields := line.split()) > 9 and fields[1].rpartition(":")[2] == f"{port:04X}"
+    }
+    return bool(inodes) and bool(inodes & _sockets_of(pid))
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        return file.read_text(encoding="ascii").splitlines()[1:]
+    except OSError:
+        return []
+
+
+def _sockets_of(pid: int) -> set[str]:
+    found = set()
+    try:
+        for name in os.listdir(f"/proc/{pid}/fd"):
+            if match := _SOCKET.match(os.readlink(f"/proc/{pid}/fd/{name}")):
+                found.add(match[1])
+    except OSError:
+        return found
+    return found
