@@ -4,28 +4,27 @@ import datetime as dt
 import re
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
 from mixedsched.core.metrics import PAGE_METRICS, QUICK_METRICS, TTI
 from mixedsched.errors import InputError, MixedschedError
+from mixedsched.lab._arms import ArmServer, Fleet, misses_in, what_it_tells
 from mixedsched.lab._validity import LoadEvidence, ServerView, why_invalid
 from mixedsched.lab.diagnostics import Waits
 from mixedsched.lab.model import AS_USUAL, Arm, Arrival, Conditions, Connection, Run, RunStatus
 from mixedsched.model.profile import Profile
 from mixedsched.model.request import Flag
 from mixedsched.sites.analysis.connections import expected_connections
-from mixedsched.sites.serving import served_site
 from mixedsched.sites.site import Site
 from mixedsched.world.browser.netlog import NetLog, arrival_order, read_netlog
 from mixedsched.world.browser.pageload import BrowserLoad, PageLoadFailed, PageLoadJob
 from mixedsched.world.browser.runner import LighthouseRunner
 from mixedsched.world.emulator.awake import processors_to_keep_awake
 from mixedsched.world.emulator.backend import RELAY, Backend, LinkInUse, open_backend
-from mixedsched.world.server.running import RunningServer, ServerInput, running_server
-from mixedsched.world.server.settings import LogSettings, ServerSettings
+from mixedsched.world.servers import RunningProgram
 from mixedsched.world.system.precedence import Precedence, browser_courtesy, kernel_release
 
 NEEDS_OWN_WAITS = "needs_own_waits"  # a long task came so late that Lighthouse must wait longer to find TTI
@@ -74,8 +73,10 @@ class Lab:
     def __init__(self, setup: LabSetup, arms: Sequence[Arm], folder: Path) -> None:
         self._setup = setup
         self._arms = {arm.label: arm for arm in arms}
+        self._folder = folder
         self._netlog = folder / "netlog.json"
-        self._servers: dict[str, RunningServer] = {}
+        self._fleet: Fleet
+        self._servers: dict[str, ArmServer] = {}
         # The highest number of a connection that each server has logged before the load in progress.
         self._highest_connection = dict.fromkeys(self._arms, 0)
         self._stack = AsyncExitStack()
@@ -83,14 +84,16 @@ class Lab:
         self._runner: LighthouseRunner
 
     async def __aenter__(self) -> Self:
+        arms = tuple(self._arms.values())
+        self._fleet = Fleet.of(arms, self._setup.sites, self._setup.conditions, self._folder)
         try:
             self._backend = await self._stack.enter_async_context(
                 open_backend(self._setup.backend, self._setup.profile)
             )
             runner = LighthouseRunner(prefix=self._backend.client_prefix, courtesy=self.precedence.browser)
             self._runner = await self._stack.enter_async_context(runner)
-            for label, arm in self._arms.items():
-                self._servers[label] = await self._stack.enter_async_context(self._server(arm))
+            for label in self._arms:
+                await self._start_server(label)
         except BaseException:
             await self._stack.aclose()
             raise
@@ -105,6 +108,11 @@ class Lab:
         return self._backend.notes
 
     @property
+    def server_notes(self) -> tuple[str, ...]:
+        """Remarks on arms that are other people's servers, and on what all arms leave out for their sake."""
+        return self._fleet.notes
+
+    @property
     def precedence(self) -> Precedence:
         """Who runs first on this machine."""
         network = self._backend.promptness
@@ -112,13 +120,16 @@ class Lab:
         return Precedence(network, browser_courtesy(network, kernel_release()), awake)
 
     async def versions(self) -> dict[str, str]:
-        """Versions of Lighthouse, Chromium and Node, and who runs first: loads are compared only if all of these are equal."""
+        """Versions of Lighthouse, Chromium, Node and other people's servers, and who runs first: loads are compared only if all
+        of these are equal.
+        """
         versions = await self._runner.versions()
         return {
             "lighthouse": versions.lighthouse,
             "chromium": versions.chromium,
             "node": versions.node,
             "precedence": str(self.precedence),
+            **self._fleet.versions,
         }
 
     async def run(self, *, arm: str, block: int, attempt: int, position: int, link_seed: int) -> Run:
@@ -133,19 +144,23 @@ class Lab:
                 loaded = await self._load(run, server, link_seed, own_waits=True)
             run = replace(loaded.run, cost_s=round(time.monotonic() - started, 3))
             if not server.process.is_alive:
-                raise MixedschedError(f"the server for {arm} has stopped", why=await server.process.complaint())
+                complaint = await server.process.complaint()
+                if not isinstance(server, RunningProgram):
+                    raise MixedschedError(f"the server for {arm} has stopped", why=complaint)
+                await self._start_server(arm)  # for the next attempt
+                return replace(run, status=RunStatus.FAILED, reason=f"server: {complaint}")
             if loaded.load is None:
                 return run
             return self._judged(replace(run, page_load=loaded.load.to_dict()), loaded.load, loaded.seen)
         finally:
             self._netlog.unlink(missing_ok=True)
 
-    async def _load(self, run: Run, server: RunningServer, link_seed: int, *, own_waits: bool) -> _Loaded:
+    async def _load(self, run: Run, server: ArmServer, link_seed: int, *, own_waits: bool) -> _Loaded:
         """One load over a fresh link; without a page load, the run says why there is none."""
         self._seen(run.arm, server)  # stragglers of the load before
         load, status, reason = None, RunStatus.OK, ""
-        waits = Waits({"server": server.process.pid, "worker": self._runner.worker_pid})
-        async with self._backend.link(server.facts.address, link_seed, self._packet_log(run)) as link:
+        waits = Waits({"server": server.pid, "worker": self._runner.worker_pid})
+        async with self._backend.link(server.address, link_seed, self._packet_log(run)) as link:
             try:
                 load = await self._runner.run(self._job(server, link, own_waits))
             except PageLoadFailed as error:
@@ -156,18 +171,21 @@ class Lab:
         seen = self._seen(run.arm, server)
         finished = {item["connection"] for item in seen.requests if item["complete"]}
         placements = tuple(item for item in seen.requests if item["connection"] in finished)
+        placements += misses_in(load, self._fleet.sizes(run.arm))
         run = replace(
             run, status=status, reason=reason, placements=placements, relay=link.counters, waited_ms=waits.so_far_ms()
         )
         return _Loaded(run, seen, load)
 
-    def _seen(self, arm: str, server: RunningServer) -> ServerView:
+    def _seen(self, arm: str, server: ArmServer) -> ServerView:
         """The server's log since it was last read: entries of connections that are new since then."""
-        requests, connections = server.take_log()
+        seen = what_it_tells(server)
+        if seen.connections is None:
+            return seen
         before = self._highest_connection[arm]
         new = ServerView(
-            [item for item in requests if item["connection"] > before],
-            [item for item in connections if item["connection"] > before],
+            [item for item in seen.requests if item["connection"] > before],
+            [item for item in seen.connections if item["connection"] > before],
         )
         numbers = (item["connection"] for item in (*new.requests, *(new.connections or ())))
         self._highest_connection[arm] = max(numbers, default=before)
@@ -177,23 +195,22 @@ class Lab:
         folder = self._setup.packet_logs
         return None if folder is None else folder / f"block-{run.block}-attempt-{run.attempt}" / file_name(run.arm)
 
-    def _server(self, arm: Arm) -> AbstractAsyncContextManager[RunningServer]:
-        settings = ServerSettings(
-            host=self._backend.server_host,
-            gso=self._backend.name == RELAY,  # a kernel's link would take a flight of packets for one
-            log=LogSettings(connections=True),
+    async def _start_server(self, label: str) -> None:
+        """Start an arm's server, or start it again; it stops with the laboratory."""
+        started = self._fleet.started(
+            self._arms[label],
+            self._backend,
             across_connections=self._setup.across_connections,
             congestion_control=self._setup.conditions.congestion_control,
         )
-        given = ServerInput(served_site(self._setup.sites[arm.label]), arm.scheme, arm.mapping, settings)
-        return running_server(given, arm.label, prefix=self._backend.server_prefix)
+        self._servers[label] = await self._stack.enter_async_context(started)
 
-    def _job(self, server: RunningServer, link: LinkInUse, own_waits: bool) -> PageLoadJob:
+    def _job(self, server: ArmServer, link: LinkInUse, own_waits: bool) -> PageLoadJob:
         address, port = link.address
         return PageLoadJob(
             url=self._setup.site.url,
             hosts=dict.fromkeys(self._setup.site.hosts, port),
-            spki_sha256=(server.facts.spki_sha256,),
+            spki_sha256=(server.spki_sha256,),
             metrics=PAGE_METRICS if TTI in self._setup.metrics else QUICK_METRICS,
             address=address,
             form_factor="desktop" if self._setup.form_factor == "desktop" else "mobile",
@@ -214,7 +231,8 @@ class Lab:
             return replace(run, status=RunStatus.INVALID, reason=f"netlog: {error}")
         run = with_evidence(run, log)
         site = self._setup.sites[run.arm]
-        reason = why_invalid(LoadEvidence(load, site.hosts, expected_connections(site), log, run.relay, seen))
+        sizes = self._fleet.sizes(run.arm)
+        reason = why_invalid(LoadEvidence(load, site.hosts, expected_connections(site), log, run.relay, seen, sizes))
         return replace(run, status=RunStatus.INVALID, reason=reason) if reason else run
 
 

@@ -5,7 +5,7 @@ that points to trouble.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -46,6 +46,9 @@ class LoadEvidence:
     log: NetLog  # the browser's own
     link: Mapping[str, Any]  # its counters, see emulator.backend.LinkInUse
     server: ServerView = ServerView()
+    sizes: Mapping[str, int] = field(
+        default_factory=dict
+    )  # bytes of files by URL, for a server that keeps no log for us
 
 
 def is_of_the_machine(reason: str) -> bool:
@@ -59,6 +62,7 @@ def why_invalid(evidence: LoadEvidence) -> str:
         _protocol,
         _stray_hosts,
         _unfinished,
+        _cut_short,
         _speed,
         _closings,
         _connections,
@@ -96,6 +100,15 @@ def _unfinished(evidence: LoadEvidence) -> str:
     open_ones = [item.url for item in requests if _host(item.url) in evidence.hosts and not item.finished]
     if open_ones:
         return f"unfinished: {len(open_ones)} requests without a complete answer, for instance {open_ones[0]}"
+    return ""
+
+
+def _cut_short(evidence: LoadEvidence) -> str:
+    """Fewer bytes than the file has: there are servers that end a connection in good order before all is sent."""
+    for item in evidence.load.requests:
+        size = evidence.sizes.get(item.url.partition("#")[0], 0)
+        if item.status == 200 and 0 < item.transfer_bytes < size:  # 0: from the browser's memory
+            return f"cut_short: {item.transfer_bytes} bytes came of {item.url}, which has {size}"
     return ""
 
 

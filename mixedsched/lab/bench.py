@@ -240,7 +240,10 @@ class Bench:
             versions = {**self._facts.versions, **await lab.versions()}
             for note in lab.notes:
                 self._say(f"network: {note}")
-            self._labs[network.name] = lab, replace(self._facts, versions=versions, network_notes=lab.notes)
+            for note in lab.server_notes:
+                self._say(f"warning: {note}")
+            facts = replace(self._facts, versions=versions, network_notes=lab.notes, server_notes=lab.server_notes)
+            self._labs[network.name] = lab, facts
         return self._labs[network.name]
 
 

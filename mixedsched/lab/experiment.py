@@ -16,7 +16,7 @@ from mixedsched.lab.engine import always, missing_blocks, stored_runs
 from mixedsched.lab.gates import Gate, GateResult, GateVerdict, is_decided, judge, looks_of, until_decided
 from mixedsched.lab.machine import machine_facts, own_versions
 from mixedsched.lab.model import Conditions, Plan, Run
-from mixedsched.lab.plan import arms_of
+from mixedsched.lab.plan import arms_of, refuse_missing_servers
 from mixedsched.lab.results import DATABASE_NAME, ExperimentFacts, continued, folder_of, open_store, owned
 from mixedsched.model.profile import Profile
 from mixedsched.sites.analysis.connections import expected_connections
@@ -157,6 +157,7 @@ def compare(
     network = catalog.load_profile(link) if isinstance(link, str) else link
     conditions = Conditions.of(congestion_control, cpu_slowdown, throttling)
     arms = arms_of(schemes, mapping, against_itself=against_itself)
+    refuse_missing_servers(arms)
     gates = [Gate.parse(condition) for condition in fail_if]
     keys = dict.fromkeys([metric_named(name.strip()).key for name in primary] + [gate.metric.key for gate in gates])
     primary = tuple(keys) or ("lcp_ms",)

@@ -11,6 +11,7 @@ from mixedsched.errors import UsageError
 from mixedsched.lab.model import AS_USUAL, Arm, Block, Conditions, Plan
 from mixedsched.model.scheme import configure
 from mixedsched.world import catalog
+from mixedsched.world.servers import is_server, read_choice, require_server
 
 WARM_UP_INDEX = 0  # the warm-up block; analysed ones count from 1
 AGAIN = " (again)"  # marks the second arm of a scheme that is compared with itself
@@ -19,12 +20,22 @@ AGAIN = " (again)"  # marks the second arm of a scheme that is compared with its
 def arm_of(scheme: str, mapping: str | None = None) -> Arm:
     """The arm of a scheme, as the registry parses it; `mapping` replaces its priority table, if it uses one.
 
-    Raises UsageError for a scheme, InputError for a table that does not exist or cannot be read.
+    scheme: or "@" and a server of other people's, which need not be on this machine to be planned with.
+    Raises UsageError for a scheme or server, InputError for a table that does not exist or cannot be read.
     """
+    if is_server(scheme):
+        return Arm(scheme, scheme, None, read_choice(scheme).files_digest)
     configured = configure(scheme, SCHEMES, catalog.load_mapping, mapping)
     if configured.scheme.default_mapping is None or configured.mapping is None:
         return Arm(scheme, scheme)
     return Arm(scheme, scheme, mapping, configured.mapping.digest)
+
+
+def refuse_missing_servers(arms: Sequence[Arm]) -> None:
+    """Raises MissingPartError for an arm whose server is not on this machine."""
+    for arm in arms:
+        if is_server(arm.scheme):
+            require_server(read_choice(arm.scheme).kind)
 
 
 def arms_of(schemes: Sequence[str], mapping: str | None = None, *, against_itself: bool = False) -> list[Arm]:

@@ -72,6 +72,7 @@ class ExperimentFacts:
     origins: str = ""  # of the site's hosts: "keep" or "merge"
     connections: str = ""  # that a load takes, and why
     network_notes: tuple[str, ...] = ()  # what the emulated network cannot do of what its profile asks
+    server_notes: tuple[str, ...] = ()  # how arms that are other people's servers differ, and all arms for their sake
     licence: str = ""
     machine: Mapping[str, Any] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)  # of all programs that make the loads

@@ -3,7 +3,15 @@
 Each server is one file: a `ServerKind` with what it can and cannot replay of a site, and the configuration that makes it do so.
 """
 
-from mixedsched.world.servers.catalog import KINDS, FoundServer, ServerChoice, find_server, is_server, read_choice
+from mixedsched.world.servers.catalog import (
+    KINDS,
+    FoundServer,
+    ServerChoice,
+    find_server,
+    is_server,
+    read_choice,
+    require_server,
+)
 from mixedsched.world.servers.fitting import Fit, fit_site, levelled
 from mixedsched.world.servers.kind import Abilities, ServerKind, ServerParameter
 from mixedsched.world.servers.running import ProgramFacts, RunningProgram, running_program
@@ -23,5 +31,6 @@ __all__ = [
     "is_server",
     "levelled",
     "read_choice",
+    "require_server",
     "running_program",
 ]

@@ -1,4 +1,4 @@
-"""Keeps a server of other people's: reads a ProgramInput, starts the server, says when it listens, and ends with it or with its input."""
+"""Keeps a server of other people's: reads a ProgramInput, starts the server, says when it listens, ends with it or with its input."""
 
 import contextlib
 import os
@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 from mixedsched.errors import ExitCode, MixedschedError
 from mixedsched.world.servers._certificates import write_certificate
@@ -107,7 +106,7 @@ def _started(given: ProgramInput) -> Iterator[tuple[_Server, ProgramFacts]]:
         )
         server = _Server(choice.kind.prepare(order), order)
         try:
-            if _listens(server, given.host, port):
+            if _listens(server, port):
                 yield server, ProgramFacts((given.host, port), files.spki_sha256, server.pid)
                 return
             words = server.last_words()
@@ -115,10 +114,12 @@ def _started(given: ProgramInput) -> Iterator[tuple[_Server, ProgramFacts]]:
             server.stop()
         if given.port or not _is_taken(given.host, port):
             break
-    raise MixedschedError(f"{given.spec} did not start", why=words, fix="`mixedsched servers` tells what is known of it")
+    raise MixedschedError(
+        f"{given.spec} did not start", why=words, fix="`mixedsched servers` tells what is known of it"
+    )
 
 
-def _listens(server: _Server, host: str, port: int) -> bool:
+def _listens(server: _Server, port: int) -> bool:
     """Wait until it does; False if it ended or takes too long."""
     deadline_s = time.monotonic() + _START_LIMIT_S
     while server.is_alive and time.monotonic() < deadline_s:

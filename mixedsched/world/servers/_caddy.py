@@ -8,15 +8,7 @@ from typing import Any
 from mixedsched.errors import UsageError
 from mixedsched.world.servers._versions import number_in, said_by
 from mixedsched.world.servers.answers import GET, Answer
-from mixedsched.world.servers.kind import (
-    HEADERS,
-    Launch,
-    Order,
-    Program,
-    ServerKind,
-    Version,
-    headers_parameter,
-)
+from mixedsched.world.servers.kind import HEADERS, Launch, Order, Program, ServerKind, Version, headers_parameter
 
 _OLDEST = (2, 6)  # HTTP/3 is on by default since
 
@@ -69,7 +61,11 @@ def _route(match: dict[str, Any], item: Answer, name: str, root: str) -> dict[st
         fields.setdefault(field, []).append(_plain(value))
     headers = {"handler": "headers", "response": {"set": fields}}
     if item.file is None:
-        return {"match": [match], "handle": [headers, {"handler": "static_response", "status_code": item.status}], "terminal": True}
+        return {
+            "match": [match],
+            "handle": [headers, {"handler": "static_response", "status_code": item.status}],
+            "terminal": True,
+        }
     file_server: dict[str, Any] = {"handler": "file_server", "root": root, "canonical_uris": False}
     if item.status != 200:
         file_server["status_code"] = item.status
@@ -105,13 +101,18 @@ def _priority_routes(order: Order, environment: dict[str, str]) -> Sequence[dict
         config = json.loads(next(line for line in said.splitlines() if line.startswith('{"apps"')))
         (server,) = config["apps"]["http"]["servers"].values()
     except (StopIteration, ValueError, KeyError) as error:
-        raise UsageError(f"Caddy does not take {file}", why=said.strip()[-300:], fix="name ship/Caddyfile of tune") from error
+        raise UsageError(
+            f"Caddy does not take {file}", why=said.strip()[-300:], fix="name ship/Caddyfile of tune"
+        ) from error
     routes: list[dict[str, Any]] = server["routes"]
     return [{key: value for key, value in route.items() if key != "terminal"} for route in routes]
 
 
 def _version(program: Program) -> Version:
-    number = number_in(said_by(program, "version"), r"v?(\d+\.\d+\.\d+)")
+    # Built by `go install`, it knows its version only as a module.
+    number = number_in(said_by(program, "version"), r"^v?(\d+\.\d+\.\d+)") or number_in(
+        said_by(program, "build-info"), r"caddyserver/caddy/v2\s+v(\d+\.\d+\.\d+)"
+    )
     if number is None:
         return Version("unknown", "it does not run")
     major, minor, _ = (int(part) for part in number.split("."))
@@ -123,8 +124,9 @@ CADDY = ServerKind(
     title="Caddy",
     programs=("caddy",),
     priorities=(
-        "no code of its own: since 2.11 its quic-go follows the request's priority field and PRIORITY_UPDATE of streams that it knows, and "
-        "lets the first whole response (N) and the shared ones (I) of an urgency take turns 1:1; a response field is sent and not read"
+        "no code of its own: since 2.11 its quic-go follows the request's priority field and PRIORITY_UPDATE of streams that it "
+        "knows, and lets the first whole response (N) and the shared ones (I) of an urgency take turns 1:1; a response field is "
+        "sent and not read"
     ),
     source="Caddy 2.11.9 (quic-go 0.63.0) read and measured in November 2026",
     how_to_get="with Go 1.26 or newer: scripts/setup --lab; older ones than 2.11, as in distributions, know no priorities",

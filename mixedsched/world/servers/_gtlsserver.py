@@ -26,8 +26,8 @@ GTLSSERVER = ServerKind(
     title="gtlsserver (ngtcp2 and nghttp3)",
     programs=("gtlsserver",),
     priorities=(
-        "follows the request's priority field and PRIORITY_UPDATE; in one urgency, whole responses (N) come before shared ones (I), "
-        "which take turns; its own response field is not read"
+        "follows the request's priority field and PRIORITY_UPDATE; in one urgency, whole responses (N) come before shared ones "
+        "(I), which take turns; its own response field is not read"
     ),
     source="nghttp3 b1d0596 read, 0.8.0 measured in November 2026",
     how_to_get="apt-get install ngtcp2-server (Debian, Ubuntu), or scripts/setup --lab",

@@ -59,7 +59,9 @@ def _path(order: Order, path: str, item: Answer, name: str) -> list[str]:
     fields = item.all_fields[1:]  # its type is said above
     if fields:
         serving["header.set"] = [f"{field}: {value}" for field, value in dict(fields).items()]
-    if more := [f"{field}: {value}" for place, (field, value) in enumerate(fields) if field in dict(fields[place + 1 :])]:
+    if more := [
+        f"{field}: {value}" for place, (field, value) in enumerate(fields) if field in dict(fields[place + 1 :])
+    ]:
         serving["header.add"] = more
     if path.endswith("/"):
         folder = order.folder / "indexes" / name
@@ -103,8 +105,8 @@ H2O = ServerKind(
     title="H2O with HTTP/3",
     programs=("h2o",),
     priorities=(
-        "follows the request's priority field, PRIORITY_UPDATE and its own response field, of which the last one counts; in one urgency "
-        "whole responses (N) and the first piece of shared ones (I) go by stream ID, then shared ones take turns"
+        "follows the request's priority field, PRIORITY_UPDATE and its own response field, of which the last one counts; in one "
+        "urgency whole responses (N) and the first piece of shared ones (I) go by stream ID, then shared ones take turns"
     ),
     source="H2O edd7a120 read, 2.3.0-DEV of June 2026 measured",
     how_to_get="H2O 2.3 or newer, built with mruby, in the PATH or in a folder that MIXEDSCHED_SERVERS names",

@@ -1,6 +1,6 @@
 """UDP ports: free ones, and whether a process has bound one."""
 
-import os
+import contextlib
 import re
 import socket
 from pathlib import Path
@@ -37,10 +37,8 @@ def _lines(file: Path) -> list[str]:
 
 def _sockets_of(pid: int) -> set[str]:
     found = set()
-    try:
-        for name in os.listdir(f"/proc/{pid}/fd"):
-            if match := _SOCKET.match(os.readlink(f"/proc/{pid}/fd/{name}")):
+    with contextlib.suppress(OSError):  # it has ended, or closes files meanwhile
+        for link in Path(f"/proc/{pid}/fd").iterdir():
+            if match := _SOCKET.match(str(link.readlink())):
                 found.add(match[1])
-    except OSError:
-        return found
     return found

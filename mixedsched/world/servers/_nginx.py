@@ -37,9 +37,7 @@ def _prepare(order: Order) -> Launch:
     return Launch(words, logs=(errors,))
 
 
-def _config(
-    order: Order, answers: list[Answer], names: Mapping[int, str], endings: Mapping[str, str]
-) -> str:
+def _config(order: Order, answers: list[Answer], names: Mapping[int, str], endings: Mapping[str, str]) -> str:
     folder = order.folder
     host = f"[{order.host}]" if ":" in order.host else order.host
     temporary = " ".join(f"{name}_temp_path {_quoted(f'{folder}/{name}')};" for name in _TEMPORARY)
@@ -138,8 +136,8 @@ NGINX = ServerKind(
     title="nginx with HTTP/3",
     programs=("nginx",),
     priorities=(
-        "none: streams take turns by their acknowledgements, each with at most http3_stream_buffer_size (64k) under way; a response field "
-        "is sent and not read"
+        "none: streams take turns by their acknowledgements, each with at most http3_stream_buffer_size (64k) under way; a "
+        "response field is sent and not read"
     ),
     source="nginx 1.31.4 read and measured in November 2026",
     how_to_get="nginx 1.25 or newer, with its HTTP/3 module, in the PATH or in a folder that MIXEDSCHED_SERVERS names",
@@ -149,7 +147,10 @@ NGINX = ServerKind(
     abilities=Abilities(statuses=False),
     parameters=(
         ServerParameter(
-            _BUFFER, "bytes of a stream that may be under way; nginx's own default is 64k", r"[1-9]\d{0,9}[kKmM]?", f"{_BUFFER}=1m"
+            _BUFFER,
+            "bytes of a stream that may be under way; nginx's own default is 64k",
+            r"[1-9]\d{0,9}[kKmM]?",
+            f"{_BUFFER}=1m",
         ),
         headers_parameter("nginx", "nginx.conf"),
     ),

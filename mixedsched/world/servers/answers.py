@@ -8,14 +8,19 @@ from mixedsched.model.request import Kind
 from mixedsched.world.server.site import ServedSite, SiteEntry
 
 # Those that our own server adds to every file of a site, so that pages may use them as they do there.
-_OF_EVERY_FILE = (
-    ("cache-control", "max-age=3600"),
-    ("access-control-allow-origin", "*"),
-    ("timing-allow-origin", "*"),
-)
+_OF_EVERY_FILE = (("cache-control", "max-age=3600"), ("access-control-allow-origin", "*"), ("timing-allow-origin", "*"))
 # What a server works out by itself.
 _SERVERS_OWN = frozenset(
-    {"content-length", "transfer-encoding", "connection", "keep-alive", "date", "etag", "last-modified", "accept-ranges"}
+    {
+        "content-length",
+        "transfer-encoding",
+        "connection",
+        "keep-alive",
+        "date",
+        "etag",
+        "last-modified",
+        "accept-ranges",
+    }
     | {"server", "alt-svc", "content-encoding", "content-type", "age"}
 )
 GET = "GET"
@@ -49,7 +54,7 @@ class Answer:
 
 
 def answers_of(site: ServedSite) -> list[Answer]:
-    """All of them, in the site's order; of several for one request the first. 304s, which fresh browsers do not get, are left out."""
+    """All of them, in the site's order; of several for one request the first. 304s, which fresh browsers never get, are not in it."""
     found: dict[tuple[str, str, str], Answer] = {}
     for method, host, target, entry in _entries(site):
         found.setdefault((method, host, target), _answer(method, host, target, entry))
@@ -68,7 +73,10 @@ def _entries(site: ServedSite) -> Iterator[tuple[str, str, str, SiteEntry]]:
 
 
 def _answer(method: str, host: str, target: str, entry: SiteEntry) -> Answer:
-    own = [(name.decode("latin-1").lower(), [value.decode("latin-1") for value in values]) for name, values in entry.headers]
+    own = [
+        (name.decode("latin-1").lower(), [value.decode("latin-1") for value in values])
+        for name, values in entry.headers
+    ]
     replaced = {name for name, _ in own}
     fields = [] if entry.bare else [field for field in _OF_EVERY_FILE if field[0] not in replaced]
     fields += [(name, value) for name, values in own for value in values if name not in _SERVERS_OWN]

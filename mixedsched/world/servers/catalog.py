@@ -37,7 +37,9 @@ class ServerChoice:
     @property
     def files_digest(self) -> str | None:
         """A fingerprint of the files that its parameters name, so that an edited one is another arm; None without any."""
-        files = [Path(self.values[item.name]) for item in self.kind.parameters if item.is_file and item.name in self.values]
+        files = [
+            Path(self.values[item.name]) for item in self.kind.parameters if item.is_file and item.name in self.values
+        ]
         if not files:
             return None
         return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()[:16]
@@ -67,7 +69,7 @@ def is_server(spec: str) -> bool:
 
 
 def read_choice(spec: str) -> ServerChoice:
-    """Read "@name" or "@name:parameter=value,...". Raises UsageError for unknown ones, bad values and files that are not there."""
+    """Read "@name" or "@name:parameter=value,...". Raises UsageError for unknown ones, bad values and missing files."""
     name, _, rest = spec.removeprefix(MARK).partition(":")
     if name not in KINDS:
         raise UsageError(f"there is no server '{MARK}{name}'", fix=nearest_hint(name, KINDS))

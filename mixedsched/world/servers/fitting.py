@@ -1,7 +1,7 @@
 """What of a site a server can replay: what is refused, what is told, and what all arms then leave out alike.
 
-A page must be the same under all arms. So where a server cannot send encoded files, or answers that take time, no arm does; what
-would make the page another one under that server alone is refused; what changes it little is told.
+A page must be the same under all arms. So where a server cannot send encoded files, or answers that take time, no arm does;
+what would make the page another one under that server alone is refused; what changes it little is told.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ class Fit:
     def raise_if_refused(self, server: str, site: str) -> None:
         """Raises SiteError."""
         if self.refused:
-            raise SiteError(f"{server} cannot serve {site}", why="; ".join(self.refused), fix=self.fix or "leave this arm out")
+            raise SiteError(
+                f"{server} cannot serve {site}", why="; ".join(self.refused), fix=self.fix or "leave this arm out"
+            )
 
 
 def fit_site(kind: ServerKind, site: ServedSite) -> Fit:
@@ -84,7 +86,9 @@ def levelled(site: ServedSite, abilities: Sequence[Abilities], folder: Path) -> 
         words.append(f"under all arms {coded} {'file is' if coded == 1 else 'files are'} sent without content coding")
     if not all(able.delays for able in abilities) and (slow := sum(entry.delay_ms > 0 for entry in entries)):
         site = _changed(site, _at_once)
-        words.append(f"under all arms {slow} {'answer comes' if slow == 1 else 'answers come'} without the site's delay")
+        words.append(
+            f"under all arms {slow} {'answer comes' if slow == 1 else 'answers come'} without the site's delay"
+        )
     return site, tuple(words)
 
 
@@ -164,9 +168,13 @@ def _wrong_types(answers: Sequence[Answer]) -> list[str]:
     mixed = [item for item in strict if len(counts[ending(file_path(item))]) > 1 and item not in without]
     found = []
     if without:
-        found.append(f"it knows types by the ending of a name, which {_named(without)} {'has' if len(without) == 1 else 'have'} not")
+        found.append(
+            f"it knows types by the ending of a name, which {_named(without)} {'has' if len(without) == 1 else 'have'} not"
+        )
     if mixed:
-        found.append(f"it knows types by the ending of a name, and {_named(mixed)} {'has' if len(mixed) == 1 else 'have'} others")
+        found.append(
+            f"it knows types by the ending of a name, and {_named(mixed)} {'has' if len(mixed) == 1 else 'have'} others"
+        )
     return found
 
 

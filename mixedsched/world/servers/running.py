@@ -1,5 +1,5 @@
-"""A server of other people's while it runs: a keeper process of ours, `python -m mixedsched.world.servers`, that starts, watches and
-stops it.
+"""A server of other people's while it runs, and its keeper: a process of ours, `python -m mixedsched.world.servers`, that starts,
+watches and stops it.
 
 The keeper ends with its standard input, as all our children do, and takes the server with it; the kernel ends the server if the
 keeper is killed. So no server outlives us.
@@ -46,7 +46,7 @@ PROGRAM_FACTS = TypeAdapter(ProgramFacts)
 
 @dataclass(frozen=True, slots=True)
 class RunningProgram:
-    """A server that listens, and its keeper. The keeper's end is the server's; its complaint has the end of the server's log."""
+    """A server that listens, and its keeper, which ends with it; the keeper's complaint has the end of the server's log."""
 
     process: Child
     facts: ProgramFacts
