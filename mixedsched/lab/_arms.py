@@ -92,8 +92,9 @@ class Fleet:
 
     @classmethod
     def of(cls, arms: Sequence[Arm], sites: Mapping[str, Site], conditions: Conditions, folder: Path) -> Fleet:
-        """folder: for what must be made of a site's files. Raises MissingPartError for a server that is not here, SiteError for a
-        site that one cannot serve.
+        """folder: for what must be made of a site's files.
+
+        Raises MissingPartError for a server that is not here, SiteError for a site that one cannot serve.
         """
         choices = {arm.label: read_choice(arm.scheme) for arm in arms if is_server(arm.scheme)}
         found = {label: require_server(choice.kind) for label, choice in choices.items()}
@@ -126,7 +127,12 @@ class Fleet:
         bursts = backend.name == RELAY  # a kernel's link would take a flight of packets for one
         if arm.label in self.choices:
             program = running_program(
-                arm.scheme, self.sites[arm.label], backend.server_host, bursts=bursts, prefix=backend.server_prefix
+                arm.scheme,
+                self.found[arm.label],
+                self.sites[arm.label],
+                backend.server_host,
+                bursts=bursts,
+                prefix=backend.server_prefix,
             )
             async with program as other:
                 yield other

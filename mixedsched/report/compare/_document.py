@@ -31,9 +31,9 @@ def write_comparison(comparison: Comparison, runs: Sequence[Run], facts: Mapping
     """Write the report of a comparison to `path`; its folder is made where missing.
 
     runs: all stored runs of the plan. facts: shown as they are; the keys command, history (numbers of blocks planned, in time),
-    gates (a line each), title, licence, network_notes (what the emulated network does otherwise), server_notes (on arms that are
-    other people's servers) and notes have places of their own, mappings such as machine and versions become tables; none need be
-    there. Raises OSError if it cannot be written.
+    gates (a line each), title, licence, network_notes (what the emulated network does otherwise), server_notes (on arms that
+    are other people's servers) and notes have places of their own, mappings such as machine and versions become tables; none
+    need be there. Raises OSError if it cannot be written.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(render_html(comparison, runs, facts), encoding="utf-8")

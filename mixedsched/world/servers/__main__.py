@@ -1,4 +1,4 @@
-"""Keeps a server of other people's: reads a ProgramInput, starts the server, says when it listens, ends with it or with its input."""
+"""Keeps a server of other people's: reads a ProgramInput, starts it, says when it listens, ends with it or with its input."""
 
 import contextlib
 import os
@@ -15,14 +15,14 @@ from mixedsched.errors import ExitCode, MixedschedError
 from mixedsched.world.servers._certificates import write_certificate
 from mixedsched.world.servers._listening import binds_udp, free_port
 from mixedsched.world.servers.answers import answers_of
-from mixedsched.world.servers.catalog import read_choice, require_server
+from mixedsched.world.servers.catalog import read_choice
 from mixedsched.world.servers.kind import Launch, Order
 from mixedsched.world.servers.running import LOG_NAME, PROGRAM_FACTS, PROGRAM_INPUT, ProgramFacts, ProgramInput
 from mixedsched.world.system.json_lines import Orders, say, say_error
 from mixedsched.world.system.user_programs import ends_with_us
 
 _START_LIMIT_S = 10.0
-_STOP_LIMIT_S = 1.0  # then it is killed: nothing of it is kept
+_STOP_LIMIT_S = 0.5  # then it is killed: nothing of it is kept
 _TRIES = 3  # of a free port, which another program may take meanwhile
 _LOG_CHARACTERS = 600
 
@@ -85,15 +85,13 @@ def main() -> int:
 @contextlib.contextmanager
 def _started(given: ProgramInput) -> Iterator[tuple[_Server, ProgramFacts]]:
     choice = read_choice(given.spec)
-    program = require_server(choice.kind).program
-    assert program is not None
     files = write_certificate(given.folder, given.site.hosts)
     for attempt in range(1, _TRIES + 1):
         port = given.port or free_port(given.host)
         folder = given.folder / f"try-{attempt}"
         folder.mkdir()
         order = Order(
-            program=program,
+            program=given.program,
             folder=folder,
             host=given.host,
             port=port,

@@ -41,7 +41,10 @@ def _prepare(order: Order) -> Launch:
         "admin": {"disabled": True, "config": {"persist": False}},
         "logging": {"logs": {"default": {"level": "ERROR"}}},
         "storage": {"module": "file_system", "root": str(order.folder / "data")},
-        "apps": {"http": {"servers": {"site": server}}, "tls": {"certificates": {"load_files": [certificate]}}},
+        "apps": {
+            "http": {"grace_period": "1ms", "servers": {"site": server}},
+            "tls": {"certificates": {"load_files": [certificate]}},
+        },
     }
     path = order.write("caddy.json", json.dumps(config))
     return Launch((str(order.program.path), "run", "--config", str(path)), environment)
@@ -124,9 +127,9 @@ CADDY = ServerKind(
     title="Caddy",
     programs=("caddy",),
     priorities=(
-        "no code of its own: since 2.11 its quic-go follows the request's priority field and PRIORITY_UPDATE of streams that it "
-        "knows, and lets the first whole response (N) and the shared ones (I) of an urgency take turns 1:1; a response field is "
-        "sent and not read"
+        "no code of its own: since 2.11 its quic-go follows the request's priority field and PRIORITY_UPDATE of streams that "
+        "it knows, and lets the first whole response (N) and the shared ones (I) of an urgency take turns 1:1; a response field "
+        "is sent and not read"
     ),
     source="Caddy 2.11.9 (quic-go 0.63.0) read and measured in November 2026",
     how_to_get="with Go 1.26 or newer: scripts/setup --lab; older ones than 2.11, as in distributions, know no priorities",

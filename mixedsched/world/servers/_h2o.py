@@ -105,8 +105,8 @@ H2O = ServerKind(
     title="H2O with HTTP/3",
     programs=("h2o",),
     priorities=(
-        "follows the request's priority field, PRIORITY_UPDATE and its own response field, of which the last one counts; in one "
-        "urgency whole responses (N) and the first piece of shared ones (I) go by stream ID, then shared ones take turns"
+        "follows the request's priority field, PRIORITY_UPDATE and its own response field, of which the last one counts; in "
+        "one urgency whole responses (N) and the first piece of shared ones (I) go by stream ID, then shared ones take turns"
     ),
     source="H2O edd7a120 read, 2.3.0-DEV of June 2026 measured",
     how_to_get="H2O 2.3 or newer, built with mruby, in the PATH or in a folder that MIXEDSCHED_SERVERS names",

@@ -42,8 +42,8 @@ QUIC_GO = ServerKind(
     title="quic-go's HTTP/3 server",
     programs=("mixedsched-quic-go",),
     priorities=(
-        "since 0.62 follows the request's priority field and PRIORITY_UPDATE of streams that it knows; in one urgency the first "
-        "whole response (N) and the shared ones (I) take turns 1:1; its own response field is not read, by decision"
+        "since 0.62 follows the request's priority field and PRIORITY_UPDATE of streams that it knows; in one urgency the "
+        "first whole response (N) and the shared ones (I) take turns 1:1; its own response field is not read, by decision"
     ),
     source="quic-go 0.62 to 0.65 read, 0.65.0 measured in November 2026",
     how_to_get="with Go 1.26 or newer: scripts/setup --lab builds our small file server on it",

@@ -23,13 +23,13 @@ QUICHE = ServerKind(
     title="quiche-server (Cloudflare's quiche)",
     programs=("quiche-server",),
     priorities=(
-        "the library orders by urgency, whole responses (N) by stream ID, then shared ones (I); the application says which: its "
-        "example server reads the request's priority field"
+        "the library orders by urgency, whole responses (N) by stream ID, then shared ones (I); the application says which: "
+        "its example server reads the request's priority field"
     ),
     source="quiche of August 2026, read; not measured",
     how_to_get=(
-        "it is in no registry: `cargo build --release --bin quiche-server` in a checkout of quiche makes it; name its folder in "
-        "MIXEDSCHED_SERVERS"
+        "it is in no registry: `cargo build --release --bin quiche-server` in a checkout of quiche makes it; name its folder "
+        "in MIXEDSCHED_SERVERS"
     ),
     read_versions=(),
     version_of=_version,

@@ -54,7 +54,7 @@ class Answer:
 
 
 def answers_of(site: ServedSite) -> list[Answer]:
-    """All of them, in the site's order; of several for one request the first. 304s, which fresh browsers never get, are not in it."""
+    """All of them, in the site's order; of several for one request the first. Without 304s, which fresh browsers never get."""
     found: dict[tuple[str, str, str], Answer] = {}
     for method, host, target, entry in _entries(site):
         found.setdefault((method, host, target), _answer(method, host, target, entry))

@@ -1,5 +1,5 @@
-"""A server of other people's while it runs, and its keeper: a process of ours, `python -m mixedsched.world.servers`, that starts,
-watches and stops it.
+"""A server of other people's while it runs, and its keeper: a process of ours, `python -m mixedsched.world.servers`, that
+starts, watches and stops it.
 
 The keeper ends with its standard input, as all our children do, and takes the server with it; the kernel ends the server if the
 keeper is killed. So no server outlives us.
@@ -14,6 +14,8 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from mixedsched.world.server.site import ServedSite
+from mixedsched.world.servers.catalog import FoundServer
+from mixedsched.world.servers.kind import Program
 from mixedsched.world.system.children import Child, child
 
 LOG_NAME = "log"
@@ -24,6 +26,7 @@ class ProgramInput:
     """What a keeper is to start: its first line, as JSON."""
 
     spec: str  # of the arm
+    program: Program
     site: ServedSite
     folder: Path  # for its files; empty, and its own
     host: str
@@ -67,15 +70,23 @@ class RunningProgram:
 
 @asynccontextmanager
 async def running_program(
-    spec: str, site: ServedSite, host: str, *, port: int = 0, bursts: bool = True, prefix: Sequence[str] = ()
+    spec: str,
+    found: FoundServer,
+    site: ServedSite,
+    host: str,
+    *,
+    port: int = 0,
+    bursts: bool = True,
+    prefix: Sequence[str] = (),
 ) -> AsyncIterator[RunningProgram]:
     """Start a server for a site, wait until it listens, and stop it at the end; it also stops if this process is killed.
 
-    spec: as `read_choice` takes it. prefix: words before the command, see children.child. Raises UsageError or MissingPartError
-    for the spec, and MixedschedError, with the end of its log, if it does not start.
+    spec: as `read_choice` takes it. found: what of it is here. prefix: words before the command, see children.child. Raises
+    MixedschedError, with the end of its log, if it does not start.
     """
+    assert found.program is not None
     with tempfile.TemporaryDirectory(prefix="mixedsched-server-", ignore_cleanup_errors=True) as folder:
-        given = ProgramInput(spec, site, Path(folder), host, port, bursts)
+        given = ProgramInput(spec, found.program, site, Path(folder), host, port, bursts)
         async with child(
             "mixedsched.world.servers",
             failure=f"{spec} did not start",
