@@ -43,6 +43,7 @@ COMMANDS: dict[str, Listed] = {
     "calibrate": Listed("calibrate", _MEASURE, "Fit simulation to Chromium, and see how well it ranks schemes."),
     "schemes": Listed("lists", _UNDERSTAND, "Explain the schemes, and the order in which each sends."),
     "mappings": Listed("lists", _UNDERSTAND, "List the tables from (priority, kind) to EPS signals."),
+    "servers": Listed("servers", _UNDERSTAND, "List other people's servers that can be arms."),
     "netlog": Listed("netlog", _UNDERSTAND, "Read a Chromium NetLog: connections, blocking, losses, order."),
     "audit": Listed("audit", _IMPROVE, "Find what arrives too late, and measure what would help."),
     "tune": Listed("tune", _IMPROVE, "Find a better order, prove it, and write what to ship."),

@@ -53,7 +53,11 @@ def compare(
     site: Annotated[str, typer.Argument(help=SITE_HELP, metavar="SITE")],
     schemes: Annotated[
         str | None,
-        typer.Option(help="Schemes to compare, with parameters; sequential,mixed by default.", metavar="A,B"),
+        typer.Option(
+            help="Schemes to compare, with parameters, and other servers (@caddy; `mixedsched servers` lists them); "
+            "sequential,mixed by default.",
+            metavar="A,B",
+        ),
     ] = None,
     link: LinkOption = "4g",
     backend: Annotated[

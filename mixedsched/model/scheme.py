@@ -14,6 +14,8 @@ from mixedsched.model.mapping import PriorityMapping
 from mixedsched.model.request import Request
 from mixedsched.model.scheduler import Scheduler
 
+SERVER_MARK = "@"  # an arm that begins with it is a server of other people's
+
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
@@ -102,6 +104,11 @@ def configure(
     Raises UsageError for an unknown scheme or parameter, or a value out of range.
     """
     name, _, rest = spec.partition(":")
+    if name.startswith(SERVER_MARK):
+        raise UsageError(
+            f"'{name}' is a server of other people's, not a scheme of ours",
+            fix="such servers are arms of compare, and of studies on rung browser",
+        )
     if name not in schemes:
         raise UsageError(f"there is no scheme '{name}'", fix=nearest_hint(name, schemes))
     scheme = schemes[name]

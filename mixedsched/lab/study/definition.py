@@ -18,6 +18,7 @@ from mixedsched.model.browser_model import IDEAL, BrowserModel
 from mixedsched.model.profile import Profile
 from mixedsched.model.toml_file import parse_toml, toml_value, wrong_keys
 from mixedsched.world import catalog
+from mixedsched.world.servers import is_server
 
 STUDY_FORMAT = "mixedsched.study/1"
 PIPE_LINK = "pipe"  # on rung `pipe`, the link of `simulate` without --link: the pipe of Marx et al. 2019
@@ -114,6 +115,8 @@ class Study(BaseModel):
                 raise ValueError(f"{key}: '{twice[0]}' is named twice")
         if self.baseline not in self.arms:
             raise ValueError(f"baseline: '{self.baseline}' is not one of the arms, {', '.join(self.arms)}")
+        if self.is_simulated and (others := [arm for arm in self.arms if is_server(arm)]):
+            raise ValueError(f"arms: '{others[0]}' is a server of other people's, which there is on rung browser only")
         for key, rungs in _ONLY_ON.items():
             if self.rung not in rungs and getattr(self, key) != type(self).model_fields[key].default:
                 raise ValueError(f"{key}: on rung {self.rung} there is no such thing, only on {' and '.join(rungs)}")

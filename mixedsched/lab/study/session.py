@@ -7,6 +7,7 @@ from typing import Any
 
 from mixedsched.errors import InputError, UsageError
 from mixedsched.lab.machine import LOAD_CODE, machine_facts, own_versions
+from mixedsched.lab.plan import refuse_missing_servers
 from mixedsched.lab.play.stored import PLAYING_CODE
 from mixedsched.lab.results import DATABASE_NAME, folder_of, owned, writing_to
 from mixedsched.lab.study._work import LABORATORY
@@ -66,7 +67,7 @@ def run_study(
     definition = read_study(study) if isinstance(study, Path | str) else study
     if blocks is not None:
         definition = Study.from_dict({**definition.to_dict(), "blocks": blocks}, definition.folder)
-    StudyQuestions.of(definition, None, None, fail_if, 0)  # to refuse bad gates before anything is opened
+    _refuse_at_once(definition, fail_if, is_ours=scheduler is None)
     wanted = chosen(sites_of(definition), definition, only)
     place = default_folder(definition) if folder is None else Path(folder)
     with owned(place), study_store(place, store) as opened:
@@ -83,6 +84,13 @@ def run_study(
             say(f"stopped; all finished loads are stored in {store or place}, the same command goes on")
             raise
         return stored_results(opened, definition.name)
+
+
+def _refuse_at_once(study: Study, fail_if: Sequence[str], *, is_ours: bool) -> None:
+    """Bad gates, and servers that are not here, before anything is opened. is_ours: whether this machine does the work."""
+    StudyQuestions.of(study, None, None, fail_if, 0)
+    if is_ours:
+        refuse_missing_servers(study.read_arms())
 
 
 def _take_loads(path: Path | None, work: Work, say: Say) -> None:

@@ -97,7 +97,7 @@ def _priority_routes(order: Order, environment: dict[str, str]) -> Sequence[dict
     if HEADERS not in order.values:
         return ()
     file = order.values[HEADERS]
-    words = order.write("Caddyfile", f'import "{file}"\nhttp://localhost:1 {{\n\timport mixedsched_priorities\n}}\n')
+    words = order.write("Caddyfile", f'import "{file}"\nhttp://:1 {{\n\timport mixedsched_priorities\n}}\n')
     program = Program(order.program.path, order.program.root, {**order.program.environment, **environment})
     said = said_by(program, "adapt", "--adapter", "caddyfile", "--config", str(words))
     try:
@@ -128,8 +128,8 @@ CADDY = ServerKind(
     programs=("caddy",),
     priorities=(
         "no code of its own: since 2.11 its quic-go follows the request's priority field and PRIORITY_UPDATE of streams that "
-        "it knows, and lets the first whole response (N) and the shared ones (I) of an urgency take turns 1:1; a response field "
-        "is sent and not read"
+        "it knows, and lets the first whole response (N) and the shared ones (I) of an urgency take turns 1:1; a response "
+        "field is sent and not read"
     ),
     source="Caddy 2.11.9 (quic-go 0.63.0) read and measured in November 2026",
     how_to_get="with Go 1.26 or newer: scripts/setup --lab; older ones than 2.11, as in distributions, know no priorities",

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from urllib.parse import unquote
 
 from mixedsched.world.servers.answers import GET, Answer
 
@@ -16,12 +17,16 @@ def file_path(answer: Answer) -> str:
 
 def make_tree(folder: Path, answers: Iterable[Answer]) -> Path:
     """Links to the files of all answers that there can be in a folder; see `fitting` for those that there cannot."""
-    for answer in answers:
-        path = folder / file_path(answer)
-        if answer.method == GET and answer.file is not None and answer.status == 200 and not os.path.lexists(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.symlink_to(answer.file)
     folder.mkdir(exist_ok=True)
+    for answer in answers:
+        if answer.method != GET or answer.file is None or answer.status != 200:
+            continue
+        name = file_path(answer)
+        for spelt in dict.fromkeys((name, unquote(name))):  # some servers undo percent-encoding, others do not
+            path = folder / spelt.lstrip("/")
+            if ".." not in path.parts and "\0" not in spelt and not os.path.lexists(path):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.symlink_to(answer.file)
     return folder
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 from types import MappingProxyType
 
 from mixedsched.errors import MissingPartError, UsageError, nearest_hint
+from mixedsched.model.scheme import SERVER_MARK as MARK
 from mixedsched.world.places import cache_folders
 from mixedsched.world.servers import _caddy, _gtlsserver, _h2o, _nginx, _quic_go, _quiche
 from mixedsched.world.servers.kind import Program, ServerKind, Version
 from mixedsched.world.system.programs import find_program
 
-MARK = "@"  # an arm that begins with it is a server
 FOLDERS_VARIABLE = "MIXEDSCHED_SERVERS"  # folders with servers in them, as in PATH
 _KEPT = "servers"  # in the cache folder; scripts/setup --lab fills it
 _INSIDE = ("", "bin", "sbin", "usr/bin", "usr/sbin")

@@ -43,7 +43,7 @@ class _Client(QuicConnectionProtocol):
         head = [
             (b":method", method.encode()),
             (b":scheme", b"https"),
-            (b":authority", b"x.test"),
+            (b":authority", fields.pop("authority", "x.test").encode()),
             (b":path", path.encode()),
         ]
         head += [(name.replace("_", "-").encode(), value.encode()) for name, value in fields.items()]
