@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from urllib.parse import unquote
 
 from mixedsched.world.servers._tree import INDEX
 from mixedsched.world.servers._versions import number_in, said_by
@@ -42,7 +43,7 @@ def _prepare(order: Order) -> Launch:
         paths: dict[str, Answer] = {}
         for item in order.answers:
             if item.host == host and item.method == GET and item.status == 200 and item.file is not None:
-                paths.setdefault(item.path, item)
+                paths.setdefault(unquote(item.path), item)  # it compares paths decoded
         for index, (path, item) in enumerate(paths.items()):
             lines += _path(order, path, item, f"{number}-{index}")
         if not paths:

@@ -86,7 +86,7 @@ def _keys(answers: list[Answer], names: Mapping[int, str]) -> Iterable[str]:
     words = Counter((item.host + item.target).lower() for item in answers)
     for index, item in enumerate(answers):
         word = item.host + item.target
-        yield f'{_quoted(word) if words[word.lower()] == 1 else _expression(word, "$")} "{names[index]}";'
+        yield f'{_key(word) if words[word.lower()] == 1 else _expression(word, "$")} "{names[index]}";'
     paths = set()
     for index, item in enumerate(answers):
         if (item.host, item.path) not in paths:
@@ -111,10 +111,15 @@ def _fields(answers: list[Answer], names: Mapping[int, str]) -> tuple[list[str],
     return maps, added
 
 
+def _key(text: str) -> str:
+    """A word to compare with: there are no variables in it."""
+    safe = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{safe}"'
+
+
 def _quoted(text: str) -> str:
     """A word in which nginx finds neither an end nor a variable."""
-    safe = text.replace("\\", "\\\\").replace('"', '\\"').replace("$", "${mixedsched_dollar}")
-    return f'"{safe}"'
+    return _key(text.replace("$", "${mixedsched_dollar}"))
 
 
 def _expression(text: str, end: str) -> str:

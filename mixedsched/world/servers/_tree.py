@@ -1,6 +1,6 @@
 """A folder of links whose names are a site's paths, for servers that serve a folder and take no other configuration."""
 
-import os
+import contextlib
 from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import unquote
@@ -24,7 +24,9 @@ def make_tree(folder: Path, answers: Iterable[Answer]) -> Path:
         name = file_path(answer)
         for spelt in dict.fromkeys((name, unquote(name))):  # some servers undo percent-encoding, others do not
             path = folder / spelt.lstrip("/")
-            if ".." not in path.parts and "\0" not in spelt and not os.path.lexists(path):
+            if ".." in path.parts or "\0" in spelt:
+                continue
+            with contextlib.suppress(OSError):  # another answer has the name, or has it as a folder: the first counts
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.symlink_to(answer.file)
     return folder
