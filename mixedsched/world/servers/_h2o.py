@@ -57,13 +57,6 @@ def _path(order: Order, path: str, item: Answer, name: str) -> list[str]:
     """The lines of a path. A path matches all that begin with it: for a folder's that must not be so."""
     assert item.file is not None
     serving: dict[str, object] = {"file.mime.setdefaulttype": item.mime}
-    fields = item.all_fields[1:]  # its type is said above
-    if fields:
-        serving["header.set"] = [f"{field}: {value}" for field, value in dict(fields).items()]
-    if more := [
-        f"{field}: {value}" for place, (field, value) in enumerate(fields) if field in dict(fields[place + 1 :])
-    ]:
-        serving["header.add"] = more
     if path.endswith("/"):
         folder = order.folder / "indexes" / name
         folder.mkdir(parents=True)
@@ -80,6 +73,8 @@ def _path(order: Order, path: str, item: Answer, name: str) -> list[str]:
         lines.append(f"        - mruby.handler: {_quoted(wait)}")
     if HEADERS in order.values:
         lines.append(f"        - !file {_quoted(order.values[HEADERS])}")
+    # A directive for each field: lists of them are newer. The type is said below.
+    lines += [f"        - {json.dumps({'header.add': f'{field}: {value}'})}" for field, value in item.all_fields[1:]]
     return [*lines, f"        - {json.dumps(serving)}"]
 
 
