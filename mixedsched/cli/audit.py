@@ -44,6 +44,7 @@ from mixedsched.report.audit import render_audit, write_audit
 from mixedsched.sites.site import site_digest
 from mixedsched.units import parse_duration_s
 from mixedsched.world import catalog
+from mixedsched.world.servers import is_server, read_choice, require_server
 
 DEFAULT_NETWORKS = "4g,slow-4g"
 BASELINES = ("eps", "stock", "sequential", "none")
@@ -66,7 +67,8 @@ def audit(
         str,
         typer.Option(
             help="What your server does today: eps follows the priorities that browsers signal (RFC 9218), stock sends all "
-            "responses in turns, sequential one after the other; none is the same as eps.",
+            "responses in turns, sequential one after the other; none is the same as eps. @NAME is a real server, such as "
+            "@caddy (`mixedsched servers` lists them).",
             metavar="S",
         ),
     ] = FOLLOWS_PRIORITIES,
@@ -133,8 +135,14 @@ def audit(
 
 
 def _scheme(baseline: str) -> str:
+    if is_server(baseline):
+        require_server(read_choice(baseline).kind)
+        return baseline
     if baseline not in BASELINES:
-        raise UsageError(f"there is no baseline '{baseline}'", fix=f"choose one of {', '.join(BASELINES)}")
+        raise UsageError(
+            f"there is no baseline '{baseline}'",
+            fix=f"choose one of {', '.join(BASELINES)}, or a server such as @caddy",
+        )
     return FOLLOWS_PRIORITIES if baseline == "none" else baseline
 
 

@@ -50,6 +50,15 @@ def load(*requests: tuple[str, str], finished: bool = True, warnings: tuple[str,
 MAIN = ("https://shop.test/", "h3")
 
 
+def test_a_server_that_tells_nothing_must_have_sent_every_byte_of_a_file() -> None:
+    short = LoadEvidence(
+        load(MAIN), HOSTS, Connections(1, "one"), NetLog((), (), (), (), "", ""), {}, sizes={MAIN[0]: 2}
+    )
+    assert why_invalid(short) == "cut_short: 1 bytes came of https://shop.test/, which has 2"
+    assert not why_invalid(replace(short, sizes={MAIN[0]: 1})).startswith("cut_short")
+    assert not why_invalid(replace(short, sizes={})).startswith("cut_short")
+
+
 def late_by(*held_ms: float, at_ms: float = 0.0) -> dict[str, Any]:
     """What a relay tells that has kept packets so long each time, a millisecond apart, from at_ms on."""
     stalls, from_us = [], int(at_ms * 1000)

@@ -36,6 +36,7 @@ from mixedsched.lab.costs import START_S, known_overhead_s, loads_cost_s, refuse
 from mixedsched.lab.engine import TimeIsUp
 from mixedsched.lab.machine import machine_facts
 from mixedsched.lab.model import Arm
+from mixedsched.lab.plan import arm_of
 from mixedsched.lab.play.pool import playing_costs
 from mixedsched.lab.play.scenario import SEEDS
 from mixedsched.lab.play.task import NamedScheme, Simulator
@@ -43,6 +44,7 @@ from mixedsched.lab.results import ExperimentFacts, continued, open_store, spent
 from mixedsched.model.browser_model import BrowserModel
 from mixedsched.model.profile import Profile
 from mixedsched.sites.site import Site
+from mixedsched.world.servers import is_server, read_choice
 from mixedsched.world.store import Store
 
 FOLLOWS_PRIORITIES = "eps"  # the scheme of RFC 9218
@@ -93,11 +95,16 @@ class AuditSurroundings(Surroundings):
     simulator: Simulator[PaintEstimate | None]
 
 
+def played_as(scheme: str) -> str:
+    """The scheme that a baseline is simulated by: of a server of other people's, the one that comes nearest to it."""
+    return read_choice(scheme).kind.stand_in if is_server(scheme) else scheme
+
+
 def refuse_small_budget(job: AuditJob) -> None:
     """Raises UsageError before any work, if there is no time for one block. How long a load takes is simulated."""
     load_s, screening_s = playing_costs(
         [scenario_of(PageModel(job.site.page, {}), network, job.model) for network in job.networks],
-        NamedScheme(job.baseline),
+        NamedScheme(played_as(job.baseline)),
         job.seed,
         lambda scenario: SCREENED * len(scenario.few_seeds_of(range(SEEDS))),
     )
@@ -149,12 +156,13 @@ class _AuditSession:
         job = self._job
         design = Design(tuple(arms), (PRIMARY,), job.form_factor, job.seed, inspect=inspect)
         facts = ExperimentFacts(versions=job.versions, work=job.work)
-        return Bench(design, self._store, job.folder, facts, self._world.observe)
+        return Bench(design, self._store, job.folder, facts, self._world.observe, say=self._world.say)
 
     def _arm(self, label: str, scheme: str, changes: Sequence[Change] = ()) -> ServedArm:
         folder = (self._job.folder / EDITIONS_FOLDER).resolve()
         edition = make_edition(self._job.site, self._job.site_digest, changes, folder)
-        return ServedArm(Arm(label, scheme), edition.site, edition.digest)
+        arm = replace(arm_of(scheme), label=label) if is_server(scheme) else Arm(label, scheme)
+        return ServedArm(arm, edition.site, edition.digest)
 
     async def _looked_at(self, network: Profile) -> NetworkResult:
         """One load of today's page under every scheme, and what it shows."""
@@ -189,7 +197,7 @@ class _AuditSession:
         candidates = candidates_of([result.look for result in results], late, document_of(site))
         self._world.say(f"simulating {len(candidates)} changes and sets of them")
         screening = screen(candidates, player.under(FOLLOWS_PRIORITIES))
-        expected_today = player.under(job.baseline)([()])[0]
+        expected_today = player.under(played_as(job.baseline))([()])[0]
         return screening, _contenders(screening, job.baseline, player), expected_today
 
     def _measuring(self, results: Sequence[NetworkResult], contenders: int) -> Measuring:
@@ -272,7 +280,8 @@ def _contenders(screening: Screening, baseline: str, player: EditionPlayer) -> l
         simpler = [item.changes for item in screening.simpler][:1]
         wanted += [(_SIMPLER_LABELS, FOLLOWS_PRIORITIES, changes) for changes in simpler]
     return [
-        Alternative(label, scheme, changes, player.under(scheme)([changes])[0]) for label, scheme, changes in wanted
+        Alternative(label, scheme, changes, player.under(played_as(scheme))([changes])[0])
+        for label, scheme, changes in wanted
     ]
 
 

@@ -14,6 +14,7 @@ from mixedsched.lab.costs import BLOCKS_MOST
 from mixedsched.report._effects import EffectView, effect_views
 from mixedsched.report._words import change_text, confidence_text, counted, interval_text
 from mixedsched.units import format_bytes, format_ms, format_spent
+from mixedsched.world.servers import is_server, read_choice
 
 SCHEMES = {
     "eps": "a server that follows the priorities of browsers (RFC 9218)",
@@ -38,6 +39,11 @@ TONES = {
     AuditVerdict.UNMEASURED: ("undecided", "? not measured"),
 }
 _SECONDS_PER_MINUTE = 60
+
+
+def server(scheme: str) -> str:
+    """What serves under a scheme, or the server itself that "@NAME" stands for."""
+    return f"{read_choice(scheme).kind.title} itself ({scheme})" if is_server(scheme) else SCHEMES[scheme]
 
 
 def headline(audit: Audit) -> str:
@@ -72,7 +78,7 @@ def _server_note(audit: Audit) -> str:
     chosen = audit.chosen
     if chosen is None or chosen.scheme == audit.baseline:
         return ""
-    return f"This needs {SCHEMES[chosen.scheme]}; today's is taken to be {SCHEMES[audit.baseline]}."
+    return f"This needs {server(chosen.scheme)}; today's is taken to be {server(audit.baseline)}."
 
 
 def _guard_note(audit: Audit) -> str:

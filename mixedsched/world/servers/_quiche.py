@@ -27,6 +27,7 @@ QUICHE = ServerKind(
         "its example server reads the request's priority field"
     ),
     source="quiche of August 2026, read; not measured",
+    stand_in="eps",
     how_to_get=(
         "it is in no registry: `cargo build --release --bin quiche-server` in a checkout of quiche makes it; name its folder "
         "in MIXEDSCHED_SERVERS"

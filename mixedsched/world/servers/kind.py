@@ -103,6 +103,7 @@ class ServerKind:
     programs: tuple[str, ...]  # names that its program may have
     priorities: str  # what it does with priorities, in one sentence
     source: str  # where that is known from
+    stand_in: str  # the scheme of ours that comes nearest, for simulation
     how_to_get: str
     read_versions: tuple[str, ...]  # beginnings of versions that this was read in
     version_of: Callable[[Program], Version]
