@@ -52,7 +52,12 @@ MAIN = ("https://shop.test/", "h3")
 
 def test_a_server_that_tells_nothing_must_have_sent_every_byte_of_a_file() -> None:
     short = LoadEvidence(
-        load(MAIN), HOSTS, Connections(1, "one"), NetLog((), (), (), (), "", ""), {}, sizes={MAIN[0]: 2}
+        load(MAIN),
+        HOSTS,
+        Connections(1, "one"),
+        NetLog((), (), (), (), "", "", truncated=False),
+        {},
+        sizes={MAIN[0]: 2},
     )
     assert why_invalid(short) == "cut_short: 1 bytes came of https://shop.test/, which has 2"
     assert not why_invalid(replace(short, sizes={MAIN[0]: 1})).startswith("cut_short")
