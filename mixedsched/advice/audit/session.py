@@ -187,7 +187,7 @@ class _AuditSession:
         if wastes:
             self._world.say(f"simulating the page without {len(wastes)} ways of wasting bytes or time")
         today_ms = {item.name: item.look.lcp_ms for item in results}
-        return play_wastes(wastes, models, player, job.baseline, today_ms, knows_caching=known)
+        return play_wastes(wastes, models, player, played_as(job.baseline), today_ms, knows_caching=known)
 
     def _screen(
         self, results: Sequence[NetworkResult], player: EditionPlayer

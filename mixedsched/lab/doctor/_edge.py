@@ -11,7 +11,7 @@ from cryptography import x509
 from mixedsched.core.h3.alt_svc import AlternativeService, alternatives
 from mixedsched.errors import MixedschedError
 from mixedsched.lab.doctor._check import Check, checked
-from mixedsched.world.client import Answer, HttpsPage, RefusedError, ask_over_quic, ask_over_tcp
+from mixedsched.world.client import HttpsAnswer, HttpsPage, RefusedError, ask_over_quic, ask_over_tcp
 
 _SOON = dt.timedelta(days=14)
 _SHORT_AGE_S = 3600
@@ -32,8 +32,8 @@ class _Examination:
     def __init__(self, target: HttpsPage, now: dt.datetime) -> None:
         self._target = target
         self._now = now
-        self._first: Answer | None = None  # over TCP
-        self._second: Answer | None = None  # over QUIC
+        self._first: HttpsAnswer | None = None  # over TCP
+        self._second: HttpsAnswer | None = None  # over QUIC
 
     def checks(self) -> Iterator[Check]:
         """A browser that has not been told of HTTP/3 asks over TCP first."""
@@ -130,7 +130,7 @@ class _Examination:
         return f"status {second.status}, {second.body_bytes} bytes, {words}"
 
 
-def _given(answer: Answer | None) -> Answer:
+def _given(answer: HttpsAnswer | None) -> HttpsAnswer:
     assert answer is not None, "checks that need it are not tried without it"
     return answer
 

@@ -75,7 +75,7 @@ def _refuse_without_certificates(file: Path) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpsAnswer:
     """A response, or as much of it as was read."""
 
     status: int

@@ -20,7 +20,7 @@ from mixedsched.world.client._answer import (
     BODY_MOST_BYTES,
     TIMEOUT_S,
     USER_AGENT,
-    Answer,
+    HttpsAnswer,
     HttpsPage,
     RefusedError,
     joined_fields,
@@ -97,7 +97,7 @@ class _OneRequest(QuicConnectionProtocol):
                 future.set_result(value)
 
 
-async def ask_over_quic(target: HttpsPage, port: int | None = None, host: str | None = None) -> Answer:
+async def ask_over_quic(target: HttpsPage, port: int | None = None, host: str | None = None) -> HttpsAnswer:
     """GET it by HTTP/3, without following redirects. port, host: of a server that answers for the target, if not its own.
 
     Raises RefusedError if there is no answer.
@@ -133,13 +133,13 @@ async def ask_over_quic(target: HttpsPage, port: int | None = None, host: str | 
         raise RefusedError(f"no answer from {where}", why=error.strerror or str(error)) from error
 
 
-def _answer_of(client: _OneRequest, connected_ms: float, where: str) -> Answer:
+def _answer_of(client: _OneRequest, connected_ms: float, where: str) -> HttpsAnswer:
     if not client.head:
         raise _refused(client, where)
     fields = joined_fields(client.head)
     body = bytes(client.body[:BODY_MOST_BYTES])
     status = int(fields.pop(":status"))
-    return Answer(status, fields, len(body), hashlib.sha256(body).hexdigest(), connected_ms)
+    return HttpsAnswer(status, fields, len(body), hashlib.sha256(body).hexdigest(), connected_ms)
 
 
 def _trusted_by(target: HttpsPage) -> str | None:

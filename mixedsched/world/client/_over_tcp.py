@@ -11,14 +11,14 @@ from mixedsched.world.client._answer import (
     BODY_MOST_BYTES,
     TIMEOUT_S,
     USER_AGENT,
-    Answer,
+    HttpsAnswer,
     HttpsPage,
     RefusedError,
     joined_fields,
 )
 
 
-def ask_over_tcp(target: HttpsPage) -> Answer:
+def ask_over_tcp(target: HttpsPage) -> HttpsAnswer:
     """GET it by HTTP/1.1, without following redirects. Raises RefusedError if there is no answer."""
     context = ssl.create_default_context(cafile=None if target.trusted is None else str(target.trusted))
     connection = http.client.HTTPSConnection(target.host, target.port, timeout=TIMEOUT_S, context=context)
@@ -36,7 +36,7 @@ def ask_over_tcp(target: HttpsPage) -> Answer:
         raise RefusedError(f"no answer from {target.authority}", why=_reason(error)) from error
     finally:
         connection.close()
-    return Answer(
+    return HttpsAnswer(
         response.status,
         joined_fields(response.getheaders()),
         len(body),
