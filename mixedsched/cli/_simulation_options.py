@@ -109,12 +109,10 @@ def check_traces(folder: Path, simulation: Simulation) -> None:
     prepare_folder(folder)
 
 
-def check_plot(path: Path, *, is_usual: bool = True) -> None:
-    """Raise UsageError unless a picture can be written there. is_usual: whether it is of the ByteIndex that pictures show."""
-    if not is_usual:
-        raise UsageError(
-            "pictures show the ByteIndex by bytes and unsampled", fix="leave out --weight and --sample-ms, or --plot"
-        )
+def check_plot(path: Path, *, is_sampled: bool = False) -> None:
+    """Raise UsageError unless a picture can be written there. is_sampled: whether a sampled ByteIndex is asked for."""
+    if is_sampled:
+        raise UsageError("pictures show the ByteIndex unsampled", fix="leave out --sample-ms, or --plot")
     if path.suffix.lower() not in PLOT_SUFFIXES:
         raise UsageError(
             f"--plot {path} is not possible",

@@ -14,14 +14,24 @@ from mixedsched.cli._progress import Progress
 from mixedsched.cli._simulation_table import AllPages, caption, page_tables, resource_tables
 from mixedsched.cli._stdout import is_read
 from mixedsched.core.sim.load import PlayedLoad
+from mixedsched.core.sim.record import Weighting
 from mixedsched.errors import MixedschedError
 from mixedsched.lab.play.simulation import RecordedLoad, Simulation
 
 
 def show(
-    simulation: Simulation, played: Generator[RecordedLoad], *, as_json: bool, resources: bool, plot: Path | None
+    simulation: Simulation,
+    played: Generator[RecordedLoad],
+    *,
+    as_json: bool,
+    resources: bool,
+    plot: Path | None,
+    weighting: Weighting,
 ) -> bool:
-    """Print the outcomes of all loads; whether none failed. resources: a table of them, too. plot: file of a picture."""
+    """Print the outcomes of all loads; whether none failed. resources: a table of them, too. plot: file of a picture.
+
+    weighting: of the picture's ByteIndex; the loads have theirs.
+    """
     loads: list[PlayedLoad] = []
     failures: list[RecordedLoad] = []
     quiet = as_json and (sys.stdout.isatty() or not err.is_terminal)  # lines of results and a bar share no terminal
@@ -33,7 +43,7 @@ def show(
             if outcome.error:
                 failures.append(outcome)
     if plot is not None and loads:
-        _draw(loads, plot)
+        _draw(loads, plot, weighting)
     for outcome in failures:
         where = f"{outcome.record['page']}, {outcome.record['scheme']}"
         err.print(f"[bold yellow]failed[/] {escape(where)}: {escape(outcome.error)}", soft_wrap=True)
@@ -76,11 +86,11 @@ def _say_tables(
     out.print(caption(simulation), style="dim", markup=False)
 
 
-def _draw(loads: Sequence[PlayedLoad], path: Path) -> None:
+def _draw(loads: Sequence[PlayedLoad], path: Path, weighting: Weighting) -> None:
     from mixedsched.report.simulation import write_plot  # here, because most runs draw nothing
 
     try:
-        write_plot(loads, path)
+        write_plot(loads, path, weighting)
     except OSError as error:
         raise MixedschedError(f"cannot write the picture {path}", why=error.strerror or "") from error
     err.print(f"picture: {path}", soft_wrap=True, markup=False)

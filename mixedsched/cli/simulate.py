@@ -162,7 +162,7 @@ def simulate(
         why = f"there are {len(simulation.pages)}"
         raise UsageError("--resources is for one page", why=why, fix="name one, or use --json")
     if plot is not None:
-        check_plot(plot, is_usual=weight == "bytes" and sample_ms is None)
+        check_plot(plot, is_sampled=sample_ms is not None)
     if qlog is not None:
         check_traces(qlog, simulation)
     reader = partial(
@@ -175,6 +175,7 @@ def simulate(
     )
     end_in_order()
     with Pool(reader, min(jobs or (1 if on_pipe else processors()), simulation.total)) as pool:
-        all_ended = show(simulation, pool.results(simulation.tasks()), as_json=as_json, resources=resources, plot=plot)
+        played = pool.results(simulation.tasks())
+        all_ended = show(simulation, played, as_json=as_json, resources=resources, plot=plot, weighting=weight)
     if not all_ended:
         raise typer.Exit(ExitCode.INVALID_RUNS)

@@ -126,9 +126,10 @@ def _record(plan: RecordingPlan, name: str, target: Path, say: Say) -> None:
         found = run_to_end(load())
         today = dt.datetime.now(dt.UTC).date().isoformat()
         write_loads(target, found, name=name, recorded_on=today)
+        remarks = (*found.missing, *noticed(found.observations[0]))
     finally:
         remove_profile_dir(bodies_dir)
-    for remark in (*found.missing, *noticed(found.observations[0])):
+    for remark in remarks:
         say(f"warning: {printable(remark)}")
 
 

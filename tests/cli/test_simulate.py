@@ -19,6 +19,7 @@ import pytest
 
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.sites.opening import open_site
+from mixedsched.units import format_ms
 from tests.command import HOME, MIXEDSCHED, run
 
 SIMULATE = (*MIXEDSCHED, "simulate")
@@ -321,6 +322,7 @@ def test_help_shows_an_example_and_the_rungs() -> None:
         (["--scheme", "rr", "--jobs", "0"], 2, "--jobs"),
         (["--scheme", "rr", "--plot", "picture.png"], 2, ".svg or .html"),
         (["--scheme", "rr", "--plot", "/nowhere/picture.svg"], 2, "cannot write the picture"),
+        (["--scheme", "rr", "--plot", "picture.svg", "--sample-ms", "100"], 2, "pictures show the ByteIndex unsampled"),
         (["davies-meenan", "--scheme", "rr", "--resources"], 2, "--resources is for one page"),
         (["-", "-", "--scheme", "rr"], 2, "'-' is named twice"),
         (["agncy", "--scheme", "rr"], 3, "did you mean 'agency'?"),
@@ -450,6 +452,15 @@ def test_pictures_are_drawn(small: Path) -> None:
         ended = simulate(small, "--scheme", "rr,fifo", "--plot", picture, "--json", "--jobs", "2")
         assert ended.exit_code == 0
         assert picture.read_text().lower().lstrip().startswith((starts, "<?xml"))
+
+
+def test_a_picture_shows_the_byte_index_that_was_asked_for(small: Path) -> None:
+    picture = small.with_name("picture.svg")
+    told = simulate(small, "--scheme", "rr,fifo", "--weight", "count", "--plot", picture, "--json").stdout.splitlines()
+    drawn = picture.read_text()
+    assert "the time that a response is waited for" in drawn
+    for line in told:
+        assert f"ByteIndex {format_ms(json.loads(line)['byte_index_ms']['atf'])}" in drawn
 
 
 @pytest.mark.slow

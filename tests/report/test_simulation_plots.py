@@ -245,6 +245,16 @@ def test_the_area_above_the_curve_is_byte_index() -> None:
         assert byte_index_ms == pytest.approx(row.byte_index_ms["atf"], rel=1e-3)
 
 
+def test_the_area_is_byte_index_by_count_too() -> None:
+    page = made_page(ids="ABCDEF", C="font", E="font")
+    (group,) = group_by_page(both(page), "count")
+    for row in group.rows:
+        steps = completions(row.load, "atf", "count")
+        assert {weight for weight, _ in steps} == {1}
+        area = polygon_area(area_above(steps, Scale(0, 400, 30, 330), Scale(0, 1, 150, 50)))
+        assert area / 100 * 400 / 300 == pytest.approx(row.byte_index_ms["atf"], rel=1e-3)
+
+
 def test_a_curve_rises_when_responses_are_complete_and_stops_at_the_end_of_the_axis() -> None:
     time, share = Scale(0, 100, 0, 100), Scale(0, 1, 100, 0)
     assert step_line([(1, 20.0), (3, 50.0), (4, 130.0)], time, share) == "M0.00 100.00H20.00V87.50H50.00V50.00H100.00"

@@ -46,6 +46,7 @@ class Shop(BaseHTTPRequestHandler):
             "/paper.pdf": (200, "application/pdf", "%PDF-1.4"),
             "/broken": (500, "text/html", "sorry"),
             "/members": (401, "text/html", "who are you?"),
+            "/login": (200, "text/html", "<form><input name=user><input type=password name=word></form>"),
         }
         status, mime, text = kinds.get(self.path, (404, "text/plain", "nothing"))
         if self.path == "/round":
@@ -138,6 +139,13 @@ def test_what_is_no_page_is_refused_in_words_and_leaves_nothing(shop: str, cache
         bring(f"{shop}{path}", print)
     assert why in str(caught.value)
     assert list((cache / "brought").iterdir()) == []
+
+
+@pytest.mark.usefixtures("chromium")
+def test_a_page_behind_a_login_is_recorded_as_the_form_that_it_is_and_that_is_said(shop: str) -> None:
+    said: list[str] = []
+    bring(f"{shop}/login", said.append)
+    assert any(line.startswith("warning: the page asks for a password") for line in said)
 
 
 @pytest.mark.usefixtures("chromium")

@@ -10,6 +10,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from mixedsched.core.sim.load import PlayedLoad
+from mixedsched.core.sim.record import Weighting
 from mixedsched.errors import UsageError
 from mixedsched.report.simulation._loads import WIDTH, PageGroup, Panel
 from mixedsched.report.simulation._sections import Sections, colour_rules, kind_class, render_html, sections_of
@@ -26,22 +27,23 @@ _CHARACTERS = 178  # that fit on a line of the explanations
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
-def write_plot(loads: Sequence[PlayedLoad], path: Path) -> None:
+def write_plot(loads: Sequence[PlayedLoad], path: Path, weighting: Weighting = "bytes") -> None:
     """Draw loads into a file: `.svg` is one picture that stands alone, `.html` a page with the same pictures and figures.
 
-    loads: of one or many pages under one or many schemes, at least one; the order of pages and of rows is theirs. The same
-    loads give the same bytes. Raises UsageError for another suffix or no loads, OSError if it cannot be written.
+    loads: of one or many pages under one or many schemes, at least one; the order of pages and of rows is theirs. weighting: of
+    the ByteIndex. The same loads give the same bytes. Raises UsageError for another suffix or no loads, OSError if it cannot be
+    written.
     """
     if path.suffix.lower() not in _SUFFIXES:
         raise UsageError(f"no picture can be written to '{path}'", fix=f"its name must end in {' or '.join(_SUFFIXES)}")
-    path.write_text(render_plot(loads, path.suffix.lower()), encoding="utf-8")
+    path.write_text(render_plot(loads, path.suffix.lower(), weighting), encoding="utf-8")
 
 
-def render_plot(loads: Sequence[PlayedLoad], suffix: str) -> str:
+def render_plot(loads: Sequence[PlayedLoad], suffix: str, weighting: Weighting = "bytes") -> str:
     """The text of the file that write_plot writes. Raises UsageError if there are no loads."""
     if not loads:
         raise UsageError("there are no loads to draw")
-    sections = sections_of(loads)
+    sections = sections_of(loads, weighting)
     return _NOT_XML.sub("\ufffd", _svg(sections) if suffix == ".svg" else render_html(sections))
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 from markupsafe import Markup
 
 from mixedsched.core.sim.load import PlayedLoad, ResourceTimes
-from mixedsched.core.sim.record import above_fold_ids, byte_indexes, weight_of
+from mixedsched.core.sim.record import Weighting, above_fold_ids, byte_indexes, weight_of
 from mixedsched.model.page import Page, Resource
 from mixedsched.model.request import Kind
 from mixedsched.report.simulation._palette import Colour, colours_of
@@ -47,6 +47,7 @@ class LoadRow:
 
     load: PlayedLoad
     arm: str  # scheme and whatever else distinguishes it, except the send buffer
+    weighting: Weighting = "bytes"  # of the ByteIndex
 
     @property
     def label(self) -> str:
@@ -59,7 +60,7 @@ class LoadRow:
 
     @cached_property
     def byte_index_ms(self) -> dict[Chosen, float]:
-        indexes = byte_indexes(self.load)
+        indexes = byte_indexes(self.load, self.weighting)
         return {"atf": indexes.atf_ms, "all": indexes.all_ms}
 
 
@@ -92,6 +93,11 @@ class PageGroup:
         return {item.id: f"{self.key}r{place}" for place, item in enumerate(self.resources)}
 
     @property
+    def weighed(self) -> str:
+        """What the ByteIndex counts, for one of it: "byte" or "response"."""
+        return "byte" if self.rows[0].weighting == "bytes" else "response"
+
+    @property
     def kinds(self) -> list[Kind]:
         """The kinds that the page has, in the order of the page format."""
         present = {item.kind for item in self.page.resources}
@@ -119,17 +125,17 @@ class PageGroup:
         return other / own if own > 0 and other > 0 else None
 
 
-def completions(load: PlayedLoad, chosen: Chosen) -> list[tuple[int, float]]:
+def completions(load: PlayedLoad, chosen: Chosen, weighting: Weighting = "bytes") -> list[tuple[int, float]]:
     """(weight, complete_ms) of every resource in the set, in order of completion. Weights as ByteIndex has them."""
     by_id, above_fold = load.page.by_id(), above_fold_ids(load.page)
     listed = [item for item in load.resources if chosen == "all" or item.id in above_fold]
-    weights = [weight_of(by_id[item.id]) for item in listed]
+    weights = [weight_of(by_id[item.id], weighting) for item in listed]
     if not any(weights):
         weights = [1] * len(listed)
     return sorted(zip(weights, (item.complete_ms for item in listed), strict=True), key=lambda pair: pair[1])
 
 
-def group_by_page(loads: Sequence[PlayedLoad]) -> list[PageGroup]:
+def group_by_page(loads: Sequence[PlayedLoad], weighting: Weighting = "bytes") -> list[PageGroup]:
     """Pages in order of appearance, each with its loads in the order given. Equal names of unlike pages stay apart."""
     pages: list[tuple[Page, list[PlayedLoad]]] = []
     by_name: dict[str, list[tuple[Page, list[PlayedLoad]]]] = {}
@@ -141,10 +147,10 @@ def group_by_page(loads: Sequence[PlayedLoad]) -> list[PageGroup]:
             namesakes.append(found)
             pages.append(found)
         found[1].append(load)
-    return [PageGroup(f"p{index}", page, _rows(own)) for index, (page, own) in enumerate(pages)]
+    return [PageGroup(f"p{index}", page, _rows(own, weighting)) for index, (page, own) in enumerate(pages)]
 
 
-def _rows(loads: Sequence[PlayedLoad]) -> tuple[LoadRow, ...]:
+def _rows(loads: Sequence[PlayedLoad], weighting: Weighting) -> tuple[LoadRow, ...]:
     """Rows with labels as short as they can be while differing all loads apart."""
     differing = [key for key in _DISTINGUISHING_FACTS if len({repr(load.facts.get(key)) for load in loads}) > 1]
     rungs = len({load.rung for load in loads}) > 1
@@ -156,7 +162,7 @@ def _rows(loads: Sequence[PlayedLoad]) -> tuple[LoadRow, ...]:
         ]
         arm = f"{load.scheme} ({', '.join(extra)})" if extra else load.scheme
         again = seen[arm, load.send_buffer_bytes] = seen.get((arm, load.send_buffer_bytes), 0) + 1
-        rows.append(LoadRow(load, f"{arm} #{again}" if again > 1 else arm))
+        rows.append(LoadRow(load, f"{arm} #{again}" if again > 1 else arm, weighting))
     return tuple(rows)
 
 

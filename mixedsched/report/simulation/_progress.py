@@ -20,7 +20,7 @@ def progress_curves(group: PageGroup) -> Panel:
     place_width = (WIDTH - _GAP * (columns - 1)) / columns
     plot_height = {2: 170.0, 3: 124.0, 4: 84.0}[columns]
     place_height = _TOP + plot_height + _BOTTOM
-    end_ms = _LEAD_OUT * max(completions(row.load, "atf")[-1][1] for row in group.rows) or 1.0
+    end_ms = _LEAD_OUT * max(completions(row.load, "atf", row.weighting)[-1][1] for row in group.rows) or 1.0
     shapes: list[Markup] = []
     for index, row in enumerate(group.rows):
         x, y = (index % columns) * (place_width + _GAP), (index // columns) * (place_height + 8)
@@ -33,8 +33,8 @@ def progress_curves(group: PageGroup) -> Panel:
     rows_of_plots = -(-len(group.rows) // columns)
     return Panel(
         "Progress: how much of the first screen is there when",
-        "Solid line: share of the bytes above the fold that belong to complete responses. The shaded area above it is "
-        "ByteIndex, the time that a byte is waited for on average; smaller is better. Grey: "
+        f"Solid line: share of the {group.weighed}s above the fold that belong to complete responses. The shaded area above "
+        f"it is ByteIndex, the time that a {group.weighed} is waited for on average; smaller is better. Grey: "
         f"{group.baseline_scheme}. Dashed: all responses of the page, as far as they fit into the same time.",
         spoken,
         rows_of_plots * (place_height + 8) - 8,
@@ -44,15 +44,23 @@ def progress_curves(group: PageGroup) -> Panel:
 
 def _plot(group: PageGroup, row: LoadRow, time: Scale, share: Scale) -> list[Markup]:
     baseline = group.baseline_of(row)
-    steps = completions(row.load, "atf")
+    steps = completions(row.load, "atf", row.weighting)
     shapes = [rectangle(time.start, share.end, time.end - time.start, share.start - share.end, "plot")]
     shapes += x_grid(time, share.end, share.start, share.start + 14, time_text, about=4)
     shapes += [text(time.start - 5, share(value / 100) + 4, f"{value} %", "end", "faint") for value in (0, 50, 100)]
     hint = f"{row.label}: ByteIndex above the fold {format_ms(row.byte_index_ms['atf'])}"
     shapes.append(element("path", tooltip(hint), d=area_above(steps, time, share), class_="missing"))
-    shapes.append(element("path", d=step_line(completions(row.load, "all"), time, share), class_="curve every"))
+    shapes.append(
+        element("path", d=step_line(completions(row.load, "all", row.weighting), time, share), class_="curve every")
+    )
     if baseline is not row:
-        shapes.append(element("path", d=step_line(completions(baseline.load, "atf"), time, share), class_="curve base"))
+        shapes.append(
+            element(
+                "path",
+                d=step_line(completions(baseline.load, "atf", baseline.weighting), time, share),
+                class_="curve base",
+            )
+        )
     shapes.append(element("path", tooltip(hint), d=step_line(steps, time, share), class_="curve"))
     shapes.append(text(time.start, 15, shortened(row.label, int((time.end - time.start) / 7)), class_="arm"))
     shapes.append(element("text", *_said(group, row, baseline), x=time.start, y=31, class_="figure"))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from mixedsched.core.sim.load import PlayedLoad
+from mixedsched.core.sim.record import Weighting
 from mixedsched.model.request import Kind
 from mixedsched.report.simulation._jitter import jitter_view
 from mixedsched.report.simulation._loads import CHOSEN_NAMES, Chosen, PageGroup, Panel, factor_text, group_by_page, mean
@@ -52,8 +53,8 @@ class Sections:
         return f"{len(rows)} {'load' if len(rows) == 1 else 'loads'} on rung {rungs}{over}: {named}"
 
 
-def sections_of(loads: Sequence[PlayedLoad]) -> Sections:
-    groups = group_by_page(loads)
+def sections_of(loads: Sequence[PlayedLoad], weighting: Weighting = "bytes") -> Sections:
+    groups = group_by_page(loads, weighting)
     overview = [panel for panel in (speed_up_scatter(groups, "atf"), speed_up_scatter(groups, "all")) if panel]
     pages = [PageSection(group, why, _panels(group)) for group, why in _in_detail(groups)]
     return Sections(tuple(groups), tuple(overview), tuple(pages))
