@@ -23,6 +23,7 @@ from mixedsched.world.system.user_programs import ends_with_us
 
 _START_LIMIT_S = 10.0
 _STOP_LIMIT_S = 0.5  # then it is killed: nothing of it is kept
+_LOOK_S = 0.5  # between looks at whether we are told to end by a signal
 _TRIES = 3  # of a free port, which another program may take meanwhile
 _LOG_CHARACTERS = 600
 
@@ -141,7 +142,7 @@ def _watch(server: _Server, orders: Orders, spec: str) -> int:
     """Until our input ends or the server does."""
     with _end_of(server) as end:
         while not orders.has_ended:
-            ready, _, _ = select.select([orders.fd, end], [], [])
+            ready, _, _ = select.select([orders.fd, end], [], [], _LOOK_S)
             if end in ready and not server.is_alive:
                 sys.stderr.write(f"{spec} has stopped by itself: {server.last_words()}\n")
                 return ExitCode.FAILED

@@ -49,8 +49,14 @@ def _prepare(order: Order) -> Launch:
         if not paths:
             lines.append(f'      "/": {json.dumps({"file.dir": str(_empty(order.folder))})}')
     config = order.write("h2o.conf", "\n".join(filter(None, lines)) + "\n")
-    environment = {"H2O_ROOT": str(order.program.root.resolve())}
-    return Launch((str(order.program.path), "-c", str(config)), environment, (errors,))
+    return Launch((str(order.program.path), "-c", str(config)), _environment(order.program), (errors,))
+
+
+def _environment(program: Program) -> dict[str, str]:
+    """Where its Ruby is, for one that lies elsewhere than it was built for."""
+    root = program.root.resolve()
+    found = next((folder for folder in (root, root.parent) if (folder / "share" / "h2o").is_dir()), None)
+    return {} if found is None else {"H2O_ROOT": str(found)}
 
 
 def _path(order: Order, path: str, item: Answer, name: str) -> list[str]:

@@ -101,8 +101,10 @@ def test_a_server_that_dies_ends_its_keeper_which_tells_of_it(tmp_path: Path) ->
     assert "@quic-go has stopped by itself: signal 9 ended it" in said
 
 
-@pytest.mark.parametrize("victim", ["parent", "keeper"])
-def test_no_server_outlives_a_parent_or_keeper_that_is_killed(tmp_path: Path, victim: str) -> None:
+@pytest.mark.parametrize(
+    ("victim", "number"), [("parent", signal.SIGKILL), ("keeper", signal.SIGKILL), ("keeper", signal.SIGTERM)]
+)
+def test_no_server_outlives_a_parent_or_keeper_that_ends(tmp_path: Path, victim: str, number: signal.Signals) -> None:
     installed("quic-go")
     program = f"""
 import asyncio, sys
@@ -121,7 +123,7 @@ asyncio.run(main())
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
         server, keeper = (int(word) for word in parent.stdout.readline().split())
-        os.kill(parent.pid if victim == "parent" else keeper, signal.SIGKILL)
+        os.kill(parent.pid if victim == "parent" else keeper, number)
         deadline_s = time.monotonic() + 20.0
         while _is_there(server) and time.monotonic() < deadline_s:
             time.sleep(0.02)
