@@ -40,6 +40,7 @@ COMMANDS: dict[str, Listed] = {
     "worker": Listed("worker", _MEASURE, "Work on the studies of a team's database."),
     "serve": Listed("serve", _MEASURE, "Serve a site over HTTP/3 with any scheme."),
     "report": Listed("report", _MEASURE, "Write the report of stored runs again."),
+    "view": Listed("view", _MEASURE, "Show all results as a page on this machine."),
     "calibrate": Listed("calibrate", _MEASURE, "Fit simulation to Chromium, and see how well it ranks schemes."),
     "schemes": Listed("lists", _UNDERSTAND, "Explain the schemes, and the order in which each sends."),
     "mappings": Listed("lists", _UNDERSTAND, "List the tables from (priority, kind) to EPS signals."),

@@ -14,6 +14,7 @@ from mixedsched.lab.gates import UNTIL_DECIDED
 from mixedsched.lab.model import AS_USUAL, Conditions, RunStatus
 from mixedsched.report.ci import CheckedQuestions, gate_text
 from mixedsched.report.compare import miss_lines, render_comparison, stopping_note, write_comparison
+from mixedsched.report.view import ResultKind, write_summary
 from mixedsched.units import format_duration, printable
 
 REPORT_NAME = "report.html"
@@ -29,8 +30,10 @@ def say_experiment(experiment: Experiment, *, as_json: bool) -> None:
         "gates": [gate_text(item) for item in experiment.gates],
     }
     write_comparison(comparison, runs, facts, report)
+    found = experiment.to_dict(str(report))
+    write_summary(experiment.folder, ResultKind.COMPARE, found, facts)
     if as_json:
-        say_json(experiment.to_dict(str(report)))
+        say_json(found)
         return
     out.print(render_comparison(comparison))
     for line in miss_lines(comparison, runs):

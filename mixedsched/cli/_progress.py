@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from mixedsched.cli._console import err
+from mixedsched.lab import underway
 from mixedsched.units import format_duration, format_ms
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ class Progress:
     def tell(self, done: int, total: int | None, *, what: str = "", left_s: float | None = None) -> None:
         """So much is done now. what: what is under way, if that changed. left_s: time left; by default from the pace so far."""
         self._done, self.total, self._left_s, self.what = done, total, left_s, what or self.what
+        underway.tell(self.what, done, total, self._unit, self._seconds_left())  # for those who look from elsewhere
         now_s = time.monotonic()
         if now_s - self._started_s < self._silent_s:
             return
@@ -104,13 +106,16 @@ class Progress:
 
     def _time_left(self) -> str:
         """In words; empty if it cannot be said, or nothing is left."""
-        left_s = self._left_s
-        if left_s is None:
-            left = (self.total or 0) - self._done
-            if left <= 0 or self._done <= 0 or self._done < (self.total or 0) * _FORECAST_FROM_SHARE:
-                return ""
-            left_s = (time.monotonic() - self._started_s) / self._done * left
-        return f"{format_duration(max(0.0, left_s))} left"
+        left_s = self._seconds_left()
+        return "" if left_s is None else f"{format_duration(left_s)} left"
+
+    def _seconds_left(self) -> float | None:
+        if self._left_s is not None:
+            return max(0.0, self._left_s)
+        left = (self.total or 0) - self._done
+        if left <= 0 or self._done <= 0 or self._done < (self.total or 0) * _FORECAST_FROM_SHARE:
+            return None
+        return (time.monotonic() - self._started_s) / self._done * left
 
 
 def watch_loads(total: int) -> Progress:

@@ -20,6 +20,7 @@ from mixedsched.lab.study.papers import PAPERS_LEVEL, PaperFigures, paper_figure
 from mixedsched.lab.study.results import StudyResult
 from mixedsched.lab.study.session import DEFINITION_NAME, find_study, stored_results, study_store
 from mixedsched.report.study import render_study, write_study
+from mixedsched.report.view import ResultKind, write_summary
 from mixedsched.world.store import StudyStore
 
 StoreOption = Annotated[
@@ -153,6 +154,7 @@ def say_results(
     if folder is not None:
         with writing_to(folder):
             path = write_study(result, {"command": command, **result.facts}, folder, figures)
+        write_summary(folder, ResultKind.STUDY, result.to_dict(), result.facts)
     if as_json:
         papers = {} if figures is None else {"as_papers": figures.to_dict()}
         say_json({**result.to_dict(), **papers, "report": None if path is None else str(path)})

@@ -21,6 +21,7 @@ from mixedsched.lab.machine import ADVICE_CODE, machine_facts, own_versions
 from mixedsched.lab.results import folder_of, owned, writing_to
 from mixedsched.model.page import Page
 from mixedsched.report.finder import render_finding, write_finding
+from mixedsched.report.view import ResultKind, write_summary
 from mixedsched.sites.pages import read_pages
 from mixedsched.units import format_duration
 
@@ -90,6 +91,7 @@ def _tell(
     with writing_to(folder):
         (folder / FACTS_NAME).write_text(json.dumps(for_machines, indent=1, allow_nan=False), encoding="utf-8")
         write_finding(result, notes, facts, report)
+    write_summary(folder, ResultKind.FINDER, for_machines)
     if as_json:
         say_json(for_machines)
         return

@@ -19,6 +19,7 @@ from mixedsched.lab.play.pool import Pool
 from mixedsched.lab.play.task import PaintReader
 from mixedsched.lab.results import owned, writing_to
 from mixedsched.report.tune import render_tuning, write_tuning
+from mixedsched.report.view import ResultKind, write_summary
 from mixedsched.units import format_duration
 
 REPORT_NAME, FACTS_NAME = "tune.html", "tune.json"
@@ -37,6 +38,7 @@ def tune_one(job: TuneJob, began_s: float, *, as_json: bool) -> ExitCode:
         with writing_to(job.folder):
             (job.folder / FACTS_NAME).write_text(json.dumps(facts, indent=1, allow_nan=False), encoding="utf-8")
             write_tuning(tuning, job.folder / REPORT_NAME)
+        write_summary(job.folder, ResultKind.TUNE, facts)
     if as_json:
         say_json(facts)
     else:

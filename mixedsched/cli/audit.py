@@ -41,6 +41,7 @@ from mixedsched.lab.play.stored import PlayedLoads
 from mixedsched.lab.play.task import PaintReader
 from mixedsched.lab.results import folder_of, owned, writing_to
 from mixedsched.report.audit import render_audit, write_audit
+from mixedsched.report.view import ResultKind, write_summary
 from mixedsched.sites.site import site_digest
 from mixedsched.units import parse_duration_s
 from mixedsched.world import catalog
@@ -127,6 +128,7 @@ def audit(
         with writing_to(folder):
             (folder / FACTS_NAME).write_text(json.dumps(facts, indent=1, allow_nan=False), encoding="utf-8")
             write_audit(found, folder / REPORT_NAME)
+        write_summary(folder, ResultKind.AUDIT, facts)
     if as_json:
         say_json(facts)
     else:

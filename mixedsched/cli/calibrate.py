@@ -30,6 +30,7 @@ from mixedsched.lab.results import owned, writing_to
 from mixedsched.model.browser_model import dump_browser_model
 from mixedsched.model.scheme import split_specs
 from mixedsched.report.calibration import calibration_picture, render_calibration
+from mixedsched.report.view import ResultKind, write_summary
 from mixedsched.sites.opening import recipes
 from mixedsched.world import catalog
 
@@ -171,3 +172,4 @@ def _write(found: Calibration, folder: Path, store: Path | None) -> None:
         (folder / PICTURE_NAME).write_text(calibration_picture(found), encoding="utf-8")
         for file in (folder / f"{found.model.name}.toml", *([store] if store is not None else ())):
             file.write_text(text, encoding="utf-8")
+    write_summary(folder, ResultKind.CALIBRATE, found.to_dict())

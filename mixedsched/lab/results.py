@@ -3,6 +3,8 @@
 import fcntl
 import hashlib
 import json
+import shutil
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
@@ -12,10 +14,10 @@ from typing import Any, Self
 from mixedsched.errors import MixedschedError, UsageError
 from mixedsched.lab.engine import stored_runs
 from mixedsched.lab.model import Plan
+from mixedsched.lab.underway import LOCK_NAME, recorded
 from mixedsched.world.store import Store, StoredExperiment
 
 DATABASE_NAME = "results.sqlite"
-LOCK_NAME = "lock"
 _NAME_SIGNS_MOST = 80
 
 
@@ -31,7 +33,7 @@ def folder_of(name: str, digest: str, versions: Mapping[str, str]) -> Path:
 
 @contextmanager
 def owned(folder: Path) -> Iterator[None]:
-    """Make the folder ours alone while we write results to it; freed by the system however we end."""
+    """Make the folder ours alone while we write results to it, and say there what we do; freed by the system however we end."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock = (folder / LOCK_NAME).open("w")
@@ -46,7 +48,8 @@ def owned(folder: Path) -> Iterator[None]:
             raise MixedschedError(
                 f"another comparison is running in {folder}", fix="wait for it, or choose another --out"
             ) from error
-        yield
+        with recorded(folder):
+            yield
 
 
 @contextmanager
@@ -56,6 +59,16 @@ def writing_to(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise MixedschedError(f"cannot write to {folder}", why=error.strerror or "") from error
+
+
+@contextmanager
+def copied_aside(folder: Path) -> Iterator[Path]:
+    """A folder with a copy of the database, to be read while a process writes to it, and without changing it."""
+    with tempfile.TemporaryDirectory() as aside:
+        for file in sorted(folder.glob(f"{DATABASE_NAME}*")):
+            if not file.name.endswith("-shm"):
+                shutil.copy(file, aside)
+        yield Path(aside)
 
 
 def open_store(folder: Path) -> Store:

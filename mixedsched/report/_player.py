@@ -213,10 +213,11 @@ def script_json(value: Any) -> Markup:
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))  # noqa: S704  escaped so
 
 
-def _script(name: str) -> Script:
+def script(name: str) -> Script:
+    """One of the templates' files."""
     text = resources.files("mixedsched.report").joinpath("templates", name).read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
     return Script(Markup(text), f"'sha256-{digest}'")  # noqa: S704  our own file
 
 
-PLAYER = _script("player.js")
+PLAYER = script("player.js")

@@ -1,8 +1,6 @@
 """The measured side: browser loads of sites under schemes, made now or earlier, and which of them count."""
 
-import shutil
 import statistics
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +13,7 @@ from mixedsched.lab.experiment import read_experiment, run_experiment
 from mixedsched.lab.machine import own_versions
 from mixedsched.lab.model import Arm, Plan, Run, RunStatus
 from mixedsched.lab.plan import arm_of, attempt_seed
-from mixedsched.lab.results import DATABASE_NAME
+from mixedsched.lab.results import copied_aside
 from mixedsched.model.page import Page
 from mixedsched.model.profile import Profile
 from mixedsched.sites.analysis.connections import expected_connections
@@ -128,11 +126,7 @@ def read_loads(folder: Path, say: Say, *, warm_up: bool) -> tuple[SiteLoads, lis
 
     Raises LeftOutError for what simulation cannot be compared with, and InputError where there are no results.
     """
-    with tempfile.TemporaryDirectory() as aside:  # a process that is writing there must not be disturbed
-        copy = Path(aside)
-        for file in sorted(folder.glob(f"{DATABASE_NAME}*")):
-            if not file.name.endswith("-shm"):
-                shutil.copy(file, copy)
+    with copied_aside(folder) as copy:  # a process that is writing there must not be disturbed
         try:
             experiment = read_experiment(copy)
         except InputError as error:

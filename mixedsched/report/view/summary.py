@@ -1,0 +1,280 @@
+"""A result in a few lines, whatever command made it: kept beside its report, so that a page of hundreds opens at once."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from mixedsched.core.metrics import Metric, metric_named
+from mixedsched.errors import UsageError
+
+SUMMARY_NAME = "summary.json"
+FORMAT = "mixedsched.summary/1"
+_EFFECTS_MOST = 300
+_SENTENCES_MOST = 4
+_NAMES_MOST = 3
+
+
+class ResultKind(StrEnum):
+    """The work that a folder of results is of."""
+
+    COMPARE = "compare"
+    STUDY = "study"
+    TUNE = "tune"
+    FINDER = "finder"
+    AUDIT = "audit"
+    CALIBRATE = "calibrate"
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An effect: one arm against another, in one metric, at one place, or over the sites of a network."""
+
+    site: str  # "" for an effect over several sites
+    link: str
+    arm: str
+    baseline: str
+    metric: str  # key
+    change: float | None  # in the metric's unit of changes, as the ends of its interval
+    low: float | None
+    high: float | None
+    verdict: str
+    is_primary: bool
+    blocks: int | None = None
+
+    @property
+    def name(self) -> str:
+        metric = self.of
+        return self.metric if metric is None else metric.short
+
+    @property
+    def of(self) -> Metric | None:
+        """None for a metric of another version."""
+        return _metric(self.metric)
+
+    @property
+    def change_text(self) -> str:
+        return _told(self.of, self.change)
+
+    @property
+    def interval_text(self) -> str:
+        """ "" where there is none."""
+        ends = (self.low, self.high)
+        return "" if None in ends else " to ".join(_told(self.of, end) for end in ends)
+
+    @property
+    def sentence(self) -> str:
+        """For example "mixed: LCP 5.0 % later than sequential (+2.4 % to +8.0 %)"."""
+        metric = self.of
+        if metric is None or self.change is None:
+            return f"{self.arm}: nothing can be said yet on {self.name} against {self.baseline}"
+        size = metric.format_change(self.change, signed=False)
+        is_nothing = metric.format_change(self.change) == size
+        told = "as with" if is_nothing else f"{size} {metric.less if self.change < 0 else metric.more} than"
+        interval = f" ({self.interval_text})" if self.interval_text else ""
+        return f"{self.arm}: {metric.short} {told} {self.baseline}{interval}"
+
+
+@dataclass(frozen=True, slots=True)
+class ResultSummary:
+    """What a page of all results says about one."""
+
+    kind: ResultKind
+    subject: str  # a site, or the name of a study
+    networks: tuple[str, ...]
+    tone: str  # better, worse, equivalent or undecided
+    verdict: str  # a word or a few
+    sentences: tuple[str, ...]
+    report: str  # name of its file
+    unit: str = ""
+    done: int | None = None
+    planned: int | None = None
+    form_factor: str = ""
+    rung: str = "browser"
+    effects: tuple[Shown, ...] = ()
+    facts: tuple[tuple[str, str], ...] = ()  # that bear on whether two results can be compared
+    format: str = FORMAT
+
+    @property
+    def is_whole(self) -> bool:
+        return self.done is None or self.planned is None or self.done >= self.planned
+
+
+def write_summary(
+    folder: Path, kind: ResultKind, facts: Mapping[str, Any], circumstances: Mapping[str, Any] | None = None
+) -> None:
+    """Keep the summary of a result whose report was just written there. circumstances: versions and machine, if apart.
+
+    Nothing depends on it: where it cannot be written, it is not there.
+    """
+    summary = summary_of(kind, {**(circumstances or {}), **facts})
+    part = folder / f".{SUMMARY_NAME}.part"
+    with suppress(OSError):
+        part.write_text(json.dumps(asdict(summary), allow_nan=False), encoding="utf-8")
+        part.replace(folder / SUMMARY_NAME)
+
+
+def summary_of(kind: ResultKind, facts: Mapping[str, Any]) -> ResultSummary:
+    """Of what the command prints with --json. Raises KeyError, TypeError or ValueError if that is something else."""
+    return _SUMMARISED[kind](facts)
+
+
+def _compare(facts: Mapping[str, Any]) -> ResultSummary:
+    effects = tuple(_shown(item, facts["site"], facts["link"]) for item in facts["effects"])
+    primary = [item for item in effects if item.is_primary]
+    tone, verdict = _verdict_of(primary)
+    return ResultSummary(
+        ResultKind.COMPARE, facts["site"], (facts["link"],), tone, verdict, _sentences(primary), "report.html",
+        "blocks", facts["blocks"]["complete"], facts["blocks"]["planned"], facts.get("form_factor", ""),
+        effects=effects[:_EFFECTS_MOST], facts=_circumstances(facts),
+    )  # fmt: skip
+
+
+def _study(facts: Mapping[str, Any]) -> ResultSummary:
+    places, primary = facts["places"], set(facts["primary"])
+    links = tuple(dict.fromkeys(place["link"] for place in places))
+    over_sites = [_over_sites(item) for item in facts["summary"] if item["metric"] in primary]
+    at_places = [_shown(item, item["site"], item["link"]) for item in facts["effects"] if item["metric"] in primary]
+    verdicts = Counter(item.verdict for item in at_places)
+    tone, verdict = _verdict_of(at_places if len(places) == 1 else over_sites)
+    counts = ", ".join(f"{count} {word}" for word, count in verdicts.most_common())
+    done = sum(place["blocks"] for place in places)
+    return ResultSummary(
+        ResultKind.STUDY, facts["study"], links, tone, verdict,
+        (f"{len(places)} places: {counts or 'nothing is known yet'}", *_sentences(over_sites)), "report.html",
+        "blocks", done, done + sum(place["missing"] for place in places), rung=facts["rung"],
+        effects=(*over_sites, *at_places)[:_EFFECTS_MOST], facts=_circumstances(facts),
+    )  # fmt: skip
+
+
+def _tune(facts: Mapping[str, Any]) -> ResultSummary:
+    outcome = facts["outcome"]
+    effects = tuple(_shown(item, facts["site"], item["link"]) for item in facts["effects"])
+    return ResultSummary(
+        ResultKind.TUNE, facts["site"], tuple(facts["links"]), "better" if facts["shipped"] else "undecided",
+        str(outcome).replace("_", " "), (facts["reason"],), "tune.html", form_factor=facts["form_factor"],
+        rung=facts["rung"], effects=effects[:_EFFECTS_MOST], facts=_circumstances(facts),
+    )  # fmt: skip
+
+
+def _finder(facts: Mapping[str, Any]) -> ResultSummary:
+    best = facts["best_mean"]
+    said = (
+        f"{best['scheme']}: {best['figure_pct']:.1f} % mean regret over {len(facts['matrix'])} places" if best else ""
+    )
+    return ResultSummary(
+        ResultKind.FINDER, _few(facts["sites"]), tuple(facts["networks"]), "equivalent" if best else "undecided",
+        f"best: {best['scheme']}" if best else "no scheme finished everywhere", (said,) if said else (), "finder.html",
+        rung=facts["played"]["rung"], facts=_circumstances(facts),
+    )  # fmt: skip
+
+
+# As in the report of an audit.
+_AUDIT_TONES = {"good": "equivalent", "improvable": "better", "mixed": "worse"}
+_AUDIT_WORDS = {
+    "good": "good as it is",
+    "improvable": "could be better",
+    "mixed": "better here, worse there",
+    "open": "not proved yet",
+    "unmeasured": "not measured",
+}
+
+
+def _audit(facts: Mapping[str, Any]) -> ResultSummary:
+    effects = tuple(
+        _shown(item, facts["site"], network["name"]) for network in facts["networks"] for item in network["effects"]
+    )
+    chosen = [item for item in effects if item.is_primary and item.arm == facts["chosen"]]
+    return ResultSummary(
+        ResultKind.AUDIT, facts["site"], tuple(network["name"] for network in facts["networks"]),
+        _AUDIT_TONES.get(facts["verdict"], "undecided"), _AUDIT_WORDS[facts["verdict"]], _sentences(chosen), "audit.html",
+        "blocks", facts["blocks"]["complete"], facts["blocks"]["planned"], facts["form_factor"],
+        effects=effects[:_EFFECTS_MOST], facts=_circumstances(facts),
+    )  # fmt: skip
+
+
+def _calibrate(facts: Mapping[str, Any]) -> ResultSummary:
+    fitted, evidence = facts["summary"]["fitted"], facts["evidence"]
+    known = [(name.upper(), item["median"]) for name, item in fitted.items() if item["median"] is not None]
+    ranks = ", ".join(f"{name} {value:.2f}" for name, value in known)
+    return ResultSummary(
+        ResultKind.CALIBRATE, _few([site["site"] for site in facts["sites"]]), tuple(evidence["links"]), "equivalent",
+        "fitted", (f"Spearman's rank correlation with Chromium, median: {ranks}",) if ranks else (), "calibration.svg",
+        "loads", evidence["loads"], None, facts=_circumstances({**evidence}),
+    )  # fmt: skip
+
+
+_SUMMARISED = {
+    ResultKind.COMPARE: _compare,
+    ResultKind.STUDY: _study,
+    ResultKind.TUNE: _tune,
+    ResultKind.FINDER: _finder,
+    ResultKind.AUDIT: _audit,
+    ResultKind.CALIBRATE: _calibrate,
+}
+
+
+def _shown(effect: Mapping[str, Any], site: str, link: str) -> Shown:
+    unit = "_pct" if "change" not in effect else ""  # earlier versions had no other unit
+    return Shown(
+        site, link, effect.get("arm", effect["scheme"]), effect.get("baseline_arm", effect["baseline"]),
+        effect["metric"], effect[f"change{unit}"], effect[f"ci_low{unit}"], effect[f"ci_high{unit}"],
+        effect["verdict"], effect.get("family", "primary") == "primary", effect.get("blocks"),
+    )  # fmt: skip
+
+
+def _over_sites(item: Mapping[str, Any]) -> Shown:
+    low, high = item["ci_low"], item["ci_high"]
+    verdict = "better" if high is not None and high < 0 else "worse" if low is not None and low > 0 else "undecided"
+    return Shown(
+        "", item["link"], item["scheme"], item["baseline"], item["metric"], item["median"], low, high, verdict, True
+    )
+
+
+def _verdict_of(effects: Sequence[Shown]) -> tuple[str, str]:
+    """Tone and words: the verdict of a single effect, else how many there are of each."""
+    counts = Counter(item.verdict for item in effects)
+    if len(counts) == 1:
+        (word,) = counts
+        return word, word
+    tone = "better" if "better" in counts and "worse" not in counts else "undecided"
+    return tone, ", ".join(f"{count} {word}" for word, count in counts.most_common()) or "undecided"
+
+
+def _sentences(effects: Iterable[Shown]) -> tuple[str, ...]:
+    return tuple(item.sentence for item in list(effects)[:_SENTENCES_MOST])
+
+
+def _few(names: Sequence[str]) -> str:
+    more = len(names) - _NAMES_MOST
+    return ", ".join(names[:_NAMES_MOST]) + (f" and {more} more" if more > 0 else "")
+
+
+def _circumstances(facts: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """What should be alike where two results are compared."""
+    named = {key: facts.get(key) for key in ("versions", "machine") if isinstance(facts.get(key), Mapping)}
+    skipped = ("load_before", "memory_bytes")
+    return tuple(
+        (str(name), str(value))
+        for table in named.values()
+        if table is not None
+        for name, value in table.items()
+        if name not in skipped and isinstance(value, str | int | float)
+    )
+
+
+def _metric(key: str) -> Metric | None:
+    try:
+        return metric_named(key)
+    except UsageError:
+        return None
+
+
+def _told(metric: Metric | None, change: float | None) -> str:
+    if change is None:
+        return "–"
+    return f"{change:+.3g}" if metric is None else metric.format_change(change)
