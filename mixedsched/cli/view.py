@@ -33,8 +33,8 @@ def view(
     Only who has the printed address can open it: it holds a secret, new at every start. Ctrl-C ends the page; commands that
     were started from it go on.
     """
-    from mixedsched.report.view.so_far import ReportsSoFar
     from mixedsched.report.view.app import View
+    from mixedsched.report.view.so_far import ReportsSoFar
     from mixedsched.world.local_page import ADDRESS, Guard, Secrets, listen, serve
 
     if not folder.is_dir():

@@ -43,10 +43,12 @@ def go_on(folder: Path) -> subprocess.Popen[bytes]:
 
 def last_words(folder: Path) -> tuple[str, float]:
     """The end of what a command that was started from here has said, and when, in seconds since 1970; ("", 0) without any."""
-    with contextlib.suppress(OSError):
-        with open(os.open(folder / LOG_NAME, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as log:  # noqa: PTH123
-            size = os.fstat(log.fileno()).st_size
-            log.seek(max(0, size - _LOG_SHOWN_BYTES))
-            text = log.read(_LOG_SHOWN_BYTES).decode("utf-8", "replace")
-            return text.strip(), os.fstat(log.fileno()).st_mtime
+    try:
+        file = os.open(folder / LOG_NAME, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return "", 0.0
+    with open(file, "rb") as log, contextlib.suppress(OSError):  # noqa: PTH123 - of a descriptor
+        about = os.fstat(file)
+        log.seek(max(0, about.st_size - _LOG_SHOWN_BYTES))
+        return log.read(_LOG_SHOWN_BYTES).decode("utf-8", "replace").strip(), about.st_mtime
     return "", 0.0

@@ -1,7 +1,7 @@
 """What the command that owns a folder of results is doing: kept in the folder for others to see, with a way to stop it.
 
-The file is overwritten in place, in one call, each time that something is told: that takes microseconds, so that nothing need be
-held back, and whoever looks sees what is true now. It stays when the command has ended, and says how.
+The file is overwritten in place, in one call, each time that something is told: that takes microseconds, so that nothing need
+be held back, and whoever looks sees what is true now. It stays when the command has ended, and says how.
 """
 
 import contextlib
@@ -84,7 +84,7 @@ def given(command: Sequence[str]) -> None:
 
     command: its words behind `mixedsched`.
     """
-    global _given  # noqa: PLW0603 - a process has one command line
+    global _given
     _given = tuple(command)
 
 
@@ -103,7 +103,7 @@ def tell(what: str, done: int, total: int | None, unit: str, left_s: float | Non
 @contextmanager
 def recorded(folder: Path) -> Iterator[None]:
     """Keep in the folder what this process does there. A folder within work that is recorded already is a part of that."""
-    global _current  # noqa: PLW0603 - a process does one piece of work at a time
+    global _current
     if _current is not None:
         yield
         return

@@ -10,8 +10,8 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from mixedsched.report._facts import fact_rows
-from mixedsched.report._player import PLAYER
-from mixedsched.report._waterfall import KIND_LETTERS
+from mixedsched.report._kinds import KIND_LETTERS
+from mixedsched.report._scripts import PLAYER
 from mixedsched.report.svg import shortened
 from mixedsched.units import format_bytes, format_ms
 

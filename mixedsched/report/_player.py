@@ -4,13 +4,9 @@ A document holds every picture once (`frame_store`) and the rest as JSON; `templ
 player stays hidden, and the filmstrip below it says the same in steps.
 """
 
-import base64
-import hashlib
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from itertools import accumulate
 from typing import Any
 
@@ -20,6 +16,7 @@ from mixedsched.lab.model import Run
 from mixedsched.lab.page_view import SeenResponse, losses_of, responses_of
 from mixedsched.model.request import Kind
 from mixedsched.report._filmstrip import FilmFrame, Filmstrip, filmstrip, frame_store, frames_of, thinned
+from mixedsched.report._scripts import script_json
 from mixedsched.report._waterfall import marks_of, row_order
 
 _STEPS = 240  # of the time line: 60 a second in a load of four seconds
@@ -197,27 +194,3 @@ def _row_data(row: ReelRow | None) -> dict[str, Any] | None:
 
 
 # Scripts
-
-
-@dataclass(frozen=True, slots=True)
-class Script:
-    """A script that documents hold, and the source by which their policy lets it run: no other script may."""
-
-    text: Markup
-    source: str  # for script-src
-
-
-def script_json(value: Any) -> Markup:
-    """A value as JSON that cannot end the script element in which it stands."""
-    text = json.dumps(value, separators=(",", ":"), ensure_ascii=True)
-    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))  # noqa: S704  escaped so
-
-
-def script(name: str) -> Script:
-    """One of the templates' files."""
-    text = resources.files("mixedsched.report").joinpath("templates", name).read_text(encoding="utf-8")
-    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-    return Script(Markup(text), f"'sha256-{digest}'")  # noqa: S704  our own file
-
-
-PLAYER = script("player.js")

@@ -8,21 +8,12 @@ from markupsafe import Markup
 from mixedsched.lab.model import Run
 from mixedsched.lab.page_view import SeenResponse
 from mixedsched.model.request import Kind
+from mixedsched.report._kinds import KIND_LETTERS
 from mixedsched.report.svg import Scale, drawing, line, rectangle, shortened, text, x_grid
 from mixedsched.units import format_bytes, format_ms
 
 WIDTH = 1120.0
 LABELS = 360.0  # width of the columns left of the time axis
-KIND_LETTERS: Mapping[Kind, str] = {
-    Kind.DOCUMENT: "D",
-    Kind.STYLESHEET: "C",
-    Kind.FONT: "F",
-    Kind.SCRIPT: "S",
-    Kind.IMAGE: "I",
-    Kind.MEDIA: "M",
-    Kind.XHR: "X",
-    Kind.OTHER: "O",
-}
 _ROW = 18.0
 _TOP = 40.0
 _NOTE_X = 208.0

@@ -1,4 +1,4 @@
-"""A web page for the user of this machine alone: a server on 127.0.0.1 whose addresses hold a secret, and which lets nobody else in.
+"""A web page for the user of this machine alone: a server on 127.0.0.1 whose addresses hold a secret.
 
 Other users of the machine do not know the secret; pages of other sites know neither it nor may use it (their requests come from
 another origin); and names that were made to point here (DNS rebinding) are not ours.

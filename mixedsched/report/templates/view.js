@@ -1,7 +1,7 @@
-/* Keeps a page of `view` true: progress each second, everything else as soon as something has begun or ended. */
+/* Keeps a page of `view` true: progress at once, everything else as soon as something has begun or ended. */
 'use strict';
 (() => {
-  const EVERY_MS = 1000;
+  const EVERY_MS = 600;
   const news = document.getElementById('news');
   let version = null;
 

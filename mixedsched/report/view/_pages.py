@@ -9,7 +9,8 @@ from urllib.parse import quote
 
 from mixedsched.lab.underway import Underway
 from mixedsched.report._document import render
-from mixedsched.report._player import script
+from mixedsched.report._scripts import script
+from mixedsched.report.svg import shortened
 from mixedsched.report.view import _words as words
 from mixedsched.report.view._history import PageHistory
 from mixedsched.report.view.folders import Folder, State
@@ -157,7 +158,7 @@ def _row(folder: Folder, at: Addresses) -> dict[str, Any]:
         "name": words.shown_name(folder.name),
         "address": at.result(folder),
         "kind": folder.kind.value,
-        "subject": "" if summary is None else summary.subject,
+        "subject": shortened(_command(folder.record), 90) if summary is None else summary.subject,
         "networks": "" if summary is None else ", ".join(summary.networks),
         "verdict": "" if summary is None else summary.verdict,
         "tone": summary.tone if summary is not None and summary.tone.isalpha() else "undecided",

@@ -8,8 +8,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from subprocess import Popen
-from typing import Any
-from urllib.parse import parse_qs
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -22,13 +20,13 @@ from mixedsched.lab.going_on import go_on, last_words
 from mixedsched.lab.underway import stop
 from mixedsched.report.view import _pages as pages
 from mixedsched.report.view._history import histories
-from mixedsched.report.view.so_far import REPORT_NAME, ReportsSoFar
 from mixedsched.report.view.folders import Folder, Shelf, State
+from mixedsched.report.view.so_far import REPORT_NAME, ReportsSoFar
 from mixedsched.world.local_page import Secrets
 
 _FILES_MOST = 200
 _DEPTH_MOST = 3
-_START_S = 3.0  # in which a command that was started mostly says so
+_START_S = 6.0  # in which a command that was started mostly says so
 _LOOK_EVERY_S = 0.5  # several pages that look at the same time are told the same
 # Reports hold scripts of their own; whatever else they may hold, it can neither reach these pages nor anything beyond.
 _FILE_POLICY = (
@@ -45,7 +43,11 @@ _TYPES = {
     ".webm": "video/webm",
     ".sqlite": "application/octet-stream",
 }
-_DONE = {"stopped": "It was asked to stop, and stores what it has.", "started": "The same command was given again."}
+_DONE = {
+    "stopped": "It was asked to stop, and stores what it has.",
+    "started": "The same command was given again.",
+    "elsewhere": "The same command was given again. Its folder is another one now: mixedsched or what it measures has changed.",
+}
 
 
 class NotHereError(Exception):
@@ -177,8 +179,15 @@ class View:
         process = go_on(folder.path)
         with self._looking:
             self._started.append(process)
-        _wait_until(lambda: self._is_running(folder) or process.poll() is not None)
-        return RedirectResponse(f"{self._at.result(folder)}?done=started", 303)
+        _wait_until(lambda: self._of_process(process.pid) is not None or process.poll() is not None)
+        place = self._of_process(process.pid) or folder
+        done = "started" if place.id == folder.id else "elsewhere"
+        return RedirectResponse(f"{self._at.result(place)}?done={done}", 303)
+
+    def _of_process(self, pid: int) -> Folder | None:
+        """The folder where a process is at work."""
+        running = (item for item in self._look() if item.state is State.RUNNING)
+        return next((item for item in running if item.record is not None and item.record.pid == pid), None)
 
     def _is_running(self, folder: Folder) -> bool:
         with self._looking:
@@ -238,4 +247,4 @@ def _wait_until(is_so: Callable[[], bool]) -> None:
     """For a short while; pages show what has become of it, sooner or later."""
     until_s = time.monotonic() + _START_S
     while not is_so() and time.monotonic() < until_s:
-        time.sleep(0.05)
+        time.sleep(0.1)

@@ -1,10 +1,9 @@
-"""What lies in a folder of results: which commands have worked there, how far they are, and what they found. Changes nothing."""
+"""What lies in a folder of results: which commands worked there, how far they are, and what they found. Changes nothing."""
 
 import hashlib
 import json
 import os
 import stat
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -85,70 +84,133 @@ class Folder:
         return self.summary.done, self.summary.planned, self.summary.unit
 
 
+# The folder itself, files with its summary, and files that change.
+_SUMMARIES = 2 + len(FACTS)
+_WATCHED = tuple(
+    f"/{name}" if name else "" for name in ("", SUMMARY_NAME, *FACTS, UNDERWAY_NAME, *DATABASES, f"{DATABASES[0]}-wal")
+)
+# What tells whether a folder is as it was: of itself and of files in it, when each was changed, and its size.
+_Stamp = tuple[tuple[int, int] | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    stamp: _Stamp
+    folder: Folder
+
+
 class Shelf:
-    """The folder of all results. Summaries that have not changed are not read again."""
+    """The folder of all results. What has not changed is not read again, so that looking is cheap while others measure."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._summaries: dict[Path, tuple[tuple[int, int], ResultSummary | None, str]] = {}
-        self._paths: dict[str, Path] = {}
+        self._known: dict[str, _Known] = {}  # by path
 
     def look(self) -> list[Folder]:
-        """All of them, those with the latest news first."""
-        found = [self._folder(path, names) for path, names in _results_in(self.root)]
-        self._paths = {item.id: item.path for item in found}
-        self._summaries = {item.path: self._summaries[item.path] for item in found if item.path in self._summaries}
-        return sorted(found, key=lambda item: (item.state is not State.RUNNING, -item.when_s, item.name))
+        """All of them: what runs first, then those with the latest news."""
+        found = [self._seen(path, names) for path, names in self._results_in(str(self.root))]
+        self._known = {path: self._known[path] for path, _ in found}
+        return sorted(
+            (item for _, item in found), key=lambda item: (item.state is not State.RUNNING, -item.when_s, item.name)
+        )
 
     def find(self, folder_id: str) -> Folder | None:
         """One of them; None if there is none, or it is gone."""
-        path = self._paths.get(folder_id)
-        if path is None:
-            return next((item for item in self.look() if item.id == folder_id), None)
-        try:
-            names = {entry.name for entry in os.scandir(path)}
-        except OSError:
-            return None
-        return self._folder(path, names) if names & _MARKS else None
+        for path, known in self._known.items():
+            if known.folder.id == folder_id:
+                names = _names_in(path)
+                return self._seen(path, names)[1] if names & _MARKS else None
+        return next((item for item in self.look() if item.id == folder_id), None)
 
-    def _folder(self, path: Path, names: set[str]) -> Folder:
-        record = read_underway(path) if UNDERWAY_NAME in names else None
-        state = _state(path, record)
-        name = path.relative_to(self.root).as_posix() if path != self.root else path.name
-        summary, problem, summary_s = self._summary(path, names)
-        kind = summary.kind if summary is not None else _kind(name, names, record)
-        changed_s = max((_changed_s(path / item) for item in names if item.startswith(DATABASES)), default=0.0)
-        when_s = record.told_s if record is not None else changed_s or summary_s
-        report = "" if summary is None else summary.report
-        if report not in names:
-            report = next((item for item in ("report.html", f"{kind}.html", "calibration.svg") if item in names), "")
-        is_newer = summary is not None and changed_s > summary_s + _NEWER_S
-        digest = hashlib.sha256(os.fsencode(name)).hexdigest()[:16]
-        return Folder(digest, path, name, kind, state, when_s, record, summary, problem, report, is_newer)
+    def _results_in(self, root: str) -> Iterator[tuple[str, set[str] | None]]:
+        """Folders with results, and the names in each, None where these are as they were.
 
-    def _summary(self, path: Path, names: set[str]) -> tuple[ResultSummary | None, str, float]:
-        """With why it cannot be read, and when it was written, in seconds since 1970."""
-        name = next((item for item in (SUMMARY_NAME, *FACTS) if item in names), None)
-        if name is None:
-            return None, "", 0.0
-        file = path / name
-        try:
-            about = file.stat()
-        except OSError:
-            return None, "", 0.0
-        stamp = (about.st_mtime_ns, about.st_size)
-        kept = self._summaries.get(path)
-        if kept is None or kept[0] != stamp:
-            summary, problem = _read(file, about)
-            kept = self._summaries[path] = (stamp, summary, problem)
-        return kept[1], kept[2], about.st_mtime
+        What is inside of such a folder belongs to it; links are not followed.
+        """
+        left = [(root, 0)]
+        for _ in range(_FOLDERS_MOST):
+            if not left:
+                return
+            path, depth = left.pop()
+            if path in self._known and self._known[path].stamp[0] == _stamp_of(path):
+                yield path, None
+                continue
+            try:
+                with os.scandir(path) as entries:
+                    listed = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
+            except OSError:
+                continue
+            names = {name for name, is_folder in listed if not is_folder}
+            if names & _MARKS:
+                yield path, names
+            elif depth < _DEPTH_MOST:
+                inner = [name for name, is_folder in listed if is_folder and not name.startswith(".")]
+                left += [(f"{path}/{name}", depth + 1) for name in inner]
+
+    def _seen(self, path: str, names: set[str] | None) -> tuple[str, Folder]:
+        stamp = tuple(_stamp_of(f"{path}{name}") for name in _WATCHED)
+        known = self._known.get(path)
+        if known is None or known.stamp != stamp or known.folder.state is State.RUNNING:
+            is_summary_same = known is not None and known.stamp[1:_SUMMARIES] == stamp[1:_SUMMARIES]
+            before = known.folder if known is not None and is_summary_same else None
+            found = _folder_of(self.root, Path(path), _names_in(path) if names is None else names, before)
+            known = self._known[path] = _Known(stamp, found)
+        return path, known.folder
 
 
-def _read(file: Path, about: os.stat_result) -> tuple[ResultSummary | None, str]:
-    """A summary, or why there is none."""
-    if not stat.S_ISREG(about.st_mode) or about.st_size > _FACTS_BYTES_MOST:
-        return None, f"{file.name} is no file of ours"
+def _stamp_of(path: str) -> tuple[int, int] | None:
+    """None if it is not there."""
     try:
+        about = os.stat(path)  # noqa: PTH116 - of thousands, each second
+    except OSError:
+        return None
+    return about.st_mtime_ns, about.st_size
+
+
+def _names_in(path: str) -> set[str]:
+    try:
+        with os.scandir(path) as entries:
+            return {entry.name for entry in entries if not entry.is_dir(follow_symlinks=False)}
+    except OSError:
+        return set()
+
+
+def _folder_of(root: Path, path: Path, names: set[str], before: Folder | None) -> Folder:
+    """before: as it was when it had the same summary."""
+    record = read_underway(path) if UNDERWAY_NAME in names else None
+    name = path.relative_to(root).as_posix() if path != root else path.name
+    summary_name = next((item for item in (SUMMARY_NAME, *FACTS) if item in names), None)
+    summary_s = _changed_s(path / summary_name) if summary_name is not None else 0.0
+    if before is not None:
+        summary, problem = before.summary, before.problem
+    else:
+        summary, problem = (None, "") if summary_name is None else _read(path / summary_name)
+    kind = summary.kind if summary is not None else _kind(name, names, record)
+    changed_s = max((_changed_s(path / item) for item in names if item.startswith(DATABASES)), default=0.0)
+    report = "" if summary is None else summary.report
+    if report not in names:
+        report = next((item for item in ("report.html", f"{kind}.html", "calibration.svg") if item in names), "")
+    return Folder(
+        id=hashlib.sha256(os.fsencode(name)).hexdigest()[:16],
+        path=path,
+        name=name,
+        kind=kind,
+        state=_state(path, record),
+        when_s=record.told_s if record is not None else changed_s or summary_s,
+        record=record,
+        summary=summary,
+        problem=problem,
+        report=report,
+        has_newer_loads=summary is not None and changed_s > summary_s + _NEWER_S,
+    )
+
+
+def _read(file: Path) -> tuple[ResultSummary | None, str]:
+    """A summary, or why there is none."""
+    try:
+        about = file.stat()
+        if not stat.S_ISREG(about.st_mode) or about.st_size > _FACTS_BYTES_MOST:
+            return None, f"{file.name} is no file of ours"
         data = file.read_bytes()
         if file.name == SUMMARY_NAME:
             return _SUMMARY.validate_json(data), ""
@@ -185,27 +247,3 @@ def _changed_s(file: Path) -> float:
         return 0.0 if file.name.endswith("-shm") else file.stat().st_mtime
     except OSError:
         return 0.0
-
-
-def _results_in(root: Path) -> Iterator[tuple[Path, set[str]]]:
-    """Folders with results, and the names in each. What is inside of such a folder belongs to it; links are not followed."""
-    left = [(root, 0)]
-    for _ in range(_FOLDERS_MOST):
-        if not left:
-            return
-        folder, depth = left.pop()
-        try:
-            with os.scandir(folder) as entries:
-                listed = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
-        except OSError:
-            continue
-        names = {name for name, is_folder in listed if not is_folder}
-        if names & _MARKS:
-            yield folder, names
-        elif depth < _DEPTH_MOST:
-            left += [(folder / name, depth + 1) for name, is_folder in listed if is_folder and not name.startswith(".")]
-
-
-def ago_s(when_s: float) -> float:
-    """How long that is ago."""
-    return max(0.0, time.time() - when_s)
