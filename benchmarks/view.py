@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.browsing import browse
-from tests.report.made_up_folders import write_many
+from tests.report.view.made_up_folders import write_many
 
 RESULTS = 500
 OPENINGS = 5

@@ -21,6 +21,7 @@ CASES: dict[str, tuple[tuple[str, ...], int, str, str]] = {
     "simulate": (("davies-meenan", "--scheme", "bucket", "--json"), 0, '"packets": 2510', ""),
     "lab": (("run", "--", "true"), 2, "", "the relay needs to know its server"),
     "report": (("nowhere",), 3, "", "nowhere"),
+    "view": (("nowhere",), 3, "", "there is no folder nowhere"),
     "record": (("shop.test",), 2, "", "try https://shop.test"),
     "import": (("absent.har",), 2, "", "absent.har"),
     "synth": (("absent.json",), 3, "", "absent.json"),

@@ -8,9 +8,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from subprocess import Popen
+from urllib.parse import unquote_to_bytes
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.convertors import PathConvertor, register_url_convertor
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
@@ -50,6 +52,15 @@ _DONE = {
 }
 
 
+class _AnyName(PathConvertor):
+    """Names of files may hold line ends, too."""
+
+    regex = "(?s:.*)"
+
+
+register_url_convertor("any", _AnyName())
+
+
 class NotHereError(Exception):
     """What was asked for is not there, or not any more. args: the title, and sentences."""
 
@@ -77,8 +88,8 @@ class View:
             self._route(f"{page}/result/{{id}}/stop", self._stop, "POST"),
             self._route(f"{page}/result/{{id}}/go-on", self._go_on, "POST"),
             self._route(f"{files}/{{id}}", self._report_so_far),
-            self._route(f"{files}/{{id}}/{{name:path}}", self._file),
-            self._route(f"{files}/{{id}}~/{{name:path}}", self._file_so_far),
+            self._route(f"{files}/{{id}}/{{name:any}}", self._file),
+            self._route(f"{files}/{{id}}~/{{name:any}}", self._file_so_far),
         ]
         routes.insert(0, routes.pop())  # the more special one first
         return Starlette(routes=routes, exception_handlers={404: self._no_such_page})
@@ -134,7 +145,8 @@ class View:
     def _live(self, _request: Request) -> Response:
         """What runs, and a word that changes with everything else that pages show."""
         folders = self._look(anew=False)
-        running = [pages.running_view(item, self._at) for item in folders if item.state is State.RUNNING]
+        at_work = [self._now(item) for item in folders if item.state is State.RUNNING]
+        running = [pages.running_view(item, self._at) for item in at_work if item is not None]
         rest = [(item.id, item.state, item.when_s) for item in folders if item.state is not State.RUNNING]
         summaries = [(item.id, item.summary is not None, item.report) for item in folders]
         seen = hash((tuple(rest), tuple(summaries), tuple(item["id"] for item in running)))
@@ -171,7 +183,7 @@ class View:
     def _stop(self, request: Request) -> Response:
         folder = self._found(request)
         stop(folder.path)
-        _wait_until(lambda: not self._is_running(folder))
+        _wait_until(lambda: self._now(folder) is None)
         return RedirectResponse(f"{self._at.result(folder)}?done=stopped", 303)
 
     def _go_on(self, request: Request) -> Response:
@@ -189,10 +201,11 @@ class View:
         running = (item for item in self._look() if item.state is State.RUNNING)
         return next((item for item in running if item.record is not None and item.record.pid == pid), None)
 
-    def _is_running(self, folder: Folder) -> bool:
+    def _now(self, folder: Folder) -> Folder | None:
+        """The folder as it is at this moment, if it is at work."""
         with self._looking:
             now = self._shelf.find(folder.id)
-        return now is not None and now.state is State.RUNNING
+        return now if now is not None and now.state is State.RUNNING else None
 
     # Files
 
@@ -212,7 +225,7 @@ class View:
 def _sent(folder: Path, request: Request) -> Response:
     """A file of a folder. Raises NotHereError for everything else, and for what a link leads to elsewhere."""
     # As the bytes that were asked for: names of files need not be text.
-    name = os.fsdecode(request.path_params["name"].encode("utf-8", "surrogateescape"))
+    name = os.fsdecode(unquote_to_bytes(request.scope["raw_path"].split(b"/", 3)[3]))
     gone = NotHereError("That file is not here", "It was removed, is no file, or lies elsewhere.")
     try:
         home = folder.resolve(strict=True)
