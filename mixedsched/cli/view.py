@@ -33,7 +33,7 @@ def view(
     Only who has the printed address can open it: it holds a secret, new at every start. Ctrl-C ends the page; commands that
     were started from it go on.
     """
-    from mixedsched.report.view.app import View
+    from mixedsched.report.view.app import ViewPages
     from mixedsched.report.view.so_far import ReportsSoFar
     from mixedsched.world.local_page import ADDRESS, Guard, Secrets, listen, serve
 
@@ -49,7 +49,7 @@ def view(
     secrets = Secrets()
     url = f"http://{ADDRESS}:{number}/{secrets.page}/"
     with sock, ReportsSoFar() as so_far:
-        application = Guard(View(folder.resolve(), secrets, so_far).application(), secrets, number)
+        application = Guard(ViewPages(folder.resolve(), secrets, so_far).application(), secrets, number)
         if as_json:
             say_json({"url": url, "port": number, "folder": str(folder)})
         else:

@@ -35,7 +35,7 @@ _KEY_BYTES = 32
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
-class Ended(StrEnum):
+class WorkEnd(StrEnum):
     """How a command has ended, as far as its folder is concerned."""
 
     NOT_YET = ""
@@ -60,7 +60,7 @@ class Underway:
     total: int | None = None
     unit: str = ""  # what done and total count; "" for parts of a whole
     left_s: float | None = None  # time that the rest will take; None if that is not known
-    ended: Ended = Ended.NOT_YET
+    ended: WorkEnd = WorkEnd.NOT_YET
     why: str = ""  # it failed
 
     @property
@@ -108,21 +108,21 @@ def recorded(folder: Path) -> Iterator[None]:
         yield
         return
     _current = _Recorder(folder)
-    ended, why = Ended.DONE, ""
+    ended, why = WorkEnd.DONE, ""
     try:
         yield
     except KeyboardInterrupt:
-        ended = Ended.STOPPED
+        ended = WorkEnd.STOPPED
         raise
     except MixedschedError as error:
-        ended, why = Ended.FAILED, str(error)
+        ended, why = WorkEnd.FAILED, str(error)
         raise
     except BaseException as error:
-        ended, why = Ended.FAILED, repr(error)
+        ended, why = WorkEnd.FAILED, repr(error)
         raise
     finally:
         recorder, _current = _current, None
-        recorder.end(Ended.STOPPED if recorder.was_interrupted else ended, why)
+        recorder.end(WorkEnd.STOPPED if recorder.was_interrupted else ended, why)
 
 
 class _Recorder:
@@ -150,7 +150,7 @@ class _Recorder:
         self._now = replace(self._now, told_s=time.time(), **news)
         self._write()
 
-    def end(self, ended: Ended, why: str) -> None:
+    def end(self, ended: WorkEnd, why: str) -> None:
         self.tell(ended=ended, why=why[:_WORDS_MOST], left_s=None)
         if self._file is not None:
             os.close(self._file)
@@ -191,14 +191,14 @@ def _understood(stored: Any) -> Underway | None:
     command, ended = stored.get("command"), stored.get("ended")
     if not isinstance(command, list) or not all(isinstance(word, str) for word in command):
         return None
-    if ended not in tuple(Ended) or not all(isinstance(stored.get(name), kind) for name, kind in _TYPES.items()):
+    if ended not in tuple(WorkEnd) or not all(isinstance(stored.get(name), kind) for name, kind in _TYPES.items()):
         return None
-    return Underway(command=tuple(command), ended=Ended(ended), **{name: stored[name] for name in _TYPES})
+    return Underway(command=tuple(command), ended=WorkEnd(ended), **{name: stored[name] for name in _TYPES})
 
 
 def is_at_work(folder: Path, record: Underway) -> bool:
     """Whether the process that wrote the record still owns the folder: it is the same one, and has the folder's lock open."""
-    if record.ended is not Ended.NOT_YET or not record.born or record.born != _born(record.pid):
+    if record.ended is not WorkEnd.NOT_YET or not record.born or record.born != _born(record.pid):
         return False
     try:
         lock = (folder / LOCK_NAME).stat()

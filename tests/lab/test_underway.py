@@ -21,7 +21,7 @@ from mixedsched.errors import MixedschedError, UsageError
 from mixedsched.lab import underway
 from mixedsched.lab.going_on import go_on
 from mixedsched.lab.results import owned
-from mixedsched.lab.underway import UNDERWAY_NAME, Ended, Underway, has_seal, is_at_work, read_underway, stop
+from mixedsched.lab.underway import UNDERWAY_NAME, Underway, WorkEnd, has_seal, is_at_work, read_underway, stop
 
 # Owns a folder, says so, and works until it is stopped.
 WORK = """
@@ -71,19 +71,19 @@ def test_what_is_told_can_be_read_at_once(tmp_path: Path) -> None:
             assert (record.done, record.share, record.what, record.unit) == (done, done / 100, "playing", "loads")
         assert is_at_work(tmp_path, record)
         assert record.left_at_s(record.told_s + 1) == 1.5
-    assert known(tmp_path).ended is Ended.DONE
+    assert known(tmp_path).ended is WorkEnd.DONE
     assert not is_at_work(tmp_path, known(tmp_path))
 
 
 @pytest.mark.parametrize(
     ("error", "ended", "why"),
     [
-        (KeyboardInterrupt(), Ended.STOPPED, ""),
-        (UsageError("no such page", fix="name one"), Ended.FAILED, "no such page (name one)"),
-        (ZeroDivisionError("by zero"), Ended.FAILED, "ZeroDivisionError('by zero')"),
+        (KeyboardInterrupt(), WorkEnd.STOPPED, ""),
+        (UsageError("no such page", fix="name one"), WorkEnd.FAILED, "no such page (name one)"),
+        (ZeroDivisionError("by zero"), WorkEnd.FAILED, "ZeroDivisionError('by zero')"),
     ],
 )
-def test_the_record_says_how_it_ended(error: BaseException, ended: Ended, why: str, tmp_path: Path) -> None:
+def test_the_record_says_how_it_ended(error: BaseException, ended: WorkEnd, why: str, tmp_path: Path) -> None:
     with suppress(BaseException), owned(tmp_path):
         raise error
     assert (known(tmp_path).ended, known(tmp_path).why) == (ended, why)
@@ -112,7 +112,7 @@ def test_a_command_is_stopped_as_by_ctrl_c(tmp_path: Path) -> None:
         assert is_at_work(tmp_path, record)
         stop(tmp_path)
         process.wait(30)
-    assert known(tmp_path).ended is Ended.STOPPED
+    assert known(tmp_path).ended is WorkEnd.STOPPED
 
 
 @pytest.mark.slow
@@ -120,7 +120,7 @@ def test_a_killed_command_is_not_at_work(tmp_path: Path) -> None:
     with at_work(tmp_path) as process:
         process.kill()
         process.wait(30)
-        assert known(tmp_path).ended is Ended.NOT_YET
+        assert known(tmp_path).ended is WorkEnd.NOT_YET
         assert not is_at_work(tmp_path, known(tmp_path))
         with pytest.raises(MixedschedError, match="nothing was stopped"):
             stop(tmp_path)

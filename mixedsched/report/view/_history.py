@@ -14,7 +14,7 @@ from markupsafe import Markup
 from mixedsched.report.svg import Scale, drawing, element, line, text, tooltip
 from mixedsched.report.view._words import day_text
 from mixedsched.report.view.folders import Folder
-from mixedsched.report.view.summary import ResultKind, Shown
+from mixedsched.report.view.summary import EffectLine, ResultKind
 
 _KINDS = (ResultKind.COMPARE, ResultKind.STUDY)
 _WIDTH, _HEIGHT = 760.0, 230.0
@@ -24,11 +24,11 @@ _CHANGE_MOST = 1e6  # what is beyond is no measurement
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class HistoryPoint:
     """An effect, and the result that showed it."""
 
     folder: Folder
-    effect: Shown
+    effect: EffectLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Series:
     arm: str
     baseline: str
     metric: str  # as people say
-    points: tuple[Point, ...]  # oldest first
+    points: tuple[HistoryPoint, ...]  # oldest first
 
     @property
     def picture(self) -> Markup:
@@ -68,7 +68,7 @@ class PageHistory:
 
 def histories(folders: Iterable[Folder]) -> list[PageHistory]:
     """By page and network, those with the latest news first. Only what a browser has loaded changes with time."""
-    found: dict[tuple[str, str], dict[tuple[str, str, str], list[Point]]] = {}
+    found: dict[tuple[str, str], dict[tuple[str, str, str], list[HistoryPoint]]] = {}
     for folder in sorted(folders, key=lambda item: item.when_s):
         summary = folder.summary
         if summary is None or summary.kind not in _KINDS or summary.rung != "browser":
@@ -76,7 +76,7 @@ def histories(folders: Iterable[Folder]) -> list[PageHistory]:
         for effect in summary.effects:
             if effect.is_primary and effect.site and _is_drawn(effect.change):
                 series = found.setdefault((effect.site, effect.link), {})
-                series.setdefault((effect.arm, effect.baseline, effect.name), []).append(Point(folder, effect))
+                series.setdefault((effect.arm, effect.baseline, effect.name), []).append(HistoryPoint(folder, effect))
     pages = [
         PageHistory(site, link, tuple(Series(*names, tuple(points)) for names, points in series.items()))
         for (site, link), series in found.items()
@@ -111,7 +111,7 @@ def _picture(series: Series) -> Markup:
     return drawing(_WIDTH, _HEIGHT, label, *shapes)
 
 
-def _mark(point: Point, x: float, across: Scale) -> Markup:
+def _mark(point: HistoryPoint, x: float, across: Scale) -> Markup:
     effect = point.effect
     interval = effect.interval_text or "no interval"
     hint = tooltip(f"{day_text(point.folder.when_s)}: {effect.change_text} ({interval}), {effect.verdict}")
@@ -125,7 +125,7 @@ def _is_drawn(value: float | None) -> bool:
     return value is not None and math.isfinite(value) and abs(value) <= _CHANGE_MOST
 
 
-def _tick_text(effect: Shown, value: float) -> str:
+def _tick_text(effect: EffectLine, value: float) -> str:
     metric = effect.of
     return f"{value:g}" if metric is None else metric.format_change(value)
 

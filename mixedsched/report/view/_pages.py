@@ -2,7 +2,7 @@
 
 import shlex
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -14,14 +14,14 @@ from mixedsched.report.svg import shortened
 from mixedsched.report.view import _words as words
 from mixedsched.report.view._history import PageHistory
 from mixedsched.report.view.folders import Folder, State
-from mixedsched.report.view.summary import ResultKind, Shown
+from mixedsched.report.view.summary import EffectLine, ResultKind
 
 PAGE_ROWS = 100
 SCRIPT = script("view.js")
 
 
 @dataclass(frozen=True, slots=True)
-class Addresses:
+class PageAddresses:
     """Where pages are; both begin and end with a slash."""
 
     page: str
@@ -55,7 +55,7 @@ class Filter:
         return f"?q={quote(self.text)}&kind={quote(self.kind)}&first={first}"
 
 
-def index_page(at: Addresses, root: str, folders: Sequence[Folder], asked: Filter, message: str) -> str:
+def index_page(at: PageAddresses, root: str, folders: Sequence[Folder], asked: Filter, message: str) -> str:
     chosen = [item for item in folders if asked.takes(item)]
     shown = chosen[asked.first : asked.first + PAGE_ROWS]
     return _page(
@@ -74,7 +74,7 @@ def index_page(at: Addresses, root: str, folders: Sequence[Folder], asked: Filte
     )
 
 
-def result_page(at: Addresses, folder: Folder, files: Sequence[tuple[str, int]], log: str, message: str) -> str:
+def result_page(at: PageAddresses, folder: Folder, files: Sequence[tuple[str, int]], log: str, message: str) -> str:
     """files: names and sizes in bytes. log: the end of what its last start from here has said."""
     summary, record = folder.summary, folder.record
     return _page(
@@ -100,9 +100,10 @@ def has_report_so_far(folder: Folder) -> bool:
     return folder.kind in (ResultKind.COMPARE, ResultKind.STUDY) and not is_told
 
 
-def pair_page(at: Addresses, pair: tuple[Folder, Folder]) -> str:
+def pair_page(at: PageAddresses, pair: tuple[Folder, Folder]) -> str:
     """Two results side by side."""
-    by_folder = [_by_question(item) for item in pair]
+    are_of_one_place = all(len({(item.site, item.link) for item in _effects_of(folder)}) == 1 for folder in pair)
+    by_folder = [_by_question(item, with_place=not are_of_one_place) for item in pair]
     questions = list(dict.fromkeys([*by_folder[0], *by_folder[1]]))
     rows = []
     for question in questions:
@@ -110,16 +111,21 @@ def pair_page(at: Addresses, pair: tuple[Folder, Folder]) -> str:
         cells = [None if item is None else _effect(item) for item in found]
         rows.append((_effect(next(item for item in found if item is not None)), cells, _agreement(found)))
     return _page(
-        "view_pair.html.j2", at, pair=[_row(item, at) for item in pair], rows=rows, differences=_differences(pair)
+        "view_pair.html.j2",
+        at,
+        pair=[_row(item, at) for item in pair],
+        rows=rows,
+        with_place=not are_of_one_place,
+        differences=_differences(pair),
     )
 
 
-def histories_page(at: Addresses, pages: Sequence[PageHistory]) -> str:
+def histories_page(at: PageAddresses, pages: Sequence[PageHistory]) -> str:
     listed = [(item, words.when_text(item.latest_s)) for item in pages]
     return _page("view_histories.html.j2", at, pages=listed)
 
 
-def history_page(at: Addresses, page: PageHistory) -> str:
+def history_page(at: PageAddresses, page: PageHistory) -> str:
     series = [
         (item, [(_row(point.folder, at), _effect(point.effect)) for point in reversed(item.points)])
         for item in page.series
@@ -127,11 +133,11 @@ def history_page(at: Addresses, page: PageHistory) -> str:
     return _page("view_history.html.j2", at, page=page, series=series)
 
 
-def problem_page(at: Addresses, title: str, lines: Sequence[str]) -> str:
+def problem_page(at: PageAddresses, title: str, lines: Sequence[str]) -> str:
     return _page("view_problem.html.j2", at, problem=title, lines=lines)
 
 
-def running_view(folder: Folder, at: Addresses) -> dict[str, Any]:
+def running_view(folder: Folder, at: PageAddresses) -> dict[str, Any]:
     """What changes from second to second."""
     record = folder.record
     assert record is not None, "nothing runs without one"
@@ -147,11 +153,11 @@ def running_view(folder: Folder, at: Addresses) -> dict[str, Any]:
     }
 
 
-def _page(name: str, at: Addresses, /, **values: Any) -> str:
+def _page(name: str, at: PageAddresses, /, **values: Any) -> str:
     return render(name, at=at, script=SCRIPT, **values)
 
 
-def _row(folder: Folder, at: Addresses) -> dict[str, Any]:
+def _row(folder: Folder, at: PageAddresses) -> dict[str, Any]:
     summary = folder.summary
     return {
         "id": folder.id,
@@ -173,7 +179,7 @@ def _row(folder: Folder, at: Addresses) -> dict[str, Any]:
     }
 
 
-def _effect(effect: Shown) -> dict[str, Any]:
+def _effect(effect: EffectLine) -> dict[str, Any]:
     where = f"{effect.site or 'over sites'}, {effect.link}"
     tone = effect.verdict if effect.verdict.isalpha() else "undecided"
     return {
@@ -183,12 +189,19 @@ def _effect(effect: Shown) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _by_question(folder: Folder) -> Mapping[tuple[str, ...], Shown]:
-    effects: Iterable[Shown] = () if folder.summary is None else folder.summary.effects
-    return {(item.site, item.link, item.arm, item.baseline, item.metric): item for item in effects}
+def _effects_of(folder: Folder) -> Sequence[EffectLine]:
+    return () if folder.summary is None else folder.summary.effects
 
 
-def _agreement(found: Sequence[Shown | None]) -> str:
+def _by_question(folder: Folder, *, with_place: bool) -> Mapping[tuple[str, ...], EffectLine]:
+    """Results of one place each are compared whatever the place is."""
+    return {
+        ((item.site, item.link) if with_place else ()) + (item.arm, item.baseline, item.metric): item
+        for item in _effects_of(folder)
+    }
+
+
+def _agreement(found: Sequence[EffectLine | None]) -> str:
     """Whether two results can both be true, as far as their intervals tell."""
     first, second = found
     if first is None or second is None:

@@ -65,12 +65,12 @@ class NotHereError(Exception):
     """What was asked for is not there, or not any more. args: the title, and sentences."""
 
 
-class View:
+class ViewPages:
     """All pages, over one folder of results."""
 
     def __init__(self, root: Path, secrets: Secrets, so_far: ReportsSoFar) -> None:
         self._shelf = Shelf(root)
-        self._at = pages.Addresses(f"/{secrets.page}/", f"/{secrets.files}/")
+        self._at = pages.PageAddresses(f"/{secrets.page}/", f"/{secrets.files}/")
         self._so_far = so_far
         self._looking = threading.Lock()
         self._seen: tuple[float, list[Folder]] = (0.0, [])
@@ -139,7 +139,9 @@ class View:
             int(first) if first.isdecimal() and len(first) < 8 else 0,
         )
         return HTMLResponse(
-            pages.index_page(self._at, str(self._shelf.root), self._look(), asked, _DONE.get(query.get("done", ""), ""))
+            pages.index_page(
+                self._at, self._shelf.root.name or "/", self._look(), asked, _DONE.get(query.get("done", ""), "")
+            )
         )
 
     def _live(self, _request: Request) -> Response:

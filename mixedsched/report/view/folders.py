@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from mixedsched.lab.underway import UNDERWAY_NAME, Ended, Underway, has_seal, is_at_work, read_underway
+from mixedsched.lab.underway import UNDERWAY_NAME, Underway, WorkEnd, has_seal, is_at_work, read_underway
 from mixedsched.report.view.summary import SUMMARY_NAME, ResultKind, ResultSummary, summary_of
 
 DATABASES = ("results.sqlite", "simulated.sqlite")
@@ -225,7 +225,7 @@ def _read(file: Path) -> tuple[ResultSummary | None, str]:
 def _state(path: Path, record: Underway | None) -> State:
     if record is None:
         return State.UNKNOWN
-    if record.ended is Ended.NOT_YET:
+    if record.ended is WorkEnd.NOT_YET:
         return State.RUNNING if is_at_work(path, record) else State.KILLED
     return State(record.ended.value)
 

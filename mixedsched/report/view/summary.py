@@ -31,7 +31,7 @@ class ResultKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class EffectLine:
     """An effect: one arm against another, in one metric, at one place, or over the sites of a network."""
 
     site: str  # "" for an effect over several sites
@@ -95,7 +95,7 @@ class ResultSummary:
     planned: int | None = None
     form_factor: str = ""
     rung: str = "browser"
-    effects: tuple[Shown, ...] = ()
+    effects: tuple[EffectLine, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()  # that bear on whether two results can be compared
     format: str = FORMAT
 
@@ -218,24 +218,24 @@ _SUMMARISED = {
 }
 
 
-def _shown(effect: Mapping[str, Any], site: str, link: str) -> Shown:
+def _shown(effect: Mapping[str, Any], site: str, link: str) -> EffectLine:
     unit = "_pct" if "change" not in effect else ""  # earlier versions had no other unit
-    return Shown(
+    return EffectLine(
         site, link, effect.get("arm", effect["scheme"]), effect.get("baseline_arm", effect["baseline"]),
         effect["metric"], effect[f"change{unit}"], effect[f"ci_low{unit}"], effect[f"ci_high{unit}"],
         effect["verdict"], effect.get("family", "primary") == "primary", effect.get("blocks"),
     )  # fmt: skip
 
 
-def _over_sites(item: Mapping[str, Any]) -> Shown:
+def _over_sites(item: Mapping[str, Any]) -> EffectLine:
     low, high = item["ci_low"], item["ci_high"]
     verdict = "better" if high is not None and high < 0 else "worse" if low is not None and low > 0 else "undecided"
-    return Shown(
+    return EffectLine(
         "", item["link"], item["scheme"], item["baseline"], item["metric"], item["median"], low, high, verdict, True
     )
 
 
-def _verdict_of(effects: Sequence[Shown]) -> tuple[str, str]:
+def _verdict_of(effects: Sequence[EffectLine]) -> tuple[str, str]:
     """Tone and words: the verdict of a single effect, else how many there are of each."""
     counts = Counter(item.verdict for item in effects)
     if len(counts) == 1:
@@ -245,7 +245,7 @@ def _verdict_of(effects: Sequence[Shown]) -> tuple[str, str]:
     return tone, ", ".join(f"{count} {word}" for word, count in counts.most_common()) or "undecided"
 
 
-def _sentences(effects: Iterable[Shown]) -> tuple[str, ...]:
+def _sentences(effects: Iterable[EffectLine]) -> tuple[str, ...]:
     return tuple(item.sentence for item in list(effects)[:_SENTENCES_MOST])
 
 

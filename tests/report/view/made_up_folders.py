@@ -11,9 +11,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from mixedsched.lab.underway import UNDERWAY_NAME, Ended, Underway
+from mixedsched.lab.underway import UNDERWAY_NAME, Underway, WorkEnd
 from mixedsched.report.view import ResultKind, write_summary
-from mixedsched.report.view.app import View
+from mixedsched.report.view.app import ViewPages
 from mixedsched.report.view.so_far import ReportsSoFar
 from mixedsched.world.local_page import ADDRESS, Guard, Secrets, listen, server
 
@@ -43,7 +43,7 @@ def comparison(
 
 
 def write_record(folder: Path, **changes: Any) -> None:
-    facts = {"command": ("compare", "shop"), "cwd": "/", "ended": Ended.DONE, "told_s": time.time(), **changes}
+    facts = {"command": ("compare", "shop"), "cwd": "/", "ended": WorkEnd.DONE, "told_s": time.time(), **changes}
     text = json.dumps({"format": "mixedsched.underway/1", **asdict(Underway(**facts))})
     (folder / UNDERWAY_NAME).write_text(text)
 
@@ -77,7 +77,7 @@ def served(root: Path) -> Iterator[tuple[int, Secrets]]:
     secrets, sock = Secrets(), listen(0)
     port = sock.getsockname()[1]
     with sock, ReportsSoFar() as so_far:
-        running = server(Guard(View(root, secrets, so_far).application(), secrets, port))
+        running = server(Guard(ViewPages(root, secrets, so_far).application(), secrets, port))
         thread = threading.Thread(target=running.run, kwargs={"sockets": [sock]})
         thread.start()
         try:

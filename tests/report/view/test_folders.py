@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.lab.results import owned
-from mixedsched.lab.underway import Ended
+from mixedsched.lab.underway import WorkEnd
 from mixedsched.report.view import SUMMARY_NAME, ResultKind, summary_of, write_summary
 from mixedsched.report.view._history import histories
 from mixedsched.report.view.folders import Folder, Shelf, State
@@ -109,7 +109,7 @@ def test_changes_are_seen_and_only_they(tmp_path: Path) -> None:
     shutil.rmtree(other)
     assert shelf.find(rest.id) is None
     assert [item.name for item in shelf.look()] == ["one"]
-    write_record(folder, ended=Ended.FAILED, why="no room")
+    write_record(folder, ended=WorkEnd.FAILED, why="no room")
     assert shelf.look()[0].state is State.FAILED
 
 

@@ -11,6 +11,7 @@ import sqlite3
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import quote
 
@@ -244,7 +245,7 @@ def test_pages_can_be_used_without_seeing_them(pages: Pages) -> None:
             levels = [int(tag[1]) for tag in outline.tags if re.fullmatch("h[1-6]", tag)]
             assert levels[0] == 1, path
             assert levels.count(1) == 1, path
-            assert all(after <= before + 1 for before, after in zip(levels, levels[1:], strict=False)), path
+            assert all(after <= before + 1 for before, after in pairwise(levels)), path
             assert '<html lang="en">' in text
             assert "<title></title>" not in text
             assert outline.images_without_words == 0
