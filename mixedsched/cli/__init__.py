@@ -46,6 +46,7 @@ COMMANDS: dict[str, Listed] = {
     "mappings": Listed("lists", _UNDERSTAND, "List the tables from (priority, kind) to EPS signals."),
     "servers": Listed("servers", _UNDERSTAND, "List other people's servers that can be arms."),
     "netlog": Listed("netlog", _UNDERSTAND, "Read a Chromium NetLog: connections, blocking, losses, order."),
+    "conform": Listed("conform", _UNDERSTAND, "Ask any server which rules of HTTP/3 and priorities it keeps."),
     "audit": Listed("audit", _IMPROVE, "Find what arrives too late, and measure what would help."),
     "tune": Listed("tune", _IMPROVE, "Find a better order, prove it, and write what to ship."),
     "sites": Listed("sites", _SITES, "List, show, check and compare sites."),

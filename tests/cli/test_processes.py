@@ -26,6 +26,7 @@ CASES: dict[str, tuple[tuple[str, ...], int, str, str]] = {
     "import": (("absent.har",), 2, "", "absent.har"),
     "synth": (("absent.json",), 3, "", "absent.json"),
     "generate": (("--pages", "0"), 2, "", "--pages"),
+    "conform": (("127.0.0.1",), 2, "", "HOST:PORT"),
     "netlog": (("absent.json",), 3, "", "cannot be read"),
     "setup": (("--help",), 0, "Example: mixedsched setup", ""),
     "doctor": (("--help",), 0, "Examples: mixedsched doctor", ""),

@@ -1,0 +1,111 @@
+"""`conform`: which rules of HTTP/3 and of its priorities a server keeps, as seen from outside."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mixedsched.cli._console import err, out, say_step, shown
+from mixedsched.cli._output import Json, say_json
+from mixedsched.errors import ExitCode, UsageError
+from mixedsched.lab.conform import Examination, Finding, Target
+from mixedsched.report.conform import conformance_markdown, summary_of
+from mixedsched.world.system.udp import parse_address
+
+_COLOURS = {"right": "green", "wrong": "bold red"}
+
+
+def register(app: typer.Typer) -> None:
+    app.command(epilog="Example: mixedsched conform 127.0.0.1:4433 --path /img/hero.jpg --markdown conform.md")(conform)
+
+
+def conform(
+    address: Annotated[str, typer.Argument(metavar="HOST:PORT", help="The server, on UDP.")],
+    path: Annotated[str, typer.Option(help="A file of at least 1 MB on it.")] = "/",
+    name: Annotated[
+        str | None, typer.Option("--host", metavar="NAME", help="The site's name, where HOST is only its address.")
+    ] = None,
+    tries: Annotated[int, typer.Option(min=1, max=5, help="How often each order is asked for.")] = 3,
+    risky: Annotated[
+        bool, typer.Option("--risky", help="Also what has brought servers down: only on a server of your own.")
+    ] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="End with 6 unless everything is right.")] = False,
+    markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the table here, too.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Ask a server which rules of HTTP/3 and of its priorities it keeps: what it does with frames, legal or not, and whose
+    bytes it sends first.
+
+    Some 60 connections one after another, 64 MB and two minutes at most. Its certificate is not checked.
+    """
+    target = _target(address, path, name)
+    if markdown is not None and not markdown.parent.is_dir():
+        raise UsageError(f"cannot write {markdown}", why=f"{markdown.parent} is not a folder")
+    examination = Examination(target, tries=tries, with_risky=risky)
+    say_step(f"asking {address} for {path}")
+    examination.look()
+    findings: list[Finding] = []
+    for finding in examination.findings():
+        findings.append(finding)
+        if not as_json:
+            _print(finding)
+    summary = summary_of(findings)
+    if markdown is not None:
+        markdown.write_text(conformance_markdown(address, examination.server, findings, examination.died_after))
+    if as_json:
+        say_json(
+            {
+                "target": address,
+                "path": path,
+                "server": examination.server,
+                "summary": summary,
+                "died_after": examination.died_after or None,
+                "connections": examination.connections,
+                "received_bytes": examination.received_bytes,
+                "probes": [finding.to_dict() for finding in findings],
+            },
+            indent=2,
+        )
+    else:
+        _conclude(examination, summary)
+    if code := _code(findings, bool(examination.died_after), strict):
+        raise typer.Exit(code)
+
+
+def _target(address: str, path: str, name: str | None) -> Target:
+    host, port = parse_address(address)
+    if not path.startswith("/") or not path.isascii() or not path.isprintable() or " " in path:
+        raise UsageError(f"'{path}' is not a path", fix="begin it with a slash, and write it as in an address")
+    return Target(host, port, path, name or host)
+
+
+def _print(finding: Finding) -> None:
+    word = finding.verdict.word
+    colour = _COLOURS.get(word, "yellow")
+    out.print(
+        f"[{colour}]{word:10}[/] {finding.rule:13} {shown(finding.what)} [dim]({shown(finding.wanted)})[/]: "
+        f"{shown(finding.verdict.did)}",
+        soft_wrap=True,
+    )
+
+
+def _conclude(examination: Examination, summary: dict[str, dict[str, int]]) -> None:
+    for kind, counts in summary.items():
+        out.print(f"{kind}: {counts['right']} of {counts['asked']} right")
+    if examination.died_after:
+        err.print(f"[bold red]the server answers no more[/] since: {examination.died_after}", soft_wrap=True)
+    said = f"; it calls itself {shown(examination.server)}" if examination.server else ""
+    err.print(
+        f"{examination.connections} connections, {examination.received_bytes / 1e6:.0f} MB{said}",
+        style="dim",
+        soft_wrap=True,
+    )
+
+
+def _code(findings: list[Finding], has_died: bool, strict: bool) -> ExitCode:
+    words = {finding.verdict.word for finding in findings}
+    if has_died:
+        return ExitCode.FAILED
+    if strict and words - {"right", "unclear"}:
+        return ExitCode.GATE
+    return ExitCode.INVALID_RUNS if "unclear" in words else ExitCode.DONE

@@ -1,0 +1,143 @@
+"""`conform`: a server asked from outside, ours and those that it cannot ask."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import json
+import queue
+import random
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from aioquic.asyncio import QuicConnectionProtocol
+from aioquic.asyncio.server import QuicServer
+from aioquic.quic.configuration import QuicConfiguration
+from aioquic.quic.events import ProtocolNegotiated, QuicEvent, StreamDataReceived
+
+from mixedsched.core.h3.certificate import make_certificate
+from tests.command import run
+from tests.world.server.client import serving
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    (folder / "index.html").write_text("<p>small")
+    (folder / "big.bin").write_bytes(random.Random(1).randbytes(1_200_000))
+    return folder
+
+
+@pytest.mark.slow
+def test_our_own_server_keeps_all_that_can_be_seen(site: Path, tmp_path: Path) -> None:
+    table = tmp_path / "table.md"
+    with serving(site) as server:
+        asked = run(
+            *("conform", f"127.0.0.1:{server.port}", "--path", "/big.bin", "--risky", "--tries", "1", "--strict"),
+            *("--json", "--markdown", table),
+        )
+    told = json.loads(asked.stdout)
+    assert [probe for probe in told["probes"] if probe["verdict"] != "right"] == []
+    assert asked.exit_code == 0
+    assert told["summary"] == {"orders": {"asked": 11, "right": 11}, "frames": {"asked": 20, "right": 20}}
+    assert told["died_after"] is None
+    assert table.read_text().count("| right |") == 31
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "words"),
+    [("/", 3, "no large file"), ("/nothing.bin", 3, "status 404"), ("big.bin", 2, "not a path")],
+)
+def test_without_a_large_file_nothing_is_asked(site: Path, path: str, code: int, words: str) -> None:
+    with serving(site) as server:
+        asked = run("conform", f"127.0.0.1:{server.port}", "--path", path)
+    assert asked.exit_code == code
+    assert words in asked.stderr
+    assert asked.stdout == ""
+
+
+def test_nobody_there_is_told_at_once() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        sock.bind(("127.0.0.1", 0))
+        port = sock.getsockname()[1]
+    asked = run("conform", f"127.0.0.1:{port}")
+    assert asked.exit_code == 4
+    assert "nobody listens there" in asked.stderr
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.1:0", "127.0.0.1:port", ":443"])
+def test_an_address_is_a_host_and_a_port(address: str) -> None:
+    asked = run("conform", address)
+    assert asked.exit_code == 2
+    assert "HOST:PORT" in asked.stderr
+
+
+def test_a_host_without_address_is_told() -> None:
+    asked = run("conform", "no-such-host.invalid:443")
+    assert asked.exit_code == 4
+    assert "no address" in asked.stderr
+
+
+def test_a_table_that_cannot_be_written_is_told_before_anything_is_asked(tmp_path: Path) -> None:
+    asked = run("conform", "127.0.0.1:9", "--markdown", tmp_path / "none" / "table.md")
+    assert asked.exit_code == 2
+
+
+def test_quic_with_another_protocol_is_no_http3() -> None:
+    with quic_server("hq-interop", closes_on=None) as port:
+        asked = run("conform", f"127.0.0.1:{port}")
+    assert asked.exit_code == 4
+    assert "no HTTP/3" in asked.stderr
+    assert "another protocol" in asked.stderr
+
+
+@pytest.mark.parametrize(
+    ("event", "words"),
+    [(ProtocolNegotiated, "closes the connection at once"), (StreamDataReceived, "instead of answering: go away")],
+)
+def test_a_server_that_closes_at_once_is_told(event: type[QuicEvent], words: str) -> None:
+    with quic_server("h3", closes_on=event) as port:
+        asked = run("conform", f"127.0.0.1:{port}")
+    assert asked.exit_code == 1
+    assert words in asked.stderr.replace("\n  why", "")
+
+
+@contextmanager
+def quic_server(protocol: str, *, closes_on: type[QuicEvent] | None) -> Iterator[int]:
+    """A real QUIC server in a thread, which speaks this protocol."""
+    certificate = make_certificate(["site.test"], dt.datetime.now(dt.UTC))
+    configuration = QuicConfiguration(is_client=False, alpn_protocols=[protocol])
+    configuration.certificate, configuration.private_key = certificate.certificate, certificate.private_key
+
+    class Closes(QuicConnectionProtocol):
+        def quic_event_received(self, event: QuicEvent) -> None:
+            if closes_on is not None and isinstance(event, closes_on):
+                self.close(error_code=0x10B, reason_phrase="go away")
+
+    ports: queue.Queue[int] = queue.Queue()
+    loop, over = asyncio.new_event_loop(), asyncio.Event()
+
+    async def serve_until_over() -> None:
+        _, server = await loop.create_datagram_endpoint(
+            lambda: QuicServer(configuration=configuration, create_protocol=Closes), ("127.0.0.1", 0)
+        )
+        ports.put(server._transport.get_extra_info("sockname")[1])
+        await over.wait()
+        server.close()
+        await asyncio.sleep(0)  # transports close in the next turn
+
+    def run_loop() -> None:
+        loop.run_until_complete(serve_until_over())
+        loop.close()
+
+    thread = threading.Thread(target=run_loop)
+    thread.start()
+    try:
+        yield ports.get(timeout=10)
+    finally:
+        loop.call_soon_threadsafe(over.set)
+        thread.join(10)
