@@ -9,7 +9,7 @@ from rich.text import Text
 
 from mixedsched.cli._console import ListEntry, out, say_list
 from mixedsched.cli._output import Json
-from mixedsched.core.schedulers import SCHEMES
+from mixedsched.core.schedulers import COMPARED, SCHEMES, SERVER_SCHEMES
 from mixedsched.core.sim.example import LEGEND, example_order
 from mixedsched.model.mapping import Override, PriorityMapping
 from mixedsched.model.priority import Priority
@@ -33,8 +33,11 @@ def schemes(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Explain the delivery schemes: what each does and needs to know, its source, and how it orders an example."""
-    configured = [configure(name, SCHEMES, catalog.load_mapping) for name in names or SCHEMES]
+    """Explain the delivery schemes: what each does and needs to know, its source, and how it orders an example.
+
+    Last come models of what other people's servers do (server-...): `all` leaves them out elsewhere, `servers` stands for them.
+    """
+    configured = [configure(name, SCHEMES, catalog.load_mapping) for name in names or (*COMPARED, *SERVER_SCHEMES)]
     say_list([_scheme_entry(scheme) for scheme in configured], as_json)
     if not as_json:
         out.print("[bold]The example[/], in order of request; one letter is one packet on an ideal wire:")
@@ -54,6 +57,7 @@ def _scheme_entry(configured: ConfiguredScheme) -> ListEntry:
     facts = {
         "name": configured.label,
         **{name: getattr(scheme, name) for name in ("description", "source", "needs", "default_mapping")},
+        "group": scheme.group,
         "parameters": [_parameter_facts(parameter) for parameter in scheme.parameters],
         "example_order": "".join(letter * packets for letter, packets in order),
     }

@@ -15,6 +15,7 @@ from mixedsched.model.request import Request
 from mixedsched.model.scheduler import Scheduler
 
 SERVER_MARK = "@"  # an arm that begins with it is a server of other people's
+SERVERS = "servers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,8 @@ class Scheme:
     parameters: tuple[Parameter, ...] = ()
     default_mapping: str | None = None
     """Used unless the caller names another; None if the scheme uses no mapping."""
+    group: str = ""
+    """SERVERS for models of what other people's servers do; empty for orders that one may choose."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from typing import Any
 import psutil
 import pytest
 
-from mixedsched.core.schedulers import SCHEMES
+from mixedsched.core.schedulers import COMPARED
 from mixedsched.sites.opening import open_site
 from mixedsched.units import format_ms
 from tests.command import HOME, MIXEDSCHED, run
@@ -144,7 +144,7 @@ def test_lines_come_by_page_then_scheme_as_named_then_send_buffer(tmp_path: Path
 
 def test_all_stands_for_every_scheme(small: Path) -> None:
     told = lines(small, "--scheme", "all")
-    assert [item["scheme"] for item in told] == list(SCHEMES)
+    assert [item["scheme"] for item in told] == list(COMPARED)
     assert {item["packets"] for item in told} == {7}
 
 
@@ -154,7 +154,7 @@ def test_any_number_of_jobs_prints_the_same(tmp_path: Path, small: Path) -> None
     large.write_text(page(html(), *(resource(f"r{i}", 140_000) for i in range(20)), name="large"))
     arguments = (large, small, "--scheme", "all", "--send-buffer-bytes", "0,14000", "--json")
     alone, together = simulate(*arguments, "--jobs", "1"), simulate(*arguments, "--jobs", "3")
-    assert alone.stdout.count("\n") == 2 * 2 * len(SCHEMES)
+    assert alone.stdout.count("\n") == 2 * 2 * len(COMPARED)
     assert together.stdout == alone.stdout
     assert (together.exit_code, together.stderr) == (0, "")
 

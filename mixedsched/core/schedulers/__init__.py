@@ -4,9 +4,9 @@ import importlib
 import pkgutil
 from collections.abc import Iterator, Mapping
 
-from mixedsched.model.scheme import Scheme, by_name
+from mixedsched.model.scheme import SERVERS, Scheme, by_name
 
-__all__ = ["SCHEMES", "schemes"]
+__all__ = ["COMPARED", "SCHEMES", "SERVER_SCHEMES", "schemes"]
 
 
 def _defined() -> Iterator[Scheme]:
@@ -17,6 +17,10 @@ def _defined() -> Iterator[Scheme]:
 
 SCHEMES: Mapping[str, Scheme] = by_name(_defined())
 """All schemes by name."""
+SERVER_SCHEMES: tuple[str, ...] = tuple(name for name, scheme in SCHEMES.items() if scheme.group == SERVERS)
+"""Models of what other people's servers do."""
+COMPARED: tuple[str, ...] = tuple(name for name in SCHEMES if name not in SERVER_SCHEMES)
+"""What the word `all` stands for: orders that one may choose, not those that somebody's server happens to have."""
 
 
 def schemes() -> list[Scheme]:

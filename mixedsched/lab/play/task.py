@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from mixedsched.core.metrics.paint import PaintEstimate, PaintNeeds
-from mixedsched.core.schedulers import SCHEMES
+from mixedsched.core.schedulers import COMPARED, SCHEMES, SERVER_SCHEMES
 from mixedsched.core.sim.load import PlayedLoad
 from mixedsched.core.sim.pipe import PipeOptions, play_pipe
 from mixedsched.core.sim.playback import Discoveries
 from mixedsched.errors import PageLoadError
 from mixedsched.lab.play.scenario import Scenario
 from mixedsched.model.mapping import PriorityMapping
-from mixedsched.model.scheme import ConfiguredScheme, MappingLoader, configure, split_specs
+from mixedsched.model.scheme import SERVERS, ConfiguredScheme, MappingLoader, configure, split_specs
 from mixedsched.world import catalog
 from mixedsched.world.server.qlog_files import QlogFile
 
@@ -26,6 +26,7 @@ Result = TypeVar("Result")
 SCENARIOS_KEPT = 32  # by a player, ready to be played again
 SCHEMES_KEPT = 256
 ALL_SCHEMES = "all"
+_GROUPS = {ALL_SCHEMES: COMPARED, SERVERS: SERVER_SCHEMES}
 
 
 class SchemeChoice(Protocol):
@@ -57,11 +58,12 @@ class NamedScheme:
 
 
 def read_schemes(text: str, mapping: str | None = None) -> tuple[NamedScheme, ...]:
-    """A list such as "sequential,mixed:alpha=0.5"; `all` stands for every scheme. mapping: a table for all of them.
+    """A list such as "sequential,mixed:alpha=0.5"; `all` stands for every scheme but the models of other servers, which
+    `servers` stands for. mapping: a table for all of them.
 
     All are checked. Raises UsageError, MappingError.
     """
-    specs = [name for spec in split_specs(text) for name in (SCHEMES if spec == ALL_SCHEMES else [spec])]
+    specs = [name for spec in split_specs(text) for name in _GROUPS.get(spec, (spec,))]
     schemes = tuple(NamedScheme(spec, mapping) for spec in specs)
     for scheme in schemes:
         scheme.configured(catalog.load_mapping)

@@ -31,6 +31,7 @@ SPECS = [
     "s+:linger=2",
     "spdyrr:inside=wrr",
     "zeroweight:other_image=0",
+    "server-nginx:stream_buffer_bytes=2048",
 ]
 priorities = st.builds(Priority, st.integers(0, 7), st.booleans())
 every_spec = pytest.mark.parametrize("spec", SPECS)
@@ -354,6 +355,11 @@ STRICT = [
     "bucket-html",
     "eps",
     "zeroweight",
+    "server-nghttp3",
+    "server-h2o",
+    "server-quic-go",
+    "server-envoy",
+    "server-lsquic",
 ]
 histories = st.lists(
     st.tuples(
@@ -408,7 +414,10 @@ def test_no_incremental_response_of_mixed_goes_while_another_one_waits(
             scheduler.sent(picked, PACKET_BYTES)
 
 
-@pytest.mark.parametrize("spec", ["stock", "ip", "ip:alpha=0", "rr", "wrr", "safari-wrr", "batched-rr"])
+@pytest.mark.parametrize(
+    "spec",
+    ["stock", "ip", "ip:alpha=0", "rr", "wrr", "safari-wrr", "batched-rr", "server-nginx:stream_buffer_bytes=2048"],
+)
 @few
 @given(wanted=st.lists(priorities, min_size=2, max_size=8))
 def test_sharing_policies_starve_nobody(spec: str, wanted: list[Priority]) -> None:

@@ -12,7 +12,7 @@ from mixedsched.advice.changes.change import Action
 from mixedsched.advice.tuner.candidate import Candidate
 from mixedsched.advice.tuner.ship._translation import Place, signals_of, translations_of, urgencies_of
 from mixedsched.advice.tuner.ship.headers import as_candidate, as_changes, effective, header_plans, says_all
-from mixedsched.core.schedulers import SCHEMES
+from mixedsched.core.schedulers import COMPARED
 from mixedsched.core.sim.requests import request_for
 from mixedsched.model.mapping import Override
 from mixedsched.model.page import Page
@@ -21,7 +21,7 @@ from mixedsched.model.request import ChromiumPriority, Flag, Kind
 from mixedsched.world import catalog
 from tests.advice.tuner.ship.pages import LOW_IMAGES_LAST, SHOP, lines_of, page_of, plan_of, resource
 
-ALL = [Candidate(name) for name in SCHEMES]
+ALL = [Candidate(name) for name in COMPARED]
 
 
 def test_what_is_as_the_browser_signals_needs_no_header() -> None:

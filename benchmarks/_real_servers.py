@@ -1,0 +1,120 @@
+"""Other people's HTTP/3 servers with a folder of files, for checks of the models of them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from mixedsched.core.h3.certificate import make_certificate
+from mixedsched.world.places import home
+
+HOST_NAME = "site.test"
+_FOLDERS = ("bin", "")
+
+
+@dataclass(frozen=True, slots=True)
+class RealServer:
+    """name: as arms have it. model: the scheme that stands for it. program: its file. command: of (program, folder of files,
+    folder for its own, port, certificate, key), what runs it.
+    """
+
+    name: str
+    model: str
+    program: str
+    command: Callable[[Path, Path, Path, int, Path, Path], Sequence[str]]
+
+    def find(self) -> Path | None:
+        """On PATH, in MIXEDSCHED_SERVERS, and in build/servers."""
+        places = [*os.environ.get("MIXEDSCHED_SERVERS", "").split(os.pathsep), str(home() / "build" / "servers")]
+        folders = [str(Path(place) / sub) for place in places if place for sub in _FOLDERS]
+        found = shutil.which(self.program) or shutil.which(self.program, path=os.pathsep.join(folders))
+        return Path(found) if found is not None else None
+
+
+def _gtlsserver(program: Path, files: Path, _: Path, port: int, certificate: Path, key: Path) -> Sequence[str]:
+    return (str(program), "--quiet", f"--htdocs={files}", "127.0.0.1", str(port), str(key), str(certificate))
+
+
+def _caddy(program: Path, files: Path, own: Path, port: int, certificate: Path, key: Path) -> Sequence[str]:
+    server = {
+        "listen": [f"127.0.0.1:{port}"],
+        "protocols": ["h3"],
+        "automatic_https": {"disable": True},
+        "tls_connection_policies": [{"default_sni": HOST_NAME}],
+        "routes": [{"handle": [{"handler": "file_server", "root": str(files)}]}],
+    }
+    config = {
+        "admin": {"disabled": True, "config": {"persist": False}},
+        "logging": {"logs": {"default": {"level": "ERROR"}}},
+        "storage": {"module": "file_system", "root": str(own / "data")},
+        "apps": {
+            "http": {"grace_period": "1ms", "servers": {"site": server}},
+            "tls": {"certificates": {"load_files": [{"certificate": str(certificate), "key": str(key)}]}},
+        },
+    }
+    (own / "caddy.json").write_text(json.dumps(config))
+    return (str(program), "run", "--config", str(own / "caddy.json"))
+
+
+def _quic_go(program: Path, files: Path, own: Path, port: int, certificate: Path, key: Path) -> Sequence[str]:
+    responses = [
+        {
+            "method": "GET",
+            "host": HOST_NAME,
+            "target": f"/{file.name}",
+            "file": str(file),
+            "status": 200,
+            "delay_ms": 0,
+            "fields": [["content-type", "application/octet-stream"]],
+        }
+        for file in sorted(files.iterdir())
+    ]
+    given = {"listen": f"127.0.0.1:{port}", "certificate": str(certificate), "key": str(key), "responses": responses}
+    (own / "quic-go.json").write_text(json.dumps(given))
+    return (str(program), str(own / "quic-go.json"))
+
+
+REAL_SERVERS = (
+    RealServer("gtlsserver", "server-nghttp3", "gtlsserver", _gtlsserver),
+    RealServer("caddy", "server-quic-go", "caddy", _caddy),
+    RealServer("quic-go", "server-quic-go", "mixedsched-quic-go", _quic_go),
+)
+
+
+@contextmanager
+def running(server: RealServer, program: Path, files: Path) -> Iterator[int]:
+    """The UDP port on which it serves these files."""
+    with tempfile.TemporaryDirectory() as name:
+        own = Path(name)
+        certificate, key = own / "certificate.pem", own / "key.pem"
+        pem = make_certificate([HOST_NAME, "127.0.0.1"], dt.datetime.now(dt.UTC)).to_pem()
+        cut = pem.index("-----BEGIN", 1)
+        certificate.write_text(pem[:cut])
+        key.write_text(pem[cut:])
+        port = _free_port()
+        command = server.command(program, files, own, port, certificate, key)
+        environment = {**os.environ, "HOME": name, "XDG_DATA_HOME": name, "XDG_CONFIG_HOME": name}
+        with subprocess.Popen(
+            command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        ) as process:
+            try:
+                time.sleep(1.0)
+                yield port
+            finally:
+                process.kill()
+
+
+def _free_port() -> int:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        sock.bind(("127.0.0.1", 0))
+        return int(sock.getsockname()[1])

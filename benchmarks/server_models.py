@@ -1,0 +1,205 @@
+"""Do the models of other people's servers put bytes in the order in which those do?
+
+Random small scenarios: two to five files of 15 to 300 kB, asked for at once with random priorities, over a slow link. The server's
+STREAM frames are recorded, and the model is asked the same. Told are: how often responses end in the same order, and how far the
+parts of what has been sent differ, on average over ten moments of each scenario.
+
+    .venv/bin/python -m benchmarks.server_models --scenarios 200 [--only gtlsserver] [--json FILE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks._real_servers import HOST_NAME, REAL_SERVERS, RealServer, running
+from mixedsched.core.h3.conform import wire
+from mixedsched.core.h3.conform.seen import Seen
+from mixedsched.core.schedulers import SCHEMES
+from mixedsched.model.priority import Priority
+from mixedsched.model.scheme import configure
+from mixedsched.world import catalog
+from mixedsched.world.client.talk import Talk
+
+RATE_BYTES_PER_S = 1_000_000
+PACKET_BYTES = 1200
+SIZES_KB = range(15, 301, 15)
+MOMENTS = 10
+LIMIT_S = 20.0
+
+Order = Sequence[tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """Requests in order of stream ID: (size of the file in kB, priority)."""
+
+    requests: tuple[tuple[int, Priority], ...]
+
+    @classmethod
+    def drawn(cls, rng: random.Random) -> Scenario:
+        sizes = rng.sample(SIZES_KB, rng.randint(2, 5))
+        urgencies = rng.choice([(3,), (2, 3), (0, 1, 3, 5)])
+        return cls(tuple((size, Priority(rng.choice(urgencies), rng.random() < 0.5)) for size in sizes))
+
+    def __str__(self) -> str:
+        return " ".join(
+            f"{size}kB:u={priority.urgency}{',i' if priority.incremental else ''}" for size, priority in self.requests
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a scenario. shares_differ: the mean difference of parts, from 0 to 1."""
+
+    scenario: str
+    real: str
+    model: str
+    is_same_end: bool
+    shares_differ: float
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.server_models", description=__doc__)
+    parser.add_argument("--scenarios", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", help="one server")
+    parser.add_argument("--json", type=Path, help="a file for all outcomes")
+    options = parser.parse_args()
+    told: dict[str, list[dict[str, object]]] = {}
+    with tempfile.TemporaryDirectory() as name:
+        files = Path(name)
+        for size in SIZES_KB:
+            (files / f"f{size}.bin").write_bytes(random.Random(size).randbytes(size * 1000))
+        for server in REAL_SERVERS:
+            program = server.find()
+            if options.only not in (None, server.name):
+                continue
+            if program is None:
+                sys.stderr.write(f"{server.name}: not found\n")
+                continue
+            outcomes = _outcomes(server, program, files, options.scenarios, options.seed)
+            _tell(server, outcomes)
+            told[server.name] = [
+                {name: getattr(item, name) for name in Outcome.__dataclass_fields__} for item in outcomes
+            ]
+    if options.json is not None:
+        options.json.write_text(json.dumps(told, indent=1) + "\n")
+    return 0
+
+
+def _outcomes(server: RealServer, program: Path, files: Path, count: int, seed: int) -> list[Outcome]:
+    rng = random.Random(seed)
+    outcomes = []
+    with running(server, program, files) as port:
+        for _ in range(count):
+            scenario = Scenario.drawn(rng)
+            real, model = _real_order(port, scenario), model_order(server.model, scenario)
+            outcomes.append(
+                Outcome(
+                    str(scenario), _text(real), _text(model), _ends(real) == _ends(model), shares_differ(real, model)
+                )
+            )
+    return outcomes
+
+
+def _real_order(port: int, scenario: Scenario) -> Order:
+    with Talk("127.0.0.1", port, HOST_NAME, rate_bytes_per_s=RATE_BYTES_PER_S) as talk:
+        talk.write(wire.CONTROL, wire.BEGINNING)
+        talk.run(lambda _: False, 0.05)
+        for number, (size, priority) in enumerate(scenario.requests):
+            field = f"u={priority.urgency}{', i' if priority.incremental else ''}"
+            head = wire.request(f"{HOST_NAME}:{port}", f"/f{size}.bin", (field,))
+            talk.write(4 * number, head, ends=True)
+        streams = {4 * number for number in range(len(scenario.requests))}
+
+        def is_over(seen: Seen) -> bool:
+            return seen.ended >= streams
+
+        talk.run(is_over, LIMIT_S)
+        if not is_over(talk.seen) or any(status != 200 for status in talk.seen.statuses.values()):
+            raise RuntimeError(f"no whole responses for {scenario}: {talk.seen.statuses}, {talk.seen.closed}")
+        return talk.seen.order()
+
+
+def model_order(spec: str, scenario: Scenario) -> Order:
+    """What the model makes of requests that come at once."""
+    scheduler = configure(spec, SCHEMES, catalog.load_mapping).create_scheduler()
+    left = {}
+    for number, (size, priority) in enumerate(scenario.requests):
+        left[4 * number] = size * 1000
+        scheduler.open(4 * number, priority)
+    order = []
+    while (stream := scheduler.pick()) is not None:
+        size = min(PACKET_BYTES, left[stream])
+        scheduler.sent(stream, size)
+        order.append((stream, size))
+        left[stream] -= size
+        if not left[stream]:
+            scheduler.close(stream)
+    return order
+
+
+def _ends(order: Order) -> list[int]:
+    """Streams in the order in which they end."""
+    last = {stream: place for place, (stream, _) in enumerate(order)}
+    return sorted(last, key=lambda stream: last[stream])
+
+
+def shares_differ(one: Order, other: Order) -> float:
+    """Half the sum of differences of the streams' parts of what has been sent, at ten moments, on average: 0 is the same."""
+    moments = [part / MOMENTS for part in range(1, MOMENTS)]
+    sums = [
+        0.5 * sum(abs(a.get(s, 0) - b.get(s, 0)) for s in {*a, *b})
+        for a, b in zip(
+            [_parts(one, moment) for moment in moments], [_parts(other, moment) for moment in moments], strict=True
+        )
+    ]
+    return sum(sums) / len(sums)
+
+
+def _parts(order: Order, moment: float) -> dict[int, float]:
+    until = moment * sum(size for _, size in order)
+    got: dict[int, float] = {}
+    passed = 0.0
+    for stream, size in order:
+        part = min(size, until - passed)
+        got[stream] = got.get(stream, 0) + part
+        passed += part
+        if passed >= until:
+            break
+    return {stream: size / until for stream, size in got.items()}
+
+
+def _text(order: Order) -> str:
+    """One letter for 10 kB begun: "AAAB"; the stream that sent the most of them."""
+    text, bucket, held = "", {}, 0
+    for stream, size in order:
+        bucket[stream] = bucket.get(stream, 0) + size
+        held += size
+        if held >= 10_000:
+            text += chr(ord("A") + max(bucket, key=lambda item: bucket[item]) // 4)
+            bucket, held = {}, 0
+    return text
+
+
+def _tell(server: RealServer, outcomes: Sequence[Outcome]) -> None:
+    same = sum(item.is_same_end for item in outcomes)
+    differ = sum(item.shares_differ for item in outcomes) / len(outcomes)
+    sys.stdout.write(
+        f"{server.name} ({server.model}): the same order of completion in {same} of {len(outcomes)} "
+        f"({same / len(outcomes):.1%}); parts differ by {differ:.1%} on average\n"
+    )
+    for item in [item for item in outcomes if not item.is_same_end][:5]:
+        sys.stdout.write(f"  {item.scenario}\n    real  {item.real}\n    model {item.model}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
