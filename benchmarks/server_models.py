@@ -1,8 +1,8 @@
 """Do the models of other people's servers put bytes in the order in which those do?
 
-Random small scenarios: two to five files of 15 to 300 kB, asked for at once with random priorities, over a slow link. The server's
-STREAM frames are recorded, and the model is asked the same. Told are: how often responses end in the same order, and how far the
-parts of what has been sent differ, on average over ten moments of each scenario.
+Random small scenarios: two to five files of 15 to 300 kB, asked for at once with random priorities, by a client that reads slowly.
+The server's STREAM frames are recorded, and the model is asked the same. Told are: how often responses end in the same order, and
+how far the parts of what has been sent differ, on average over nine moments of each scenario.
 
     .venv/bin/python -m benchmarks.server_models --scenarios 200 [--only gtlsserver] [--json FILE]
 """
@@ -153,7 +153,7 @@ def _ends(order: Order) -> list[int]:
 
 
 def shares_differ(one: Order, other: Order) -> float:
-    """Half the sum of differences of the streams' parts of what has been sent, at ten moments, on average: 0 is the same."""
+    """Half the sum of differences of the streams' parts of what has been sent, at nine moments, on average: 0 is the same."""
     moments = [part / MOMENTS for part in range(1, MOMENTS)]
     sums = [
         0.5 * sum(abs(a.get(s, 0) - b.get(s, 0)) for s in {*a, *b})

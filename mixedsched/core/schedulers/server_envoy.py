@@ -1,8 +1,8 @@
 """`server-envoy`: the order of Envoy's HTTP/3, by google/quiche.
 
 Source: google/quiche f44fa9f33 (2026), `quic_write_blocked_list.cc`, as Envoy 2026-08 builds it: `i` is not read (its flag is
-off), and urgency only where Envoy's option for priorities is on, as it is taken to be here. Envoy was not run: the model is of its
-source alone.
+off), and urgency only where Envoy's option for priorities is on, as it is taken to be here. Envoy was not run: the model is of
+its source alone.
 """
 
 from collections import deque

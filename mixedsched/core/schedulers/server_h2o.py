@@ -56,7 +56,8 @@ SCHEMES = (
     Scheme(
         name="server-h2o",
         description="What H2O does: the most urgent first; inside one urgency non-incremental responses and the first packets "
-        "of incremental ones by stream ID, then incremental ones in turn, packet by packet. It reads the response's own priority.",
+        "of incremental ones by stream ID, then incremental ones in turn, packet by packet. "
+        "It reads the response's own priority.",
         source="H2O edd7a120, lib/http3/server.c",
         needs="the client's signal (or a mapping's)",
         create=lambda _: UrgencyLevels(_BlocksAndNewcomers),

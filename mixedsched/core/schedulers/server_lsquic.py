@@ -1,8 +1,8 @@
 """`server-lsquic`: the order of LiteSpeed's and OpenLiteSpeed's QUIC library.
 
-Source: lsquic 4.9.3 (2026), `lsquic_hpi.c`; it reads the request's priority since 4.7.2. OpenLiteSpeed places what has no signal
-at u=2, i, and by kind; Chromium signals every request. It was not run: the model is of its source alone. Left out: lost data goes
-before new data.
+Source: lsquic 4.9.3 (2026), `lsquic_hpi.c`; it reads the request's priority since 4.7.2. OpenLiteSpeed places what has no
+signal at u=2, i, and by kind; Chromium signals every request. It was not run: the model is of its source alone. Left out: lost
+data goes before new data.
 """
 
 from mixedsched.core.schedulers._gupta import by_mapping

@@ -1,7 +1,8 @@
 """`server-nghttp3`: nghttp3's order, as in ngtcp2's example server, curl's peers, nghttpx and Node.
 
 Source: nghttp3 b1d0596 (2026) and 0.8.0, `lib/nghttp3_tnode.c` and `lib/nghttp3_conn.c`. Compared with gtlsserver of Debian 12
-(nghttp3 0.8.0, ngtcp2 0.12.1) in docs/servers.md. Left out: ngtcp2 sends any lost data before new data; here it follows its stream.
+(nghttp3 0.8.0, ngtcp2 0.12.1) in docs/servers.md. Left out: ngtcp2 sends any lost
+data before new data; here it follows its stream.
 """
 
 from mixedsched.core.schedulers._gupta import by_mapping

@@ -1,8 +1,8 @@
 """`server-quic-go`: quic-go's order, and that of Caddy, which has none of its own.
 
 Source: quic-go 0.62 to 0.65.0, `framer.go` and `http3/server_conn.go`; Caddy 2.11.9 pins 0.63.0. Compared with both in
-docs/servers.md. Left out: lost data goes before all new data; a PRIORITY_UPDATE before its request is dropped; until a first signal,
-responses are incremental (Chromium signals every request, so simulated ones do).
+docs/servers.md. Left out: lost data goes before all new data; a PRIORITY_UPDATE before its request is dropped; until a first
+signal, responses are incremental (Chromium signals every request, so simulated ones do).
 """
 
 from collections import deque

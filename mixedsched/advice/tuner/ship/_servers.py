@@ -1,4 +1,4 @@
-"""Header rules as configuration for nginx, Caddy, H2O and Apache, and as a plain list for all others. Pure.
+"""Header rules as configuration for nginx, Caddy, H2O, Apache and LiteSpeed, and as a plain list for all others. Pure.
 
 The files are templates (`templates/`). Whatever a page calls its files, it cannot add a line: comments stay comments (`plain`),
 values are checked, and in patterns every sign but a letter, a digit or one of `/ _ ~ -` is escaped by its number, so that no
@@ -17,7 +17,8 @@ from mixedsched.advice.tuner.result import HeaderRule
 from mixedsched.advice.tuner.ship._patterns import Octet, octets, pieces
 from mixedsched.advice.tuner.ship.headers import Elsewhere
 
-SERVERS = ("nginx.conf", "Caddyfile", "h2o.conf", "apache.conf")  # names of their files, and of the templates
+SERVERS = ("nginx.conf", "Caddyfile", "h2o.conf", "apache.conf", "litespeed.conf", "nghttpx.conf")
+"""Names of their files, and of the templates. Each begins with a line that says whether the header acts on that server."""
 _VALUE = re.compile(r"u=[0-7](?:, i(?:=\?0)?)?|i(?:=\?0)?")
 _SHOWN_IDS = 3
 _LINE = 110
@@ -54,7 +55,9 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    found.filters.update({each.__name__: each for each in (plain, comment, about, checked, of_target, in_ruby)})
+    found.filters.update(
+        {each.__name__: each for each in (plain, comment, about, checked, of_target, of_path, urgency, in_ruby)}
+    )
     found.globals.update(without_it=without_it, by_expression=lambda rules: _firsts(rules, of_decoded))
     return found
 
@@ -97,6 +100,12 @@ def checked(value: str) -> str:
     return value
 
 
+def urgency(value: str) -> str:
+    """The urgency alone, for servers that have no more; the default where the value has none. Raises ValueError."""
+    found = re.match(r"u=([0-7])", checked(value))
+    return found[1] if found is not None else "3"
+
+
 # Patterns as regular expressions
 
 _HEX_EITHER_CASE = str.maketrans({letter: f"[{letter}{letter.lower()}]" for letter in "ABCDEF"})
@@ -113,6 +122,17 @@ def of_target(match: str) -> str:
 def of_decoded(match: str) -> str:
     """For the decoded path, anchored. Dialect: RE2 (Go), which reads UTF-8 and takes a wrong byte for U+FFFD."""
     return f"^{'.*'.join(_decoded(piece) for piece in pieces(match))}$"
+
+
+def of_path(match: str) -> str:
+    """For the decoded path, anchored, with or without its first slash. Dialect: PCRE by bytes, of one word without quotes."""
+    found = ".*".join("".join(_byte(octet.value) for octet in octets(piece)) for piece in pieces(match))
+    return f"^/?{found.removeprefix('/')}$"
+
+
+def _byte(value: int) -> str:
+    sign = chr(value)
+    return _literal(sign) if sign.isascii() else rf"\x{value:02X}"
 
 
 def _sent(octet: Octet) -> str:

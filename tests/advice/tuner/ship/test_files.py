@@ -6,17 +6,18 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from mixedsched.advice.changes.candidates import candidates_of, candidates_of_page
 from mixedsched.advice.changes.change import Action, Change
 from mixedsched.advice.tuner.candidate import Candidate
 from mixedsched.advice.tuner.result import HeaderRule, HtmlLine
-from mixedsched.advice.tuner.ship._patterns import canonical
-from mixedsched.advice.tuner.ship._servers import SERVERS, server_file
+from mixedsched.advice.tuner.ship._patterns import canonical, fits
+from mixedsched.advice.tuner.ship._servers import SERVERS, of_path, server_file
 from mixedsched.advice.tuner.ship.files import Shipment, ship_files, tags_of, write_ship
 from mixedsched.advice.tuner.ship.headers import Elsewhere, HeaderPlan
 from mixedsched.model.mapping_file import parse_mapping
@@ -33,7 +34,7 @@ SHIPMENT = Shipment(SHOP, LOW_IMAGES_LAST, plan_of(LOW_IMAGES_LAST), LINES, HOST
 
 def test_a_full_shipment_has_a_file_for_everybody(tmp_path: Path) -> None:
     names = write_ship(tmp_path / "ship", SHIPMENT)
-    assert names == ("headers.txt", "nginx.conf", "Caddyfile", "h2o.conf", "apache.conf", "html.md", "mapping.toml")
+    assert names == ("headers.txt", *SERVERS, "html.md", "mapping.toml")
     assert sorted(item.name for item in (tmp_path / "ship").iterdir()) == sorted(names)
     assert list(tmp_path.iterdir()) == [tmp_path / "ship"]  # nothing is left aside
 
@@ -50,6 +51,43 @@ def test_the_list_is_for_machines_too() -> None:
     text = ship_files(SHIPMENT)["headers.txt"]
     lines = [line.split("\t") for line in text.splitlines() if line and not line.startswith("#")]
     assert lines == [["/img/p*.jpg", "u=6, i", ", ".join(f"p{index}.jpg" for index in range(6))]]
+
+
+ACTS = {
+    "headers.txt": "Acts on H2O, nghttpx and Cloudflare",
+    "nginx.conf": "Does nothing here today",
+    "Caddyfile": "Does nothing here today",
+    "h2o.conf": "Acts here",
+    "apache.conf": "Acts behind H2O, nghttpx or Cloudflare",
+    "litespeed.conf": "Acts here, by a way that is not documented",
+    "nghttpx.conf": "Acts here",
+}
+
+
+def test_each_file_begins_with_whether_it_acts_on_its_server() -> None:
+    files = ship_files(SHIPMENT)
+    assert set(ACTS) == {"headers.txt", *SERVERS}
+    for name, words in ACTS.items():
+        assert files[name].startswith(f"# {words}"), name
+
+
+@given(st.text(min_size=1, max_size=8), st.text(max_size=6), st.booleans())
+def test_the_rewrite_rules_of_litespeed_fit_what_the_rules_fit(name: str, ending: str, has_star: bool) -> None:
+    """In words without quotes or spaces, of the path as it is once decoded, byte by byte."""
+    match = canonical("/" + quote(name) + ("*" if has_star else "") + quote(ending))
+    assume(match.count("*") == has_star and "?" not in match)
+    expression = of_path(match)
+    assert re.fullmatch(r"[\x21-\x7e]+", expression)
+    assert not set(expression) & set("\"'`#%")
+    for path in (f"/{name}{ending}", f"/{name}x{ending}", f"/y{name}{ending}", f"/{name}"):
+        decoded = path.encode("utf-8", "surrogatepass")
+        assert (re.search(expression.encode(), decoded, re.DOTALL) is not None) == fits(match, quote(decoded)), path
+
+
+def test_litespeed_is_told_urgencies_general_rules_first() -> None:
+    rules = [HeaderRule(match, value, (), "", {}) for match, value in (("/a.jpg", "u=1, i=?0"), ("/*.jpg", "u=5, i"))]
+    lines = [line for line in server_file("litespeed.conf", rules).splitlines() if line.startswith("RewriteRule")]
+    assert lines == [r"RewriteRule ^/?.*\.jpg$ - [E=http-prio:5]", r"RewriteRule ^/?a\.jpg$ - [E=http-prio:1]"]
 
 
 def test_other_hosts_and_what_is_lost_are_told() -> None:
