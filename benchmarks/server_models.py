@@ -1,10 +1,11 @@
 """Do the models of other people's servers put bytes in the order in which those do?
 
-Random small scenarios: two to five files of 15 to 300 kB, asked for at once with random priorities, by a client that reads slowly.
-The server's STREAM frames are recorded, and the model is asked the same. Told are: how often responses end in the same order, and
-how far the parts of what has been sent differ, on average over nine moments of each scenario.
+Random small scenarios, as at the begin of a page: a document of 120 kB at u=0 and, while it comes, two to five files of 15 to
+300 kB at once with random priorities, for a client that reads slowly. The server's STREAM frames are recorded, and the model is
+asked the same. Told are how often responses end in the same order, and how far the parts of what has been sent differ, on
+average over nine moments of each scenario.
 
-    .venv/bin/python -m benchmarks.server_models --scenarios 200 [--only gtlsserver] [--json FILE]
+    .venv/bin/python -m benchmarks.server_models --scenarios 200 [--bare] [--only gtlsserver] [--json FILE]
 """
 
 from __future__ import annotations
@@ -29,7 +30,10 @@ from mixedsched.world.client.talk import Talk
 
 RATE_BYTES_PER_S = 1_000_000
 PACKET_BYTES = 1200
-SIZES_KB = range(15, 301, 15)
+SIZES_KB = [size for size in range(15, 301, 15) if size != 120]
+DOCUMENT_KB = 120
+BEGUN_BYTES = 10_000
+"""Of the document, before the other requests leave: so servers have answers ready for all of them when they have to choose."""
 MOMENTS = 10
 LIMIT_S = 20.0
 
@@ -38,15 +42,17 @@ Order = Sequence[tuple[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """Requests in order of stream ID: (size of the file in kB, priority)."""
+    """Requests in order of stream ID, the document first: (size of the file in kB, priority)."""
 
     requests: tuple[tuple[int, Priority], ...]
 
     @classmethod
-    def drawn(cls, rng: random.Random) -> Scenario:
+    def drawn(cls, rng: random.Random, *, is_bare: bool = False) -> Scenario:
+        """is_bare: without the document."""
         sizes = rng.sample(SIZES_KB, rng.randint(2, 5))
-        urgencies = rng.choice([(3,), (2, 3), (0, 1, 3, 5)])
-        return cls(tuple((size, Priority(rng.choice(urgencies), rng.random() < 0.5)) for size in sizes))
+        urgencies = rng.choice([(3,), (2, 3), (1, 2, 3, 5)])
+        files = [(size, Priority(rng.choice(urgencies), rng.random() < 0.5)) for size in sizes]
+        return cls(tuple(files) if is_bare else ((DOCUMENT_KB, Priority(0)), *files))
 
     def __str__(self) -> str:
         return " ".join(
@@ -69,14 +75,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.server_models", description=__doc__)
     parser.add_argument("--scenarios", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--bare", action="store_true", help="all at once on a fresh connection, without the document")
     parser.add_argument("--only", help="one server")
     parser.add_argument("--json", type=Path, help="a file for all outcomes")
     options = parser.parse_args()
     told: dict[str, list[dict[str, object]]] = {}
     with tempfile.TemporaryDirectory() as name:
         files = Path(name)
-        for size in SIZES_KB:
-            (files / f"f{size}.bin").write_bytes(random.Random(size).randbytes(size * 1000))
+        write_files(files)
         for server in REAL_SERVERS:
             program = server.find()
             if options.only not in (None, server.name):
@@ -84,7 +90,7 @@ def main() -> int:
             if program is None:
                 sys.stderr.write(f"{server.name}: not found\n")
                 continue
-            outcomes = _outcomes(server, program, files, options.scenarios, options.seed)
+            outcomes = _outcomes(server, program, files, options.scenarios, options.seed, is_bare=options.bare)
             _tell(server, outcomes)
             told[server.name] = [
                 {name: getattr(item, name) for name in Outcome.__dataclass_fields__} for item in outcomes
@@ -94,19 +100,22 @@ def main() -> int:
     return 0
 
 
-def _outcomes(server: RealServer, program: Path, files: Path, count: int, seed: int) -> list[Outcome]:
+def _outcomes(server: RealServer, program: Path, files: Path, count: int, seed: int, *, is_bare: bool) -> list[Outcome]:
     rng = random.Random(seed)
-    outcomes = []
     with running(server, program, files) as port:
-        for _ in range(count):
-            scenario = Scenario.drawn(rng)
-            real, model = _real_order(port, scenario), model_order(server.model, scenario)
-            outcomes.append(
-                Outcome(
-                    str(scenario), _text(real), _text(model), _ends(real) == _ends(model), shares_differ(real, model)
-                )
-            )
-    return outcomes
+        return [outcome_of(server, port, Scenario.drawn(rng, is_bare=is_bare)) for _ in range(count)]
+
+
+def write_files(folder: Path) -> None:
+    """The files that scenarios ask for."""
+    for size in (DOCUMENT_KB, *SIZES_KB):
+        (folder / f"f{size}.bin").write_bytes(random.Random(size).randbytes(size * 1000))
+
+
+def outcome_of(server: RealServer, port: int, scenario: Scenario) -> Outcome:
+    """Ask the server that runs on this port, and its model."""
+    real, model = _real_order(port, scenario), model_order(server.model, scenario)
+    return Outcome(str(scenario), _text(real), _text(model), _ends(real) == _ends(model), shares_differ(real, model))
 
 
 def _real_order(port: int, scenario: Scenario) -> Order:
@@ -117,6 +126,8 @@ def _real_order(port: int, scenario: Scenario) -> Order:
             field = f"u={priority.urgency}{', i' if priority.incremental else ''}"
             head = wire.request(f"{HOST_NAME}:{port}", f"/f{size}.bin", (field,))
             talk.write(4 * number, head, ends=True)
+            if not number and size == DOCUMENT_KB:
+                talk.run(lambda seen: seen.received_bytes >= BEGUN_BYTES, LIMIT_S)
         streams = {4 * number for number in range(len(scenario.requests))}
 
         def is_over(seen: Seen) -> bool:

@@ -100,7 +100,7 @@ class Examination:
     def findings(self) -> Iterator[Finding]:
         """One probe after another, orders first: frames that must not be may cost a server more."""
         for order in ORDER_PROBES:
-            yield Finding("orders", order.rule, order.what, order.wanted, self._tried(order))
+            yield Finding("orders", order.rule, order.what, order.wanted, self.ask_order(order))
             if self.died_after:
                 return
         for frames in FRAME_PROBES:
@@ -132,7 +132,8 @@ class Examination:
         self.connections += 1
         return Talk(self._target.host, self._target.port, self._target.name)
 
-    def _tried(self, probe: OrderProbe) -> Verdict:
+    def ask_order(self, probe: OrderProbe) -> Verdict:
+        """One probe on orders, as often as it is to be tried."""
         verdicts: list[Verdict] = []
         for _ in range(self._tries):
             verdict = self._asked(lambda: self._order(probe), probe.what)

@@ -35,6 +35,9 @@ from mixedsched.world.system.udp import BUFFER_BYTES, host_and_port
 
 RATE_BYTES_PER_S = 2_000_000
 DELAY_S = 0.01
+PENDING_MOST = 20_000
+"""Datagrams that wait to be read; more are lost, whoever sends them."""
+_AT_ONCE = 500  # datagrams taken before anything else is looked at
 _DATAGRAM_BYTES = 65_535
 _NO_PROTOCOL = QuicErrorCode.CRYPTO_ERROR + 120
 """The TLS alert of a server that speaks none of the protocols offered."""
@@ -150,14 +153,16 @@ class Talk:
             self._handle_events()
 
     def _take(self) -> None:
-        """All datagrams that are there, into the queue before the emulated link's end."""
-        while True:
+        """The datagrams that are there, into the queue before the emulated link's end."""
+        for _ in range(_AT_ONCE):
             try:
                 data = self._socket.recv(_DATAGRAM_BYTES)
             except BlockingIOError:
                 return
             except OSError as error:
                 raise self._nobody(error) from error
+            if len(self._pending) >= PENDING_MOST:
+                continue
             now_s = time.monotonic()
             self._free_s = max(self._free_s, now_s) + len(data) / self._rate_bytes_per_s
             self._pending.append((self._free_s + DELAY_S, data))
