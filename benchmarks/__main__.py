@@ -1,8 +1,8 @@
 """Runs every benchmark and prints what it found. Times are the minimum of several repeats; ratios are what counts.
 
 Those that take minutes, or want the machine for themselves, are run by themselves: `benchmarks.memory`, `benchmarks.relay`,
-`benchmarks.networks`, `benchmarks.backends`, `benchmarks.copies`, `benchmarks.gates`, `benchmarks.view`, `benchmarks.accessibility` and
-`benchmarks.tuned`.
+`benchmarks.networks`, `benchmarks.backends`, `benchmarks.copies`, `benchmarks.gates`, `benchmarks.view`,
+`benchmarks.accessibility` and `benchmarks.tuned`.
 """
 
 from __future__ import annotations
