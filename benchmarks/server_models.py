@@ -21,7 +21,7 @@ from pathlib import Path
 
 from benchmarks._real_servers import HOST_NAME, REAL_SERVERS, RealServer, running
 from mixedsched.core.h3.conform import wire
-from mixedsched.core.h3.conform.seen import Seen
+from mixedsched.core.h3.conform.seen import SeenConnection
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.model.priority import Priority
 from mixedsched.model.scheme import configure
@@ -130,7 +130,7 @@ def _real_order(port: int, scenario: Scenario) -> Order:
                 talk.run(lambda seen: seen.received_bytes >= BEGUN_BYTES, LIMIT_S)
         streams = {4 * number for number in range(len(scenario.requests))}
 
-        def is_over(seen: Seen) -> bool:
+        def is_over(seen: SeenConnection) -> bool:
             return seen.ended >= streams
 
         talk.run(is_over, LIMIT_S)

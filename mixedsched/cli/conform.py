@@ -8,7 +8,7 @@ import typer
 from mixedsched.cli._console import err, out, say_step, shown
 from mixedsched.cli._output import Json, say_json
 from mixedsched.errors import ExitCode, UsageError
-from mixedsched.lab.conform import Examination, Finding, Target
+from mixedsched.lab.conform import AskedServer, Examination, ProbeFinding
 from mixedsched.report.conform import conformance_markdown, summary_of
 from mixedsched.world.system.udp import parse_address
 
@@ -44,7 +44,7 @@ def conform(
     examination = Examination(target, tries=tries, with_risky=risky)
     say_step(f"asking {address} for {path}")
     examination.look()
-    findings: list[Finding] = []
+    findings: list[ProbeFinding] = []
     for finding in examination.findings():
         findings.append(finding)
         if not as_json:
@@ -72,14 +72,14 @@ def conform(
         raise typer.Exit(code)
 
 
-def _target(address: str, path: str, name: str | None) -> Target:
+def _target(address: str, path: str, name: str | None) -> AskedServer:
     host, port = parse_address(address)
     if not path.startswith("/") or not path.isascii() or not path.isprintable() or " " in path:
         raise UsageError(f"'{path}' is not a path", fix="begin it with a slash, and write it as in an address")
-    return Target(host, port, path, name or host)
+    return AskedServer(host, port, path, name or host)
 
 
-def _print(finding: Finding) -> None:
+def _print(finding: ProbeFinding) -> None:
     word = finding.verdict.word
     colour = _COLOURS.get(word, "yellow")
     out.print(
@@ -102,7 +102,7 @@ def _conclude(examination: Examination, summary: dict[str, dict[str, int]]) -> N
     )
 
 
-def _code(findings: list[Finding], has_died: bool, strict: bool) -> ExitCode:
+def _code(findings: list[ProbeFinding], has_died: bool, strict: bool) -> ExitCode:
     words = {finding.verdict.word for finding in findings}
     if has_died:
         return ExitCode.FAILED

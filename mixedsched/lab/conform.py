@@ -8,9 +8,9 @@ from typing import Any
 from mixedsched.core.h3.conform import wire
 from mixedsched.core.h3.conform.frames import ASKED_STREAM, FRAME_PROBES, FrameProbe, judge_frames
 from mixedsched.core.h3.conform.orders import LATE_BYTES, LEAST_FILE_BYTES, ORDER_PROBES, OrderProbe, is_seen_enough
-from mixedsched.core.h3.conform.seen import Seen
-from mixedsched.core.h3.conform.verdict import Verdict, over_tries
-from mixedsched.core.h3.conform.wire import Piece
+from mixedsched.core.h3.conform.seen import SeenConnection
+from mixedsched.core.h3.conform.verdict import RuleVerdict, over_tries
+from mixedsched.core.h3.conform.wire import WirePiece
 from mixedsched.errors import InputError, MissingPartError, MixedschedError
 from mixedsched.world.client.talk import Talk
 
@@ -25,7 +25,7 @@ _ROUND_TRIPS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class AskedServer:
     """A server, and the file that it is asked for."""
 
     host: str
@@ -42,7 +42,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ProbeFinding:
     """What came of a probe."""
 
     kind: str
@@ -51,7 +51,7 @@ class Finding:
     """A number is a rule of docs/conformance.md; else an RFC and its section."""
     what: str
     wanted: str
-    verdict: Verdict
+    verdict: RuleVerdict
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -67,7 +67,7 @@ class Finding:
 class Examination:
     """Asks one server. `server`: what it calls itself; bytes, connections: what was asked of it so far."""
 
-    def __init__(self, target: Target, *, tries: int = TRIES, with_risky: bool = False) -> None:
+    def __init__(self, target: AskedServer, *, tries: int = TRIES, with_risky: bool = False) -> None:
         self._target = target
         self._tries = tries
         self._with_risky = with_risky
@@ -89,28 +89,28 @@ class Examination:
         began_s = time.monotonic()
         with self._talk() as talk:
             self._settle_s = _SETTLE_S + _ROUND_TRIPS * (time.monotonic() - began_s)
-            request = Piece(0, wire.request(target.authority, target.path), ends=True)
-            self._say(talk, [Piece(wire.CONTROL, wire.BEGINNING), request])
+            request = WirePiece(0, wire.request(target.authority, target.path), ends=True)
+            self._say(talk, [WirePiece(wire.CONTROL, wire.BEGINNING), request])
             talk.run(_is_known, 2 * _PROBE_S)
             seen = talk.seen
         self.received_bytes += seen.received_bytes
         self.server = seen.servers.get(0, "")
         self._refuse_what_is_no_large_file(seen)
 
-    def findings(self) -> Iterator[Finding]:
+    def findings(self) -> Iterator[ProbeFinding]:
         """One probe after another, orders first: frames that must not be may cost a server more."""
         for order in ORDER_PROBES:
-            yield Finding("orders", order.rule, order.what, order.wanted, self.ask_order(order))
+            yield ProbeFinding("orders", order.rule, order.what, order.wanted, self.ask_order(order))
             if self.died_after:
                 return
         for frames in FRAME_PROBES:
             if frames.is_risky and not self._with_risky:
                 continue
-            yield Finding("frames", frames.rule, frames.what, frames.wanted, self._framed(frames))
+            yield ProbeFinding("frames", frames.rule, frames.what, frames.wanted, self._framed(frames))
             if self.died_after:
                 return
 
-    def _refuse_what_is_no_large_file(self, seen: Seen) -> None:
+    def _refuse_what_is_no_large_file(self, seen: SeenConnection) -> None:
         path, where = self._target.path, f"{self._target.host}:{self._target.port}"
         fix = f"name a file of at least {LEAST_FILE_BYTES // 1000} kB with --path"
         status = seen.statuses.get(0)
@@ -132,9 +132,9 @@ class Examination:
         self.connections += 1
         return Talk(self._target.host, self._target.port, self._target.name)
 
-    def ask_order(self, probe: OrderProbe) -> Verdict:
+    def ask_order(self, probe: OrderProbe) -> RuleVerdict:
         """One probe on orders, as often as it is to be tried."""
-        verdicts: list[Verdict] = []
+        verdicts: list[RuleVerdict] = []
         for _ in range(self._tries):
             verdict = self._asked(lambda: self._order(probe), probe.what)
             verdicts.append(verdict)
@@ -142,19 +142,21 @@ class Examination:
                 return verdict
         return over_tries(verdicts)
 
-    def _framed(self, probe: FrameProbe) -> Verdict:
+    def _framed(self, probe: FrameProbe) -> RuleVerdict:
         return self._asked(lambda: self._frames(probe), probe.what)
 
-    def _asked(self, ask: Any, what: str) -> Verdict:
+    def _asked(self, ask: Any, what: str) -> RuleVerdict:
         if time.monotonic() >= self._end_s or self.received_bytes >= MOST_BYTES:
-            return Verdict("unclear", "not asked: the time or the bytes allowed were used up")
+            return RuleVerdict("unclear", "not asked: the time or the bytes allowed were used up")
         try:
-            verdict: Verdict = ask()
+            verdict: RuleVerdict = ask()
         except MissingPartError:
             self._see_whether_it_lives(what)
-            return Verdict("wrong", "the server is gone") if self.died_after else Verdict("unclear", "no answer")
+            return (
+                RuleVerdict("wrong", "the server is gone") if self.died_after else RuleVerdict("unclear", "no answer")
+            )
         except MixedschedError as error:
-            return Verdict("unclear", str(error))
+            return RuleVerdict("unclear", str(error))
         return verdict
 
     def _see_whether_it_lives(self, what: str) -> None:
@@ -167,7 +169,7 @@ class Examination:
         except MixedschedError:
             return
 
-    def _order(self, probe: OrderProbe) -> Verdict:
+    def _order(self, probe: OrderProbe) -> RuleVerdict:
         target = self._target
         with self._talk() as talk:
             self._say(talk, probe.pieces_for(target.authority, target.path))
@@ -178,10 +180,10 @@ class Examination:
             seen = talk.seen
         self.received_bytes += seen.received_bytes
         if seen.closed is not None:
-            return Verdict("unclear", f"the connection ended: {seen.closed.reason or hex(seen.closed.code)}")
+            return RuleVerdict("unclear", f"the connection ended: {seen.closed.reason or hex(seen.closed.code)}")
         return probe.judge(seen)
 
-    def _frames(self, probe: FrameProbe) -> Verdict:
+    def _frames(self, probe: FrameProbe) -> RuleVerdict:
         target = self._target
         with self._talk() as talk:
             self._say(talk, probe.pieces)
@@ -195,18 +197,18 @@ class Examination:
         self.received_bytes += seen.received_bytes
         return judge_frames(probe, seen)
 
-    def _say(self, talk: Talk, pieces: Sequence[Piece]) -> None:
+    def _say(self, talk: Talk, pieces: Sequence[WirePiece]) -> None:
         for piece in pieces:
             talk.write(piece.stream_id, piece.data, ends=piece.ends)
             if piece.waits:
                 talk.run(_never, self._settle_s / 5)
 
 
-def _never(_: Seen) -> bool:
+def _never(_: SeenConnection) -> bool:
     return False
 
 
-def _is_known(seen: Seen) -> bool:
+def _is_known(seen: SeenConnection) -> bool:
     """Whether the first answer says enough."""
     if 0 in seen.resets or (0 in seen.ended and 0 in seen.statuses):
         return True

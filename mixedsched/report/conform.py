@@ -3,10 +3,10 @@
 import datetime as dt
 from collections.abc import Sequence
 
-from mixedsched.lab.conform import Finding
+from mixedsched.lab.conform import ProbeFinding
 
 
-def summary_of(findings: Sequence[Finding]) -> dict[str, dict[str, int]]:
+def summary_of(findings: Sequence[ProbeFinding]) -> dict[str, dict[str, int]]:
     """By kind of probe: how many were asked, and how many were answered rightly."""
     kinds = dict.fromkeys(finding.kind for finding in findings)
     return {
@@ -18,7 +18,7 @@ def summary_of(findings: Sequence[Finding]) -> dict[str, dict[str, int]]:
     }
 
 
-def conformance_markdown(address: str, server: str, findings: Sequence[Finding], died_after: str) -> str:
+def conformance_markdown(address: str, server: str, findings: Sequence[ProbeFinding], died_after: str) -> str:
     """A dated page with all probes of one server."""
     today = dt.datetime.now(dt.UTC).date().isoformat()
     counts = ", ".join(

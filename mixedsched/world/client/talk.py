@@ -27,7 +27,7 @@ from aioquic.quic.packet import QuicErrorCode
 
 from mixedsched.core.h3.codes import ErrorCode
 from mixedsched.core.h3.conform.heads import HeadReader
-from mixedsched.core.h3.conform.seen import Closed, Seen
+from mixedsched.core.h3.conform.seen import Closed, SeenConnection
 from mixedsched.core.h3.seam import ObservedConnection
 from mixedsched.errors import MissingPartError, MixedschedError
 from mixedsched.world.client._answer import TIMEOUT_S
@@ -52,7 +52,7 @@ class Talk:
 
         Raises MissingPartError if nothing there speaks HTTP/3, MixedschedError if it ends the connection at once.
         """
-        self.seen = Seen()
+        self.seen = SeenConnection()
         self._where = host_and_port(host, port)
         self._rate_bytes_per_s = rate_bytes_per_s
         self._pending: deque[tuple[float, bytes]] = deque()
@@ -109,7 +109,7 @@ class Talk:
         if self.seen.closed is None:
             self._quic.send_stream_data(stream_id, data, ends)
 
-    def run(self, until: Callable[[Seen], bool], limit_s: float) -> None:
+    def run(self, until: Callable[[SeenConnection], bool], limit_s: float) -> None:
         """Go on until this holds, the connection ends, or the time is over."""
         end_s = time.monotonic() + limit_s
         while True:

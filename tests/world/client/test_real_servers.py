@@ -11,7 +11,7 @@ import pytest
 from benchmarks import server_models
 from benchmarks._real_servers import HOST_NAME, REAL_SERVERS, RealServer, running
 from mixedsched.core.h3.conform.orders import LEAST_FILE_BYTES, ORDER_PROBES
-from mixedsched.lab.conform import Examination, Target
+from mixedsched.lab.conform import AskedServer, Examination
 
 pytestmark = pytest.mark.slow  # servers in processes of their own
 
@@ -45,7 +45,7 @@ SEEN = {
 def test_orders_are_seen_as_the_servers_source_has_them(real_server: tuple[RealServer, int]) -> None:
     server, port = real_server
     right, wrong = SEEN[server.name]
-    examination = Examination(Target("127.0.0.1", port, "/big.bin", HOST_NAME), tries=1)
+    examination = Examination(AskedServer("127.0.0.1", port, "/big.bin", HOST_NAME), tries=1)
     examination.look()
     told = {probe.rule: examination.ask_order(probe).word for probe in ORDER_PROBES if probe.rule in right | wrong}
     assert {rule for rule, word in told.items() if word == "right"} == right, told

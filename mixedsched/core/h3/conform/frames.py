@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from mixedsched.core.h3.codes import ErrorCode, FrameType, StreamType
 from mixedsched.core.h3.conform import wire
-from mixedsched.core.h3.conform.seen import Seen
-from mixedsched.core.h3.conform.verdict import Verdict, Word
-from mixedsched.core.h3.conform.wire import Piece
+from mixedsched.core.h3.conform.seen import SeenConnection
+from mixedsched.core.h3.conform.verdict import RuleVerdict, Word
+from mixedsched.core.h3.conform.wire import WirePiece
 
 ASKED_STREAM = 4
 """On which the file is asked for behind the frames of a probe."""
@@ -19,7 +19,7 @@ class FrameProbe:
     rule: str
     """A number is a rule of docs/conformance.md, which has the section of RFC 9218."""
     what: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[WirePiece, ...]
     code: ErrorCode | None = None
     """With which the connection must be closed; None if it must live, and answer a request."""
     priorities: tuple[str, ...] = ()
@@ -29,9 +29,9 @@ class FrameProbe:
     is_risky: bool = False
     """Whether this has brought servers down, or costs them much."""
 
-    def request_for(self, authority: str, path: str) -> Piece:
+    def request_for(self, authority: str, path: str) -> WirePiece:
         """The request behind the pieces."""
-        return Piece(ASKED_STREAM, wire.request(authority, path, self.priorities), ends=True)
+        return WirePiece(ASKED_STREAM, wire.request(authority, path, self.priorities), ends=True)
 
     @property
     def wanted(self) -> str:
@@ -39,20 +39,20 @@ class FrameProbe:
         return "goes on" if self.code is None else f"closes with {self.code.name}"
 
 
-def _control(data: bytes, *, ends: bool = False) -> tuple[Piece, ...]:
-    return (Piece(wire.CONTROL, wire.BEGINNING + data, ends),)
+def _control(data: bytes, *, ends: bool = False) -> tuple[WirePiece, ...]:
+    return (WirePiece(wire.CONTROL, wire.BEGINNING + data, ends),)
 
 
-def _opens(kind: int) -> tuple[Piece, ...]:
-    return (*_control(b""), Piece(wire.ENCODER, bytes([kind])))
+def _opens(kind: int) -> tuple[WirePiece, ...]:
+    return (*_control(b""), WirePiece(wire.ENCODER, bytes([kind])))
 
 
-def _asks_with(data: bytes) -> tuple[Piece, ...]:
-    return (*_control(b""), Piece(0, data))
+def _asks_with(data: bytes) -> tuple[WirePiece, ...]:
+    return (*_control(b""), WirePiece(0, data))
 
 
-def _byte_by_byte(data: bytes) -> tuple[Piece, ...]:
-    return tuple(Piece(wire.CONTROL, data[at : at + 1], waits=True) for at in range(len(data)))
+def _byte_by_byte(data: bytes) -> tuple[WirePiece, ...]:
+    return tuple(WirePiece(wire.CONTROL, data[at : at + 1], waits=True) for at in range(len(data)))
 
 
 _UNKNOWN_FRAME, _UNKNOWN_STREAM = 0x21, 0x21
@@ -66,7 +66,7 @@ FRAME_PROBES: tuple[FrameProbe, ...] = (
     FrameProbe(
         "9114 6.2.1",
         "a frame before SETTINGS",
-        (Piece(wire.CONTROL, b"\0" + wire.frame(FrameType.MAX_PUSH_ID, b"\0")),),
+        (WirePiece(wire.CONTROL, b"\0" + wire.frame(FrameType.MAX_PUSH_ID, b"\0")),),
         ErrorCode.H3_MISSING_SETTINGS,
     ),
     FrameProbe("9114 6.2.2", "push stream of a client", _opens(StreamType.PUSH), ErrorCode.H3_STREAM_CREATION_ERROR),
@@ -75,7 +75,7 @@ FRAME_PROBES: tuple[FrameProbe, ...] = (
     FrameProbe(
         "9114 7.2.4.1",
         "a setting of HTTP/2",
-        (Piece(wire.CONTROL, b"\0" + wire.frame(FrameType.SETTINGS, b"\2\1")),),
+        (WirePiece(wire.CONTROL, b"\0" + wire.frame(FrameType.SETTINGS, b"\2\1")),),
         ErrorCode.H3_SETTINGS_ERROR,
     ),
     FrameProbe(
@@ -94,7 +94,7 @@ FRAME_PROBES: tuple[FrameProbe, ...] = (
     FrameProbe(
         "9114 9",
         "unknown frame and stream types",
-        (*_control(wire.frame(_UNKNOWN_FRAME, b"abc")), Piece(wire.ENCODER, bytes([_UNKNOWN_STREAM]))),
+        (*_control(wire.frame(_UNKNOWN_FRAME, b"abc")), WirePiece(wire.ENCODER, bytes([_UNKNOWN_STREAM]))),
     ),
     FrameProbe("11", "a priority field that is no dictionary", _control(b""), priorities=("u=1, @@",)),
     FrameProbe(
@@ -120,7 +120,7 @@ FRAME_PROBES: tuple[FrameProbe, ...] = (
 """All probes on frames; the risky ones last."""
 
 
-def judge_frames(probe: FrameProbe, seen: Seen) -> Verdict:
+def judge_frames(probe: FrameProbe, seen: SeenConnection) -> RuleVerdict:
     """What the server did with the frames of a probe, and whether it had to."""
     if seen.closed is not None:
         return _judge_end(probe, seen)
@@ -128,20 +128,20 @@ def judge_frames(probe: FrameProbe, seen: Seen) -> Verdict:
     status = seen.statuses.get(ASKED_STREAM)
     if status is None:
         word: Word = "wrong" if probe.code is None or cut_off else "unclear"
-        return Verdict(word, ", ".join(cut_off) or "gives no answer, and does not close")
+        return RuleVerdict(word, ", ".join(cut_off) or "gives no answer, and does not close")
     answer = ", ".join([*cut_off, f"goes on: status {status}"])
-    return Verdict("right" if probe.code is None and status == 200 else "wrong", answer)
+    return RuleVerdict("right" if probe.code is None and status == 200 else "wrong", answer)
 
 
-def _judge_end(probe: FrameProbe, seen: Seen) -> Verdict:
+def _judge_end(probe: FrameProbe, seen: SeenConnection) -> RuleVerdict:
     ended = seen.closed
     assert ended is not None, "asked of an ended connection"
     said = _name(ended.code) if ended.is_application else f"QUIC error {ended.code:#x}"
     if probe.code is None:
-        return Verdict("wrong", f"closes with {said}")
+        return RuleVerdict("wrong", f"closes with {said}")
     if ended.is_application and ended.code == probe.code:
-        return Verdict("right", f"closes with {said}")
-    return Verdict("other code", f"closes with {said}")
+        return RuleVerdict("right", f"closes with {said}")
+    return RuleVerdict("other code", f"closes with {said}")
 
 
 def _name(code: int) -> str:

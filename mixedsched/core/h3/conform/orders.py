@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mixedsched.core.h3.conform import wire
-from mixedsched.core.h3.conform.seen import Seen, shares_within
-from mixedsched.core.h3.conform.verdict import Verdict
-from mixedsched.core.h3.conform.wire import Piece
+from mixedsched.core.h3.conform.seen import SeenConnection, shares_within
+from mixedsched.core.h3.conform.verdict import RuleVerdict
+from mixedsched.core.h3.conform.wire import WirePiece
 
 SKIP_BYTES = 96_000
 """Data that is not judged, from the beginning of the first response."""
@@ -34,7 +34,7 @@ STARVED_SHARE = 0.1
 EQUAL_WITHIN = 0.25
 """How far a share may be from the mean, as a part of it."""
 
-Judge = Callable[[Seen], Verdict]
+Judge = Callable[[SeenConnection], RuleVerdict]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +59,18 @@ class OrderProbe:
     late_update: tuple[int, str] | None = None
     """(stream ID, value)."""
 
-    def pieces_for(self, authority: str, path: str) -> tuple[Piece, ...]:
+    def pieces_for(self, authority: str, path: str) -> tuple[WirePiece, ...]:
         """What is sent at the beginning. Updates that come early are given time to arrive."""
         early = [wire.update(ask.stream_id, ask.early_update) for ask in self.asks if ask.early_update is not None]
-        begin = Piece(wire.CONTROL, wire.BEGINNING + b"".join(early), waits=True)
+        begin = WirePiece(wire.CONTROL, wire.BEGINNING + b"".join(early), waits=True)
         return (begin, *_requests(self.asks, authority, path))
 
-    def late_pieces_for(self, authority: str, path: str) -> tuple[Piece, ...]:
+    def late_pieces_for(self, authority: str, path: str) -> tuple[WirePiece, ...]:
         """What is sent while responses run."""
         requests = _requests(self.late_asks, authority, path)
         if self.late_update is None:
             return requests
-        return (*requests, Piece(wire.CONTROL, wire.update(*self.late_update)))
+        return (*requests, WirePiece(wire.CONTROL, wire.update(*self.late_update)))
 
     @property
     def is_late(self) -> bool:
@@ -85,11 +85,11 @@ class OrderProbe:
         return (SKIP_BYTES if self.late_update is None else LATE_SKIP_BYTES) + LOOK_BYTES + _SPARE_BYTES
 
 
-def _requests(asks: tuple[Ask, ...], authority: str, path: str) -> tuple[Piece, ...]:
-    return tuple(Piece(ask.stream_id, wire.request(authority, path, ask.priorities), ends=True) for ask in asks)
+def _requests(asks: tuple[Ask, ...], authority: str, path: str) -> tuple[WirePiece, ...]:
+    return tuple(WirePiece(ask.stream_id, wire.request(authority, path, ask.priorities), ends=True) for ask in asks)
 
 
-def is_seen_enough(probe: OrderProbe, seen: Seen) -> bool:
+def is_seen_enough(probe: OrderProbe, seen: SeenConnection) -> bool:
     """Whether a probe can be judged: a late request when a window of data has come since its response began."""
     if seen.received_bytes >= probe.most_bytes:
         return True
@@ -105,50 +105,50 @@ def _begin_of(order: list[tuple[int, int]], stream_id: int) -> int | None:
 
 
 def _first(winner: int, *others: int) -> Judge:
-    def judge(seen: Seen) -> Verdict:
+    def judge(seen: SeenConnection) -> RuleVerdict:
         return _judge_shares(shares_within(seen.order(), (winner, *others), SKIP_BYTES, LOOK_BYTES), winner)
 
     return judge
 
 
 def _ends_first(winner: int, other: int) -> Judge:
-    def judge(seen: Seen) -> Verdict:
+    def judge(seen: SeenConnection) -> RuleVerdict:
         return _judge_shares(shares_within(seen.order(), (winner, other), LATE_SKIP_BYTES, LOOK_BYTES), winner)
 
     return judge
 
 
 def _overtakes(winner: int, other: int) -> Judge:
-    def judge(seen: Seen) -> Verdict:
+    def judge(seen: SeenConnection) -> RuleVerdict:
         order = seen.order()
         place = _begin_of(order, winner)
         if place is None:
             total = sum(size for _, size in order)
             return (
-                Verdict("wrong", f"waits behind {total // 1000} kB of the other")
+                RuleVerdict("wrong", f"waits behind {total // 1000} kB of the other")
                 if total >= MOST_BYTES_LATE
-                else Verdict("unclear", "the other response ended before")
+                else RuleVerdict("unclear", "the other response ended before")
             )
         return _judge_shares(shares_within(order[place:], (winner, other), 0, LOOK_BYTES), winner)
 
     return judge
 
 
-def _judge_shares(shares: dict[int, float], winner: int) -> Verdict:
+def _judge_shares(shares: dict[int, float], winner: int) -> RuleVerdict:
     if not shares:
-        return Verdict("unclear", "too little data came")
+        return RuleVerdict("unclear", "too little data came")
     words = f"gets {shares[winner]:.0%}"
-    return Verdict("right" if shares[winner] >= FIRST_SHARE else "wrong", words)
+    return RuleVerdict("right" if shares[winner] >= FIRST_SHARE else "wrong", words)
 
 
 def _equal(*streams: int) -> Judge:
-    def judge(seen: Seen) -> Verdict:
+    def judge(seen: SeenConnection) -> RuleVerdict:
         shares = shares_within(seen.order(), streams, SKIP_BYTES, LOOK_BYTES)
         if not shares:
-            return Verdict("unclear", "too little data came")
+            return RuleVerdict("unclear", "too little data came")
         fair = 1 / len(streams)
         is_right = all(abs(share - fair) <= EQUAL_WITHIN * fair for share in shares.values())
-        return Verdict(
+        return RuleVerdict(
             "right" if is_right else "wrong", "shares " + ", ".join(f"{share:.0%}" for share in shares.values())
         )
 
@@ -156,12 +156,12 @@ def _equal(*streams: int) -> Judge:
 
 
 def _none_starves(block: int, sharer: int) -> Judge:
-    def judge(seen: Seen) -> Verdict:
+    def judge(seen: SeenConnection) -> RuleVerdict:
         shares = shares_within(seen.order(), (block, sharer), SKIP_BYTES, LOOK_BYTES)
         if not shares:
-            return Verdict("unclear", "too little data came")
+            return RuleVerdict("unclear", "too little data came")
         is_right = min(shares.values()) >= STARVED_SHARE
-        return Verdict("right" if is_right else "wrong", f"N gets {shares[block]:.0%}, I {shares[sharer]:.0%}")
+        return RuleVerdict("right" if is_right else "wrong", f"N gets {shares[block]:.0%}, I {shares[sharer]:.0%}")
 
     return judge
 

@@ -15,7 +15,7 @@ class Closed:
 
 
 @dataclass(slots=True)
-class Seen:
+class SeenConnection:
     """One connection, as it looked from the client's side."""
 
     statuses: dict[int, int] = field(default_factory=dict)

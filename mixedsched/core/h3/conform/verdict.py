@@ -8,7 +8,7 @@ Word = Literal["right", "other code", "wrong", "by chance", "unclear"]
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class RuleVerdict:
     """word: `other code` is an error that is seen and told by another code, `by chance` differs from try to try, and
     `unclear` could not be seen. did: what the server did, in a few words.
     """
@@ -17,7 +17,7 @@ class Verdict:
     did: str
 
 
-def over_tries(verdicts: Sequence[Verdict]) -> Verdict:
+def over_tries(verdicts: Sequence[RuleVerdict]) -> RuleVerdict:
     """One verdict over several tries. Those that were unclear do not count, unless all were."""
     clear = [verdict for verdict in verdicts if verdict.word != "unclear"]
     if not clear:
@@ -26,4 +26,4 @@ def over_tries(verdicts: Sequence[Verdict]) -> Verdict:
     if right in {0, len(clear)}:
         return clear[0]
     wrong = next(verdict for verdict in clear if verdict.word != "right")
-    return Verdict("by chance", f"right in {right} of {len(clear)}; else {wrong.did}")
+    return RuleVerdict("by chance", f"right in {right} of {len(clear)}; else {wrong.did}")

@@ -15,7 +15,7 @@ Field = tuple[bytes, bytes]
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class WirePiece:
     """Bytes for a stream. waits: whether the server gets time to answer before the next piece."""
 
     stream_id: int

@@ -14,17 +14,17 @@ from mixedsched.core.h3.conform import wire
 from mixedsched.core.h3.conform.frames import ASKED_STREAM, FRAME_PROBES, FrameProbe, judge_frames
 from mixedsched.core.h3.conform.heads import HeadReader
 from mixedsched.core.h3.conform.orders import ORDER_PROBES, OrderProbe, is_seen_enough
-from mixedsched.core.h3.conform.seen import Closed, Seen, runs_of, shares_within
-from mixedsched.core.h3.conform.verdict import Verdict, over_tries
+from mixedsched.core.h3.conform.seen import Closed, SeenConnection, runs_of, shares_within
+from mixedsched.core.h3.conform.verdict import RuleVerdict, over_tries
 
 PACKET_BYTES = 1000
 FILE_BYTES = 1_000_000
 
 
-def seen_of(order: str) -> Seen:
+def seen_of(order: str) -> SeenConnection:
     """Packets of one frame each, by letter: A is stream 0, B 4, C 8."""
     offsets: dict[int, int] = {}
-    seen = Seen()
+    seen = SeenConnection()
     for number, letter in enumerate(order):
         stream = 4 * (ord(letter) - ord("A"))
         seen.packets.append((number, ((stream, offsets.get(stream, 0), PACKET_BYTES),)))
@@ -113,31 +113,33 @@ def test_no_response_of_a_large_enough_file_ends_before_the_verdict(probe: Order
 
 def test_an_error_by_another_code_is_told_from_none_at_all() -> None:
     probe = frame_probe("second SETTINGS")
-    right, other = Seen(closed=Closed(0x105, True, "")), Seen(closed=Closed(0x102, True, ""))
-    quic, lives = Seen(closed=Closed(0x105, False, "")), Seen(statuses={ASKED_STREAM: 200})
+    right, other = SeenConnection(closed=Closed(0x105, True, "")), SeenConnection(closed=Closed(0x102, True, ""))
+    quic, lives = SeenConnection(closed=Closed(0x105, False, "")), SeenConnection(statuses={ASKED_STREAM: 200})
     assert [judge_frames(probe, seen).word for seen in (right, other, quic, lives)] == [
         "right",
         "other code",
         "other code",
         "wrong",
     ]
-    assert judge_frames(probe, Seen()).word == "unclear", "neither closed nor answered: nothing shows that it was read"
+    assert judge_frames(probe, SeenConnection()).word == "unclear", (
+        "neither closed nor answered: nothing shows that it was read"
+    )
 
 
 def test_what_must_be_ignored_is_right_if_the_next_request_is_answered() -> None:
     probe = frame_probe("unknown frame and stream types")
-    assert judge_frames(probe, Seen(statuses={ASKED_STREAM: 200})).word == "right"
-    assert judge_frames(probe, Seen(resets={ASKED_STREAM: 0x10E})) == Verdict(
+    assert judge_frames(probe, SeenConnection(statuses={ASKED_STREAM: 200})).word == "right"
+    assert judge_frames(probe, SeenConnection(resets={ASKED_STREAM: 0x10E})) == RuleVerdict(
         "wrong", "cuts stream 4 off with H3_MESSAGE_ERROR"
     )
-    assert judge_frames(probe, Seen(closed=Closed(0x103, True, ""))).word == "wrong"
+    assert judge_frames(probe, SeenConnection(closed=Closed(0x103, True, ""))).word == "wrong"
 
 
 def test_several_tries_agree_or_are_by_chance() -> None:
-    right, wrong, unclear = Verdict("right", "a"), Verdict("wrong", "b"), Verdict("unclear", "c")
+    right, wrong, unclear = RuleVerdict("right", "a"), RuleVerdict("wrong", "b"), RuleVerdict("unclear", "c")
     assert over_tries([right, unclear, right]) == right
     assert over_tries([wrong, wrong]) == wrong
-    assert over_tries([right, wrong, right]) == Verdict("by chance", "right in 2 of 3; else b")
+    assert over_tries([right, wrong, right]) == RuleVerdict("by chance", "right in 2 of 3; else b")
     assert over_tries([unclear, unclear]) == unclear
 
 
