@@ -49,6 +49,7 @@ COMMANDS: dict[str, Listed] = {
     "conform": Listed("conform", _UNDERSTAND, "Ask any server which rules of HTTP/3 and priorities it keeps."),
     "audit": Listed("audit", _IMPROVE, "Find what arrives too late, and measure what would help."),
     "tune": Listed("tune", _IMPROVE, "Find a better order, prove it, and write what to ship."),
+    "edge": Listed("edge", _IMPROVE, "Put HTTP/3 with any scheme in front of a web server."),
     "sites": Listed("sites", _SITES, "List, show, check and compare sites."),
     "record": Listed("record", _SITES, "Record a live page as a site."),
     "import": Listed("import_har", _SITES, "Make a site from a HAR."),

@@ -3,12 +3,13 @@
 from contextlib import nullcontext
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any
 
 import typer
 
 from mixedsched.cli._options import SITE_HELP, FetchOption, FreshOption
 from mixedsched.cli._output import Json
+from mixedsched.cli._server_log import server_log
 from mixedsched.cli._sites import located, open_site
 from mixedsched.cli._stdout import end_with_reader
 from mixedsched.core.h3.qlog import MAX_TRACE_BYTES
@@ -21,7 +22,7 @@ from mixedsched.sites.site import Origins
 from mixedsched.units import parse_duration_s
 from mixedsched.world import catalog
 from mixedsched.world.server.handover import MAX_WORKERS
-from mixedsched.world.server.log import JsonLog, ServerLog, appending
+from mixedsched.world.server.log import appending
 from mixedsched.world.server.qlog_files import prepare_folder
 from mixedsched.world.server.run import run_server
 from mixedsched.world.server.running import ServerInput
@@ -171,15 +172,7 @@ def serve(
         served_site(open_site(located(site, fresh=fresh, fetch=fetch), origins)), scheme, mapping, settings
     )
     with appending(log) if log is not None else nullcontext() as kept:
-        run_server(given, _server_log(as_json, kept))
-
-
-def _server_log(as_json: bool, kept: TextIO | None) -> ServerLog:
-    if as_json:
-        return JsonLog(kept)
-    from mixedsched.cli._serve_log import TextLog  # here, because machines have no use for what it loads
-
-    return TextLog(kept)
+        run_server(given, server_log(as_json, kept))
 
 
 def _positive_duration_s(text: str, option: str) -> float:

@@ -39,7 +39,7 @@ def try_session(number: int, loss_ratio: float) -> int | None:
         require(session._exchanges == {}, "exchanges stay")
         return pair.terminated.error_code if pair.terminated is not None else 0
     require(pair.terminated is None, "the session does not know that it was closed")
-    require(session._http is not None and session._http._requests == {}, "requests stay")
+    require(session.http is not None and session.http._requests == {}, "requests stay")
     require(session._exchanges == {}, "exchanges stay")
     require(len(session._signals._early) <= session.quic.request_stream_limit, "too many early updates are kept")
     require(all(stream_id % 4 for stream_id in session.quic._streams), "streams stay")

@@ -69,6 +69,16 @@ class FrameReader:
         self._head = None
         return payload
 
+    def part(self) -> bytes:
+        """What is here of the frame's payload, and no longer kept. The frame ends with its last part; until then `head` gives
+        what is left of it."""
+        assert self._head is not None, "a frame is read after its head"
+        part = bytes(self._buffer[: self._head.size_bytes])
+        del self._buffer[: len(part)]
+        left_bytes = self._head.size_bytes - len(part)
+        self._head = FrameHead(self._head.type, left_bytes) if left_bytes else None
+        return part
+
     def skip(self) -> None:
         """Drop the frame's payload, which ends the frame."""
         assert self._head is not None, "a frame is skipped after its head"

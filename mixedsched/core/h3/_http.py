@@ -7,48 +7,29 @@ its place.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
-
-from aioquic.buffer import encode_uint_var
 
 from mixedsched.core.h3._control import ControlStream, Settings
-from mixedsched.core.h3._frames import FloodGate, encode_frame, read_varint
-from mixedsched.core.h3._qpack import BLOCKED_STREAMS, TABLE_BYTES, Qpack, count_lines
+from mixedsched.core.h3._frames import FloodGate, read_varint
+from mixedsched.core.h3._http_sending import MAX_SECTION_BYTES, HttpSender, Quic, critical_stream_stopped
+from mixedsched.core.h3._qpack import count_lines
 from mixedsched.core.h3._requests import RequestStream, content_length, read_head, require_trailers, section_size_bytes
 from mixedsched.core.h3.codes import ErrorCode, FrameType, Http3Error, Setting, StreamError, StreamType
 from mixedsched.core.h3.events import (
-    FrameContent,
+    BodyReceived,
     FrameObserver,
     HttpEvent,
+    RequestEnded,
     RequestFailed,
     RequestReceived,
     RequestTooLarge,
 )
 from mixedsched.core.h3.response import Headers
 
-MAX_SECTION_BYTES = 32 * 1024  # of a request's head, encoded or not; announced to the client
 MAX_FIELD_LINES = 256
 MAX_HELD_BYTES = 512 * 1024  # of incomplete heads and control frames, on all streams of a connection together
 
-_SETTINGS: dict[int, int] = {
-    Setting.QPACK_MAX_TABLE_CAPACITY: TABLE_BYTES,
-    Setting.MAX_FIELD_SECTION_SIZE: MAX_SECTION_BYTES,
-    Setting.QPACK_BLOCKED_STREAMS: BLOCKED_STREAMS,
-}
 _CRITICAL = frozenset({StreamType.CONTROL, StreamType.QPACK_ENCODER, StreamType.QPACK_DECODER})
 _IGNORED = -1  # stands for the type of a stream whose data is dropped
-
-
-class Quic(Protocol):
-    """The part of a QUIC connection that is needed here; aioquic's has it."""
-
-    def get_next_available_stream_id(self, is_unidirectional: bool = False) -> int: ...
-
-    def send_stream_data(self, stream_id: int, data: bytes, end_stream: bool = False) -> None: ...
-
-    def reset_stream(self, stream_id: int, error_code: int) -> None: ...
-
-    def stop_stream(self, stream_id: int, error_code: int) -> None: ...
 
 
 @dataclass(slots=True)
@@ -59,30 +40,25 @@ class _UnidirectionalStream:
     start: bytes = b""
 
 
-class HttpLayer:
+class HttpLayer(HttpSender):
     """Reads what the client sends, in pieces of any size, and writes heads of responses.
 
     All that reads or writes may raise Http3Error, upon which the connection must be closed and the layer no longer used. A
-    mistake within one request gives up its stream only.
+    mistake within one request gives up its stream only. is_live: bodies of requests are passed on, and extended CONNECT is
+    allowed.
     """
 
-    def __init__(self, quic: Quic, now_s: float, observer: FrameObserver | None = None) -> None:
-        self._quic = quic
-        self._observer = observer
+    def __init__(
+        self, quic: Quic, now_s: float, observer: FrameObserver | None = None, *, is_live: bool = False
+    ) -> None:
+        super().__init__(quic, observer, extends_connect=is_live)
+        self._is_live = is_live
         self._gate = FloodGate(now_s)
-        self._qpack = Qpack()
         self._control = ControlStream()
         self._requests: dict[int, RequestStream] = {}
         self._unidirectional: dict[int, _UnidirectionalStream] = {}
         self._critical: dict[int, int] = {}  # the client's critical streams: ID -> type
         self._held_bytes = 0
-        self._next_request_id = 0
-        self._goaway_id: int | None = None  # the first request that is no longer served
-        self._control_id = self._open_stream(StreamType.CONTROL)
-        payload = b"".join(encode_uint_var(key) + encode_uint_var(value) for key, value in _SETTINGS.items())
-        self._send_control(FrameType.SETTINGS, payload, Settings(_SETTINGS))
-        self._encoder_id = self._open_stream(StreamType.QPACK_ENCODER)
-        self._decoder_id = self._open_stream(StreamType.QPACK_DECODER)
 
     @property
     def is_reading(self) -> bool:
@@ -115,39 +91,29 @@ class HttpLayer:
         self._abandon(request)
         self._count_held(request)
         if request.has_head:
-            return []
+            return [RequestFailed(stream_id, ErrorCode.H3_REQUEST_CANCELLED)] if self._is_live else []
         self._quic.reset_stream(stream_id, ErrorCode.H3_REQUEST_INCOMPLETE)
         return [RequestFailed(stream_id, ErrorCode.H3_REQUEST_INCOMPLETE)]
 
     def stopped(self, stream_id: int, now_s: float) -> None:
         """The client does not want our half of a stream."""
         if stream_id in (self._control_id, self._encoder_id, self._decoder_id):
-            raise _critical_stream_stopped()
+            raise critical_stream_stopped()
         if stream_id % 4 == 0:
             self._gate.take(now_s)
 
-    def send_head(self, stream_id: int, fields: Headers, body_bytes: int | None) -> None:
-        """Send the head of a response, and the head of the DATA frame that its body makes.
+    def is_arriving(self, stream_id: int) -> bool:
+        """Whether the rest of a request is still to come, and not yet refused."""
+        request = self._requests.get(stream_id)
+        return request is not None and not (request.is_ended or request.is_abandoned)
 
-        body_bytes: None for no body, which ends the stream here. The body itself, and the stream's end behind it, is up to the
-        QUIC connection, which sends it when its turn comes.
-        """
-        instructions, section = self._qpack.encode(stream_id, fields)
-        self._send_critical(self._encoder_id, instructions)
-        data = encode_frame(FrameType.HEADERS, section)
-        if body_bytes is not None:
-            data += encode_uint_var(FrameType.DATA) + encode_uint_var(body_bytes)
-        self._quic.send_stream_data(stream_id, data, end_stream=body_bytes is None)
-        if self._observer is not None:
-            self._observer.frame_created(stream_id, FrameType.HEADERS, len(section), fields)
-            if body_bytes is not None:
-                self._observer.frame_created(stream_id, FrameType.DATA, body_bytes, None)
-
-    def send_goaway(self) -> None:
-        """Tell the client that requests it makes from now on are not served. Those that have begun to arrive still are."""
-        if self._goaway_id is None:
-            self._goaway_id = self._next_request_id
-            self._send_control(FrameType.GOAWAY, encode_uint_var(self._goaway_id))
+    def stop_reading(self, stream_id: int, error_code: ErrorCode) -> None:
+        """Nothing more is wanted of a request that may still be arriving."""
+        if self.is_arriving(stream_id):
+            request = self._requests[stream_id]
+            self._abandon(request)
+            self._count_held(request)
+            self._quic.stop_stream(stream_id, error_code)
 
     def forget(self, stream_id: int) -> None:
         """A stream is over, both ways."""
@@ -157,27 +123,6 @@ class HttpLayer:
             self._held_bytes -= request.counted_bytes
             if request.is_blocked:
                 self._abandon(request)
-
-    def _open_stream(self, stream_type: StreamType) -> int:
-        stream_id = self._quic.get_next_available_stream_id(is_unidirectional=True)
-        self._quic.send_stream_data(stream_id, encode_uint_var(stream_type))
-        if self._observer is not None:
-            self._observer.stream_type_set(stream_id, stream_type)
-        return stream_id
-
-    def _send_control(self, frame_type: FrameType, payload: bytes, content: FrameContent = None) -> None:
-        self._send_critical(self._control_id, encode_frame(frame_type, payload))
-        if self._observer is not None:
-            self._observer.frame_created(self._control_id, frame_type, len(payload), content)
-
-    def _send_critical(self, stream_id: int, data: bytes) -> None:
-        """Send on a stream of our own, which the client may have stopped in this very datagram."""
-        if not data:
-            return
-        try:
-            self._quic.send_stream_data(stream_id, data)
-        except (RuntimeError, ValueError) as error:
-            raise _critical_stream_stopped() from error
 
     def _hold(self, change_bytes: int) -> None:
         self._held_bytes += change_bytes
@@ -256,7 +201,7 @@ class HttpLayer:
         """The stream, which is new if nothing of it has come before."""
         request = self._requests.get(stream_id)
         if request is None:
-            request = self._requests[stream_id] = RequestStream(stream_id)
+            request = self._requests[stream_id] = RequestStream(stream_id, keeps_body=self._is_live)
             self._next_request_id = max(self._next_request_id, stream_id + 4)
         return request
 
@@ -285,6 +230,17 @@ class HttpLayer:
             elif self._observer is not None:
                 self._observer.frame_parsed(request.stream_id, *frame, None)
         request.require_complete()
+        yield from self._pass_on(request)
+
+    def _pass_on(self, request: RequestStream) -> Iterator[HttpEvent]:
+        """What a live responder hears of a request behind its head."""
+        if not self._is_live or request.is_abandoned or not request.has_head:
+            return
+        if body := request.pop_body():
+            yield BodyReceived(request.stream_id, body)
+        if request.is_ended and not (request.is_blocked or request.is_told):
+            request.is_told = True
+            yield RequestEnded(request.stream_id, request.trailers)
 
     def _decode(self, request: RequestStream, size_bytes: int) -> Iterator[HttpEvent]:
         """A field section has come, unless it is too long to be kept."""
@@ -308,6 +264,7 @@ class HttpLayer:
         yield from self._take_section(request, *decoded)
         yield from self._decode(request, 0)
         request.require_complete()
+        yield from self._pass_on(request)
 
     def _take_section(self, request: RequestStream, instructions: bytes, fields: Headers) -> Iterator[HttpEvent]:
         """The request's first section is decoded. instructions: for our decoder stream."""
@@ -317,10 +274,11 @@ class HttpLayer:
             self._observer.frame_parsed(request.stream_id, FrameType.HEADERS, len(section), fields)
         if request.has_head:
             require_trailers(fields)
+            request.trailers = fields if self._is_live else []
         elif section_size_bytes(fields) > MAX_SECTION_BYTES:
             yield from self._refuse_section(request)
         else:
-            head = read_head(fields)
+            head = read_head(fields, extended=self._is_live)
             request.content_length = content_length(fields)
             request.has_head = True
             self._gate.earn()
@@ -340,7 +298,3 @@ class HttpLayer:
     def _count_held(self, request: RequestStream) -> None:
         self._hold(request.held_bytes - request.counted_bytes)
         request.counted_bytes = request.held_bytes
-
-
-def _critical_stream_stopped() -> Http3Error:
-    return Http3Error(ErrorCode.H3_CLOSED_CRITICAL_STREAM, "a critical stream was stopped")

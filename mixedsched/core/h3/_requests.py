@@ -1,5 +1,5 @@
-"""Reads one request stream: field sections whole, the body counted and dropped. Says what makes field sections malformed (RFC
-9114 sections 4.2 and 4.3).
+"""Reads one request stream: field sections whole, the body counted, and kept only for a responder that wants it. Says what
+makes field sections malformed (RFC 9114 sections 4.2 and 4.3).
 """
 
 import re
@@ -16,6 +16,7 @@ _NAME = re.compile(rb":?[!#$%&'*+\-.^_`|~0-9a-z]+")
 _METHOD = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _BAD_VALUE = re.compile(rb"[\0\r\n]|\A[ \t]|[ \t]\Z")
 _PSEUDO = frozenset({b":method", b":scheme", b":authority", b":path"})
+_PSEUDO_EXTENDED = _PSEUDO | {b":protocol"}
 _CONNECTION_SPECIFIC = frozenset({b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade"})
 _WITH_AUTHORITY = frozenset({b"http", b"https"})
 _NOT_HERE = frozenset(
@@ -37,8 +38,12 @@ def section_size_bytes(fields: Headers) -> int:
     return sum(len(name) + len(value) + FIELD_OVERHEAD_BYTES for name, value in fields)
 
 
-def read_head(fields: Headers) -> RequestHead:
-    """The head of a request. Raises StreamError where it is malformed."""
+def read_head(fields: Headers, *, extended: bool = False) -> RequestHead:
+    """The head of a request. Raises StreamError where it is malformed.
+
+    extended: whether CONNECT may name a protocol (RFC 9220), because our SETTINGS said so.
+    """
+    known = _PSEUDO_EXTENDED if extended else _PSEUDO
     pseudo: dict[bytes, bytes] = {}
     regular: Headers = []
     for name, value in fields:
@@ -46,7 +51,7 @@ def read_head(fields: Headers) -> RequestHead:
         if not name.startswith(b":"):
             regular.append((name, value))
             _require_for_http3(name, value)
-        elif regular or name in pseudo or name not in _PSEUDO:
+        elif regular or name in pseudo or name not in known:
             raise _malformed("a pseudo-header field that is unknown, doubled or late")
         else:
             pseudo[name] = value
@@ -58,8 +63,11 @@ def read_head(fields: Headers) -> RequestHead:
         _authority(pseudo, regular).decode("latin-1"),
         pseudo.get(b":path", b"").decode("latin-1"),
         regular,
+        pseudo[b":protocol"].decode("latin-1") if b":protocol" in pseudo else None,
     )
-    if method == b"CONNECT":
+    if head.protocol is not None and method != b"CONNECT":
+        raise _malformed("a protocol without CONNECT")
+    if method == b"CONNECT" and head.protocol is None:
         if b":scheme" in pseudo or b":path" in pseudo or not head.authority:
             raise _malformed("CONNECT needs an authority and nothing else")
     elif b":scheme" not in pseudo or not head.path:
@@ -115,8 +123,10 @@ def _malformed(reason: str) -> StreamError:
 class RequestStream:
     """The client's half of a request stream, in pieces of any size."""
 
-    def __init__(self, stream_id: int) -> None:
+    def __init__(self, stream_id: int, *, keeps_body: bool = False) -> None:
         self.stream_id = stream_id
+        self.trailers: Headers = []  # of a kept body
+        self.is_told = False  # that the request is complete
         self.sections: deque[bytes] = deque()  # encoded (head, then trailers), waiting to be decoded
         self.is_blocked = False  # the first section waits for the encoder stream
         self.has_head = False  # and it is decoded
@@ -128,6 +138,9 @@ class RequestStream:
         self._frames = FrameReader()
         self._sections_seen = 0
         self._idle_frames = 0
+        self._keeps_body = keeps_body
+        self._body: list[bytes] = []  # parts that were not taken yet
+        self._in_data = False  # a kept DATA frame was begun
 
     @property
     def held_bytes(self) -> int:
@@ -139,6 +152,7 @@ class RequestStream:
         self.is_abandoned = True
         self.is_blocked = False
         self.sections.clear()
+        self._body.clear()
         self._frames = FrameReader()
 
     def feed(self, data: bytes, max_section_bytes: int) -> Iterator[FrameHead]:
@@ -161,6 +175,11 @@ class RequestStream:
             elif head.type == FrameType.DATA:
                 if self._sections_seen != 1:
                     raise Http3Error(ErrorCode.H3_FRAME_UNEXPECTED, "DATA before the head or after trailers")
+                if self._keeps_body:
+                    yield from self._keep(head)
+                    if self._frames.is_between_frames or self._frames.held_bytes:
+                        continue
+                    return
                 self._skip(head)
                 self.body_bytes += head.size_bytes
             elif head.type in _NOT_HERE:
@@ -170,6 +189,25 @@ class RequestStream:
             yield head
             if self.is_abandoned:
                 return
+
+    def _keep(self, head: FrameHead) -> Iterator[FrameHead]:
+        """Keep what is here of a DATA frame; yields it where it begins."""
+        part = self._frames.part()
+        begins, self._in_data = not self._in_data, len(part) < head.size_bytes
+        self.body_bytes += len(part)
+        if part:
+            self._body.append(part)
+        if head.size_bytes == 0:
+            self._idle_frames += 1
+        if begins:
+            yield head
+
+    def pop_body(self) -> bytes:
+        """The part of the body that has come since the last call. Raises StreamError where it is longer than announced."""
+        if self.content_length is not None and self.body_bytes > self.content_length:
+            raise _malformed("the body is longer than content-length says")
+        data, self._body = b"".join(self._body), []
+        return data
 
     def _skip(self, head: FrameHead) -> None:
         self._frames.skip()

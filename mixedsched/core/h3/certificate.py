@@ -1,4 +1,6 @@
-"""Self-made certificates: one leaf for all hosts of a site, trusted by browsers through its public key's hash."""
+"""Certificates: self-made ones, one leaf for all hosts of a site, trusted by browsers through its public key's hash; and
+those of others, from PEM.
+"""
 
 import base64
 import datetime as dt
@@ -10,7 +12,7 @@ from typing import Self
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec, ed25519
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.x509.oid import NameOID
 
 _VALID_DAYS = 3650
@@ -23,7 +25,8 @@ class Certificate:
     """A certificate with its key. Hosts share one, because browsers pool connections only under a certificate for all."""
 
     certificate: x509.Certificate
-    private_key: ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey
+    private_key: ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey | rsa.RSAPrivateKey
+    chain: tuple[x509.Certificate, ...] = ()  # of the issuers, from the one that signed it upwards
 
     @property
     def spki_sha256(self) -> str:
@@ -34,20 +37,21 @@ class Certificate:
         return base64.b64encode(hashlib.sha256(spki).digest()).decode()
 
     def to_pem(self) -> str:
-        """Certificate and unencrypted key."""
+        """Certificate, its chain, and the unencrypted key."""
         key = self.private_key.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         )
-        return (self.certificate.public_bytes(serialization.Encoding.PEM) + key).decode()
+        certificates = (self.certificate, *self.chain)
+        return b"".join([*(item.public_bytes(serialization.Encoding.PEM) for item in certificates), key]).decode()
 
     @classmethod
     def from_pem(cls, pem: str) -> Self:
-        """Undoes to_pem."""
+        """Undoes to_pem. Raises ValueError where there is no certificate, no key, or one of another kind."""
         key = serialization.load_pem_private_key(pem.encode(), password=None)
-        assert isinstance(key, ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey), (
-            "of the kinds that are made here"
-        )
-        return cls(x509.load_pem_x509_certificate(pem.encode()), key)
+        if not isinstance(key, ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey | rsa.RSAPrivateKey):
+            raise ValueError("the key is neither of elliptic curves, nor Ed25519, nor RSA")  # noqa: TRY004 - the text is at fault
+        leaf, *chain = x509.load_pem_x509_certificates(pem.encode())
+        return cls(leaf, key, tuple(chain))
 
 
 def make_certificate(hosts: Sequence[str], now: dt.datetime) -> Certificate:

@@ -22,6 +22,22 @@ class RequestReceived:
 
 
 @dataclass(frozen=True, slots=True)
+class BodyReceived:
+    """More of a request's body is there, for a responder that wants bodies."""
+
+    stream_id: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class RequestEnded:
+    """A request is there completely, its body and trailers included; only for a responder that wants bodies."""
+
+    stream_id: int
+    trailers: Headers
+
+
+@dataclass(frozen=True, slots=True)
 class RequestTooLarge:
     """The head of a request is longer than what is read. The request may be answered, with 431; nothing is known of it."""
 
@@ -36,7 +52,7 @@ class RequestFailed:
     error_code: ErrorCode
 
 
-HttpEvent = RequestReceived | RequestTooLarge | RequestFailed | PriorityUpdate
+HttpEvent = RequestReceived | BodyReceived | RequestEnded | RequestTooLarge | RequestFailed | PriorityUpdate
 
 FrameContent = Headers | PriorityUpdate | Settings | None
 """The part of a frame that was looked at: the decoded fields of HEADERS, or the values of a control frame."""
@@ -73,7 +89,7 @@ PriorityUpdated = Callable[[float, int, Priority | None, Priority, Trigger], Non
 
 @dataclass(frozen=True, slots=True)
 class SessionEvents:
-    """Callbacks of a session. The last three are for logs; they must not raise."""
+    """Callbacks of a session. Those with a default are for logs, but for the last; they must not raise."""
 
     connection_id_issued: Callable[[bytes], None]
     connection_id_retired: Callable[[bytes], None]
@@ -81,3 +97,5 @@ class SessionEvents:
     priority_updated: PriorityUpdated | None = None  # for every signal that changes a priority, also before its request
     frames: FrameObserver | None = None
     decisions: tuple[DecisionObserver, ...] = ()
+    woken: Callable[[], None] = lambda: None
+    """A live responder has something for the session: call its `proceed` and `send` soon, but not from here."""

@@ -17,14 +17,14 @@ from aioquic.quic.events import (
     StreamReset,
 )
 
+from mixedsched.core.h3._answering import Answering
 from mixedsched.core.h3._http import HttpLayer
-from mixedsched.core.h3._signals import PriorityUpdate, Signals, Trigger
+from mixedsched.core.h3._live_side import LiveSide
 from mixedsched.core.h3.codes import ErrorCode, Http3Error
-from mixedsched.core.h3.events import HttpEvent, RequestFailed, RequestReceived, RequestTooLarge, SessionEvents
-from mixedsched.core.h3.exchange import ServedRequest, ServerExchange
-from mixedsched.core.h3.response import RequestHead, Responder, Response, close_body
+from mixedsched.core.h3.events import RequestFailed, SessionEvents
+from mixedsched.core.h3.live import LiveResponder
+from mixedsched.core.h3.response import Responder
 from mixedsched.core.h3.seam import ScheduledConnection
-from mixedsched.model.priority import Priority
 from mixedsched.model.scheduler import Scheduler
 from mixedsched.model.scheme import ConfiguredScheme
 
@@ -36,7 +36,7 @@ H3_INTERNAL_ERROR = ErrorCode.H3_INTERNAL_ERROR
 SHUT_DOWN_GRACE_S = 5.0
 
 
-class Session:
+class Session(Answering):
     """Feeds one connection: datagrams and time in, datagrams and the next timer out.
 
     number: names the connection in logs. All times are seconds of the caller's clock. scheduler: used instead of one of its
@@ -49,39 +49,33 @@ class Session:
         *,
         configuration: QuicConfiguration,
         scheme: ConfiguredScheme,
-        responder: Responder,
+        responder: Responder | LiveResponder,
         events: SessionEvents,
         number: int,
         now_s: float,
         scheduler: Scheduler[Any] | None = None,
         **arguments: Any,
     ) -> None:
+        live = LiveSide(self, responder, events.woken) if isinstance(responder, LiveResponder) else None
+        super().__init__(scheme, responder, live, events, number, now_s)
         self.quic = ScheduledConnection(
             configuration=configuration,
             scheduler=scheme.create_scheduler() if scheduler is None else scheduler,
             sent=self._note_sent,
             discarded=self._note_discarded,
+            holds_received=isinstance(responder, LiveResponder),
             **arguments,
         )
         self.is_closed = False
-        self._scheme = scheme
-        self._responder = responder
-        self._events = events
-        self._number = number
-        self._started_s = now_s
-        self._now_s = now_s
-        self._http: HttpLayer | None = None
-        self._signals = Signals()
-        self._exchanges: dict[int, ServerExchange] = {}
-        self._thinking: list[tuple[float, int]] = []  # heap of (when the response is due, stream ID)
         self._leave_by_s: float | None = None  # shutting down
         self._is_failed = False  # the client broke a rule: nothing more is read
         self._discarded: list[int] = []  # streams that are over and still to be forgotten
-        self._served: list[ServedRequest] = []  # records still to be reported
+        self.client = ""  # its IP address, as of the last datagram
 
     def receive(self, datagram: bytes, address: Address, now_s: float) -> None:
         """Take a datagram and act on what it brought."""
         self._now_s = now_s
+        self.client = str(address[0]) if address else ""
         self.quic.receive_datagram(datagram, address, now=now_s)
         self._process_events()
 
@@ -95,6 +89,13 @@ class Session:
             datagrams += self.quic.datagrams_to_send(now=now_s)
         self._tell()
         return datagrams
+
+    def proceed(self, now_s: float) -> None:
+        """Do what a live responder has said since (SessionEvents.woken)."""
+        self._now_s = now_s
+        if self._live is not None and not self.is_closed:
+            self._live.proceed()
+        self._tell()
 
     def next_timer_s(self) -> float | None:
         """When handle_timer wants to be called, if nothing happens before."""
@@ -143,16 +144,16 @@ class Session:
         self._now_s = now_s
         if self._leave_by_s is not None or self.is_closed:
             return
-        if self._http is None:
+        if self.http is None:
             self.close()
             return
         self._leave_by_s = now_s + grace_s
-        self._with_http(self._http.send_goaway)
+        self.with_http(self.http.send_goaway)
 
     def _may_leave(self, leave_by_s: float) -> bool:
         """Whether all that was begun is over and acknowledged, or its time is."""
-        assert self._http is not None
-        return self._now_s >= leave_by_s or not (self._exchanges or self._http.is_reading)
+        assert self.http is not None
+        return self._now_s >= leave_by_s or not (self._exchanges or self.http.is_reading)
 
     def _end(self) -> None:
         self.is_closed = True
@@ -166,7 +167,7 @@ class Session:
         while self._thinking and self._thinking[0][0] <= self._now_s:
             _, stream_id = heapq.heappop(self._thinking)
             if stream_id in self._exchanges:
-                self._with_http(partial(self._open, self._exchanges[stream_id]))
+                self.with_http(partial(self._open, self._exchanges[stream_id]))
         self._tell()
 
     def _tell(self) -> None:
@@ -174,12 +175,14 @@ class Session:
         served, self._served = self._served, []
         for item in served:
             self._events.served(item)
+            if self._live is not None:
+                self._live.over(item.stream_id, item)
 
     def _handle(self, event: QuicEvent) -> None:
         match event:
             case ProtocolNegotiated():
                 # Its SETTINGS go out with the handshake.
-                self._http = HttpLayer(self.quic, self._now_s, self._events.frames)
+                self.http = HttpLayer(self.quic, self._now_s, self._events.frames, is_live=self._live is not None)
             case ConnectionIdIssued():
                 self._events.connection_id_issued(event.connection_id)
             case ConnectionIdRetired():
@@ -187,11 +190,11 @@ class Session:
             case ConnectionTerminated():
                 self._end()
             case StreamDataReceived() | StopSendingReceived() | StreamReset():
-                self._with_http(partial(self._handle_stream_event, event))
+                self.with_http(partial(self._handle_stream_event, event))
             case _:
                 pass
 
-    def _with_http(self, step: Callable[[], None]) -> None:
+    def with_http(self, step: Callable[[], None]) -> None:
         """Take a step of HTTP/3. If it shows that the client broke a rule, close the connection and take no further steps."""
         if self._is_failed:
             return
@@ -202,102 +205,17 @@ class Session:
             self.quic.close(error_code=error.error_code, reason_phrase=str(error))
 
     def _handle_stream_event(self, event: StreamDataReceived | StopSendingReceived | StreamReset) -> None:
-        assert self._http is not None, "streams carry data after the handshake only"
+        assert self.http is not None, "streams carry data after the handshake only"
         match event:
             case StreamDataReceived():
-                received = self._http.receive(event.stream_id, event.data, event.end_stream, self._now_s)
+                received = self.http.receive(event.stream_id, event.data, event.end_stream, self._now_s)
             case StreamReset():
-                received = self._http.reset(event.stream_id, self._now_s)
+                received = self.http.reset(event.stream_id, self._now_s)
             case StopSendingReceived():
-                self._http.stopped(event.stream_id, self._now_s)
+                self.http.stopped(event.stream_id, self._now_s)
                 received = [RequestFailed(event.stream_id, ErrorCode.H3_REQUEST_CANCELLED)]
         for item in received:
             self._take(item)
-
-    def _take(self, event: HttpEvent) -> None:
-        match event:
-            case RequestReceived():
-                self._answer(event.stream_id, event.head)
-            case RequestTooLarge():
-                self._begin(event.stream_id, RequestHead("", "", "", []), _plain(431))
-            case RequestFailed():
-                self._signals.forget(event.stream_id)
-                if event.stream_id in self._exchanges:
-                    self._finish(self._exchanges[event.stream_id], complete=False)
-            case PriorityUpdate():
-                self._update(event)
-
-    def _update(self, update: PriorityUpdate) -> None:
-        """Move a response under way, or keep the signal until its request arrives."""
-        assert self._http is not None
-        priority = update.priority(self.quic.request_stream_limit)
-        stream_id = update.stream_id
-        if priority is None or self.quic.is_discarded(stream_id):
-            return
-        exchange = self._exchanges.get(stream_id)
-        if exchange is not None:
-            before, exchange.signal = exchange.signal, exchange.signal.updated(priority)
-            self._report(stream_id, before.priority, exchange.signal.priority, "update")
-            if exchange.is_open and exchange.signal.priority != before.priority:
-                self._place(exchange)
-                self.quic.reprioritize(stream_id, exchange.placement)
-        elif self._http.awaits_request(stream_id):
-            self._report(stream_id, self._signals.early(stream_id), priority, "update")
-            self._signals.keep(stream_id, priority)
-
-    def _report(self, stream_id: int, old: Priority | None, new: Priority, trigger: Trigger) -> None:
-        if self._events.priority_updated is not None and old != new:
-            self._events.priority_updated(self._now_s, stream_id, old, new, trigger)
-
-    def _answer(self, stream_id: int, head: RequestHead) -> None:
-        """Find the response to a request and begin to send it, or to think about it."""
-        if self.quic.awaits_response(stream_id):  # else the client has cancelled it
-            response = _plain(501) if head.method == "CONNECT" else self._responder.respond(head)
-            self._begin(stream_id, head, response)
-
-    def _begin(self, stream_id: int, head: RequestHead, response: Response) -> None:
-        signal = self._signals.of_request(stream_id, head)
-        if signal.by == "field":
-            self._report(stream_id, None, signal.priority, "header")
-        answered = signal.answered(response.fields)
-        self._report(stream_id, signal.priority, answered.priority, "response")
-        exchange = ServerExchange(stream_id, head, response, answered, self._now_s)
-        self._exchanges[stream_id] = exchange
-        if response.delay_ms > 0:
-            heapq.heappush(self._thinking, (self._now_s + response.delay_ms / 1000, stream_id))
-        else:
-            self._open(exchange)
-
-    def _open(self, exchange: ServerExchange) -> None:
-        """Place a response and hand it to the scheduler: head now, body when its turn comes."""
-        assert self._http is not None
-        stream_id = exchange.stream_id
-        if exchange.is_over or not self.quic.awaits_response(stream_id):
-            return
-        exchange.is_open = True
-        body = exchange.body
-        self._place(exchange)
-        self.quic.open_response(stream_id, exchange.placement, body)
-        fields = [(b":status", str(exchange.response.status).encode()), *exchange.response.fields]
-        self._http.send_head(stream_id, fields, body.size_bytes if body is not None else None)
-
-    def _place(self, exchange: ServerExchange) -> None:
-        exchange.place(self._scheme)
-        for observer in self._events.decisions:
-            observer.placed(self._now_s, exchange.stream_id, exchange.request, exchange.placement_text)
-
-    def _note_sent(self, stream_id: int, size_bytes: int, again_bytes: int, fin: bool) -> None:
-        for observer in self._events.decisions:
-            observer.scheduled(self._now_s, stream_id, size_bytes, again_bytes, self.quic.packet)
-        exchange = self._exchanges.get(stream_id)
-        if exchange is None or exchange.is_over:
-            return
-        if exchange.first_byte_s is None:
-            exchange.first_byte_s = self._now_s
-        exchange.sent_bytes += size_bytes
-        if fin:
-            exchange.last_byte_s = self._now_s
-            self._finish(exchange, complete=True)
 
     def _note_discarded(self, stream_id: int) -> None:
         """A stream is over, both ways. Called while a packet is written, so that nothing may be sent for it now."""
@@ -307,24 +225,11 @@ class Session:
         discarded, self._discarded = self._discarded, []
         for stream_id in discarded:
             self._signals.forget(stream_id)
-            if self._http is not None:
-                self._with_http(partial(self._http.forget, stream_id))
+            if self.http is not None:
+                self.with_http(partial(self.http.forget, stream_id))
             exchange = self._exchanges.pop(stream_id, None)
             if exchange is not None:
                 self._finish(exchange, complete=False)
                 if exchange.is_open:
                     for observer in self._events.decisions:
                         observer.closed(self._now_s, stream_id)
-
-    def _finish(self, exchange: ServerExchange, complete: bool) -> None:
-        """Nothing new is sent of a response any more: note what became of it, once."""
-        if exchange.is_over:
-            return
-        exchange.is_over = True
-        close_body(exchange.response.body)
-        self._served.append(exchange.record(self._number, self._scheme, self._started_s, complete=complete))
-
-
-def _plain(status: int) -> Response:
-    """A response with a status and nothing else."""
-    return Response(status, [(b"content-length", b"0")])

@@ -86,6 +86,9 @@ class ConnectionTable:
     def __getitem__(self, number: int) -> ServedConnection:
         return self._by_number[number]
 
+    def get(self, number: int) -> ServedConnection | None:
+        return self._by_number.get(number)
+
     def find(self, connection_id: bytes) -> ServedConnection | None:
         return self._by_id.get(connection_id)
 
@@ -152,6 +155,24 @@ class ClosedConnections:
             if closed.until_s > now_s:
                 return
             del self._by_id[connection_id]
+
+
+class WakeList:
+    """Connections that a responder has something for, by number; `run` is called with each at the loop's next turn."""
+
+    def __init__(self, run: Callable[[int], None]) -> None:
+        self._run = run
+        self._numbers: dict[int, None] = {}
+
+    def wake(self, number: int) -> None:
+        if not self._numbers:
+            asyncio.get_running_loop().call_soon(self._run_all)
+        self._numbers[number] = None
+
+    def _run_all(self) -> None:
+        numbers, self._numbers = self._numbers, {}
+        for number in numbers:
+            self._run(number)
 
 
 class ClientGroups:

@@ -5,27 +5,30 @@ import contextlib
 import logging
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 
 from aioquic.buffer import Buffer  # type: ignore[attr-defined]
-from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.packet import QuicHeader, QuicPacketType, pull_quic_header
 
 from mixedsched.core.h3.certificate import Certificate
 from mixedsched.core.h3.events import SessionEvents
+from mixedsched.core.h3.live import LiveResponder
 from mixedsched.core.h3.response import Responder
 from mixedsched.core.h3.session import H3_INTERNAL_ERROR, H3_NO_ERROR, Address, Session
 from mixedsched.model.scheme import ConfiguredScheme
+from mixedsched.world.server._configuration import quic_configuration
 from mixedsched.world.server._connections import (
     ClientGroups,
     ClosedConnections,
     ConnectionTable,
     LazyTimer,
     ServedConnection,
+    WakeList,
 )
 from mixedsched.world.server._datagram_sizes import DatagramSizes
 from mixedsched.world.server._first_packets import Admission, FirstPackets, MemoryLimit, NewClient
+from mixedsched.world.server._inbox import received
 from mixedsched.world.server._observers import ConnectionObservers
 from mixedsched.world.server._outbox import Outbox
 from mixedsched.world.server.handover import CONNECTION_ID_BYTES, Handover, make_connection_id
@@ -37,7 +40,6 @@ from mixedsched.world.system.udp import host_and_port
 _log = logging.getLogger(__name__)
 
 BATCH = 64  # datagrams taken before their answers are sent, and timers and other sockets get their turn
-_LARGEST_DATAGRAM_BYTES = 65536
 _LONG_HEADER = 0x80
 
 
@@ -57,22 +59,14 @@ class Endpoint:
         settings: ServerSettings,
         certificate: Certificate,
         scheme: ConfiguredScheme,
-        responder: Responder,
+        responder: Responder | LiveResponder,
         log: ServerLog,
         handover: Handover | None = None,
+        choose_certificate: Callable[[str | None], Certificate] | None = None,
     ) -> None:
         limits = settings.limits.shared_among(settings.workers)
-        self._configuration = QuicConfiguration(
-            is_client=False,
-            alpn_protocols=["h3"],
-            certificate=certificate.certificate,
-            private_key=certificate.private_key,
-            congestion_control_algorithm=settings.congestion_control,
-            connection_id_length=CONNECTION_ID_BYTES,
-            idle_timeout=limits.idle_s,
-            max_data=limits.receive_bytes,
-            max_stream_data=limits.receive_bytes,
-        )
+        self._configuration = quic_configuration(certificate, settings, limits)
+        self._choose_certificate = choose_certificate
         self._limits = limits
         self._scheme = scheme
         self._responder = responder
@@ -98,6 +92,7 @@ class Endpoint:
         self._connections = ConnectionTable()
         self._touched: dict[int, ServedConnection] = {}  # have received something in this turn
         self._delayed: dict[int, ServedConnection] = {}  # wait until the kernel has room
+        self._woken = WakeList(self._proceed)
         self._count = 0
         self._is_stopping = False
         self._all_gone = asyncio.Event()
@@ -105,6 +100,16 @@ class Endpoint:
     @property
     def uses_gso(self) -> bool:
         return self._outbox.uses_gso
+
+    @property
+    def sessions(self) -> list[Session]:
+        return [connection.session for connection in self._connections]
+
+    def use_scheme(self, scheme: ConfiguredScheme) -> None:
+        """Place responses by another mapping from now on. The scheduler must be of the same kind."""
+        self._scheme = scheme
+        for session in self.sessions:
+            session.use_scheme(scheme)
 
     def start(self) -> None:
         self._loop.add_reader(self._sock, self._on_readable)
@@ -139,7 +144,7 @@ class Endpoint:
 
     def _on_readable(self) -> None:
         now_s = time.monotonic()
-        for data, address in self._take():
+        for data, address in received(self._sock, BATCH):
             self._receive(data, address, now_s, handed_over=False)
         self._flush_touched()
 
@@ -149,14 +154,6 @@ class Endpoint:
         for data, address in self._handover.take():
             self._receive(data, address, now_s, handed_over=True)
         self._flush_touched()
-
-    def _take(self) -> Iterator[tuple[bytes, Address]]:
-        receive = self._sock.recvfrom
-        for _ in range(BATCH):
-            try:
-                yield receive(_LARGEST_DATAGRAM_BYTES)
-            except OSError:  # nothing left, or an earlier packet of ours was refused
-                return
 
     def _receive(self, data: bytes, address: Address, now_s: float, handed_over: bool) -> None:
         """Give a datagram to its session. now_s: when the datagrams of this turn were read."""
@@ -221,6 +218,7 @@ class Endpoint:
                 connection_id_issued=partial(self._connections.add_id, number),
                 connection_id_retired=partial(self._connections.drop_id, number),
                 served=self._log.request,
+                woken=partial(self._woken.wake, number),
             ),
         )
         session = Session(
@@ -238,6 +236,7 @@ class Endpoint:
             sends_flights=True,
             notes_server_name=self._logs_connections,
             datagram_limit_bytes=self._datagram_sizes.limit_bytes(address),
+            choose_certificate=self._choose_certificate,
         )
         if self._groups is not None:
             self._groups.set_stall_test(number, lambda: session.is_stalled)
@@ -261,6 +260,12 @@ class Endpoint:
             connection.handshake_timer.cancel()
             connection.handshake_timer = None
             self._admission.established(proven=connection.proven)
+
+    def _proceed(self, number: int) -> None:
+        """A live responder has something for a session."""
+        connection = self._connections.get(number)
+        if connection is not None and self._guarded(connection, partial(connection.session.proceed, time.monotonic())):
+            self._flush(connection)
 
     def _flush_touched(self) -> None:
         touched, self._touched = self._touched, {}

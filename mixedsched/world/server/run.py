@@ -10,17 +10,21 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Any
 
 import uvloop
 from pydantic import TypeAdapter
 
 from mixedsched.core.h3.certificate import Certificate, make_certificate
 from mixedsched.core.h3.exchange import ServedRequest
+from mixedsched.core.h3.live import LiveResponder
+from mixedsched.core.h3.response import Responder
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.errors import MixedschedError
-from mixedsched.model.scheme import configure
+from mixedsched.model.scheme import ConfiguredScheme, configure
 from mixedsched.world import catalog
 from mixedsched.world.server._endpoint import Endpoint
 from mixedsched.world.server._files import SiteFiles
@@ -37,36 +41,92 @@ _INTERVAL = TypeAdapter(ScheduleInterval)
 _STOP_SLACK_S = 3.0  # that a worker may take to stop, beyond the grace of its clients, before it is killed
 
 
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A server of whichever kind.
+
+    module: what a worker process runs; input: as it reads from standard input, with the worker's part. hosts: for the
+    certificate, if it is made here. responding: what answers, while the server runs. described: the facts of such a server.
+    choose_certificate: by the host name that a client gives; else there is just the one made here. joined: told of the endpoint
+    before it starts. reloads: whether SIGHUP means that files are to be read again, which workers must be told.
+    """
+
+    module: str
+    input: Callable[[WorkerInput], Any]
+    scheme: str
+    mapping: str | None
+    settings: ServerSettings
+    worker: WorkerInput | None
+    hosts: Sequence[str]
+    responding: Callable[[ServerLog], AbstractAsyncContextManager[Responder | LiveResponder]]
+    described: Callable[[ServerFacts], ServerFacts]
+    choose_certificate: Callable[[str | None], Certificate] | None = None
+    joined: Callable[[Endpoint], None] = lambda _endpoint: None
+    reloads: bool = False
+
+    def configured(self) -> ConfiguredScheme:
+        """Raises UsageError or MappingError for a bad scheme or mapping."""
+        return configure(self.scheme, SCHEMES, catalog.load_mapping, self.mapping)
+
+
 def run_server(given: ServerInput, log: ServerLog) -> None:
+    """Serve a site until told to stop, see run_service."""
+    run_service(_site_service(given), log)
+
+
+def run_service(service: Service, log: ServerLog) -> None:
     """Serve until told to stop: by SIGINT or SIGTERM, or by the end of standard input if the settings say so.
 
     A second signal ends it at once. Raises UsageError or MappingError for a bad scheme or mapping, and MixedschedError if the
     port cannot be had, or a worker ends by itself.
     """
-    if given.settings.workers > 1 and given.worker is None:
-        asyncio.run(_run_workers(given, log))  # uvloop starts no processes in groups of their own
+    if service.settings.workers > 1 and service.worker is None:
+        asyncio.run(_run_workers(service, log))  # uvloop starts no processes in groups of their own
     else:
-        uvloop.run(_run(given, log))
+        uvloop.run(_run(service, log))
 
 
-async def _run(given: ServerInput, log: ServerLog) -> None:
-    site, settings, worker = given.site, given.settings, given.worker
-    scheme = configure(given.scheme, SCHEMES, catalog.load_mapping, given.mapping)
-    certificate = Certificate.from_pem(worker.certificate_pem) if worker is not None else _certificate(given)
+def _site_service(given: ServerInput) -> Service:
+    site = given.site
+
+    @asynccontextmanager
+    async def responding(_log: ServerLog) -> AsyncIterator[Responder]:
+        yield SiteFiles(site.entries, site.hosts[0], recorded=site.recorded)
+
+    return Service(
+        module="mixedsched.world.server",
+        input=lambda worker: INPUT.dump_python(replace(given, worker=worker), mode="json"),
+        scheme=given.scheme,
+        mapping=given.mapping,
+        settings=given.settings,
+        worker=given.worker,
+        hosts=site.hosts,
+        responding=responding,
+        described=lambda facts: replace(
+            facts, site=site.name, url=site.url, hosts=site.hosts, connections=site.connections
+        ),
+    )
+
+
+async def _run(service: Service, log: ServerLog) -> None:
+    settings, worker = service.settings, service.worker
+    scheme = service.configured()
+    certificate = Certificate.from_pem(worker.certificate_pem) if worker is not None else _certificate(service)
     (sock,) = _open_sockets(settings) if worker is None else (socket.socket(fileno=worker.socket),)
     stop = _StopRequest(with_stdin=settings.stop_with_stdin)
     with log:
-        responder = SiteFiles(site.entries, site.hosts[0], recorded=site.recorded)
-        endpoint = Endpoint(sock, settings, certificate, scheme, responder, log, _handover(worker))
-        receive_bytes, send_bytes = buffer_sizes(sock)
-        log.listening(
-            ServerFacts(
+        async with service.responding(log) as responder:
+            choose = service.choose_certificate
+            endpoint = Endpoint(sock, settings, certificate, scheme, responder, log, _handover(worker), choose)
+            receive_bytes, send_bytes = buffer_sizes(sock)
+            shown = choose(None) if choose is not None else certificate
+            facts = ServerFacts(
                 listening=host_and_port(*sock.getsockname()[:2]),
-                spki_sha256=certificate.spki_sha256,
-                site=site.name,
-                url=site.url,
-                hosts=site.hosts,
-                connections=site.connections,
+                spki_sha256=shown.spki_sha256,
+                site="",
+                url="",
+                hosts=(),
+                connections=1,
                 across_connections=settings.across_connections,
                 scheme=scheme.label,
                 mapping=scheme.mapping.name if scheme.mapping is not None else None,
@@ -75,51 +135,61 @@ async def _run(given: ServerInput, log: ServerLog) -> None:
                 receive_buffer_bytes=receive_bytes,
                 send_buffer_bytes=send_bytes,
             )
-        )
-        endpoint.start()
-        try:
-            await stop.asked.wait()
-            await _first_of(endpoint.shut_down(settings.grace_s), stop.at_once.wait())
-        finally:
-            endpoint.close()
+            service.joined(endpoint)
+            log.listening(service.described(facts))
+            endpoint.start()
+            try:
+                await stop.asked.wait()
+                await _first_of(endpoint.shut_down(settings.grace_s), stop.at_once.wait())
+            finally:
+                endpoint.close()
 
 
-async def _run_workers(given: ServerInput, log: ServerLog) -> None:
+async def _run_workers(service: Service, log: ServerLog) -> None:
     """Serve with several processes on one port.
 
     None is replaced: a worker that ends by itself ends the server with an error, so that no measurement goes on with less.
     """
-    configure(given.scheme, SCHEMES, catalog.load_mapping, given.mapping)  # so that a bad one is reported once
-    certificate, sockets = _certificate(given), _open_sockets(given.settings)
-    stop = _StopRequest(with_stdin=given.settings.stop_with_stdin)
+    settings = service.settings
+    service.configured()  # so that a bad one is reported once
+    certificate, sockets = _certificate(service), _open_sockets(settings)
+    stop = _StopRequest(with_stdin=settings.stop_with_stdin)
     workers: list[Child] = []
     handovers = Handover.among(len(sockets))
     try:
         for sock, handover in zip(sockets, handovers, strict=True):
-            workers.append(await _start_worker(given, certificate, sock, handover))
+            workers.append(await _start_worker(service, certificate, sock, handover))
         for sock, handover in zip(sockets, handovers, strict=True):
             sock.close()
             handover.close()
         await asyncio.gather(*(worker.until_ready("a worker of the server did not start") for worker in workers))
+        if service.reloads:
+            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, _tell_to_reload, workers)
         facts = [FACTS.validate_python(worker.first) for worker in workers]
         with log:
-            log.listening(replace(facts[0], gso=all(item.gso for item in facts)))
-            await _until_stopped(workers, stop, given.settings.grace_s, log)
+            log.listening(service.described(replace(facts[0], gso=all(item.gso for item in facts))))
+            await _until_stopped(workers, stop, settings.grace_s, log)
     finally:
         for worker in workers:
             worker.kill()
         await asyncio.gather(*(worker.stop() for worker in workers))
 
 
-async def _start_worker(given: ServerInput, certificate: Certificate, sock: socket.socket, handover: Handover) -> Child:
+async def _start_worker(service: Service, certificate: Certificate, sock: socket.socket, handover: Handover) -> Child:
     inbox, *inboxes = (end.fileno() for end in handover.sockets)
     own = WorkerInput(handover.worker, certificate.to_pem(), sock.fileno(), inbox, tuple(inboxes))
     return await Child.start(
-        *(sys.executable, "-m", "mixedsched.world.server"),
-        settings=INPUT.dump_python(replace(given, worker=own), mode="json"),
+        *(sys.executable, "-m", service.module),
+        settings=service.input(own),
         pass_fds=(own.socket, own.inbox, *own.inboxes),
         own_stderr=False,
     )
+
+
+def _tell_to_reload(workers: Sequence[Child]) -> None:
+    for worker in workers:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(worker.pid, signal.SIGHUP)
 
 
 async def _until_stopped(workers: Sequence[Child], stop: _StopRequest, grace_s: float, log: ServerLog) -> None:
@@ -155,8 +225,8 @@ async def _relay_log(number: int, worker: Child, log: ServerLog) -> None:
             log.schedule(_INTERVAL.validate_python(line["schedule"]), number)
 
 
-def _certificate(given: ServerInput) -> Certificate:
-    return make_certificate([*given.site.hosts, "localhost", "127.0.0.1", "::1"], dt.datetime.now(dt.UTC))
+def _certificate(service: Service) -> Certificate:
+    return make_certificate([*service.hosts, "localhost", "127.0.0.1", "::1"], dt.datetime.now(dt.UTC))
 
 
 def _handover(worker: WorkerInput | None) -> Handover | None:

@@ -156,7 +156,7 @@ def test_a_session_lives_through_thousands_of_broken_requests_and_keeps_nothing(
             pair.client.reset_stream(stream_id, 0x10C)
         if index % 600 == 599:
             pair.run(until_s=pair.now_s + 30)
-            http = pair.session._http
+            http = pair.session.http
             assert http is not None
             kept.append(
                 (len(http._requests), len(http._unidirectional), http._held_bytes, len(pair.session.quic._streams))

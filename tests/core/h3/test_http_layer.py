@@ -8,7 +8,8 @@ from aioquic.buffer import encode_uint_var
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixedsched.core.h3._http import MAX_FIELD_LINES, MAX_HELD_BYTES, MAX_SECTION_BYTES
+from mixedsched.core.h3._http import MAX_FIELD_LINES, MAX_HELD_BYTES
+from mixedsched.core.h3._http_sending import MAX_SECTION_BYTES
 from mixedsched.core.h3._qpack import count_lines
 from mixedsched.core.h3.codes import ErrorCode
 from mixedsched.core.h3.events import RequestFailed, RequestReceived, RequestTooLarge

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mixedsched.core.h3._http import MAX_SECTION_BYTES
+from mixedsched.core.h3._http_sending import MAX_SECTION_BYTES
 from mixedsched.core.h3.codes import ErrorCode
 from mixedsched.model.request import Request
 from tests.core.h3.pair import Pair, pattern, pause, server_frames

@@ -12,10 +12,13 @@ from aioquic.quic.connection import END_STATES, Limit, QuicConnection, QuicNetwo
 from aioquic.quic.crypto import CryptoPair
 from aioquic.quic.packet import QuicPacketType, pull_quic_transport_parameters
 from aioquic.quic.packet_builder import QuicDeliveryState, QuicPacketBuilder, QuicPacketBuilderStop
+from aioquic.quic.recovery import QuicPacketSpace
 from aioquic.quic.stream import QuicStream
 
+from mixedsched.core.h3.certificate import Certificate
 from mixedsched.core.h3.datagram_size import BASE_BYTES
 from mixedsched.core.h3.response import Body
+from mixedsched.core.h3.seam._credit import ReadCredit
 from mixedsched.core.h3.seam._cubic_2022 import Cubic2022
 from mixedsched.core.h3.seam._express import write_response_packets
 from mixedsched.core.h3.seam._pacer import FlightPacer, Unpaced
@@ -49,6 +52,9 @@ class ScheduledConnection(QuicConnection):
     which is not paced. notes_server_name: keep the host name that the client gives in its handshake, as `server_name`.
     datagram_limit_bytes: the largest datagrams that may be tried on the path once the handshake is over; 1200 for none larger.
     The caller's socket must not let its datagrams be fragmented.
+    choose_certificate: the one for the host name that the client gives, if any, instead of the configuration's.
+    holds_received: what is received on request streams counts against the client's credit while hold_received says that it is
+    kept.
     """
 
     def __init__(
@@ -63,17 +69,21 @@ class ScheduledConnection(QuicConnection):
         sends_flights: bool = False,
         notes_server_name: bool = False,
         datagram_limit_bytes: int = BASE_BYTES,
+        choose_certificate: Callable[[str | None], Certificate] | None = None,
+        holds_received: bool = False,
         **arguments: Any,
     ) -> None:
         self._make_connection_id = make_connection_id
         self._notes_server_name = notes_server_name
+        self._choose_certificate = choose_certificate
         self.server_name: str | None = None
         self._service = ServiceQueue(self, scheduler)  # before aioquic's constructor, which assigns _streams_queue
         self.sent = sent
         self.discarded = discarded
         super().__init__(configuration=configuration, **arguments)
-        self._streams = self.streams = StreamsById()
         self._path_size = PathSize(self, datagram_limit_bytes) if datagram_limit_bytes > BASE_BYTES else None
+        self._credit = ReadCredit(configuration.max_data, configuration.max_stream_data) if holds_received else None
+        self._streams = self.streams = StreamsById(self._credit)
         self._loss = PacketRecovery(
             congestion_control_algorithm=configuration.congestion_control_algorithm,
             initial_rtt=configuration.initial_rtt,
@@ -96,7 +106,7 @@ class ScheduledConnection(QuicConnection):
 
     def _initialize(self, peer_cid: bytes) -> None:
         super()._initialize(peer_cid)
-        if self._notes_server_name:
+        if self._notes_server_name or self._choose_certificate is not None:
             self.tls._server_handle_hello = partial(self._handle_hello, self.tls._server_handle_hello)  # type: ignore[method-assign]
 
     def _handle_hello(self, handle: Callable[..., None], message: Buffer, *buffers: Buffer) -> None:
@@ -104,6 +114,10 @@ class ScheduledConnection(QuicConnection):
         start = message.tell()
         self.server_name = tls.pull_client_hello(message).server_name
         message.seek(start)
+        if self._choose_certificate is not None:
+            chosen = self._choose_certificate(self.server_name)
+            self.tls.certificate, self.tls.certificate_chain = chosen.certificate, list(chosen.chain)
+            self.tls.certificate_private_key = chosen.private_key
         handle(message, *buffers)
 
     def _replenish_connection_ids(self) -> None:
@@ -184,7 +198,7 @@ class ScheduledConnection(QuicConnection):
             or self._handshake_done_pending
             or self._retire_connection_ids
             or self._streams_blocked_pending
-            or max_data.used * 2 > max_data.value
+            or self._needs_data_limit
             or max_data.value != max_data.sent
             or _is_due(self._local_max_streams_bidi)
             or _is_due(self._local_max_streams_uni)
@@ -197,6 +211,50 @@ class ScheduledConnection(QuicConnection):
             or not self._crypto_streams[_EPOCH].sender.buffer_is_empty
             or [True for connection_id in self._host_cids if not connection_id.was_sent]
         )
+
+    @property
+    def _needs_data_limit(self) -> bool:
+        """Whether aioquic, or the credit that stands in for its rule, would raise what the peer may send in all."""
+        limit = self._local_max_data
+        if self._credit is not None:
+            return self._credit.raised(limit.used, limit.value) is not None
+        return limit.used * 2 > limit.value
+
+    def _write_connection_limits(self, builder: QuicPacketBuilder, space: QuicPacketSpace) -> None:
+        if self._credit is None:
+            super()._write_connection_limits(builder, space)
+            return
+        limit, used = self._local_max_data, self._local_max_data.used
+        limit.value = self._credit.raised(used, limit.value) or limit.value
+        limit.used = 0  # so that aioquic leaves it as it is
+        try:
+            super()._write_connection_limits(builder, space)
+        finally:
+            limit.used = used
+
+    def _write_stream_limits(self, builder: QuicPacketBuilder, space: QuicPacketSpace, stream: QuicStream) -> None:
+        if self._credit is None or not self._credit.counts(stream):
+            super()._write_stream_limits(builder, space, stream)
+            return
+        highest = stream.receiver.highest_offset
+        stream.max_stream_data_local = self._credit.raised_for(stream) or stream.max_stream_data_local
+        stream.receiver.highest_offset = 0
+        try:
+            super()._write_stream_limits(builder, space, stream)
+        finally:
+            stream.receiver.highest_offset = highest
+
+    def hold_received(self, stream_id: int, size_bytes: int) -> None:
+        """So much of what was received is kept, and the peer may send that much less."""
+        if self._credit is not None:
+            self._credit.hold(stream_id, size_bytes)
+
+    def release_received(self, stream_id: int, size_bytes: int | None = None) -> None:
+        """So much of it, or all, is kept no longer."""
+        if self._credit is not None:
+            self._credit.release(stream_id, size_bytes)
+            if stream_id in self.streams:
+                self.streams.note(stream_id)
 
     def _handle_max_stream_data_frame(self, context: QuicReceiveContext, frame_type: int, buf: Buffer) -> None:
         start = buf.tell()
@@ -241,6 +299,11 @@ class ScheduledConnection(QuicConnection):
         return self._loss._pto_count > 0
 
     @property
+    def rtt_s(self) -> float:
+        """The smoothed round-trip time, 0 before the first measurement."""
+        return self._loss._rtt_smoothed
+
+    @property
     def request_stream_limit(self) -> int:
         """How many request streams the client may have opened in all; stream IDs below 4 times that are legal."""
         return self._local_max_streams_bidi.value
@@ -260,6 +323,10 @@ class ScheduledConnection(QuicConnection):
     def open_response(self, stream_id: int, placement: Any, body: Body | None) -> None:
         """Hand a response to the scheduler. The body follows what is written to the stream next, and ends it."""
         self._service.open_response(stream_id, placement, body)
+
+    def body_changed(self, stream_id: int) -> None:
+        """The body of a response, a GrowingBody, has more to read or has ended. Nothing happens if the response is over."""
+        self._service.body_changed(stream_id)
 
     def reprioritize(self, stream_id: int, placement: Any) -> None:
         """Move a response; takes effect at the next packet. Nothing happens if it is over already."""

@@ -77,6 +77,12 @@ class ServiceQueue:
         self._scheduler.open(stream_id, placement)
         self.note(stream_id)
 
+    def body_changed(self, stream_id: int) -> None:
+        """The body that a response is fed from has grown, or ended."""
+        sender = self._senders.get(stream_id)
+        if sender is not None and sender.body is not None:
+            sender.write(b"")
+
     def reprioritize(self, stream_id: int, placement: Any) -> None:
         if self.has_response(stream_id):
             self._scheduler.reprioritize(stream_id, placement)
@@ -128,6 +134,7 @@ class ServiceQueue:
             self._connection.sent(stream_id, size_bytes, again_bytes, frame.fin)
             if (
                 sender.body is not None
+                and sender.body.remaining_bytes
                 and not again_bytes
                 and sender.highest_offset < sender.stream.max_stream_data_remote
             ):

@@ -12,7 +12,8 @@ from aioquic.quic.packet_builder import QuicDeliveryState
 from aioquic.quic.stream import QuicStream, QuicStreamReceiver, QuicStreamSender
 
 from mixedsched.core.h3.codes import ErrorCode
-from mixedsched.core.h3.response import Body, BodyLostError
+from mixedsched.core.h3.response import Body, BodyLostError, GrowingBody
+from mixedsched.core.h3.seam._credit import ReadCredit
 
 if TYPE_CHECKING:
     from mixedsched.core.h3.seam._service import ServiceQueue
@@ -124,6 +125,9 @@ class PullingSender(QuicStreamSender):
         self._buffer_stop = self.highest_offset = stop = start + len(data)
         if body.remaining_bytes:
             return QuicStreamFrame(data, False, start)
+        if not has_ended(body):  # the rest is still to come
+            self.buffer_is_empty = True
+            return QuicStreamFrame(data, False, start) if data else None
         self.body = None
         self._buffer_fin = stop
         self.buffer_is_empty = True
@@ -134,17 +138,17 @@ class PullingSender(QuicStreamSender):
         missing = wanted_bytes - (self._buffer_stop - self.highest_offset)
         if missing > 0:
             chunk = body.read(missing)
-            ended = body.remaining_bytes == 0
+            ended = has_ended(body)
             if ended:
                 self.body = None
             super().write(chunk, end_stream=ended)
 
     def write(self, data: bytes, end_stream: bool = False) -> None:
-        if self.body is not None and self.body.remaining_bytes == 0:  # an empty one ends the stream here
+        if self.body is not None and has_ended(self.body):  # an empty one ends the stream here
             self.body, end_stream = None, True
         super().write(data, end_stream)
         if self.body is not None:
-            self.buffer_is_empty = False
+            self.buffer_is_empty = not self.has_work
         self._queue.note(self._id)
 
     def reset(self, error_code: int) -> None:
@@ -170,6 +174,11 @@ class PullingSender(QuicStreamSender):
     def on_reset_delivery(self, delivery: QuicDeliveryState) -> None:
         super().on_reset_delivery(delivery)
         self._queue.note(self._id)
+
+
+def has_ended(body: Body) -> bool:
+    """Whether all of a body was read, and nothing will follow."""
+    return body.remaining_bytes == 0 and not (isinstance(body, GrowingBody) and not body.is_ended)
 
 
 class NotingReceiver(QuicStreamReceiver):
@@ -205,8 +214,9 @@ class NotingReceiver(QuicStreamReceiver):
 class StreamsById(dict[int, QuicStream]):
     """Stands where aioquic keeps its streams by ID. It walks them only to raise flow-control limits."""
 
-    def __init__(self) -> None:
+    def __init__(self, credit: ReadCredit | None = None) -> None:
         super().__init__()
+        self._credit = credit
         self._changed: dict[int, None] = {}
 
     def note(self, stream_id: int) -> None:
@@ -217,9 +227,17 @@ class StreamsById(dict[int, QuicStream]):
         """The streams whose limit aioquic will raise or repeat; a full packet may stop it before the last."""
         if self._changed:
             self._changed = {
-                stream_id: None for stream_id in self._changed if stream_id in self and _needs_limit(self[stream_id])
+                stream_id: None
+                for stream_id in self._changed
+                if stream_id in self and self._needs_limit(self[stream_id])
             }
         return [self[stream_id] for stream_id in self._changed]
+
+    def _needs_limit(self, stream: QuicStream) -> bool:
+        if self._credit is not None and self._credit.counts(stream):
+            unsaid = stream.max_stream_data_local_sent != stream.max_stream_data_local
+            return unsaid or self._credit.raised_for(stream) is not None
+        return _needs_limit(stream)
 
 
 def _needs_limit(stream: QuicStream) -> bool:

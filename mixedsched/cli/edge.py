@@ -1,0 +1,197 @@
+"""`edge`: HTTP/3 in front of any web server."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mixedsched.cli._output import Json
+from mixedsched.cli._server_log import server_log
+from mixedsched.cli._stdout import end_with_reader
+from mixedsched.core.schedulers import SCHEMES
+from mixedsched.errors import UsageError
+from mixedsched.model.congestion import CongestionControl
+from mixedsched.model.scheme import configure
+from mixedsched.units import parse_duration_s
+from mixedsched.world import catalog
+from mixedsched.world.edge.run import run_edge
+from mixedsched.world.edge.settings import (
+    Buffers,
+    EdgeInput,
+    EdgeLogs,
+    EdgeSettings,
+    OriginLimits,
+    certificate_pairs,
+    served_name,
+)
+from mixedsched.world.server.handover import MAX_WORKERS
+from mixedsched.world.server.settings import Limits, LogSettings, ServerSettings
+
+_LIMITS, _ORIGIN, _BUFFERS = Limits(), OriginLimits(), Buffers()
+
+
+def _origin(help_text: str, **arguments: Any) -> Any:
+    return typer.Option(help=help_text, rich_help_panel="Origin", **arguments)
+
+
+def _network(help_text: str, *names: str, **arguments: Any) -> Any:
+    return typer.Option(*names, help=help_text, rich_help_panel="Network", **arguments)
+
+
+def _limit(help_text: str, **arguments: Any) -> Any:
+    return typer.Option(help=help_text, rich_help_panel="Limits", **arguments)
+
+
+def _log_option(help_text: str, **arguments: Any) -> Any:
+    return typer.Option(help=help_text, rich_help_panel="Logs", **arguments)
+
+
+def register(app: typer.Typer) -> None:
+    app.command(
+        epilog="Example: mixedsched edge --origin http://127.0.0.1:8080 --cert chain.pem --key key.pem --port 443"
+    )(edge)
+
+
+def edge(
+    origin: Annotated[
+        str, _origin("The web server: http://HOST[:PORT], https://HOST[:PORT] or unix:/PATH.", metavar="URL")
+    ],
+    scheme: Annotated[
+        str, typer.Option(help="Delivery scheme, with parameters: mixed:alpha=0.5.", metavar="S")
+    ] = "eps",
+    mapping: Annotated[
+        str | None, typer.Option(help="Mapping table, by name or file; read again when it changes.", metavar="M")
+    ] = None,
+    rules: Annotated[
+        Path | None,
+        typer.Option(
+            help="Priorities by path, such as `tune` ships as headers.txt; read again when it changes.", metavar="FILE"
+        ),
+    ] = None,
+    host: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A host name that is served, such as shop.example or *.shop.example; may be given again. "
+            "By default those of the certificates.",
+            metavar="NAME",
+        ),
+    ] = None,
+    cert: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Certificate in PEM, its chain behind it; several for several hosts. Without one, a certificate is made that "
+            "no browser trusts by itself.",
+            metavar="FILE",
+        ),
+    ] = None,
+    key: Annotated[
+        list[Path] | None, typer.Option(help="The certificate's key in PEM; as many as --cert.", metavar="FILE")
+    ] = None,
+    origin_host: Annotated[
+        str | None, _origin("Ask the origin for this host instead of the one that clients ask for.", metavar="NAME")
+    ] = None,
+    origin_ca: Annotated[
+        Path | None, _origin("Trust this authority about an https origin, instead of the system's.", metavar="FILE")
+    ] = None,
+    origin_insecure: Annotated[
+        bool, typer.Option("--origin-insecure", help="Trust any https origin.", rich_help_panel="Origin")
+    ] = False,
+    origin_connections: Annotated[
+        int, _origin("Connections to the origin, or requests on one connection of HTTP/2.", min=1, metavar="N")
+    ] = _ORIGIN.connections,
+    connect_timeout: Annotated[
+        str, _origin("Time for a connection to the origin.", metavar="TIME")
+    ] = f"{_ORIGIN.connect_s:g}s",
+    answer_timeout: Annotated[
+        str, _origin("Time until the origin begins to answer.", metavar="TIME")
+    ] = f"{_ORIGIN.answer_s:g}s",
+    silence_timeout: Annotated[
+        str, _origin("Time without a byte of a response under way.", metavar="TIME")
+    ] = f"{_ORIGIN.silence_s:g}s",
+    listen: Annotated[str, _network("Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, _network("UDP port; 0 takes any free one.", min=0, max=65535)] = 4433,
+    congestion_control: Annotated[
+        CongestionControl, _network("Congestion control of all connections.")
+    ] = CongestionControl.CUBIC,
+    workers: Annotated[int, _network("Processes that share the port.", min=1, max=MAX_WORKERS)] = 1,
+    across_connections: Annotated[
+        bool,
+        _network("Schedule across all connections from one IP address, as if they were one.", "--across-connections"),
+    ] = False,
+    buffer_mb: Annotated[
+        int, _limit("Bytes of responses in memory, in all, in megabytes.", min=1, metavar="N")
+    ] = _BUFFERS.all_bytes // 1_000_000,
+    spool: Annotated[
+        Path | None,
+        _limit("Keep what the origin sends faster than a client reads in files of this folder.", metavar="DIR"),
+    ] = None,
+    max_body_mb: Annotated[
+        int, _limit("The largest body of a request, in megabytes.", min=1, metavar="N")
+    ] = _BUFFERS.request_bytes // 1_000_000,
+    max_connections: Annotated[int, _limit("Connections of clients.", min=1, metavar="N")] = _LIMITS.connections,
+    max_streams: Annotated[int, _limit("Open requests of one connection.", min=1, metavar="N")] = _LIMITS.streams,
+    idle_timeout: Annotated[
+        str, _limit("Time without a packet from the client.", metavar="TIME")
+    ] = f"{_LIMITS.idle_s:g}s",
+    grace: Annotated[
+        str, _limit("Time for responses under way when the edge is told to stop.", metavar="TIME")
+    ] = "10s",
+    access_log: Annotated[
+        Path | None, _log_option("Append a line for each request, in the combined format.", metavar="FILE")
+    ] = None,
+    access_json: Annotated[Path | None, _log_option("Append a JSON line for each request.", metavar="FILE")] = None,
+    metrics_port: Annotated[
+        int | None,
+        _log_option(
+            "Counters in Prometheus' text format on this TCP port of 127.0.0.1; 0 takes any free one.", min=0, max=65535
+        ),
+    ] = None,
+    stop_with_stdin: Annotated[bool, typer.Option("--stop-with-stdin", help="Stop when standard input ends.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Put HTTP/3 with any scheme in front of a web server, which keeps TCP and adds one `Alt-Svc` line.
+
+    Prints a line for each request. SIGHUP reads certificates, mapping and rules again. When told to stop, it takes no more
+    requests and finishes those under way; told again, it stops at once.
+    """
+    end_with_reader()
+    certificates = certificate_pairs(cert or [], key or [])
+    if workers > 1 and (across_connections or metrics_port is not None):
+        other = "--across-connections" if across_connections else "--metrics-port"
+        raise UsageError(
+            f"{other} is not possible with several --workers",
+            why="each of them knows of its own connections only",
+            fix="leave out one of the two",
+        )
+    if spool is not None and not spool.is_dir():
+        raise UsageError(f"there is no folder {spool}", fix="make it, or name another with --spool")
+    settings = ServerSettings(
+        host=listen,
+        port=port,
+        congestion_control=congestion_control,
+        workers=workers,
+        grace_s=parse_duration_s(grace),
+        limits=Limits(connections=max_connections, streams=max_streams, idle_s=parse_duration_s(idle_timeout)),
+        stop_with_stdin=stop_with_stdin,
+        log=LogSettings(),
+        across_connections=across_connections,
+    )
+    edge_settings = EdgeSettings(
+        origin=origin,
+        hosts=tuple(map(served_name, host or [])),
+        certificates=certificates,
+        origin_host=origin_host,
+        origin_ca=origin_ca,
+        origin_verify=not origin_insecure,
+        rules=rules,
+        limits=OriginLimits(
+            connections=origin_connections,
+            connect_s=parse_duration_s(connect_timeout),
+            answer_s=parse_duration_s(answer_timeout),
+            silence_s=parse_duration_s(silence_timeout),
+        ),
+        buffers=Buffers(all_bytes=buffer_mb * 1_000_000, spool=spool, request_bytes=max_body_mb * 1_000_000),
+        log=EdgeLogs(access_log, access_json, metrics_port),
+    )
+    configure(scheme, SCHEMES, catalog.load_mapping, mapping)
+    run_edge(EdgeInput(edge_settings, scheme, mapping, settings), server_log(as_json))

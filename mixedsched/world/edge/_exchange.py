@@ -1,0 +1,224 @@
+"""One request on its way through the edge: from the client's stream to the origin, and its response back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from mixedsched.core.h3.codes import ErrorCode
+from mixedsched.core.h3.exchange import ServedRequest
+from mixedsched.core.h3.forwarding import (
+    BadAnswerError,
+    content_length_of,
+    request_fields,
+    response_fields,
+    trailer_fields,
+)
+from mixedsched.core.h3.live import Reply
+from mixedsched.core.h3.response import Headers, RequestHead, Response
+from mixedsched.model.priority import parse_field
+from mixedsched.world.edge._inflow import Inflow
+from mixedsched.world.edge._origin import OriginEvents, OriginFault, OriginRequest, OriginStream
+
+if TYPE_CHECKING:
+    from mixedsched.world.edge.responder import Edge
+
+_WITHOUT_EFFECT = frozenset({"GET", "HEAD", "OPTIONS"})
+_WITHOUT_BODY = frozenset({204, 304})
+_EMPTY: Headers = [(b"content-length", b"0")]
+
+
+class EdgeRequest:
+    """A LiveRequest for the session, OriginEvents for the connection to the origin, and a Waiter for the pool.
+
+    The request leaves for the origin when it is known whether it has a body: at once where it has `content-length` or opens a
+    tunnel, else with the first bytes of the body or the end.
+    """
+
+    def __init__(self, edge: Edge, head: RequestHead, reply: Reply) -> None:
+        self.client = reply.client
+        self.urgency = parse_field(head.field_lines(b"priority")).urgency
+        self.head = head
+        self.started_s = asyncio.get_running_loop().time()
+        self.answered_s: float | None = None  # when the origin began to answer
+        self.why: str | None = None  # it went wrong, for the log
+        self._edge = edge
+        self._reply = reply
+        self._stream: OriginStream | None = None
+        self._is_over = False
+        self._is_asked = False  # at the pool
+        self._is_ended = False  # the client has sent all
+        self._trailers: Headers = []
+        self._unsent: list[bytes] = []  # of the body, until the origin takes it
+        self._received_bytes = 0
+        self._can_write = True
+        self._retries = 0
+        self._has_answered = False
+        self._is_refused = False
+        self._inflow: Inflow | None = None
+        length = head.field_lines(b"content-length")
+        self._length = int(length[0]) if length else None  # one number: the session has checked it
+        self.request = OriginRequest(head.method, head.path, [], self._length, has_body=False)
+
+    @property
+    def events(self) -> OriginEvents:
+        return self
+
+    @property
+    def origin_ms(self) -> float | None:
+        """From the request to the first answer of the origin, in ms; None without one."""
+        return None if self.answered_s is None else round((self.answered_s - self.started_s) * 1000, 3)
+
+    # What the session tells.
+
+    def start(self) -> None:
+        """Begin, unless it has to wait for what shows whether there is a body."""
+        if self._length is not None and self._length > self._edge.settings.buffers.request_bytes:
+            self.refuse(413, "the body is larger than what is allowed")
+        elif self._length is not None or self.head.protocol is not None:
+            self._ask()
+
+    def receive(self, data: bytes) -> None:
+        if self._is_over or self._is_refused:
+            self._reply.took(len(data))
+            return
+        self._received_bytes += len(data)
+        if self._received_bytes > self._edge.settings.buffers.request_bytes and self.head.protocol is None:
+            self.refuse(413, "the body is larger than what is allowed")
+            return
+        self._unsent.append(data)
+        if not self._is_asked:
+            self._ask()
+        self._send_on()
+
+    def end(self, trailers: Headers) -> None:
+        self._is_ended, self._trailers = True, trailer_fields(trailers)
+        if not self._is_over and not self._is_asked:
+            self._ask()
+        self._send_on()
+
+    def over(self, record: ServedRequest) -> None:
+        self._is_over = True
+        self._unsent.clear()
+        self._edge.pool.leave(self)
+        if self._stream is not None:
+            self._stream.cancel()
+            self._stream = None
+        if self._inflow is not None:
+            self._inflow.close()
+        self._edge.is_over(self, record)
+
+    # What the pool tells.
+
+    def connected(self, stream: OriginStream) -> None:
+        self._stream = stream
+        self._can_write = True
+        asyncio.get_running_loop().call_soon(self._send_on)  # behind the head, which is sent next
+
+    def writable(self, *, now: bool) -> None:
+        self._can_write = now
+        if now:
+            self._send_on()
+
+    def informed(self, status: int, fields: Iterable[tuple[bytes, bytes]]) -> None:
+        try:
+            self._reply.inform(status, [item for item in response_fields(fields, b"1.1") if item[0] != b"via"])
+        except BadAnswerError as error:
+            self.failed(OriginFault(502, f"an interim response cannot be passed on: {error}"))
+
+    def answered(self, status: int, fields: Iterable[tuple[bytes, bytes]], version: bytes, *, has_body: bool) -> None:
+        if self._is_over or self._is_refused:
+            return
+        self.answered_s = asyncio.get_running_loop().time()
+        fields = list(fields)
+        if self.head.protocol is not None:
+            status = 200 if status == 101 else status
+        try:
+            passed = response_fields(fields, version)
+            length = content_length_of(fields)
+        except BadAnswerError as error:
+            self.failed(OriginFault(502, f"the response cannot be passed on: {error}"))
+            return
+        if self.head.protocol is not None and status == 200:
+            passed = [item for item in passed if not item[0].startswith(b"sec-websocket-accept")]
+        self._has_answered = True
+        body = None
+        if has_body and self.head.method != "HEAD" and status not in _WITHOUT_BODY and length != 0:
+            assert self._stream is not None
+            self._inflow = Inflow(self._stream, self._edge.budget, self._edge.settings.buffers, length or 0)
+            body = self._inflow.body
+        mime = next((value.decode("latin-1") for name, value in passed if name == b"content-type"), "")
+        self._reply.answer(self._edge.response(self.head, Response(status, passed, body, mime)))
+
+    def received(self, data: bytes) -> None:
+        if self._inflow is not None:
+            self._inflow.feed(data)
+
+    def ended(self, trailers: Iterable[tuple[bytes, bytes]]) -> None:
+        self._stream = None
+        if self._inflow is not None:
+            kept = trailer_fields(trailers)
+            self._inflow.end(lambda: self._reply.finish(kept))
+
+    def failed(self, fault: OriginFault) -> None:
+        self._stream = None
+        if self._is_over:
+            return
+        if fault.is_stale and self._may_repeat:
+            self._retries += 1
+            self._edge.pool.ask(self, fresh=True)
+            return
+        self.why = fault.why
+        if self._has_answered:
+            self._reply.abort(ErrorCode.H3_INTERNAL_ERROR)
+        else:
+            self.refuse(fault.status, fault.why)
+
+    # Within.
+
+    @property
+    def _may_repeat(self) -> bool:
+        """Whether nothing is lost by sending the request again over a new connection."""
+        return self._retries == 0 and self.head.method in _WITHOUT_EFFECT and not self._received_bytes
+
+    def _ask(self) -> None:
+        self._is_asked = True
+        head, settings = self.head, self._edge.settings
+        fields = request_fields(head, self.client, settings.origin_host)
+        method = head.method
+        if head.protocol is not None:
+            method = "GET"
+            fields.append((b"sec-websocket-key", self._edge.websocket_key()))
+        self.request = OriginRequest(
+            method=method,
+            target=head.path,
+            fields=fields,
+            content_length=self._length,
+            has_body=bool(self._length) or (self._length is None and bool(self._unsent) and head.protocol is None),
+            wants_trailers=any(value.lower() == b"trailers" for value in head.field_lines(b"te")),
+            upgrade=head.protocol,
+        )
+        self._edge.pool.ask(self)
+
+    def _send_on(self) -> None:
+        """Send the origin what it takes of the request's body."""
+        if self._stream is None or self._is_over or not self._is_asked:
+            return
+        if self.head.protocol is not None and not self._has_answered:
+            return  # a tunnel begins when it is open
+        while self._unsent and self._can_write and self._stream is not None:
+            data = self._unsent.pop(0)
+            self._reply.took(len(data))
+            self._stream.send(data)
+        if self._is_ended and not self._unsent and self._stream is not None:
+            self._stream.end(self._trailers)
+
+    def refuse(self, status: int, why: str) -> None:
+        """Answer in the origin's place. Clients are told the status alone."""
+        self.why = why
+        self._has_answered = self._is_asked = self._is_refused = True
+        if self._stream is not None:
+            self._stream.cancel()
+            self._stream = None
+        self._reply.answer(Response(status, list(_EMPTY)))

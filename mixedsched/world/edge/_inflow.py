@@ -1,0 +1,109 @@
+"""A response's body between the origin and the client's stream: read a window ahead, and within what all may hold."""
+
+import asyncio
+from collections.abc import Callable
+
+from mixedsched.core.h3.response import GrowingBody
+from mixedsched.world.edge._budget import Budget
+from mixedsched.world.edge._origin import OriginStream
+from mixedsched.world.edge._spool import Spool
+from mixedsched.world.edge.settings import Buffers
+
+_REFILL_BYTES = 64 * 1024
+
+
+class Inflow:
+    """Feeds a body from the origin, or from a file where the origin was faster than the client."""
+
+    def __init__(self, stream: OriginStream, budget: Budget, buffers: Buffers, size_bytes: int) -> None:
+        self.body = GrowingBody(size_bytes, taken=self._taken, closed=self.close)
+        self._stream: OriginStream | None = stream
+        self._budget = budget
+        self._buffers = buffers
+        self._spool = Spool(buffers.spool, buffers.spool_bytes) if buffers.spool is not None else None
+        self._loop = asyncio.get_running_loop()
+        self._is_paused = False
+        self._is_refilling = False
+        self._finish: Callable[[], None] | None = None  # the origin has sent all
+        self._is_closed = False
+
+    def feed(self, data: bytes) -> None:
+        """More has come from the origin."""
+        if self._is_closed:
+            return
+        spool = self._spool
+        if spool is not None and (spool.size_bytes or self._is_full) and spool.has_room(len(data)):
+            spool.write(data)
+            return
+        self._to_body(data)
+        if (self._is_full and spool is None) or (spool is not None and self._is_full and not spool.has_room(1)):
+            self._pause()
+
+    def end(self, finish: Callable[[], None]) -> None:
+        """The origin has sent all. finish: to be called behind the last byte."""
+        self._stream = None
+        self._finish = finish
+        self._finish_if_empty()
+
+    def close(self) -> None:
+        """The response is over."""
+        if not self._is_closed:
+            self._is_closed = True
+            self._stream = None
+            self._budget.forget(self._resume)
+            if self._spool is not None:
+                self._spool.close()
+
+    @property
+    def _is_full(self) -> bool:
+        held_bytes = self.body.remaining_bytes
+        return held_bytes >= self._buffers.window_bytes or (held_bytes > 0 and self._budget.is_spent)
+
+    def _to_body(self, data: bytes) -> None:
+        before = self.body.remaining_bytes
+        self.body.feed(data)
+        self._budget.add(self.body.remaining_bytes - before)
+
+    def _pause(self) -> None:
+        if not self._is_paused and self._stream is not None:
+            self._is_paused = True
+            self._stream.pause()
+            if self.body.remaining_bytes < self._buffers.window_bytes:
+                self._budget.wait(self._resume)
+
+    def _taken(self, size_bytes: int) -> None:
+        """Called from within a packet: only notes what to do."""
+        self._budget.release(size_bytes)
+        if self._is_refilling or self._is_closed:
+            return
+        if self.body.remaining_bytes <= self._buffers.window_bytes // 2 and (
+            self._is_paused or (self._spool is not None and self._spool.size_bytes)
+        ):
+            self._resume()
+
+    def _resume(self) -> None:
+        if not self._is_refilling:
+            self._is_refilling = True
+            self._loop.call_soon(self._refill)
+
+    def _refill(self) -> None:
+        self._is_refilling = False
+        if self._is_closed:
+            return
+        if self._spool is not None:
+            while self._spool.size_bytes and not self._is_full:
+                self._to_body(self._spool.read(_REFILL_BYTES))
+            self._finish_if_empty()
+            if self._spool.size_bytes:
+                return
+        if self._is_paused and self._stream is not None:
+            if self._is_full:
+                self._budget.wait(self._resume)
+                return
+            self._is_paused = False
+            self._stream.resume()
+
+    def _finish_if_empty(self) -> None:
+        if self._finish is not None and not (self._spool is not None and self._spool.size_bytes):
+            finish, self._finish = self._finish, None
+            finish()

@@ -1,0 +1,108 @@
+"""Counters of an edge in Prometheus' text format, on a port of this machine only."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from mixedsched.core.h3.exchange import ServedRequest
+
+Sample = tuple[str, str, str, float]
+"""(name, type, labels with braces or "", value)"""
+
+_HELP = {
+    "mixedsched_edge_requests_total": "Requests that are over, by status.",
+    "mixedsched_edge_sent_bytes_total": "Bytes of responses on their streams, repeats included.",
+    "mixedsched_edge_incomplete_total": "Responses that were cut off, by whichever side.",
+    "mixedsched_edge_origin_faults_total": "Requests that failed at the origin.",
+    "mixedsched_edge_origin_seconds_total": "Time from requests to the origin's first answer, all together.",
+    "mixedsched_edge_origin_answers_total": "Requests that the origin has answered.",
+    "mixedsched_edge_connections": "Open connections of clients.",
+    "mixedsched_edge_origin_connections": "Open connections to the origin.",
+    "mixedsched_edge_origin_waiting": "Requests that wait for a connection to the origin.",
+    "mixedsched_edge_origin_up": "Whether the origin can be reached.",
+    "mixedsched_edge_held_bytes": "Bytes of responses in memory.",
+    "mixedsched_edge_rtt_seconds": "Mean of the round-trip times of all open connections, smoothed.",
+    "mixedsched_edge_lost_packets_total": "Packets that were declared lost.",
+}
+
+
+class Counters:
+    """What has happened since the edge began."""
+
+    def __init__(self) -> None:
+        self.by_status: Counter[int] = Counter()
+        self.sent_bytes = 0
+        self.incomplete = 0
+        self.faults = 0
+        self.origin_s = 0.0
+        self.answers = 0
+
+    def count(self, record: ServedRequest, origin_ms: float | None, *, is_fault: bool) -> None:
+        self.by_status[record.status] += 1
+        self.sent_bytes += record.sent_bytes
+        self.incomplete += not record.complete
+        self.faults += is_fault
+        if origin_ms is not None:
+            self.answers += 1
+            self.origin_s += origin_ms / 1000
+
+    def samples(self) -> Iterator[Sample]:
+        for status, count in sorted(self.by_status.items()):
+            yield "mixedsched_edge_requests_total", "counter", f'{{status="{status}"}}', count
+        yield "mixedsched_edge_sent_bytes_total", "counter", "", self.sent_bytes
+        yield "mixedsched_edge_incomplete_total", "counter", "", self.incomplete
+        yield "mixedsched_edge_origin_faults_total", "counter", "", self.faults
+        yield "mixedsched_edge_origin_seconds_total", "counter", "", round(self.origin_s, 6)
+        yield "mixedsched_edge_origin_answers_total", "counter", "", self.answers
+
+
+def as_text(samples: Iterator[Sample]) -> str:
+    """The exposition format, version 0.0.4."""
+    lines: list[str] = []
+    said: set[str] = set()
+    for name, kind, labels, value in samples:
+        if name not in said:
+            said.add(name)
+            lines += [f"# HELP {name} {_HELP[name]}", f"# TYPE {name} {kind}"]
+        lines.append(f"{name}{labels} {value:g}" if isinstance(value, float) else f"{name}{labels} {value}")
+    return "\n".join(lines) + "\n"
+
+
+class MetricsServer:
+    """Answers GET /metrics over HTTP/1.1 on 127.0.0.1, one request a connection. text: what it answers with."""
+
+    def __init__(self, server: asyncio.Server, text: Callable[[], str]) -> None:
+        self._server = server
+        self._text = text
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/metrics"
+
+    def close(self) -> None:
+        self._server.close()
+
+
+async def serve_metrics(port: int, text: Callable[[], str]) -> MetricsServer:
+    """port: 0 for any free one. Raises OSError if it cannot be had."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            async with asyncio.timeout(5):
+                head = await reader.readuntil(b"\r\n\r\n")
+                first = head.split(b"\r\n", 1)[0].split(b" ")
+                is_known = first[:1] == [b"GET"] and first[1:2] == [b"/metrics"]
+                body = text().encode() if is_known else b"there is only /metrics\n"
+                status = b"200 OK" if is_known else b"404 Not Found"
+                fields = (
+                    b"content-type: text/plain; version=0.0.4\r\ncontent-length: %d\r\nconnection: close\r\n\r\n"
+                    % len(body)
+                )
+                writer.write(b"HTTP/1.1 " + status + b"\r\n" + fields + body)
+                await writer.drain()
+        except (TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+            pass
+        finally:
+            writer.close()
+
+    return MetricsServer(await asyncio.start_server(answer, "127.0.0.1", port), text)
