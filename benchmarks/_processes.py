@@ -49,6 +49,14 @@ def our_server(folder: Path, scheme: str = "eps", *options: str) -> Iterator[Ser
 
 
 @contextmanager
+def our_edge(origin: str, *options: str) -> Iterator[Server]:
+    """`mixedsched edge` in front of an origin."""
+    command = ["-m", "mixedsched", "edge", "--origin", origin, "--port", "0", "--json", *options]
+    with _server([*command, "--stop-with-stdin"]) as (process, first_line):
+        yield _listening(process, json.loads(first_line)["listening"])
+
+
+@contextmanager
 def stock_server(folder: Path) -> Iterator[Server]:
     """The least server that aioquic makes possible."""
     with _server(["-m", "benchmarks._stock_server", str(folder)]) as (process, first_line):

@@ -6,9 +6,11 @@ While the origin cannot be reached, requests are answered at once, and it is tri
 import asyncio
 import logging
 import ssl
-from typing import Protocol
+from collections.abc import Callable, Coroutine
+from typing import Any, Protocol
 
 from mixedsched.world.edge._http1 import Http1Connection
+from mixedsched.world.edge._http2 import Http2Connection, Http2Stream, Negotiated
 from mixedsched.world.edge._origin import OriginEvents, OriginFault, OriginRequest, OriginStream
 from mixedsched.world.edge._queue import FairQueue
 from mixedsched.world.edge.settings import OriginAddress, OriginLimits
@@ -31,30 +33,36 @@ class Waiter(Protocol):
     def request(self) -> OriginRequest: ...
 
     def connected(self, stream: OriginStream) -> None:
-        """The head was sent."""
+        """The head is sent, or about to be."""
 
 
 class OriginPool:
-    """The connections of one edge to its origin."""
+    """The connections of one edge to its origin. tls: makes the settings for an https origin."""
 
-    def __init__(self, address: OriginAddress, limits: OriginLimits, tls: ssl.SSLContext | None) -> None:
+    def __init__(
+        self, address: OriginAddress, limits: OriginLimits, tls: Callable[[], ssl.SSLContext] | None = None
+    ) -> None:
         self._address = address
         self._limits = limits
-        self._tls = tls
+        self._tls = _speaking(tls(), "h2", "http/1.1") if tls is not None else None
+        self._tls_http1 = _speaking(tls(), "http/1.1") if tls is not None else None
         self._loop = asyncio.get_running_loop()
         self._idle: dict[Http1Connection, None] = {}  # that used last at the end
-        self._busy: dict[Http1Connection, None] = {}
+        self._busy: dict[Http1Connection | Http2Stream, None] = {}
+        self._shared: Http2Connection | None = None  # where the origin speaks HTTP/2
+        self._is_known = tls is None  # which HTTP the origin speaks
         self._connecting: set[asyncio.Task[None]] = set()
         self._queue: FairQueue[Waiter] = FairQueue()
-        self._down_until_s: float | None = None  # the origin cannot be reached
         self._pause_s = 0.0
         self._trial: asyncio.TimerHandle | None = None
+        self._is_closed = False
         self.fault: OriginFault | None = None  # the last one in reaching it, until it is reached
         self._sweeper = self._loop.call_later(self._sweep_s, self._sweep)
 
     @property
     def open_connections(self) -> int:
-        return len(self._idle) + len(self._busy)
+        carrying = sum(isinstance(item, Http1Connection) for item in self._busy)
+        return len(self._idle) + carrying + (self._shared is not None)
 
     @property
     def waiting(self) -> int:
@@ -68,93 +76,134 @@ class OriginPool:
         """Send a request as soon as there is a connection. fresh: only over a new one, as one that was kept has failed."""
         if self.fault is not None:
             waiter.events.failed(self.fault)
-            return
-        if not fresh and self._idle:
-            connection, _ = self._idle.popitem()
-            self._use(connection, waiter)
-            return
-        if len(self._queue) >= self._limits.waiting:
+        elif waiter.request.upgrade is not None and self._shared is not None:
+            self._begin(self._connect(alone=waiter))  # tunnels need HTTP/1.1
+        elif len(self._queue) >= self._limits.waiting:
             waiter.events.failed(OriginFault(503, "too many requests wait for the origin"))
-            return
-        if fresh:
-            self._drop_idle()
-        self._queue.add(waiter.client, waiter.urgency, waiter)
-        self._connect_more()
+        else:
+            if fresh:
+                self._drop_idle()
+            self._queue.add(waiter.client, waiter.urgency, waiter)
+            self._serve()
 
     def leave(self, waiter: Waiter) -> None:
         """A request that waits is not wanted any more."""
         self._queue.remove(waiter)
 
     def close(self) -> None:
+        self._is_closed = True
         self._sweeper.cancel()
         if self._trial is not None:
             self._trial.cancel()
         for task in self._connecting:
             task.cancel()
-        for connection in (*self._idle, *self._busy):
-            connection.close()
+        for item in (*self._idle, *self._busy):
+            if isinstance(item, Http1Connection):
+                item.close()
+        if self._shared is not None:
+            self._shared.close()
+
+    def _serve(self) -> None:
+        """Give those that wait the connections there are, and open more for the rest, within the limit."""
+        while len(self._queue) and not self._is_closed:
+            if self._shared is not None and self._shared.has_room and len(self._busy) < self._limits.connections:
+                waiter = self._queue.pop()
+                assert waiter is not None
+                stream = self._shared.start(waiter.request, waiter.events)
+                if stream is not None:
+                    self._busy[stream] = None
+                    waiter.connected(stream)
+            elif self._idle:
+                waiter = self._queue.pop()
+                assert waiter is not None
+                connection, _ = self._idle.popitem()
+                self._use(connection, waiter)
+            else:
+                break
+        if self._shared is not None or self._is_closed:
+            return
+        room = self._limits.connections - len(self._busy) - len(self._idle) - len(self._connecting)
+        wanted = min(room, len(self._queue) - len(self._connecting))
+        for _ in range(wanted if self._is_known else min(wanted, 1 - len(self._connecting))):
+            self._begin(self._connect())
 
     def _use(self, connection: Http1Connection, waiter: Waiter) -> None:
         self._busy[connection] = None
         waiter.connected(connection)
         connection.start(waiter.request, waiter.events)
 
-    def _released(self, connection: Http1Connection) -> None:
+    def _released1(self, connection: Http1Connection) -> None:
+        """A connection of HTTP/1.1 is free, or gone."""
         self._busy.pop(connection, None)
         self._idle.pop(connection, None)
-        if connection.is_open:
-            waiter = self._queue.pop()
-            if waiter is not None:
-                self._use(connection, waiter)
-            else:
-                self._idle[connection] = None
-        else:
-            self._connect_more()
+        if connection.is_open and not self._is_closed:
+            self._idle[connection] = None
+        self._serve()
 
-    def _connect_more(self) -> None:
-        """Open connections for those that wait, within the limit."""
-        room = self._limits.connections - len(self._busy) - len(self._idle) - len(self._connecting)
-        for _ in range(min(room, len(self._queue) - len(self._connecting))):
-            task = self._loop.create_task(self._connect())
-            self._connecting.add(task)
-            task.add_done_callback(self._connecting.discard)
+    def _released2(self, connection: Http2Connection, stream: Http2Stream | None) -> None:
+        """A request over HTTP/2 is over, or the connection takes other or no requests."""
+        if stream is not None:
+            self._busy.pop(stream, None)
+        if not connection.is_open and connection is self._shared:
+            self._shared = None
+        self._serve()
 
-    async def _connect(self) -> None:
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self._loop.create_task(work)
+        self._connecting.add(task)
+        task.add_done_callback(self._connecting.discard)
+
+    async def _connect(self, alone: Waiter | None = None) -> None:
+        """Open a connection, which is then there for all that wait. alone: the only one it is for."""
         try:
             async with asyncio.timeout(self._limits.connect_s):
-                connection = await self._open()
+                connection = await self._open(only_http1=alone is not None)
         except TimeoutError:
-            self._is_down(
-                OriginFault(504, f"no connection to {self._address.text} within {self._limits.connect_s:g} s")
-            )
+            why = f"no connection to {self._address.text} within {self._limits.connect_s:g} s"
+            self._note_down(OriginFault(504, why), alone)
+            return
         except (OSError, ssl.SSLError) as error:
             why = getattr(error, "verify_message", None) or error.strerror or str(error)
-            self._is_down(OriginFault(502, f"no connection to {self._address.text}: {why}"))
+            self._note_down(OriginFault(502, f"no connection to {self._address.text}: {why}"), alone)
+            return
+        if self.fault is not None:
+            _log.warning("the origin %s can be reached again", self._address.text)
+        self.fault, self._pause_s, self._is_known = None, 0.0, True
+        self._connecting.discard(asyncio.current_task())
+        if isinstance(connection, Http2Connection):
+            if self._shared is None:
+                self._shared = connection
+            self._serve()
+        elif alone is not None:
+            self._use(connection, alone)
         else:
-            if self.fault is not None:
-                _log.warning("the origin %s can be reached again", self._address.text)
-            self.fault, self._pause_s = None, 0.0
-            self._connecting.discard(asyncio.current_task())
-            self._released(connection)
+            self._released1(connection)
 
-    async def _open(self) -> Http1Connection:
-        def make() -> Http1Connection:
-            return Http1Connection(self._released)
+    async def _open(self, *, only_http1: bool) -> Http1Connection | Http2Connection:
+        def make(protocol: str | None = None) -> Http1Connection | Http2Connection:
+            return Http2Connection(self._released2) if protocol == "h2" else Http1Connection(self._released1)
 
         if self._address.socket:
-            _, connection = await self._loop.create_unix_connection(make, self._address.socket)
-        else:
-            _, connection = await self._loop.create_connection(
-                make,
-                self._address.host,
-                self._address.port,
-                ssl=self._tls,
-                server_hostname=self._address.host if self._tls is not None else None,
-            )
-        return connection
+            _, plain = await self._loop.create_unix_connection(make, self._address.socket)
+            return plain
+        if self._tls is None:
+            _, plain = await self._loop.create_connection(make, self._address.host, self._address.port)
+            return plain
+        _, secure = await self._loop.create_connection(
+            lambda: Negotiated(make),
+            self._address.host,
+            self._address.port,
+            ssl=self._tls_http1 if only_http1 else self._tls,
+            server_hostname=self._address.host,
+        )
+        chosen = secure.chosen
+        assert isinstance(chosen, Http1Connection | Http2Connection)
+        return chosen
 
-    def _is_down(self, fault: OriginFault) -> None:
+    def _note_down(self, fault: OriginFault, alone: Waiter | None) -> None:
         """It cannot be reached: refuse what waits, and try again after a pause that grows."""
+        if alone is not None:
+            alone.events.failed(fault)
         if self.fault is None:
             _log.warning("%s", fault.why)
         self.fault = fault
@@ -166,14 +215,12 @@ class OriginPool:
 
     def _try_again(self) -> None:
         self._trial = None
-        task = self._loop.create_task(self._connect())
-        self._connecting.add(task)
-        task.add_done_callback(self._connecting.discard)
+        self._begin(self._connect())
 
     def _drop_idle(self) -> None:
-        for connection in tuple(self._idle):
+        idle, self._idle = self._idle, {}
+        for connection in idle:
             connection.close()
-        self._idle.clear()
 
     @property
     def _sweep_s(self) -> float:
@@ -183,16 +230,25 @@ class OriginPool:
     def _sweep(self) -> None:
         """End what takes too long, and what nobody has used for long."""
         now_s, limits = self._loop.time(), self._limits
-        for connection in tuple(self._busy):
-            quiet_s = now_s - connection.heard_s
-            if connection.is_paused:
+        self._sweeper = self._loop.call_later(self._sweep_s, self._sweep)
+        for item in tuple(self._busy):
+            quiet_s = now_s - item.heard_s
+            if item.is_paused:
                 continue
-            if not connection.is_answered and connection.is_sent and quiet_s > limits.answer_s:
-                connection.time_out(504, f"the origin did not answer within {limits.answer_s:g} s")
+            if not item.is_answered and item.is_sent and quiet_s > limits.answer_s:
+                item.time_out(504, f"the origin did not answer within {limits.answer_s:g} s")
             elif quiet_s > limits.silence_s:
-                what = "a response" if connection.is_answered else "a request's body"
-                connection.time_out(504, f"nothing came for {limits.silence_s:g} s within {what}")
+                what = "a response" if item.is_answered else "a request's body"
+                item.time_out(504, f"nothing came for {limits.silence_s:g} s within {what}")
         for connection in tuple(self._idle):
             if now_s - connection.idle_since_s > limits.keep_s:
                 connection.close()
-        self._sweeper = self._loop.call_later(self._sweep_s, self._sweep)
+        shared = self._shared
+        if shared is not None and not shared.streams and now_s - shared.idle_since_s > limits.keep_s:
+            self._shared = None
+            shared.close()
+
+
+def _speaking(context: ssl.SSLContext, *protocols: str) -> ssl.SSLContext:
+    context.set_alpn_protocols(protocols)
+    return context

@@ -5,6 +5,7 @@ import os
 import ssl
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Self
 
 from mixedsched.core.h3.exchange import ServedRequest
@@ -34,7 +35,7 @@ class Edge(LiveResponder):
         self.rules = rules
         self.budget = Budget(settings.buffers.all_bytes)
         address = OriginAddress.parse(settings.origin)
-        self.pool = OriginPool(address, settings.limits, tls_context(settings) if address.is_tls else None)
+        self.pool = OriginPool(address, settings.limits, partial(tls_context, settings) if address.is_tls else None)
         self._over = over
 
     async def __aenter__(self) -> Self:
@@ -82,5 +83,4 @@ def tls_context(settings: EdgeSettings) -> ssl.SSLContext:
     if not settings.origin_verify:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
-    context.set_alpn_protocols(["http/1.1"])
     return context
