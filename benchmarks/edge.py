@@ -146,7 +146,8 @@ def _first_bytes(servers: dict[str, Server], path: Path) -> Iterator[str]:
         p99 = statistics.quantiles(times, n=100)[98]
         yield f"first byte, {name:6}: median {statistics.median(times):.2f} ms, p99 {p99:.2f} ms"
     added = statistics.median(found["edge"]) - statistics.median(found["serve"])
-    yield f"the edge adds to the median {added:.2f} ms over serve, of which nginx takes {statistics.median(found['nginx']):.2f} ms"
+    origin_ms = statistics.median(found["nginx"])
+    yield f"the edge adds {added:.2f} ms to the median of serve, of which nginx takes {origin_ms:.2f} ms"
 
 
 def run() -> Iterator[str]:

@@ -98,4 +98,4 @@ class SessionEvents:
     frames: FrameObserver | None = None
     decisions: tuple[DecisionObserver, ...] = ()
     woken: Callable[[], None] = lambda: None
-    """A live responder has something for the session: call its `proceed` and `send` soon, but not from here."""
+    """A live responder has something for the session: call its `send` soon, but not from here."""

@@ -82,6 +82,8 @@ class Session(Answering):
     def send(self, now_s: float) -> list[tuple[bytes, Address]]:
         """The datagrams that may leave now, and where to."""
         self._now_s = now_s
+        if self._live is not None and not self.is_closed:
+            self._live.proceed()
         datagrams = self.quic.datagrams_to_send(now=now_s)
         self._forget_discarded()
         if self._leave_by_s is not None and self._may_leave(self._leave_by_s):
@@ -89,13 +91,6 @@ class Session(Answering):
             datagrams += self.quic.datagrams_to_send(now=now_s)
         self._tell()
         return datagrams
-
-    def proceed(self, now_s: float) -> None:
-        """Do what a live responder has said since (SessionEvents.woken)."""
-        self._now_s = now_s
-        if self._live is not None and not self.is_closed:
-            self._live.proceed()
-        self._tell()
 
     def next_timer_s(self) -> float | None:
         """When handle_timer wants to be called, if nothing happens before."""

@@ -1,9 +1,7 @@
 """Runs an edge until it is told to stop: in this process, or in several that share its port."""
 
-import asyncio
 import datetime as dt
 import logging
-import signal
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, replace
@@ -26,7 +24,7 @@ from mixedsched.world.edge.responder import Edge, tls_context
 from mixedsched.world.edge.settings import EdgeFacts, EdgeInput, OriginAddress
 from mixedsched.world.server._endpoint import Endpoint
 from mixedsched.world.server.log import ServerLog
-from mixedsched.world.server.run import Service, run_service
+from mixedsched.world.server.run import Service, listening, run_service
 from mixedsched.world.server.running import FACTS, RunningServer, ServerFacts
 from mixedsched.world.system.children import child
 
@@ -39,6 +37,17 @@ LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 def run_edge(given: EdgeInput, log: ServerLog) -> None:
     """Serve until told to stop, see server.run.run_service. Raises MixedschedError for settings that cannot be used."""
     run_service(_EdgeProcess(given).service(), log)
+
+
+@asynccontextmanager
+async def open_edge(given: EdgeInput, log: ServerLog) -> AsyncIterator[EdgeFacts]:
+    """An edge on the running event loop, in one process, until the end of the `async with`, which ends all connections.
+
+    Raises MixedschedError for settings that cannot be used.
+    """
+    async with listening(_EdgeProcess(given).service(), log) as (_, facts):
+        assert isinstance(facts, EdgeFacts)
+        yield facts
 
 
 @asynccontextmanager
@@ -86,7 +95,7 @@ class _EdgeProcess:
             described=self._described,
             choose_certificate=store.choose if store is not None else None,
             joined=self._joined,
-            reloads=True,
+            reload=self.reload,
         )
 
     @asynccontextmanager
@@ -107,7 +116,6 @@ class _EdgeProcess:
                 self._metrics_url = metrics.url
             watch = FileWatch(self._files(), self.reload)
             stack.callback(watch.stop)
-            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self.reload)
             self._edge = await stack.enter_async_context(Edge(settings, self._hosts, self._rules, self._over))
             yield self._edge
 

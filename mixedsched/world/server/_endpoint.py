@@ -264,7 +264,7 @@ class Endpoint:
     def _proceed(self, number: int) -> None:
         """A live responder has something for a session."""
         connection = self._connections.get(number)
-        if connection is not None and self._guarded(connection, partial(connection.session.proceed, time.monotonic())):
+        if connection is not None:
             self._flush(connection)
 
     def _flush_touched(self) -> None:

@@ -48,7 +48,7 @@ class Service:
     module: what a worker process runs; input: as it reads from standard input, with the worker's part. hosts: for the
     certificate, if it is made here. responding: what answers, while the server runs. described: the facts of such a server.
     choose_certificate: by the host name that a client gives; else there is just the one made here. joined: told of the endpoint
-    before it starts. reloads: whether SIGHUP means that files are to be read again, which workers must be told.
+    before it starts. reload: reads files again, upon SIGHUP.
     """
 
     module: str
@@ -62,7 +62,7 @@ class Service:
     described: Callable[[ServerFacts], ServerFacts]
     choose_certificate: Callable[[str | None], Certificate] | None = None
     joined: Callable[[Endpoint], None] = lambda _endpoint: None
-    reloads: bool = False
+    reload: Callable[[], None] | None = None
 
     def configured(self) -> ConfiguredScheme:
         """Raises UsageError or MappingError for a bad scheme or mapping."""
@@ -108,41 +108,49 @@ def _site_service(given: ServerInput) -> Service:
     )
 
 
-async def _run(service: Service, log: ServerLog) -> None:
+@asynccontextmanager
+async def listening(service: Service, log: ServerLog) -> AsyncIterator[tuple[Endpoint, ServerFacts]]:
+    """Serve on the running event loop until the end of the `async with`, which ends all connections. Raises as run_service."""
     settings, worker = service.settings, service.worker
     scheme = service.configured()
     certificate = Certificate.from_pem(worker.certificate_pem) if worker is not None else _certificate(service)
     (sock,) = _open_sockets(settings) if worker is None else (socket.socket(fileno=worker.socket),)
-    stop = _StopRequest(with_stdin=settings.stop_with_stdin)
+    choose = service.choose_certificate
+    async with service.responding(log) as responder:
+        endpoint = Endpoint(sock, settings, certificate, scheme, responder, log, _handover(worker), choose)
+        receive_bytes, send_bytes = buffer_sizes(sock)
+        facts = ServerFacts(
+            listening=host_and_port(*sock.getsockname()[:2]),
+            spki_sha256=(choose(None) if choose is not None else certificate).spki_sha256,
+            site="",
+            url="",
+            hosts=(),
+            connections=1,
+            across_connections=settings.across_connections,
+            scheme=scheme.label,
+            mapping=scheme.mapping.name if scheme.mapping is not None else None,
+            workers=settings.workers,
+            gso=endpoint.uses_gso,
+            receive_buffer_bytes=receive_bytes,
+            send_buffer_bytes=send_bytes,
+        )
+        service.joined(endpoint)
+        endpoint.start()
+        try:
+            yield endpoint, service.described(facts)
+        finally:
+            endpoint.close()
+
+
+async def _run(service: Service, log: ServerLog) -> None:
+    stop = _StopRequest(with_stdin=service.settings.stop_with_stdin)
+    if service.reload is not None:
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, service.reload)
     with log:
-        async with service.responding(log) as responder:
-            choose = service.choose_certificate
-            endpoint = Endpoint(sock, settings, certificate, scheme, responder, log, _handover(worker), choose)
-            receive_bytes, send_bytes = buffer_sizes(sock)
-            shown = choose(None) if choose is not None else certificate
-            facts = ServerFacts(
-                listening=host_and_port(*sock.getsockname()[:2]),
-                spki_sha256=shown.spki_sha256,
-                site="",
-                url="",
-                hosts=(),
-                connections=1,
-                across_connections=settings.across_connections,
-                scheme=scheme.label,
-                mapping=scheme.mapping.name if scheme.mapping is not None else None,
-                workers=settings.workers,
-                gso=endpoint.uses_gso,
-                receive_buffer_bytes=receive_bytes,
-                send_buffer_bytes=send_bytes,
-            )
-            service.joined(endpoint)
-            log.listening(service.described(facts))
-            endpoint.start()
-            try:
-                await stop.asked.wait()
-                await _first_of(endpoint.shut_down(settings.grace_s), stop.at_once.wait())
-            finally:
-                endpoint.close()
+        async with listening(service, log) as (endpoint, facts):
+            log.listening(facts)
+            await stop.asked.wait()
+            await _first_of(endpoint.shut_down(service.settings.grace_s), stop.at_once.wait())
 
 
 async def _run_workers(service: Service, log: ServerLog) -> None:
@@ -163,7 +171,7 @@ async def _run_workers(service: Service, log: ServerLog) -> None:
             sock.close()
             handover.close()
         await asyncio.gather(*(worker.until_ready("a worker of the server did not start") for worker in workers))
-        if service.reloads:
+        if service.reload is not None:
             asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, _tell_to_reload, workers)
         facts = [FACTS.validate_python(worker.first) for worker in workers]
         with log:

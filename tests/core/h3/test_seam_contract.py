@@ -114,6 +114,8 @@ PRIVATE: dict[str, tuple[str, ...]] = {
         "_streams_queue",
         "_version",
         "_write_application",
+        "_write_connection_limits",
+        "_write_stream_limits",
     ),
     "builder": (
         "_buffer_capacity",
