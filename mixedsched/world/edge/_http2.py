@@ -172,8 +172,8 @@ class Http2Connection(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)
         self.is_open = True
         self.idle_since_s = self._loop.time()
-        self._h2.update_settings({SettingCodes.INITIAL_WINDOW_SIZE: _STREAM_WINDOW_BYTES, SettingCodes.ENABLE_PUSH: 0})
         self._h2.initiate_connection()
+        self._h2.update_settings({SettingCodes.INITIAL_WINDOW_SIZE: _STREAM_WINDOW_BYTES, SettingCodes.ENABLE_PUSH: 0})
         self._h2.increment_flow_control_window(_CONNECTION_WINDOW_BYTES)
         self._flush()
 

@@ -21,7 +21,7 @@ from mixedsched.world.edge.settings import EdgeFacts, EdgeInput, EdgeSettings
 from mixedsched.world.server.log import LoggedEvent, ServerLog
 from mixedsched.world.server.running import ServerFacts
 
-LIMIT_S = 20.0
+LIMIT_S = 60.0
 HOST = "x.test"
 Fields = list[tuple[str, str]]
 Given = Sequence[tuple[str, str]]

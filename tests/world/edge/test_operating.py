@@ -1,4 +1,4 @@
-"""Operating an edge: certificates and names, origins over TLS, HTTP/2 and Unix sockets, files that change, logs, the command."""
+"""Operating an edge: certificates, names, origins over TLS, HTTP/2 and Unix sockets, files that change, logs, the command."""
 
 from __future__ import annotations
 
@@ -220,7 +220,9 @@ def nginx(folder: Path, listen: str, *lines: str) -> Iterator[None]:
         f"{kind}_temp_path {folder}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )
     server = f"server {{ listen {listen}; root {folder}/www; {' '.join(lines)} }}"
-    text = f"daemon off; pid {folder}/pid; error_log {folder}/error.log; events {{}} http {{ access_log off; {temporary} {server} }}"
+    user = "user root;" if os.geteuid() == 0 else ""  # who may read a folder of tests
+    text = f"{user} daemon off; pid {folder}/pid; error_log {folder}/error.log; events {{}}"
+    text += f" http {{ access_log off; {temporary} {server} }}"
     (folder / "nginx.conf").write_text(text)
     with subprocess.Popen([NGINX, "-c", str(folder / "nginx.conf")], stderr=subprocess.DEVNULL) as process:
         try:
@@ -247,21 +249,22 @@ def files(tmp_path: Path) -> Path:
     www = tmp_path / "www"
     www.mkdir()
     (www / "index.html").write_text("<!doctype html>hello")
-    (www / "large.bin").write_bytes(b"".join(index.to_bytes(4, "big") for index in range(400_000)))
+    (www / "large.bin").write_bytes(b"".join(index.to_bytes(4, "big") for index in range(80_000)))
     return tmp_path
 
 
 async def all_of_it(client: Any, www: Path) -> list[Any]:
     """Everything, at once; then ranges and conditions."""
-    names = ["index.html", "large.bin"] * 3
+    names = ["index.html", "large.bin"] * 2
     answers = await asyncio.gather(*(client.ask("GET", f"/{name}") for name in names))
     for name, got in zip(names, answers, strict=True):
+        assert (got.status, got.reset) == (200, None), name
         assert hashlib.sha256(got.body).digest() == hashlib.sha256((www / name).read_bytes()).digest()
     part = await client.ask("GET", "/large.bin", [("range", "bytes=100-199")])
     assert (part.status, bytes(part.body)) == (206, (www / "large.bin").read_bytes()[100:200])
     same = await client.ask("GET", "/large.bin", [("if-none-match", answers[1]["etag"][0])])
     head = await client.ask("HEAD", "/large.bin")
-    assert (same.status, head["content-length"], (await client.ask("GET", "/none")).status) == (304, ["1600000"], 404)
+    assert (same.status, head["content-length"], (await client.ask("GET", "/none")).status) == (304, ["320000"], 404)
     return list(answers)
 
 
@@ -353,7 +356,7 @@ def edge_command(*options: str) -> Iterator[tuple[subprocess.Popen[str], dict[st
             yield process, json.loads(process.stdout.readline())
         finally:
             process.stdin.close()
-            process.wait(20)
+            process.wait(60)
 
 
 @pytest.mark.slow
@@ -375,7 +378,7 @@ def test_the_command_says_where_it_listens_survives_hangup_and_finishes_what_is_
                     line = json.loads(await asyncio.to_thread(process.stdout.readline))
                     assert (line["request"]["path"], line["request"]["complete"]) == ("/", True)
                 process.send_signal(signal.SIGTERM)
-                assert await asyncio.to_thread(process.wait, 20) == 0
+                assert await asyncio.to_thread(process.wait, 60) == 0
 
     run(play)
 
