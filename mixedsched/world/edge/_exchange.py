@@ -26,7 +26,14 @@ if TYPE_CHECKING:
 
 _WITHOUT_EFFECT = frozenset({"GET", "HEAD", "OPTIONS"})
 _WITHOUT_BODY = frozenset({204, 304})
+_SIGNAL_BYTES_MAX = 1024
 _EMPTY: Headers = [(b"content-length", b"0")]
+
+
+def _urgency_of(head: RequestHead) -> int:
+    """For the queue at the origin; a field that is too long is not read, as for the scheduler."""
+    lines = head.field_lines(b"priority")
+    return parse_field(lines if sum(map(len, lines)) <= _SIGNAL_BYTES_MAX else ()).urgency
 
 
 class EdgeRequest:
@@ -38,7 +45,7 @@ class EdgeRequest:
 
     def __init__(self, edge: Edge, head: RequestHead, reply: Reply) -> None:
         self.client = reply.client
-        self.urgency = parse_field(head.field_lines(b"priority")).urgency
+        self.urgency = _urgency_of(head)
         self.head = head
         self.started_s = asyncio.get_running_loop().time()
         self.answered_s: float | None = None  # when the origin began to answer
@@ -106,7 +113,7 @@ class EdgeRequest:
             self._stream.cancel()
             self._stream = None
         if self._inflow is not None:
-            self._inflow.close()
+            self._inflow.body.close()  # also where the session was never given it
         self._edge.is_over(self, record)
 
     # What the pool tells.
@@ -146,7 +153,8 @@ class EdgeRequest:
         body = None
         if has_body and self.head.method != "HEAD" and status not in _WITHOUT_BODY and length != 0:
             assert self._stream is not None
-            self._inflow = Inflow(self._stream, self._edge.budget, self._edge.settings.buffers, length or 0)
+            buffers = self._edge.settings.buffers
+            self._inflow = Inflow(self._stream, self._edge.budget, buffers, length or 0, self._lose)
             body = self._inflow.body
         mime = next((value.decode("latin-1") for name, value in passed if name == b"content-type"), "")
         self._reply.answer(self._edge.response(self.head, Response(status, passed, body, mime)))
@@ -189,6 +197,7 @@ class EdgeRequest:
         method = head.method
         if head.protocol is not None:
             method = "GET"
+            fields = [item for item in fields if item[0] != b"sec-websocket-key"]
             fields.append((b"sec-websocket-key", self._edge.websocket_key()))
         self.request = OriginRequest(
             method=method,
@@ -213,6 +222,12 @@ class EdgeRequest:
             self._stream.send(data)
         if self._is_ended and not self._unsent and self._stream is not None:
             self._stream.end(self._trailers)
+
+    def _lose(self, why: str) -> None:
+        """What was spooled cannot be kept or read."""
+        if self._stream is not None:
+            self._stream.cancel()
+        self.failed(OriginFault(502, why))
 
     def refuse(self, status: int, why: str) -> None:
         """Answer in the origin's place. Clients are told the status alone."""

@@ -130,6 +130,17 @@ class Http2Connection(asyncio.Protocol):
         if stream.is_sent or stream.events is None or stream.stream_id not in self.streams:
             return
         stream.heard_s = self._loop.time()
+        try:
+            self._send_what_fits(stream)
+        except ProtocolError as error:  # the origin has closed the stream meanwhile
+            del self.streams[stream.stream_id]
+            stream.fail(OriginFault(502, f"the request's body cannot be sent: {error}"))
+            self._over(stream)
+            return
+        self._flush()
+        stream.events.writable(now=len(stream.unsent) < _UNSENT_BYTES_MAX)
+
+    def _send_what_fits(self, stream: Http2Stream) -> None:
         h2, stream_id = self._h2, stream.stream_id
         while stream.unsent:
             size = min(len(stream.unsent), h2.local_flow_control_window(stream_id), h2.max_outbound_frame_size)
@@ -143,15 +154,14 @@ class Http2Connection(asyncio.Protocol):
                 h2.send_headers(stream_id, stream.trailers, end_stream=True)
             else:
                 h2.end_stream(stream_id)
-        self._flush()
-        stream.events.writable(now=len(stream.unsent) < _UNSENT_BYTES_MAX)
 
     def grant(self, stream: Http2Stream) -> None:
         """Let the origin send as much as was read meanwhile."""
         size_bytes, stream.unread_bytes = stream.unread_bytes, 0
         stream.heard_s = self._loop.time()
         if size_bytes and stream.stream_id in self.streams:
-            self._h2.acknowledge_received_data(size_bytes, stream.stream_id)
+            with contextlib.suppress(ProtocolError):  # it may be closed
+                self._h2.acknowledge_received_data(size_bytes, stream.stream_id)
             self._flush()
 
     def reset(self, stream: Http2Stream, code: ErrorCodes) -> None:

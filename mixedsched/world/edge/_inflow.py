@@ -13,9 +13,15 @@ _REFILL_BYTES = 64 * 1024
 
 
 class Inflow:
-    """Feeds a body from the origin, or from a file where the origin was faster than the client."""
+    """Feeds a body from the origin, or from a file where the origin was faster than the client.
 
-    def __init__(self, stream: OriginStream, budget: Budget, buffers: Buffers, size_bytes: int) -> None:
+    size_bytes: of the body, 0 where that is not known. lost: told why the rest cannot come, where the file is at fault.
+    """
+
+    def __init__(
+        self, stream: OriginStream, budget: Budget, buffers: Buffers, size_bytes: int, lost: Callable[[str], None]
+    ) -> None:
+        self._lost = lost
         self.body = GrowingBody(size_bytes, taken=self._taken, closed=self.close)
         self._stream: OriginStream | None = stream
         self._budget = budget
@@ -33,7 +39,10 @@ class Inflow:
             return
         spool = self._spool
         if spool is not None and (spool.size_bytes or self._is_full) and spool.has_room(len(data)):
-            spool.write(data)
+            try:
+                spool.write(data)
+            except OSError as error:
+                self._lost(f"the spool cannot be written: {error.strerror}")
             return
         self._to_body(data)
         if (self._is_full and spool is None) or (spool is not None and self._is_full and not spool.has_room(1)):
@@ -91,8 +100,12 @@ class Inflow:
         if self._is_closed:
             return
         if self._spool is not None:
-            while self._spool.size_bytes and not self._is_full:
-                self._to_body(self._spool.read(_REFILL_BYTES))
+            try:
+                while self._spool.size_bytes and not self._is_full:
+                    self._to_body(self._spool.read(_REFILL_BYTES))
+            except OSError as error:
+                self._lost(f"the spool cannot be read: {error.strerror}")
+                return
             self._finish_if_empty()
             if self._spool.size_bytes:
                 return

@@ -22,7 +22,6 @@ _HELP = {
     "mixedsched_edge_origin_up": "Whether the origin can be reached.",
     "mixedsched_edge_held_bytes": "Bytes of responses in memory.",
     "mixedsched_edge_rtt_seconds": "Mean of the round-trip times of all open connections, smoothed.",
-    "mixedsched_edge_lost_packets_total": "Packets that were declared lost.",
 }
 
 

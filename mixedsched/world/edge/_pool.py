@@ -109,6 +109,9 @@ class OriginPool:
             if self._shared is not None and self._shared.has_room and len(self._busy) < self._limits.connections:
                 waiter = self._queue.pop()
                 assert waiter is not None
+                if waiter.request.upgrade is not None:  # it came before it was known which HTTP the origin speaks
+                    self._begin(self._connect(alone=waiter))
+                    continue
                 stream = self._shared.start(waiter.request, waiter.events)
                 if stream is not None:
                     self._busy[stream] = None
