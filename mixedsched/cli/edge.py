@@ -25,7 +25,7 @@ from mixedsched.world.edge.settings import (
     served_name,
 )
 from mixedsched.world.server.handover import MAX_WORKERS
-from mixedsched.world.server.settings import Limits, LogSettings, ServerSettings
+from mixedsched.world.server.settings import Limits, LogSettings, ServerSettings, parse_datagram_bytes
 
 _LIMITS, _ORIGIN, _BUFFERS = Limits(), OriginLimits(), Buffers()
 
@@ -110,6 +110,14 @@ def edge(
     ] = f"{_ORIGIN.silence_s:g}s",
     listen: Annotated[str, _network("Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, _network("UDP port; 0 takes any free one.", min=0, max=65535)] = 4433,
+    max_datagram_size: Annotated[
+        str,
+        _network(
+            "Largest datagrams to try on each client's path, in bytes; auto: what the network interface takes. "
+            "1200 for none larger.",
+            metavar="N|auto",
+        ),
+    ] = "auto",
     congestion_control: Annotated[
         CongestionControl, _network("Congestion control of all connections.")
     ] = CongestionControl.CUBIC,
@@ -173,6 +181,7 @@ def edge(
         grace_s=parse_duration_s(grace),
         limits=Limits(connections=max_connections, streams=max_streams, idle_s=parse_duration_s(idle_timeout)),
         stop_with_stdin=stop_with_stdin,
+        max_datagram_bytes=parse_datagram_bytes(max_datagram_size),
         log=LogSettings(),
         across_connections=across_connections,
     )

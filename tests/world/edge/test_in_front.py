@@ -1,0 +1,119 @@
+"""The edge in front of real web servers, by the configurations of examples/edge: what a browser would find there."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from mixedsched.lab.doctor import Check, examine_edge
+from mixedsched.world.client import HttpsPage, ask_over_quic
+from mixedsched.world.edge.run import running_edge
+from mixedsched.world.edge.settings import CertificateFiles, EdgeInput, EdgeSettings
+from tests.advice.tuner.ship.servers import Place, Program, Setup, place, program
+from tests.world.client.https import NOW, write_certificate
+
+pytestmark = pytest.mark.slow  # other people's servers
+
+EXAMPLES = Path(__file__).parents[3] / "examples" / "edge"
+
+
+def free_tcp_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def example(name: str, where: Place, certificate: Path, udp_port: int, origin_port: int) -> str:
+    """A configuration as it is shipped, but for this machine's name, folders and ports."""
+    text = (EXAMPLES / name).read_text(encoding="utf-8")
+    text = text.replace('h3=":443"', f'h3=":{udp_port}"').replace("8080", str(origin_port))
+    text = re.sub(r"\b443\b", str(where.port), text)
+    text = re.sub(r"/etc/letsencrypt/live/example\.org/\w+\.pem", str(certificate), text)
+    return text.replace("example.org", "localhost").replace("/var/www/html", str(where.root))
+
+
+def nginx(where: Place, text: str) -> Setup:
+    folders = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    temporary = "".join(f"{name}_temp_path {where.folder}/{name}; " for name in folders)
+    config = where.write(
+        "nginx.conf",
+        f"daemon off; master_process off; pid {where.folder}/pid; error_log {where.folder}/errors;\n"
+        f"events {{ worker_connections 64; }}\nhttp {{ access_log off; {temporary}\n{text}\n}}\n",
+    )
+    base = ("-p", str(where.folder), "-c", str(config), "-e", f"{where.folder}/errors")
+    return Setup(program("nginx"), ("-t", *base), base)
+
+
+def caddy(where: Place, text: str) -> Setup:
+    quiet = f"{{\n\tadmin off\n\tauto_https off\n\tstorage file_system {where.folder}/data\n"
+    config = where.write("Caddyfile", text.replace("{\n", quiet, 1))
+    found = program("caddy")
+    home = {name: str(where.folder) for name in ("HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME")}
+    base = ("--adapter", "caddyfile", "--config", str(config))
+    server = Program(found.path, found.prefix, {**found.environment, **home})
+    return Setup(server, ("validate", *base), ("run", *base))
+
+
+def apache(where: Place, text: str) -> Setup:
+    found = program("apache2")
+    modules = found.prefix / "lib" / "apache2" / "modules"
+    names = ("mpm_event", "authz_core", "authn_core", "dir", "headers", "socache_shmcb", "ssl")
+    loaded = "\n".join(f"LoadModule {name}_module {modules}/mod_{name}.so" for name in names)
+    config = where.write(
+        "apache.conf",
+        f"ServerRoot {where.folder}\nDefaultRuntimeDir {where.folder}\nPidFile {where.folder}/pid\n"
+        f"ErrorLog {where.folder}/errors\nServerName localhost\nUser #65534\nGroup #65534\n{loaded}\n"
+        "StartServers 1\nServerLimit 1\nThreadsPerChild 4\nMinSpareThreads 1\nMaxSpareThreads 4\nMaxRequestWorkers 4\n"
+        f"DirectoryIndex index.html\n<Directory {where.root}>\n    Require all granted\n</Directory>\n{text}",
+    )
+    return Setup(found, ("-t", "-f", str(config)), ("-f", str(config), "-DFOREGROUND"))
+
+
+SERVERS: dict[str, tuple[str, Callable[[Place, str], Setup]]] = {
+    "nginx": ("nginx.conf", nginx),
+    "caddy": ("Caddyfile", caddy),
+    "apache": ("apache.conf", apache),
+}
+
+
+@asynccontextmanager
+async def in_front_of(name: str, where: Place) -> AsyncIterator[tuple[str, Path]]:
+    """The address of a web server with an edge before it, and the certificate that both show."""
+    file, configure = SERVERS[name]
+    certificate = write_certificate(where.folder, "localhost")
+    origin_port = free_tcp_port()
+    settings = EdgeSettings(
+        f"http://127.0.0.1:{origin_port}", certificates=(CertificateFiles(certificate, certificate),)
+    )
+    async with running_edge(EdgeInput(settings), f"{name} in a test") as edge:
+        text = example(file, where, certificate, edge.facts.address[1], origin_port)
+        server = configure(where, text)
+        server.checked()
+        with server.running(where):
+            yield f"https://localhost:{where.port}/", certificate
+
+
+@pytest.mark.parametrize("name", SERVERS)
+def test_browsers_find_http3_before_a_server_that_is_configured_as_the_example_says(name: str) -> None:
+    async def look(where: Place) -> tuple[list[Check], bytes | None]:
+        async with in_front_of(name, where) as (url, certificate):
+            checks = await asyncio.to_thread(lambda: list(examine_edge(url, certificate, NOW)))
+            field = next(check.detail for check in checks if check.name == "Alt-Svc")
+            port = int(re.search(r"UDP port (\d+)", field)[1])  # type: ignore[index]
+            page = await ask_over_quic(HttpsPage.of(f"{url}sub/page.html", certificate), port)
+            return checks, page.fields.get("via", "").encode()
+
+    with place() as where:
+        where.add_file("/")
+        where.add_file("/sub/page.html")
+        checks, via = asyncio.run(look(where))
+    assert [(check.name, check.detail) for check in checks if not check.ok] == []
+    assert checks[-1].detail == "status 200, 1 bytes, the same"
+    assert via, "the edge says that it was there (RFC 9110 section 7.6.3)"
