@@ -22,9 +22,8 @@ from mixedsched.world.edge._rules import read_rules
 from mixedsched.world.edge._watch import FileWatch
 from mixedsched.world.edge.responder import Edge, tls_context
 from mixedsched.world.edge.settings import EdgeFacts, EdgeInput, OriginAddress
-from mixedsched.world.server._endpoint import Endpoint
 from mixedsched.world.server.log import ServerLog
-from mixedsched.world.server.run import Service, listening, run_service
+from mixedsched.world.server.run import LiveEndpoint, Service, listening, run_service
 from mixedsched.world.server.running import FACTS, RunningServer, ServerFacts
 from mixedsched.world.system.children import child
 
@@ -78,7 +77,7 @@ class _EdgeProcess:
         self._counters = Counters()
         self._access = AccessLog(edge.log)
         self._edge: Edge | None = None
-        self._endpoint: Endpoint | None = None
+        self._endpoint: LiveEndpoint | None = None
         self._metrics_url: str | None = None
 
     def service(self) -> Service:
@@ -119,7 +118,7 @@ class _EdgeProcess:
             self._edge = await stack.enter_async_context(Edge(settings, self._hosts, self._rules, self._over))
             yield self._edge
 
-    def _joined(self, endpoint: Endpoint) -> None:
+    def _joined(self, endpoint: LiveEndpoint) -> None:
         self._endpoint = endpoint
 
     def _described(self, facts: ServerFacts) -> ServerFacts:

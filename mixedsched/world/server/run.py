@@ -13,7 +13,7 @@ import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import uvloop
 from pydantic import TypeAdapter
@@ -22,6 +22,7 @@ from mixedsched.core.h3.certificate import Certificate, make_certificate
 from mixedsched.core.h3.exchange import ServedRequest
 from mixedsched.core.h3.live import LiveResponder
 from mixedsched.core.h3.response import Responder
+from mixedsched.core.h3.session import Session
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.errors import MixedschedError
 from mixedsched.model.scheme import ConfiguredScheme, configure
@@ -39,6 +40,16 @@ from mixedsched.world.system.udp import buffer_sizes, host_and_port, open_shared
 _STDIN = 0
 _INTERVAL = TypeAdapter(ScheduleInterval)
 _STOP_SLACK_S = 3.0  # that a worker may take to stop, beyond the grace of its clients, before it is killed
+
+
+class LiveEndpoint(Protocol):
+    """What a service may see and change of its endpoint."""
+
+    @property
+    def sessions(self) -> list[Session]: ...
+
+    def use_scheme(self, scheme: ConfiguredScheme) -> None:
+        """Place responses by another mapping from now on. The scheduler must be of the same kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +72,7 @@ class Service:
     responding: Callable[[ServerLog], AbstractAsyncContextManager[Responder | LiveResponder]]
     described: Callable[[ServerFacts], ServerFacts]
     choose_certificate: Callable[[str | None], Certificate] | None = None
-    joined: Callable[[Endpoint], None] = lambda _endpoint: None
+    joined: Callable[[LiveEndpoint], None] = lambda _endpoint: None
     reload: Callable[[], None] | None = None
 
     def configured(self) -> ConfiguredScheme:
