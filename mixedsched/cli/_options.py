@@ -45,6 +45,15 @@ MetricsOption = Annotated[
     str, typer.Option(help="Metrics of the page to measure; without tti a load ends some 4 s sooner.", metavar="M,M")
 ]
 LinkOption = Annotated[str, typer.Option(help="Network profile, by name or file.", metavar="L")]
+DatagramSizeOption = Annotated[
+    str,
+    typer.Option(
+        help="Largest datagrams to try on each client's path, in bytes; auto: what the network interface takes. "
+        "1200 tries none larger, which measurements should keep to: links count packets.",
+        metavar="N|auto",
+        rich_help_panel="Network",
+    ),
+]
 BudgetOption = Annotated[str, typer.Option(help="Time for all of it; the more, the surer the answer.", metavar="TIME")]
 ResultsOption = Annotated[
     Path | None, typer.Option("--out", help="Folder of results; by default one in runs/.", metavar="DIR")

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from mixedsched.cli._options import DatagramSizeOption
 from mixedsched.cli._output import Json
 from mixedsched.cli._server_log import server_log
 from mixedsched.cli._stdout import end_with_reader
@@ -110,14 +111,7 @@ def edge(
     ] = f"{_ORIGIN.silence_s:g}s",
     listen: Annotated[str, _network("Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, _network("UDP port; 0 takes any free one.", min=0, max=65535)] = 4433,
-    max_datagram_size: Annotated[
-        str,
-        _network(
-            "Largest datagrams to try on each client's path, in bytes; auto: what the network interface takes. "
-            "1200 for none larger.",
-            metavar="N|auto",
-        ),
-    ] = "auto",
+    max_datagram_size: DatagramSizeOption = "auto",
     congestion_control: Annotated[
         CongestionControl, _network("Congestion control of all connections.")
     ] = CongestionControl.CUBIC,

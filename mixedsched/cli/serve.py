@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mixedsched.cli._options import SITE_HELP, FetchOption, FreshOption
+from mixedsched.cli._options import SITE_HELP, DatagramSizeOption, FetchOption, FreshOption
 from mixedsched.cli._output import Json
 from mixedsched.cli._server_log import server_log
 from mixedsched.cli._sites import located, open_site
@@ -86,14 +86,7 @@ def serve(
             "Choose off if the kernel emulates the link (tc netem, tbf): it would lose or delay whole flights."
         ),
     ] = Gso.AUTO,
-    max_datagram_size: Annotated[
-        str,
-        _network(
-            "Largest datagrams to try on each client's path, in bytes; auto: what the network interface takes. "
-            "1200 tries none larger, which measurements should keep to: links count packets.",
-            metavar="N|auto",
-        ),
-    ] = "auto",
+    max_datagram_size: DatagramSizeOption = "auto",
     retry: Annotated[
         RetryPolicy, _limit("When clients must prove their address first (QUIC Retry); auto: under load.")
     ] = RetryPolicy.AUTO,

@@ -46,9 +46,8 @@ _LONG_HEADER = 0x80
 class Endpoint:
     """Receives datagrams, gives each to its session, and sends what sessions have to send.
 
-    Datagrams that came in together are answered together: a session is flushed once per turn of the event loop.
-    While the kernel has no room for packets, none are built. Time is the monotonic clock's, not the event loop's, which
-    uvloop keeps in milliseconds: too coarse to measure RTTs.
+    Datagrams that came in together are answered together, once per turn of the event loop. While the kernel has no room for
+    packets, none are built. Time is the monotonic clock's: uvloop keeps its own in milliseconds, too coarse for RTTs.
 
     sock: bound and non-blocking; `close` closes it. handover: to the other workers on the same port, if there are any.
     """
@@ -64,10 +63,9 @@ class Endpoint:
         handover: Handover | None = None,
         choose_certificate: Callable[[str | None], Certificate] | None = None,
     ) -> None:
-        limits = settings.limits.shared_among(settings.workers)
+        self._limits = limits = settings.limits.shared_among(settings.workers)
         self._configuration = quic_configuration(certificate, settings, limits)
         self._choose_certificate = choose_certificate
-        self._limits = limits
         self._scheme = scheme
         self._responder = responder
         self._log = log
@@ -79,8 +77,8 @@ class Endpoint:
         self._sock = sock
         self._outbox = Outbox(sock, settings.gso, self._flush_delayed)
         self._admission = Admission(limits, settings.retry)
-        versions = self._configuration.supported_versions
-        self._first_packets = FirstPackets(versions, self._admission, MemoryLimit(limits.memory_bytes), self._worker)
+        memory, versions = MemoryLimit(limits.memory_bytes), self._configuration.supported_versions
+        self._first_packets = FirstPackets(versions, self._admission, memory, self._worker)
         self._datagram_sizes = DatagramSizes(sock, settings.max_datagram_bytes)
         self._observers = ConnectionObservers(settings.log, scheme.label, log.schedule)
         self._groups = (
@@ -93,8 +91,7 @@ class Endpoint:
         self._touched: dict[int, ServedConnection] = {}  # have received something in this turn
         self._delayed: dict[int, ServedConnection] = {}  # wait until the kernel has room
         self._woken = WakeList(self._proceed)
-        self._count = 0
-        self._is_stopping = False
+        self._count, self._is_stopping = 0, False
         self._all_gone = asyncio.Event()
 
     @property

@@ -21,6 +21,7 @@ from mixedsched.core.h3.response import Body
 from mixedsched.core.h3.seam._credit import ReadCredit
 from mixedsched.core.h3.seam._cubic_2022 import Cubic2022
 from mixedsched.core.h3.seam._express import write_response_packets
+from mixedsched.core.h3.seam._hello import HelloReader
 from mixedsched.core.h3.seam._pacer import FlightPacer, Unpaced
 from mixedsched.core.h3.seam._path_size import PathSize
 from mixedsched.core.h3.seam._receiving import receive_plain_datagram
@@ -107,18 +108,8 @@ class ScheduledConnection(QuicConnection):
     def _initialize(self, peer_cid: bytes) -> None:
         super()._initialize(peer_cid)
         if self._notes_server_name or self._choose_certificate is not None:
-            self.tls._server_handle_hello = partial(self._handle_hello, self.tls._server_handle_hello)  # type: ignore[method-assign]
-
-    def _handle_hello(self, handle: Callable[..., None], message: Buffer, *buffers: Buffer) -> None:
-        """Note the host name in the ClientHello (RFC 6066 section 3), which aioquic's server reads and forgets."""
-        start = message.tell()
-        self.server_name = tls.pull_client_hello(message).server_name
-        message.seek(start)
-        if self._choose_certificate is not None:
-            chosen = self._choose_certificate(self.server_name)
-            self.tls.certificate, self.tls.certificate_chain = chosen.certificate, list(chosen.chain)
-            self.tls.certificate_private_key = chosen.private_key
-        handle(message, *buffers)
+            hello = HelloReader(self, self.tls._server_handle_hello, self._choose_certificate)
+            self.tls._server_handle_hello = hello.handle  # type: ignore[assignment, method-assign]
 
     def _replenish_connection_ids(self) -> None:
         first_new = len(self._host_cids)
