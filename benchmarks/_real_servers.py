@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
-import shutil
 import socket
 import subprocess
 import tempfile
@@ -16,29 +15,25 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mixedsched.core.h3.certificate import make_certificate
-from mixedsched.world.places import home
+from mixedsched.world.servers import KINDS, find_server
 
 HOST_NAME = "site.test"
-_FOLDERS = ("bin", "")
 
 
 @dataclass(frozen=True, slots=True)
 class RealServer:
-    """name: as arms have it. model: the scheme that stands for it. program: its file. command: of (program, folder of files,
-    folder for its own, port, certificate, key), what runs it.
+    """name: as arms have it. model: the scheme that stands for it. command: of (program, folder of files, folder for its own,
+    port, certificate, key), what runs it.
     """
 
     name: str
     model: str
-    program: str
     command: Callable[[Path, Path, Path, int, Path, Path], Sequence[str]]
 
     def find(self) -> Path | None:
-        """On PATH, in MIXEDSCHED_SERVERS, and in build/servers."""
-        places = [*os.environ.get("MIXEDSCHED_SERVERS", "").split(os.pathsep), str(home() / "build" / "servers")]
-        folders = [str(Path(place) / sub) for place in places if place for sub in _FOLDERS]
-        found = shutil.which(self.program) or shutil.which(self.program, path=os.pathsep.join(folders))
-        return Path(found) if found is not None else None
+        """Where arms find it."""
+        program = find_server(KINDS[self.name]).program
+        return program.path if program is not None else None
 
 
 def _gtlsserver(program: Path, files: Path, _: Path, port: int, certificate: Path, key: Path) -> Sequence[str]:
@@ -85,9 +80,9 @@ def _quic_go(program: Path, files: Path, own: Path, port: int, certificate: Path
 
 
 REAL_SERVERS = (
-    RealServer("gtlsserver", "server-nghttp3", "gtlsserver", _gtlsserver),
-    RealServer("caddy", "server-quic-go", "caddy", _caddy),
-    RealServer("quic-go", "server-quic-go", "mixedsched-quic-go", _quic_go),
+    RealServer("gtlsserver", "server-nghttp3", _gtlsserver),
+    RealServer("caddy", "server-quic-go", _caddy),
+    RealServer("quic-go", "server-quic-go", _quic_go),
 )
 
 

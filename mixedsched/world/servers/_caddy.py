@@ -132,7 +132,7 @@ CADDY = ServerKind(
         "field is sent and not read"
     ),
     source="Caddy 2.11.9 (quic-go 0.63.0) read and measured in November 2026",
-    stand_in="eps",
+    stand_in="server-quic-go",
     how_to_get="with Go 1.26 or newer: scripts/setup --lab; older ones than 2.11, as in distributions, know no priorities",
     read_versions=("2.11",),
     version_of=_version,

@@ -30,7 +30,7 @@ GTLSSERVER = ServerKind(
         "(I), which take turns; its own response field is not read"
     ),
     source="nghttp3 b1d0596 read, 0.8.0 measured in November 2026",
-    stand_in="eps",
+    stand_in="server-nghttp3",
     how_to_get="apt-get install ngtcp2-server (Debian, Ubuntu), or scripts/setup --lab",
     read_versions=("0.12",),
     version_of=_version,

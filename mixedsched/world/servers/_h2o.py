@@ -111,7 +111,7 @@ H2O = ServerKind(
         "one urgency whole responses (N) and the first piece of shared ones (I) go by stream ID, then shared ones take turns"
     ),
     source="H2O edd7a120 read, 2.3.0-DEV of June 2026 measured",
-    stand_in="eps",
+    stand_in="server-h2o",
     how_to_get="H2O 2.3 or newer, built with mruby, in the PATH or in a folder that MIXEDSCHED_SERVERS names",
     read_versions=("2.3",),
     version_of=_version,

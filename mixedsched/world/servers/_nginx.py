@@ -145,7 +145,7 @@ NGINX = ServerKind(
         "response field is sent and not read"
     ),
     source="nginx 1.31.4 read and measured in November 2026",
-    stand_in="stock",
+    stand_in="server-nginx",
     how_to_get="nginx 1.25 or newer, with its HTTP/3 module, in the PATH or in a folder that MIXEDSCHED_SERVERS names",
     read_versions=("1.31",),
     version_of=_version,

@@ -46,7 +46,7 @@ QUIC_GO = ServerKind(
         "first whole response (N) and the shared ones (I) take turns 1:1; its own response field is not read, by decision"
     ),
     source="quic-go 0.62 to 0.65 read, 0.65.0 measured in November 2026",
-    stand_in="eps",
+    stand_in="server-quic-go",
     how_to_get="with Go 1.26 or newer: scripts/setup --lab builds our small file server on it",
     read_versions=("0.62", "0.63", "0.64", "0.65"),
     version_of=_version,

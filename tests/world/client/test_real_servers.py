@@ -12,6 +12,7 @@ from benchmarks import server_models
 from benchmarks._real_servers import HOST_NAME, REAL_SERVERS, RealServer, running
 from mixedsched.core.h3.conform.orders import LEAST_FILE_BYTES, ORDER_PROBES
 from mixedsched.lab.conform import AskedServer, Examination
+from mixedsched.world.servers import KINDS
 
 pytestmark = pytest.mark.slow  # servers in processes of their own
 
@@ -29,7 +30,7 @@ def real_server(request: pytest.FixtureRequest, files: Path) -> Iterator[tuple[R
     server: RealServer = request.param
     program = server.find()
     if program is None:
-        pytest.skip(f"{server.program} is not here: scripts/setup --lab, or Debian's ngtcp2-server for gtlsserver")
+        pytest.skip(f"{server.name} is not here: {KINDS[server.name].how_to_get}")
     with running(server, program, files) as port:
         yield server, port
 
