@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from sphinx.application import Sphinx
 
@@ -52,6 +53,14 @@ def without_folders(_: Sphinx, __: str, source: list[str]) -> None:
     source[0] = re.sub(r"\[([^]]*)]\([^)\s#]*/\)", r"\1", source[0])
 
 
+def with_levels(_: Sphinx, __: str, ___: str, context: dict[str, Any], ____: object) -> None:
+    """Captions of contents are headings to who listens to a page, who must be told of which level."""
+    for part in ("body", "furo_navigation_tree"):
+        if part in context:
+            context[part] = context[part].replace('role="heading">', 'role="heading" aria-level="2">')
+
+
 def setup(app: Sphinx) -> None:
     app.connect("builder-inited", write_commands)
     app.connect("source-read", without_folders)
+    app.connect("html-page-context", with_levels, priority=900)  # after the theme

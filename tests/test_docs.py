@@ -37,3 +37,4 @@ def test_it_builds_without_a_link_that_leads_nowhere(tmp_path: Path) -> None:
     library = (tmp_path / "site/docs/reference/library.html").read_text()
     assert "mixedsched.simulate" in library, "made from docstrings"
     assert (tmp_path / "site/searchindex.js").is_file()
+    assert 'role="heading">' not in (tmp_path / "site/docs/view.html").read_text(), "each has a level"

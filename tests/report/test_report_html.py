@@ -15,7 +15,7 @@ import pytest
 
 from mixedsched.lab.analysis import analyse
 from mixedsched.lab.model import Plan, Run, RunStatus
-from mixedsched.report._player import PLAYER
+from mixedsched.report._scripts import PLAYER
 from mixedsched.report.compare import write_comparison
 from tests.report.made_up_reports import FACTS, experiment, report
 from tests.report.made_up_runs import GREY_JPEG, MadeUp, made_up_plan
