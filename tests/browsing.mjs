@@ -17,8 +17,17 @@ const DOES = {
   full_screenshot: (page, path) => page.screenshot({path, fullPage: true}),
   dark: page => page.emulateMediaFeatures([{name: 'prefers-color-scheme', value: 'dark'}]),
   frames: (page, for_ms) => framesDuring(page, Number(for_ms)),
+  paper: page => pagesOnPaper(page),
   scripts_off: page => page.setJavaScriptEnabled(false),
 };
+
+const GIVE = new Set(['evaluate', 'frames', 'paper']);
+
+/** How many pages a printer would make of it. */
+async function pagesOnPaper(page) {
+  const pdf = Buffer.from(await page.pdf({preferCSSPageSize: true})).toString('latin1');
+  return Math.max(...[...pdf.matchAll(/\/Count (\d+)/g)].map(([, count]) => Number(count)));
+}
 
 /** By the browser's own trace: how many frames were shown in the next while, and how many of 60 a second were not. */
 async function framesDuring(page, for_ms) {
@@ -41,7 +50,7 @@ try {
   const results = [];
   for (const [name, value] of job.steps) {
     const found = await DOES[name](page, value);
-    if (name === 'evaluate' || name === 'frames') results.push(found ?? null);
+    if (GIVE.has(name)) results.push(found ?? null);
   }
   process.stdout.write(JSON.stringify({results, console: said}));
 } finally {

@@ -25,6 +25,7 @@ Step = tuple[
         "dark",
         "scripts_off",
         "frames",
+        "paper",
     ],
     str,
 ]
@@ -36,7 +37,7 @@ class Browsed:
     """What a visit gave."""
 
     results: list[Any]
-    """Of each step "evaluate" and "frames", in order."""
+    """Of each step "evaluate", "frames" and "paper" (its number of pages), in order."""
     console: list[str]
     """What the page wrote to its console, errors of its policy included."""
 

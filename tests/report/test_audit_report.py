@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from html import unescape
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -23,6 +24,7 @@ from mixedsched.report.audit._document import render_html
 from mixedsched.report.audit._words import finding_sentence, headline, reason_sentence
 from tests.advice.audit.made_up import made_up_audit
 from tests.advice.changes.shop import DOCUMENT, HERO, PAGE
+from tests.browsing import browse
 from tests.report.outline import Outline
 
 
@@ -215,3 +217,13 @@ def test_what_makes_no_difference_or_was_not_judged_is_said() -> None:
     assert "nothing that people would notice" in text
     assert "without an effect on these networks in simulation: Leave unused rules out of hero.jpg" in text
     assert "Caching is not judged" in text
+
+
+@pytest.mark.usefixtures("chromium")
+def test_on_paper_the_verdict_what_to_change_and_what_could_be_spared_are_one_page(tmp_path: Path) -> None:
+    audit = wasteful(WasteKind.COMPRESSION, WasteKind.IMAGE_FORMAT, WasteKind.CACHING, server="nginx")
+    chosen = replace(audit.contenders[0], changes=audit.contenders[0].changes[:4])
+    page = tmp_path / "audit.html"
+    page.write_text(render_html(replace(audit, chosen=chosen)))
+    seen = browse(tmp_path / "profile", ("goto", page.as_uri()), ("paper", ""))
+    assert (seen.results, seen.console) == ([1], [])
