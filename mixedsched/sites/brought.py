@@ -32,6 +32,7 @@ LOADS = 2  # of each form factor: what differs between two is not the page's own
 QUIET_S = 2.0  # as of `record`
 FOLDER = "brought"
 _DIGITS = 8
+_NOTES_SAID = 5  # of a HAR; all are in the site's page.json
 
 Say = Callable[[str], None]
 
@@ -150,7 +151,9 @@ def _import(file: Path, target: Path, say: Say) -> None:
         record = {**facts.record, "har": file.name.encode("utf-8", "replace").decode()}
         return target, replace(facts, name=site_name_of_url(facts.url), record=record)
 
-    import_page(log, page_called(pages, None), named, lambda *_: None)
+    summary = import_page(log, page_called(pages, None), named, lambda *_: None)
+    for note in summary.notes[:_NOTES_SAID]:
+        say(f"note: {printable(note)}")
 
 
 def _digest_of(file: Path) -> str:

@@ -109,6 +109,14 @@ def test_a_har_that_is_not_there_or_none_is_refused(tmp_path: Path, cache: Path)
     assert [*cache.rglob("*.har*"), *(cache / "brought").iterdir()] == []
 
 
+def test_a_har_of_a_page_that_failed_is_imported_and_that_is_said(tmp_path: Path) -> None:
+    said: list[str] = []
+    har = chrome()
+    har["log"]["entries"][0]["response"]["status"] = 500
+    bring(str(save(tmp_path, har, "shop.har")), said.append)
+    assert "note: the page itself was answered with 500" in said
+
+
 @pytest.mark.usefixtures("chromium")
 def test_an_address_is_recorded_once_and_again_when_that_is_asked_for(shop: str) -> None:
     said: list[str] = []

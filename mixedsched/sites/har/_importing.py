@@ -132,7 +132,9 @@ def _main_of(selected: Selected, page: HarPage) -> HarEntry:
     if not documents:
         failed = next((f"{item.url}: {item.why}" for item in selected.left_out), "nothing of it is an HTML document")
         raise SiteError(
-            f"the page '{page.id}' has no document", why=failed, fix="choose another with --page, if there is"
+            f"the page '{page.id}' has no document",
+            why=failed,
+            fix="save a HAR of a load that worked; `mixedsched import` has --page, for another page of this one",
         )
     if all(entry.response.status // 100 == 3 for entry in documents):
         why = f"{documents[-1].url} is answered with a redirect, and what it leads to is not in the HAR, or leads back"

@@ -108,7 +108,7 @@ def _synthesised(target: Path, load: ImportedPage, facts: RecordingFacts, progre
     kept = [item for item in exchanges if item.status == _OK and item.method == "GET"]
     if not any(item.kind is Kind.DOCUMENT for item in kept):
         why = f"its document was answered with {exchanges[0].status}, and the HAR has no body of it"
-        raise SiteError("the page cannot be synthesised", why=why, fix="save the HAR with content")
+        raise SiteError("the page cannot be synthesised", why=why, fix="save a HAR of a load that worked, with content")
     lost = [
         LeftOut(item.url, _why_lost(item), item.method)
         for item in exchanges
