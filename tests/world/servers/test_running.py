@@ -120,14 +120,15 @@ async def main():
 
 asyncio.run(main())
 """
-    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as parent:
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-c", program]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as parent:
         assert parent.stdout is not None
         server, keeper = (int(word) for word in parent.stdout.readline().split())
         os.kill(parent.pid if victim == "parent" else keeper, number)
-        deadline_s = time.monotonic() + 20.0
-        while _is_there(server) and time.monotonic() < deadline_s:
-            time.sleep(0.02)
-        assert not _is_there(server)
+        wait_until(lambda: not _is_there(server))
+        if victim == "parent":
+            wait_until(lambda: not list(tmp_path.glob("mixedsched-server-*")))
         parent.kill()
 
 
@@ -142,6 +143,13 @@ def test_a_port_that_is_taken_is_an_error_with_what_the_server_says(tmp_path: Pa
         taken.bind(("127.0.0.1", 0))
         with pytest.raises(MixedschedError, match=r"did not start.*address already in use"):
             asyncio.run(start(taken.getsockname()[1]))
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    deadline_s = time.monotonic() + 20.0
+    while not holds() and time.monotonic() < deadline_s:
+        time.sleep(0.02)
+    assert holds()
 
 
 def _is_there(pid: int) -> bool:
