@@ -182,6 +182,20 @@ def what_it_tells(server: ArmServer) -> ServerView:
     return ServerView(*server.running.take_log())
 
 
+def pid_that_waits(server: ArmServer) -> int | None:
+    """The process of which the system tells how long it waited for a processor: one with a single thread.
+
+    It tells that of a process's first thread, which in a server with several need not be the one that sends.
+    """
+    if isinstance(server, OwnServer):
+        return server.pid
+    try:
+        threads = len(list(Path(f"/proc/{server.pid}/task").iterdir()))
+    except OSError:  # it has ended, or this is another system
+        return None
+    return server.pid if threads == 1 else None
+
+
 def misses_in(load: BrowserLoad | None, sizes: Mapping[str, int]) -> tuple[Mapping[str, Any], ...]:
     """What a server that tells nothing did not have, as entries of a log, by the browser's account."""
     if load is None or not sizes:

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from mixedsched.core.metrics import PAGE_METRICS, QUICK_METRICS, TTI
 from mixedsched.errors import InputError, MixedschedError
-from mixedsched.lab._arms import ArmServer, Fleet, misses_in, what_it_tells
+from mixedsched.lab._arms import ArmServer, Fleet, misses_in, pid_that_waits, what_it_tells
 from mixedsched.lab._validity import LoadEvidence, ServerView, why_invalid
 from mixedsched.lab.diagnostics import Waits
 from mixedsched.lab.model import AS_USUAL, Arm, Arrival, Conditions, Connection, Run, RunStatus
@@ -159,7 +159,7 @@ class Lab:
         """One load over a fresh link; without a page load, the run says why there is none."""
         self._seen(run.arm, server)  # stragglers of the load before
         load, status, reason = None, RunStatus.OK, ""
-        waits = Waits({"server": server.pid, "worker": self._runner.worker_pid})
+        waits = Waits({"server": pid_that_waits(server), "worker": self._runner.worker_pid})
         async with self._backend.link(server.address, link_seed, self._packet_log(run)) as link:
             try:
                 load = await self._runner.run(self._job(server, link, own_waits))

@@ -44,6 +44,8 @@ def test_servers_of_other_people_are_arms_like_ours(tmp_path: Path) -> None:
         assert [item.host for item in good[arm].quic] == ["small.test"]
         assert {arrival.path for arrival in good[arm].arrivals} >= {"/a.css", "/a.js"}
     assert found.facts.versions["@caddy"] == installed("caddy").version.name  # type: ignore[union-attr]
+    assert good["@caddy"].waited_ms["server"] is None, "one of its threads sends, and the system tells of the first"
+    assert good["@gtlsserver"].waited_ms["server"] is not None
     report = tmp_path / "report.html"
     notes = ("@caddy: something is different",)
     write_comparison(found.comparison, found.runs, {**found.facts.to_dict(), "server_notes": notes}, report)

@@ -12,7 +12,7 @@ _END = "-----END"
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenCertificate:
+class LabCertificate:
     """A certificate and its key in PEM."""
 
     certificate: Path
@@ -20,7 +20,7 @@ class WrittenCertificate:
     spki_sha256: str
 
 
-def write_certificate(folder: Path, hosts: Sequence[str]) -> WrittenCertificate:
+def write_certificate(folder: Path, hosts: Sequence[str]) -> LabCertificate:
     """Make a fresh one for the hosts."""
     made = make_certificate([*hosts, "localhost", "127.0.0.1", "::1"], dt.datetime.now(dt.UTC))
     blocks = _blocks(made.to_pem())
@@ -28,7 +28,7 @@ def write_certificate(folder: Path, hosts: Sequence[str]) -> WrittenCertificate:
     certificate.write_text("".join(block for block in blocks if "PRIVATE KEY" not in block), encoding="ascii")
     key.touch(_OWNER_ONLY)
     key.write_text("".join(block for block in blocks if "PRIVATE KEY" in block), encoding="ascii")
-    return WrittenCertificate(certificate, key, made.spki_sha256)
+    return LabCertificate(certificate, key, made.spki_sha256)
 
 
 def _blocks(pem: str) -> list[str]:
