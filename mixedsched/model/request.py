@@ -126,6 +126,10 @@ class Request:
     """`mime` and `body_bytes` are the response's: the server has it."""
     flags: frozenset[Flag] | None = None
     """From the page's manifest; None without one."""
+    navigates: bool = False
+    """Whether it is a navigation's: the browser asks for a page to show, not for a part of one."""
+    referrer: str | None = None
+    """Path (with query) of the document or style sheet that the client says it comes from, of the same host."""
 
     @property
     def hints(self) -> frozenset[Flag]:

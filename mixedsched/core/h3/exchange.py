@@ -77,6 +77,8 @@ class ServerExchange:
             mime=response.mime,
             body_bytes=self.body.size_bytes if self.body is not None else 0,
             flags=response.flags,
+            navigates=head.field(b"sec-fetch-dest") == "document",
+            referrer=_path_of(head.field(b"referer"), head.authority),
         )
         self.placement = scheme.place(self.request)
 
@@ -111,3 +113,11 @@ class ServerExchange:
             complete=complete,
             missed=self.response.missed,
         )
+
+
+def _path_of(referrer: str | None, authority: str) -> str | None:
+    """The path of a referrer of the same host; None for others, and for what is no address."""
+    if referrer is None:
+        return None
+    host, slash, path = referrer.removeprefix("https://").partition("/")
+    return slash + path if host == authority and slash else None

@@ -2,7 +2,7 @@
 
 import ssl
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
@@ -97,6 +97,7 @@ class PageClient:
     A request that is due leaves as soon as the handshake is complete and the server grants a stream; those that wait for
     a stream leave in the order in which they were found. exchanges: in order of request, which is that of stream IDs.
     stream_bytes: of responses, in order and without repeats, headers included. connected_us: when the handshake was complete.
+    tells: whether requests say where they come from, and images that layout finds in view are raised while under way.
     hol: complete after `finish`, if packets may come reordered. ordered: may keep responses from the page; set by those who
     have both ends.
     """
@@ -109,6 +110,7 @@ class PageClient:
         idle_timeout_s: float,
         *,
         reordered: bool = False,
+        tells: bool = False,
     ) -> None:
         self.hol = HolCounter()
         self._by_number = PacketsByNumber(self.hol.packet)
@@ -120,6 +122,8 @@ class PageClient:
         self._page = discoveries.page
         self._addresses = addresses
         self._playback = playback_of(discoveries)
+        self._tells = tells
+        self._parents = self._referrers() if tells else ()
         self._waiting: deque[int] = deque()  # due, but without a stream yet
         self.quic = ObservedConnection(
             configuration=QuicConfiguration(
@@ -161,17 +165,44 @@ class PageClient:
         self._waiting.extend(self._playback.pop_due(now_us))
         while self._waiting and self.quic.request_credit > 0:
             self._request(self._waiting.popleft(), now_us)
+        if self._tells:
+            self._raise(self._playback.take_raised())
 
     def _request(self, index: int, now_us: int) -> None:
         stream_id = self.quic.get_next_available_stream_id()
         resource = self._playback.resource(index)
         priority = signal_of(resource).field_value().encode()
         if priority:
-            payload = encode_uint_var(stream_id) + priority
-            frame = encode_uint_var(FrameType.PRIORITY_UPDATE_REQUEST) + encode_uint_var(len(payload)) + payload
-            self.quic.send_stream_data(self._control_id, frame)
+            self._signal(stream_id, priority)
         self._h3.send_headers(stream_id, self._fields(index, resource, priority), end_stream=True)
         self.exchanges.append(Exchange(index, now_us))
+
+    def _signal(self, stream_id: int, priority: bytes) -> None:
+        payload = encode_uint_var(stream_id) + priority
+        frame = encode_uint_var(FrameType.PRIORITY_UPDATE_REQUEST) + encode_uint_var(len(payload)) + payload
+        self.quic.send_stream_data(self._control_id, frame)
+
+    def _raise(self, raised: Mapping[int, Resource]) -> None:
+        """Say that these are more urgent than they were asked for as, where they are still under way."""
+        streams = {item.index: 4 * place for place, item in enumerate(self.exchanges) if item.complete_us is None}
+        for index, resource in raised.items():
+            if index in streams:
+                self._signal(streams[index], signal_of(resource).field_value().encode())
+
+    def _referrers(self) -> tuple[str | None, ...]:
+        """Where each request comes from: the style sheet that names it, else the document."""
+        places = {item.id: place for place, item in enumerate(self._page.resources)}
+        main = places[self._page.main.id]
+
+        def of(item: Resource) -> str | None:
+            if item is self._page.main:
+                return None
+            parent = main if item.found_by is None else places[item.found_by]
+            by_style = self._page.resources[parent].kind is Kind.STYLESHEET
+            authority, path = self._addresses[parent if by_style else main]
+            return f"https://{authority}{path}"
+
+        return tuple(of(item) for item in self._page.resources)
 
     def _fields(self, index: int, resource: Resource, priority: bytes) -> Headers:
         authority, path = self._addresses[index]
@@ -185,6 +216,9 @@ class PageClient:
         ]
         if priority:
             fields.append((b"priority", priority))
+        referrer = self._parents[index] if self._tells else None
+        if referrer is not None:
+            fields.append((b"referer", referrer.encode()))
         return fields
 
     def receive(self, datagram: bytes, address: tuple[str, int], now_s: float) -> None:

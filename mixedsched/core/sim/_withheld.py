@@ -8,6 +8,7 @@ priorities, which is so in a fresh profile that is made to use HTTP/3.
 
 import heapq
 import itertools
+from collections.abc import Mapping
 
 from mixedsched.core.sim._holding import NEVER, Holding, Milestones
 from mixedsched.core.sim.load import MICROSECONDS_PER_MILLISECOND
@@ -38,6 +39,7 @@ class WithholdingPlayback(Playback):
         self._is_laid_out = not discoveries.model.finds_at_layout
         self._for_layout: list[tuple[int, int]] = []  # (known, index), asked for then
         self._promoted: dict[int, Resource] = {}  # by index: as they were asked for
+        self._raised: dict[int, Resource] = {}  # by index: found in view after they had been asked for
         self._waiting: dict[int, list[tuple[int, int, int]]] = {}  # by host: (rank, number, index)
         self._numbers = itertools.count()
         self._released_us: int | None = None  # since when one that waited may leave
@@ -83,6 +85,10 @@ class WithholdingPlayback(Playback):
         self._milestones.completed(index, now_us)
         self._note_released(now_us)
 
+    def take_raised(self) -> Mapping[int, Resource]:
+        raised, self._raised = self._raised, {}
+        return raised
+
     def _find(self, children: tuple[FoundResource, ...], now_us: int) -> None:
         for child in children:
             known_us = now_us + child.delay_us
@@ -101,6 +107,7 @@ class WithholdingPlayback(Playback):
     def _lay_out(self, now_us: int) -> None:
         """The first layout: fonts and background images become known, and images that are seen become High."""
         self._is_laid_out = True
+        self._raised = dict(self._holding.promoted)  # those that are asked for later are asked for as such
         asked_us = now_us + round(self._model.ask_ms * MICROSECONDS_PER_MILLISECOND)
         for known_us, index in self._for_layout:
             heapq.heappush(self._due, (max(known_us, asked_us), self._holding.turns[index]))

@@ -5,7 +5,7 @@ found when `requested`, their `childrenEnd` when `complete`).
 """
 
 import heapq
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Self
 
@@ -155,6 +155,10 @@ class Playback:
         if self._awaited is None or index in self._awaited:
             self._unfinished -= 1
         self._find(self._discoveries.when_complete[index], now_us)
+
+    def take_raised(self) -> Mapping[int, Resource]:
+        """What layout has found in view since the last call, as it would be asked for now."""
+        return {}
 
     def _find(self, children: tuple[FoundResource, ...], now_us: int) -> None:
         for child in children:

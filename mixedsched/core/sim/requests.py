@@ -28,4 +28,5 @@ def request_for(page: Page, resource: Resource, stream_id: int) -> Request:
         mime=resource.mime,
         body_bytes=resource.body_bytes,
         flags=flags_of(page, resource),
+        navigates=resource is page.main,
     )

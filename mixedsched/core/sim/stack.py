@@ -20,6 +20,7 @@ from mixedsched.core.h3.exchange import ServedRequest
 from mixedsched.core.h3.qlog import QlogTrace, traced
 from mixedsched.core.h3.seam import ScheduledConnection
 from mixedsched.core.h3.session import Session
+from mixedsched.core.learning.visit import Connection, Visit, VisitRecorder
 from mixedsched.core.link import Link
 from mixedsched.core.metrics.paint import work_ms
 from mixedsched.core.sim._client import CIPHER_SUITES, Exchange, PageClient
@@ -85,12 +86,14 @@ def play_stack(
     in_order: bool = False,
     served: Callable[[ServedRequest], None] = lambda _: None,
     qlog: Callable[[bytes], None] | None = None,
+    visited: Callable[[Visit], None] | None = None,
 ) -> PlayedLoad:
     """Play a page under a scheme over a network. seed: decides which packets the link loses. congestion_control: of both ends.
 
     in_order: keep responses in one line at the receiver, as over TCP, instead of each for itself.
     served: told what the server made of each request, as the log of `serve` would be. qlog: takes the records of a trace of the
-    server's connection, see h3.qlog; t = 0 is when the client begins. The load's facts: packets_seen, packets_lost: numbers
+    server's connection, see h3.qlog; t = 0 is when the client begins. visited: takes the load as a server can know it; the
+    client then also says where requests come from, and raises images that layout finds in view, as Chromium does. The load's facts: packets_seen, packets_lost: numbers
     that the client could read, and lower ones that it never did. loss_runs: how often so many of these in a row.
     retransmitted_bytes: response data sent again, needed or not. connection_hol_bytes: see metrics.hol. link_down, link_up:
     what happened on the link, as LinkCounters tell it, in packets, and in bytes with the headers that the profile adds. With
@@ -102,11 +105,14 @@ def play_stack(
     if congestion_control not in tuple(CongestionControl):
         known = ", ".join(CongestionControl)
         raise UsageError(f"there is no congestion control '{congestion_control}'", fix=f"choose one of {known}")
-    addresses = addresses_of(discoveries.page)
+    addresses, tells = addresses_of(discoveries.page), visited is not None
     may_reorder = network.down.may_reorder
-    client = PageClient(discoveries, addresses, congestion_control, _idle_timeout_s(discoveries), reordered=may_reorder)
+    client = PageClient(
+        discoveries, addresses, congestion_control, _idle_timeout_s(discoveries), reordered=may_reorder, tells=tells
+    )
     configuration = _configuration(discoveries, congestion_control)
-    events = SessionEvents(lambda _: None, lambda _: None, served)
+    recorder = VisitRecorder(visited, connection=lambda: Connection(session.quic.rtt_ms)) if visited is not None else None
+    events = SessionEvents(lambda _: None, lambda _: None, served, decisions=() if recorder is None else (recorder,))
     trace: QlogTrace | None = None
     if qlog is not None:
         trace = QlogTrace(
@@ -128,6 +134,8 @@ def play_stack(
         if trace is not None:
             trace.flush()
     client.finish()
+    if recorder is not None:
+        recorder.finish()
     facts = {"link": network.name, "seed": seed, "congestion_control": congestion_control}
     return _played(discoveries.page, scheme.label, client, order, {**facts, **_seen(client, wire, order)})
 

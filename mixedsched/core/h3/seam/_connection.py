@@ -1,5 +1,6 @@
 """A server's QUIC connection: aioquic's, in the scheduler's order, and with fast paths."""
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -293,6 +294,12 @@ class ScheduledConnection(QuicConnection):
     def rtt_s(self) -> float:
         """The smoothed round-trip time, 0 before the first measurement."""
         return self._loss._rtt_smoothed
+
+    @property
+    def rtt_ms(self) -> float | None:
+        """The shortest round trip so far; None before the first."""
+        shortest_s = self._loss._rtt_min
+        return shortest_s * 1000 if shortest_s < math.inf else None
 
     @property
     def request_stream_limit(self) -> int:

@@ -1,0 +1,170 @@
+"""The page model that visits have taught, and what visitors may be waiting for: guesses, with what each is believed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Self
+
+from mixedsched.core.learning.memory import PageMemory, Role
+from mixedsched.core.metrics.paint import PaintEstimate, PaintNeeds, work_ms
+from mixedsched.model.browser_model import IDEAL, BrowserModel
+from mixedsched.model.page import PAGE_FORMAT, Page, Resource
+from mixedsched.model.request import ChromiumPriority, Flag, Kind, infer_flags
+
+USUAL = 0.4
+"""Share of visits in which a role must be asked for to be part of the page."""
+SEEN = 0.5
+"""From this belief on an image counts as on the first screen."""
+ALL_SEEN = 0.3
+"""What the guess counts for that all of the first screen is waited for, while no beacon says which image is the largest."""
+MAX_GUESSES = 40
+
+_AT_REQUEST = {
+    ChromiumPriority.VERY_HIGH: 0.9,
+    ChromiumPriority.HIGH: 0.9,
+    ChromiumPriority.MEDIUM: 0.3,  # the first images of a page, seen or not
+    ChromiumPriority.LOW: 0.03,
+    ChromiumPriority.VERY_LOW: 0.0,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """What the largest paint may wait for, besides all that blocks."""
+
+    ids: tuple[str, ...]
+    """Images; none where the largest is text."""
+    belief: float
+
+
+@dataclass(frozen=True)
+class LearnedPage:
+    """What is believed of a page."""
+
+    page: Page
+    """Flags and discoveries are inferred; ids are numbers of roles."""
+    roles: Mapping[str, Role]
+    """By id."""
+    seen: Mapping[str, float]
+    """How much is believed that an image is on the first screen, by id."""
+    guesses: tuple[Guess, ...]
+    needs: PaintNeeds
+
+    @classmethod
+    def of(cls, memory: PageMemory, model: BrowserModel = IDEAL) -> Self | None:
+        """None where too little is known: there is no document."""
+        roles = sorted(
+            (role for role in memory.roles.values() if memory.share(role) >= USUAL),
+            key=lambda role: (role.position, role.number),
+        )
+        if not roles or roles[0].kind is not Kind.DOCUMENT:
+            return None
+        by_id = {str(role.number): role for role in roles}
+        beacons = sum(role.largest for role in roles)
+        any_raised = any(role.raised > 0.3 * role.weight for role in roles)
+        seen = {name: _seen(role, any_raised) for name, role in by_id.items() if role.kind is Kind.IMAGE}
+        resources = _resources(roles, seen, model)
+        page = Page(format=PAGE_FORMAT, name=memory.path, resources=resources)
+        needs = PaintNeeds.of(page)
+        return cls(page, by_id, seen, _guesses(by_id, seen, beacons), needs)
+
+    @property
+    def awaited(self) -> frozenset[str]:
+        """Ids of all that any guess waits for."""
+        return frozenset((self.needs.main, *self.needs.blocking, *(name for guess in self.guesses for name in guess.ids)))
+
+    def paints(
+        self, first_byte_ms: Mapping[str, float], complete_ms: Mapping[str, float], model: BrowserModel
+    ) -> tuple[float, float]:
+        """FCP, and LCP as the geometric mean over the guesses."""
+        bare = replace(self.needs, largest=(), areas={})
+        fcp_ms, total = 0.0, 0.0
+        for guess in self.guesses:
+            paint: PaintEstimate = replace(bare, largest=guess.ids).estimate(first_byte_ms, complete_ms, model)
+            fcp_ms = paint.fcp_ms
+            total += guess.belief * math.log(max(paint.lcp_ms, 1e-3))
+        return fcp_ms, math.exp(total)
+
+
+def _seen(role: Role, any_raised: bool) -> float:
+    """The belief that an image is on the first screen."""
+    raised = role.raised / role.weight if role.weight else 0.0
+    at_request = _AT_REQUEST[role.priority]
+    if any_raised and role.priority is ChromiumPriority.MEDIUM:
+        at_request = 0.1  # the others that are seen were raised, and this one was not
+    return min(1.0, max(at_request, raised))
+
+
+def _guesses(roles: Mapping[str, Role], seen: Mapping[str, float], beacons: float) -> tuple[Guess, ...]:
+    """Each image alone, and all of the first screen together; beliefs add up to 1."""
+    if not seen:
+        return (Guess((), 1.0),)
+    likely = {name: belief * math.sqrt(roles[name].size_bytes + 1) for name, belief in seen.items() if belief > 0}
+    total = sum(likely.values()) or 1.0
+    shares = {name: value / total for name, value in likely.items()}
+    trust = beacons / (beacons + 0.5)  # of beacons against what is inferred
+    if beacons:
+        named = {name: roles[name].largest / beacons for name in roles}
+        shares = {name: (1 - trust) * share + trust * named.get(name, 0.0) for name, share in shares.items()}
+        shares |= {name: trust * share for name, share in named.items() if share and name not in shares}
+    screen = tuple(name for name in roles if seen.get(name, 0.0) >= SEEN)
+    all_seen = ALL_SEEN * (1 - trust) if screen else 0.0
+    most = sorted(shares, key=lambda name: (-shares[name], name))[:MAX_GUESSES]
+    total = sum(shares[name] for name in most) or 1.0
+    guesses = [Guess((name,), (1 - all_seen) * shares[name] / total) for name in most]
+    return (*guesses, Guess(screen, all_seen)) if all_seen else tuple(guesses)
+
+
+def _resources(roles: list[Role], seen: Mapping[str, float], model: BrowserModel) -> tuple[Resource, ...]:
+    made: dict[int, Resource] = {}
+    main = roles[0]
+    known = {role.number: role for role in roles}
+    for place, role in enumerate(roles):
+        flags = set(infer_flags(role.kind, role.priority, is_first=not place))
+        flags.discard(Flag.ABOVE_FOLD)
+        if seen.get(str(role.number), 0.0) >= SEEN:
+            flags.add(Flag.ABOVE_FOLD)
+        parent, when, offset, delay_ms = (None, "start", 0, 0.0)
+        if place:
+            parent, when, offset, delay_ms = _discovery(role, main, known, made, model)
+        made[role.number] = Resource.model_validate(
+            {
+                "id": str(role.number),
+                "path": role.path or "/",
+                "kind": role.kind,
+                "mime": role.mime,
+                "body_bytes": role.size_bytes,
+                "header_bytes": 100,
+                "chromium_priority": role.priority,
+                "incremental": role.incremental,
+                "found_by": None if parent is None else str(parent),
+                "found_when": when,
+                "found_at_bytes": offset,
+                "delay_ms": delay_ms,
+                "flags": flags,
+            }
+        )
+    return tuple(made.values())
+
+
+def _discovery(
+    role: Role, main: Role, known: Mapping[int, Role], made: Mapping[int, Resource], model: BrowserModel
+) -> tuple[int, str, int, float]:
+    """(parent, when, offset, delay) that explain when it was asked for: only roles that are made already are parents."""
+    usual = {
+        number: values
+        for number, values in role.parents.items()
+        if number in made and number in known and values[0] >= 0.8 * min(role.weight, float(role.visits))
+    }
+    named = [number for number, values in usual.items() if values[2] >= 0.5 * values[0] and number != main.number]
+    offset = min(role.offsets, default=0)
+    if not named and (offset < main.size_bytes or not usual):
+        return main.number, "bytes", min(offset, main.size_bytes), 0.0
+    among = named or list(usual)
+    parent = min(among, key=lambda number: (usual[number][1] / usual[number][0], number))
+    if model.finds_at_layout and made[parent].kind is Kind.STYLESHEET and role.kind in {Kind.FONT, Kind.IMAGE}:
+        return parent, "complete", 0, 0.0  # asked for at the first layout, whenever that is
+    passed_ms = usual[parent][1] / usual[parent][0]
+    return parent, "complete", 0, min(5000.0, max(0.0, passed_ms - work_ms(made[parent], model)))

@@ -1,0 +1,266 @@
+"""What visits say of a page: its roles, how often each is asked for, what it waits for, and whether it is seen. Bounded, aged."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from mixedsched.core.learning._matching import best, folder_and_ending, pattern_of
+from mixedsched.core.learning.visit import SeenRequest, Visit
+from mixedsched.model.request import ChromiumPriority, Kind
+
+MAX_ROLES = 300
+MAX_PARENTS = 8
+MAX_OFFSETS = 12
+KEEPS = 0.93
+"""What earlier visits count for with each new one: half as much after ten."""
+FORGOTTEN = 0.05
+"""A role that is seen less often than that is dropped."""
+SLACK_MS = 3.0
+STRANGE_SHARE = 0.5
+"""A visit in which less of what is expected, by count, is asked for is of another page than the one that is remembered."""
+STRANGE_MOST = 2
+"""So many of these in a row, and the page is learned anew."""
+FEWEST_KNOWN = 5
+
+
+@dataclass(slots=True)
+class Role:
+    """One part of a page, under whatever names it comes. Shares are of visits, later ones counting more."""
+
+    number: int
+    path: str
+    """The latest."""
+    kind: Kind
+    mime: str
+    size_bytes: int
+    priority: ChromiumPriority
+    incremental: bool
+    position: float
+    """Mean place in the order of requests."""
+    weight: float = 1.0
+    """How often it was asked for, aged."""
+    visits: int = 1
+    raised: float = 0.0
+    """How often a later signal said that it is in view, aged."""
+    largest: float = 0.0
+    """How often a beacon named it the largest element, aged."""
+    offsets: list[int] = field(default_factory=list)
+    """Bytes of the main document that the client had when it asked, of the latest visits."""
+    parents: dict[int, list[float]] = field(default_factory=dict)
+    """By number of a role that was complete by then: [times, sum of ms that passed since, times it was said to be the referrer]."""
+
+    def to_list(self) -> list[Any]:
+        parents = [[number, *(round(value, 2) for value in values)] for number, values in self.parents.items()]
+        shares = [round(value, 4) for value in (self.weight, self.raised, self.largest)]
+        own = [self.number, self.path, self.kind.value, self.mime, self.size_bytes, self.priority.rank, self.incremental]
+        return [*own, round(self.position, 2), self.visits, shares, self.offsets, parents]
+
+    @classmethod
+    def from_list(cls, facts: list[Any]) -> Self:
+        number, path, kind, mime, size_bytes, rank, incremental, position, visits, shares, offsets, parents = facts
+        return cls(
+            *(int(number), str(path), Kind(kind), str(mime), int(size_bytes), tuple(ChromiumPriority)[rank]),
+            *(bool(incremental), float(position), float(shares[0]), int(visits), float(shares[1]), float(shares[2])),
+            [int(value) for value in offsets][:MAX_OFFSETS],
+            {int(item[0]): [float(value) for value in item[1:4]] for item in parents[:MAX_PARENTS]},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A request as `_matching` compares it."""
+
+    path: str
+    kind: Kind
+    size_bytes: int
+    priority: ChromiumPriority
+    position: float
+
+
+@dataclass(slots=True)
+class PageMemory:
+    """All that is remembered of one page's visits."""
+
+    path: str
+    visits: int = 0
+    weight: float = 0.0
+    """Of whole visits, aged like the roles'."""
+    partial: int = 0
+    """Visits that were cut off, or came with much in the cache; they teach sizes and signals, not what a page has."""
+    strange: int = 0
+    """Visits in a row that fit the page badly."""
+    relearned: int = 0
+    """How often the page was learned anew."""
+    roles: dict[int, Role] = field(default_factory=dict)
+    next_number: int = 0
+
+    def share(self, role: Role) -> float:
+        """In what share of visits it is asked for."""
+        return min(1.0, role.weight / self.weight) if self.weight else 0.0
+
+    def learn(self, visit: Visit) -> bool:
+        """Take a visit in. Returns whether the page had to be learned anew because it has changed."""
+        assert visit.requests, "a visit has its navigation"
+        matched = self._match(visit)
+        anew = self._note_fit(matched, visit)
+        if anew:
+            matched = {}
+        self.visits += 1
+        whole = self._is_whole(matched, visit)
+        self.partial += not whole
+        self._age(whole)
+        numbers = [self._note(visit, place, matched.get(place)) for place in range(len(visit.requests))]
+        for place, number in enumerate(numbers):
+            if number is not None:
+                self._note_discovery(visit, place, self.roles[number], numbers)
+        self._note_beacon(visit, numbers)
+        self._bound()
+        return anew
+
+    def _match(self, visit: Visit) -> dict[int, int]:
+        """Role by place in the visit: by path first, then the most alike of those that are left."""
+        by_path = {(role.path, role.kind): number for number, role in self.roles.items()}
+        matched: dict[int, int] = {}
+        taken: dict[int, None] = {}
+        for place, item in enumerate(visit.requests):
+            number = by_path.get((item.path, item.kind))
+            if number is not None and number not in taken:
+                matched[place] = number
+                taken[number] = None
+        left: dict[Kind, dict[int, tuple[Role, str, tuple[str, str]]]] = {}
+        for number, role in self.roles.items():
+            if number not in taken:
+                left.setdefault(role.kind, {})[number] = (role, pattern_of(role.path), folder_and_ending(role.path))
+        for place, item in enumerate(visit.requests):
+            among = left.get(item.kind)
+            if place in matched or not among:
+                continue
+            found = best(_seen(item, place), among.values())
+            if found is not None:
+                assert isinstance(found, Role)
+                matched[place] = found.number
+                del among[found.number]
+        return matched
+
+    def _note_fit(self, matched: Mapping[int, int], visit: Visit) -> bool:
+        """Count strange visits; after too many of them in a row all is forgotten."""
+        usual = [role for role in self.roles.values() if self.share(role) > 0.5]
+        known = len({*matched.values()} & {role.number for role in usual})
+        expected = min(len(usual), len(visit.requests))
+        is_strange = len(usual) >= FEWEST_KNOWN and len(visit.requests) >= FEWEST_KNOWN and known < STRANGE_SHARE * expected
+        self.strange = self.strange + 1 if is_strange else 0
+        if self.strange < STRANGE_MOST:
+            return False
+        self.roles.clear()
+        self.weight, self.strange = 0.0, 0
+        self.relearned += 1
+        return True
+
+    def _is_whole(self, matched: Mapping[int, int], visit: Visit) -> bool:
+        """Whether a visit shows all that its page has: nothing cut off, and most of what is usual asked for."""
+        complete = sum(item.last_byte_ms is not None for item in visit.requests)
+        if complete < 0.9 * len(visit.requests):
+            return False
+        usual = [number for number, role in self.roles.items() if self.share(role) > 0.7]
+        return len({*matched.values()} & {*usual}) >= 0.7 * len(usual)
+
+    def _age(self, whole: bool) -> None:
+        if not whole:
+            return
+        self.weight = self.weight * KEEPS + 1
+        for role in self.roles.values():
+            role.weight *= KEEPS
+            role.raised *= KEEPS
+            role.largest *= KEEPS
+            for parent in role.parents.values():
+                parent[:] = [value * KEEPS for value in parent]
+
+    def _note(self, visit: Visit, place: int, number: int | None) -> int | None:
+        """The number of the request's role, which is made if it is new. None if there is no room for it."""
+        item = visit.requests[place]
+        role = None if number is None else self.roles.get(number)
+        if role is None:
+            if len(self.roles) >= 2 * MAX_ROLES:
+                return None
+            role = self.roles[self.next_number] = Role(
+                *(self.next_number, item.path, item.kind, item.mime, item.size_bytes, item.priority),
+                *(item.incremental, float(place), 1.0, 1, float(item.raised)),
+            )
+            self.next_number += 1
+            return role.number
+        role.weight += 1
+        role.visits += 1
+        role.raised += item.raised
+        role.path, role.mime, role.incremental = item.path, item.mime, item.incremental
+        role.position += (place - role.position) / min(role.visits, 10)
+        if item.size_bytes:  # a revalidated response has none
+            role.size_bytes = item.size_bytes
+        # The earliest signal that is seen now and then tells more than one that came after layout; the latest counts.
+        role.priority = item.priority
+        return role.number
+
+    def _note_discovery(self, visit: Visit, place: int, role: Role, numbers: Iterable[int | None]) -> None:
+        """What the client had when it asked: bytes of the document, and complete responses."""
+        item = visit.requests[place]
+        if not place:
+            return
+        had_by_ms = item.requested_ms - (visit.connection.rtt_ms or 0.0) + SLACK_MS
+        role.offsets = [*role.offsets, visit.document_bytes_at(had_by_ms)][-MAX_OFFSETS:]
+        for other, number in zip(visit.requests, numbers, strict=True):
+            if number is None or number == role.number or other.last_byte_ms is None or other.last_byte_ms > had_by_ms:
+                continue
+            if other.kind not in {Kind.DOCUMENT, Kind.STYLESHEET, Kind.SCRIPT, Kind.XHR}:
+                continue
+            known = role.parents.setdefault(number, [0.0, 0.0, 0.0])
+            known[0] += 1
+            known[1] += had_by_ms - other.last_byte_ms
+            known[2] += item.referrer is not None and item.referrer == other.path
+        if len(role.parents) > MAX_PARENTS:
+            kept = sorted(role.parents.items(), key=lambda entry: _unlikely(entry[1]))[:MAX_PARENTS]
+            role.parents = dict(kept)
+
+    def _note_beacon(self, visit: Visit, numbers: list[int | None]) -> None:
+        if visit.beacon is None or visit.beacon.largest is None:
+            return
+        for item, number in zip(visit.requests, numbers, strict=True):
+            if item.path == visit.beacon.largest and number is not None:
+                self.roles[number].largest += 1
+                return
+
+    def _bound(self) -> None:
+        for number in [number for number, role in self.roles.items() if self.share(role) < FORGOTTEN and self.weight > 1]:
+            del self.roles[number]
+        if len(self.roles) > MAX_ROLES:
+            kept = sorted(self.roles.values(), key=lambda role: (-role.weight, role.number))[:MAX_ROLES]
+            self.roles = {role.number: role for role in sorted(kept, key=lambda role: role.number)}
+
+    def to_dict(self) -> dict[str, Any]:
+        counts = [self.visits, round(self.weight, 4), self.partial, self.strange, self.relearned, self.next_number]
+        return {"path": self.path, "counts": counts, "roles": [role.to_list() for role in self.roles.values()]}
+
+    @classmethod
+    def from_dict(cls, facts: Mapping[str, Any]) -> Self:
+        """Raises ValueError, KeyError, TypeError or IndexError for what is none."""
+        visits, weight, partial, strange, relearned, next_number = facts["counts"]
+        roles = [Role.from_list(item) for item in facts["roles"][:MAX_ROLES]]
+        return cls(
+            *(str(facts["path"]), int(visits), float(weight), int(partial), int(strange), int(relearned)),
+            *({role.number: role for role in roles}, int(next_number)),
+        )
+
+
+def median_size(roles: Iterable[Role]) -> float:
+    return statistics.median(role.size_bytes for role in roles)
+
+
+def _seen(item: SeenRequest, place: int) -> _Seen:
+    return _Seen(item.path, item.kind, item.size_bytes, item.priority, float(place))
+
+
+def _unlikely(values: list[float]) -> tuple[float, float]:
+    """The larger, the less likely a parent: referrers first, then those that were always there and only just."""
+    times, passed_ms, named = values
+    return (-named, passed_ms / times - 50 * times if times else 1e9)

@@ -1,0 +1,104 @@
+"""An order of a page's responses, by role, and how it places requests. What it does not know goes where the safe order puts it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+from mixedsched.core.learning._matching import best, folder_and_ending, pattern_of
+from mixedsched.core.schedulers.inferred import Turn, safe_turn
+from mixedsched.model.request import ChromiumPriority, Kind, Request
+from mixedsched.model.scheme import ConfiguredScheme
+
+SAFE = "safe"
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRole:
+    """A role and its turn. The first five fields are how it is recognised."""
+
+    path: str
+    kind: Kind
+    size_bytes: int
+    priority: ChromiumPriority
+    position: float
+    turn: Turn
+    why: str = ""
+    """For people."""
+
+    def to_list(self) -> list[Any]:
+        turn = [self.turn.level, self.turn.shared, [list(part) for part in self.turn.early], self.turn.batch_packets]
+        return [self.path, self.kind.value, self.size_bytes, self.priority.rank, self.position, turn, self.why]
+
+    @classmethod
+    def from_list(cls, facts: list[Any]) -> Self:
+        path, kind, size_bytes, rank, position, (level, shared, early, batch), why = facts
+        turn = Turn(int(level), bool(shared), tuple((int(until), int(at)) for until, at in early), int(batch))
+        return cls(path, Kind(kind), int(size_bytes), tuple(ChromiumPriority)[rank], float(position), turn, why)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    path: str
+    kind: Kind
+    size_bytes: int
+    priority: ChromiumPriority
+    position: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Where each response of a page goes."""
+
+    name: str
+    roles: tuple[PlannedRole, ...]
+    why: str = ""
+    _index: Mapping[str, PlannedRole] = field(init=False, repr=False, compare=False)
+    _by_kind: Mapping[Kind, list[tuple[PlannedRole, str, tuple[str, str]]]] = field(
+        init=False, repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        by_kind: dict[Kind, list[tuple[PlannedRole, str, tuple[str, str]]]] = {}
+        for role in self.roles:
+            by_kind.setdefault(role.kind, []).append((role, pattern_of(role.path), folder_and_ending(role.path)))
+        object.__setattr__(self, "_index", {role.path: role for role in reversed(self.roles)})
+        object.__setattr__(self, "_by_kind", by_kind)
+
+    def turn_of(self, request: Request) -> Turn:
+        """The turn of a request: its role's, else the safe one. The same for the same request, whoever asked before."""
+        role = self.role_of(request)
+        return safe_turn(request) if role is None else role.turn
+
+    def role_of(self, request: Request) -> PlannedRole | None:
+        role = self._index.get(request.path)
+        if role is not None and role.kind is request.kind:
+            return role
+        asked = _Asked(
+            request.path, request.kind, request.body_bytes, request.chromium_priority, float(request.stream_id // 4)
+        )
+        found = best(asked, self._by_kind.get(request.kind, ()))
+        assert found is None or isinstance(found, PlannedRole)
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "why": self.why,
+            "roles": [role.to_list() for role in self.roles],
+        }
+
+    @classmethod
+    def from_dict(cls, facts: Mapping[str, Any]) -> Self:
+        """Raises ValueError, KeyError or TypeError for what is no plan."""
+        roles = tuple(PlannedRole.from_list(item) for item in facts["roles"])
+        return cls(str(facts["name"]), roles, str(facts["why"]))
+
+
+def with_plan(scheme: ConfiguredScheme, plan: Plan | None) -> ConfiguredScheme:
+    """The scheme `adaptive` with what is learned of one page; None: nothing yet."""
+    if plan is None:
+        return scheme
+    planned = replace(scheme.scheme, place=lambda request, _mapping, _values: plan.turn_of(request))
+    return replace(scheme, scheme=planned)

@@ -1,0 +1,86 @@
+"""Strict levels of any number, in which responses go one by one or share; a response's beginning may go earlier than its rest."""
+
+from dataclasses import dataclass
+
+from mixedsched.core.schedulers._base import StreamTable
+from mixedsched.core.schedulers._queue import KeyedHeap, RoundRobin
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """When a response has its turn."""
+
+    level: int
+    """The lowest goes first, strictly; 0 or more."""
+    shared: bool = False
+    """Whether it takes turns of several packets with the others of its level that share; else it goes whole, by stream ID."""
+    early: tuple[tuple[int, int], ...] = ()
+    """Levels of its beginning: (until so many bytes, level), by rising bytes."""
+    batch_packets: int = 1
+    """How many packets it sends in a turn; of those that share a level, the first one's counts."""
+
+    def level_at(self, sent_bytes: int) -> int:
+        """The level of what comes after so many bytes."""
+        return next((level for until_bytes, level in self.early if sent_bytes < until_bytes), self.level)
+
+    def __str__(self) -> str:
+        early = "".join(f"{level} until {until_bytes} B, " for until_bytes, level in self.early)
+        return f"[{early}{self.level}{', i' if self.shared else ''}]"
+
+
+class Turns(StreamTable[Turn]):
+    """Responses by level; of one level those that share before the others."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._queue: KeyedHeap[int] = KeyedHeap()  # by level: streams, and -1 - level for those that share it
+        self._shared: dict[int, RoundRobin] = {}  # by level, none empty
+        self._levels: dict[int, int] = {}  # of ready streams, as they were entered; that of those that share is below 0
+        self._sent_bytes: dict[int, int] = {}  # of responses whose beginning has levels of its own
+
+    def _enter(self, stream_id: int, placement: Turn) -> None:
+        if placement.early:
+            level = placement.level_at(self._sent_bytes.setdefault(stream_id, 0))
+        else:
+            level = placement.level
+        if placement.shared and level == placement.level:
+            self._levels[stream_id] = -1 - level
+            self._shared.setdefault(level, RoundRobin(placement.batch_packets)).enter(stream_id, 1)
+            self._queue.push(-1 - level, level)
+        else:
+            self._levels[stream_id] = level
+            self._queue.push(stream_id, level)
+
+    def _leave(self, stream_id: int, placement: Turn) -> None:  # noqa: ARG002 - it leaves what it has entered
+        level = self._levels.pop(stream_id)
+        if level >= 0:
+            self._queue.discard(stream_id)
+            return
+        group = self._shared[-1 - level]
+        group.leave(stream_id)
+        if not group:
+            del self._shared[-1 - level]
+            self._queue.discard(level)
+
+    def _forget(self, stream_id: int) -> None:
+        self._sent_bytes.pop(stream_id, None)
+
+    def pick(self) -> int | None:
+        first = self._queue.first()
+        return self._shared[-1 - first].first() if first is not None and first < 0 else first
+
+    def sent(self, stream_id: int, size_bytes: int, again_bytes: int = 0) -> None:
+        placement, level = self._placements[stream_id], self._levels.get(stream_id)
+        if level is not None and level < 0:
+            self._shared[-1 - level].sent(stream_id, size_bytes)
+        if not placement.early:
+            return
+        sent_bytes = self._sent_bytes.get(stream_id, 0) + max(0, size_bytes - again_bytes)
+        self._sent_bytes[stream_id] = sent_bytes
+        if level is not None and 0 <= level != placement.level_at(sent_bytes):
+            self._leave(stream_id, placement)
+            self._enter(stream_id, placement)
+
+    def is_steady(self) -> bool:
+        first = self._queue.first()
+        return first is not None and first >= 0 and not self._placements[first].early

@@ -1,0 +1,1 @@
+"""Learning from visits: simulated ones that teach a memory, and the search for a learned page's order."""

@@ -1,0 +1,158 @@
+"""The search for a learned page's order: proposals are simulated over the classes of networks that its visitors come by."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+from mixedsched.core.learning.learned import LearnedPage
+from mixedsched.core.learning.memory import PageMemory
+from mixedsched.core.learning.networks import NetworkClass, usual
+from mixedsched.core.learning.plan import SAFE, Plan, with_plan
+from mixedsched.core.learning.proposals import SAFE_RECIPE, Recipe, first_round, next_round, plan_of
+from mixedsched.core.schedulers import SCHEMES
+from mixedsched.core.sim.load import PlayedLoad
+from mixedsched.core.sim.pipe import PipeOptions, play_pipe
+from mixedsched.core.sim.playback import Discoveries
+from mixedsched.errors import PageLoadError
+from mixedsched.lab.play.scenario import varied
+from mixedsched.model.browser_model import BrowserModel
+from mixedsched.model.profile import Profile
+from mixedsched.model.scheme import ConfiguredScheme, configure
+
+LEAST_GAIN = 0.01
+"""Of a score, a logarithm: below that the safe order stays."""
+FCP_MOST = 0.02
+"""How much later the first paint may come than by the safe order."""
+FCP_WEIGHT = 0.1
+SEEDS = 2
+"""Simulated loads of each proposal on each network; of a network that is not random, each on a slightly different one."""
+_SEEDS_FROM = 5_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """An order and what simulation promises of it, as ratios to the safe order (0.9: a tenth sooner)."""
+
+    plan: Plan
+    fcp_ratio: float
+    lcp_ratio: float
+
+
+def adaptive_scheme() -> ConfiguredScheme:
+    """The scheme without a memory."""
+    return configure("adaptive", SCHEMES, _no_mapping)
+
+
+def _no_mapping(name: str, _switches: object) -> None:
+    raise AssertionError(f"no mapping {name} is used")
+
+
+def search(
+    memory: PageMemory,
+    classes: Sequence[NetworkClass],
+    model: BrowserModel,
+    *,
+    pipe: PipeOptions | None = None,
+    goes_on: Callable[[], bool] = lambda: True,
+    left: Collection[str] = (),
+) -> list[Proposal]:
+    """Proposals for a page, the best first; those that are not better than the safe order are left out.
+
+    pipe: simulate on this pipe instead of the classes. goes_on: asked before each load. left: names of orders that the guard has
+    left. Empty where too little is known.
+    """
+    learned = LearnedPage.of(memory, model)
+    networks: list[tuple[Profile | PipeOptions, float]] = (
+        [(pipe, 1.0)] if pipe is not None else [(item.profile, share) for item, share in usual(list(classes))]
+    )
+    if learned is None or not networks:
+        return []
+    trials = _Trials(learned, networks, model, goes_on)
+    for recipe in first_round():
+        trials.try_out(recipe)
+    for recipe in next_round(trials.best):
+        trials.try_out(recipe)
+    found = [trials.proposal(recipe) for recipe in trials.ranked() if recipe.name not in left]
+    return [
+        item
+        for item in found
+        if item.plan.name != SAFE and math.log(item.lcp_ratio) < -LEAST_GAIN and item.fcp_ratio <= 1 + FCP_MOST
+    ]
+
+
+class _Trials:
+    def __init__(
+        self,
+        learned: LearnedPage,
+        networks: Sequence[tuple[Profile | PipeOptions, float]],
+        model: BrowserModel,
+        goes_on: Callable[[], bool],
+    ) -> None:
+        self._learned = learned
+        self._networks = networks
+        self._model = model
+        self._goes_on = goes_on
+        self._scheme = adaptive_scheme()
+        self._discoveries = Discoveries.of(learned.page, model, learned.awaited)
+        self._logs: dict[Recipe, tuple[float, float]] = {}  # mean logarithms of FCP and LCP
+        self._plans: dict[Recipe, Plan] = {}
+        self._same: dict[tuple[object, ...], Recipe] = {}
+
+    @property
+    def best(self) -> Recipe:
+        return self.ranked()[0] if self._logs else SAFE_RECIPE
+
+    def ranked(self) -> list[Recipe]:
+        """The best first; of equals the one that was tried first."""
+        return sorted(self._logs, key=self._score)
+
+    def proposal(self, recipe: Recipe) -> Proposal:
+        (fcp, lcp), (safe_fcp, safe_lcp) = self._logs[recipe], self._logs[SAFE_RECIPE]
+        return Proposal(self._plans[recipe], math.exp(fcp - safe_fcp), math.exp(lcp - safe_lcp))
+
+    def try_out(self, recipe: Recipe) -> None:
+        if recipe in self._logs or not self._goes_on():
+            return
+        plan = plan_of(recipe, self._learned)
+        turns = tuple(role.turn for role in plan.roles)
+        if turns in self._same:
+            return
+        logs = self._played(plan)
+        if logs is not None:
+            self._same[turns] = recipe
+            self._plans[recipe], self._logs[recipe] = plan, logs
+
+    def _score(self, recipe: Recipe) -> float:
+        fcp, lcp = self._logs[recipe]
+        worse = max(0.0, fcp - self._logs[SAFE_RECIPE][0] - FCP_MOST) if SAFE_RECIPE in self._logs else 0.0
+        return lcp + FCP_WEIGHT * fcp + 10 * worse
+
+    def _played(self, plan: Plan) -> tuple[float, float] | None:
+        fcp = lcp = 0.0
+        for network, share in self._networks:
+            loads = list(self._loads(plan, network))
+            for load in loads:
+                if load is None:
+                    return None
+                first = {item.id: item.first_byte_ms for item in load.resources}
+                complete = {item.id: item.complete_ms for item in load.resources}
+                fcp_ms, lcp_ms = self._learned.paints(first, complete, self._model)
+                fcp += share / len(loads) * math.log(max(fcp_ms, 1e-3))
+                lcp += share / len(loads) * math.log(max(lcp_ms, 1e-3))
+        return fcp, lcp
+
+    def _loads(self, plan: Plan, network: Profile | PipeOptions) -> list[PlayedLoad | None]:
+        scheme = with_plan(self._scheme, plan if plan.roles else None)
+        if isinstance(network, PipeOptions):
+            return [play_pipe(self._discoveries, scheme, network)]
+        from mixedsched.core.sim.stack import play_stack  # here: aioquic takes longer to import than a page to play
+
+        loads: list[PlayedLoad | None] = []
+        for seed in range(_SEEDS_FROM, _SEEDS_FROM + SEEDS):
+            try:
+                loads.append(play_stack(self._discoveries, scheme, varied(network, seed), seed=seed))
+            except PageLoadError:
+                loads.append(None)
+        return loads
