@@ -29,7 +29,7 @@ from mixedsched.core.sim.record import Weighting
 from mixedsched.errors import ExitCode, UsageError
 from mixedsched.lab.machine import processors
 from mixedsched.lab.play.pool import Pool
-from mixedsched.lab.play.simulation import RecordReader, Simulation
+from mixedsched.lab.play.simulation import RecordReader, Simulation, with_visits
 from mixedsched.lab.play.task import read_schemes
 from mixedsched.model.browser_model import IDEAL
 from mixedsched.model.congestion import CongestionControl
@@ -70,6 +70,15 @@ def simulate(
             metavar="B",
         ),
     ] = IDEAL.name,
+    visits: Annotated[
+        int, typer.Option(help="Visits that scheme adaptive learns from before the load that is told.", min=0, max=1000)
+    ] = 0,
+    churn: Annotated[
+        float, typer.Option(help="Share of the URLs that are new at each visit, 0 to 1.", metavar="RATIO")
+    ] = 0.0,
+    beacons: Annotated[
+        bool, typer.Option("--beacons", help="Browsers tell adaptive their paints, as the beacon of serve does.")
+    ] = False,
     hol_blocking: Annotated[
         bool,
         typer.Option(
@@ -145,7 +154,7 @@ def simulate(
     )
     if sample_ms is not None:
         microseconds("--sample-ms", sample_ms, least_us=1)
-    chosen = read_schemes(schemes, mapping)
+    chosen = with_visits(read_schemes(schemes, mapping), visits, churn, beacons=beacons)
     refuse_doubles([scheme.spec for scheme in chosen], "scheme")
     simulation = Simulation(
         schemes=chosen,

@@ -12,7 +12,7 @@ from mixedsched.model.profile import Direction, Profile, RandomLoss
 MAX_CLASSES = 6
 KEEPS = 0.93
 LOSSY = 0.004
-"""From this share of response bytes sent again on, a network counts as lossy."""
+"""From this share of packets lost on, a network counts as lossy."""
 TOP_BPS = 50_000_000
 """Beyond that, visits do not tell how fast a network is: they are too short."""
 QUEUE_S = 0.3
@@ -33,7 +33,7 @@ class NetworkClass:
 
     @property
     def name(self) -> str:
-        loss = f", {self.loss_ratio * 100:.1f} % sent again" if self.is_lossy else ""
+        loss = f", {self.loss_ratio * 100:.1f} % lost" if self.is_lossy else ""
         return f"{self.rtt_ms:.0f} ms, {self.rate_bps / 1e6:.1f} Mbit/s{loss}"
 
     @property
@@ -43,7 +43,7 @@ class NetworkClass:
             rate_bps=round(self.rate_bps * 1.04),  # of packets, with their headers
             delay_us=round(self.rtt_ms * 500),
             queue_bytes=max(30_000, round(self.rate_bps / 8 * QUEUE_S)),
-            loss=RandomLoss(min(0.2, self.loss_ratio * 0.8) if self.is_lossy else 0.0),
+            loss=RandomLoss(min(0.2, self.loss_ratio) if self.is_lossy else 0.0),
         )
         up = Direction(rate_bps=round(max(200_000.0, self.rate_bps / 2)), delay_us=round(self.rtt_ms * 500))
         return Profile(self.name, "a class of networks that visits came by", "visits", down, up)

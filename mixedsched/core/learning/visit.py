@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from mixedsched.model.request import ChromiumPriority, Kind, Request
 
@@ -13,6 +12,10 @@ MAX_PATH = 200
 MAX_POINTS = 300
 """Of a document's progress."""
 MAX_SIZE_BYTES = 1 << 31
+MOMENT_MS = 40.0
+"""Repeats that are no further apart are of one loss."""
+FEWEST_MOMENTS = 3
+PACKET_BYTES = 1160
 
 
 @dataclass(slots=True)
@@ -47,7 +50,9 @@ class Connection:
     rate_bps: float | None = None
     """Of delivery, while there was enough to send."""
     loss_ratio: float = 0.0
-    """Share of the response bytes that were sent again."""
+    """Share of packets that are lost again and again, wherever one looks; losses of a single moment are a full queue."""
+    burst_packets: float = 1.0
+    """How many packets in a row are lost at a time, on average."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +112,8 @@ class VisitRecorder:
         self._requests: dict[int, SeenRequest] = {}
         self._main = -1
         self._progress: list[tuple[float, int]] = []
-        self._busy: list[tuple[float, int]] = []
-        self._again_bytes = self._all_bytes = 0
+        self._all_bytes = 0
+        self._repeats: list[tuple[float, int]] = []  # (ms, bytes sent again), a moment each
 
     def placed(self, now_s: float, stream_id: int, request: Request, placement: str) -> None:  # noqa: ARG002
         seen = self._requests.get(stream_id)
@@ -140,7 +145,8 @@ class VisitRecorder:
             seen.first_byte_ms = now_ms
         seen.sent_bytes += size_bytes - again_bytes
         self._all_bytes += size_bytes
-        self._again_bytes += again_bytes
+        if again_bytes:
+            self._note_repeat(now_ms, again_bytes)
         if seen.last_byte_ms is None and seen.sent_bytes >= seen.size_bytes:
             seen.last_byte_ms = now_ms
         if stream_id == self._main and (len(self._progress) < MAX_POINTS or seen.last_byte_ms == now_ms):
@@ -153,17 +159,29 @@ class VisitRecorder:
         """The visit is over: another one begins, or the connection ends."""
         if self._main >= 0 and self._main in self._requests:
             known = self._connection()
-            again = self._again_bytes / self._all_bytes if self._all_bytes else 0.0
             self._take(
                 Visit(
                     tuple(self._requests.values()),
                     tuple(self._progress),
-                    Connection(known.rtt_ms, self._rate_bps(known.rtt_ms), again),
+                    Connection(known.rtt_ms, self._rate_bps(known.rtt_ms), *self._losses()),
                     self._order,
                 )
             )
         self._main, self._requests, self._progress = -1, {}, []
-        self._all_bytes = self._again_bytes = 0
+        self._all_bytes, self._repeats = 0, []
+
+    def _note_repeat(self, now_ms: float, again_bytes: int) -> None:
+        if self._repeats and now_ms - self._repeats[-1][0] < MOMENT_MS:
+            self._repeats[-1] = (now_ms, self._repeats[-1][1] + again_bytes)
+        elif len(self._repeats) < MAX_POINTS:
+            self._repeats.append((now_ms, again_bytes))
+
+    def _losses(self) -> tuple[float, float]:
+        """Share of packets lost, and how many in a row. The largest moment is left out: a queue overflows once or twice."""
+        sizes = sorted(size_bytes for _, size_bytes in self._repeats)[:-1]
+        if len(sizes) < FEWEST_MOMENTS or not self._all_bytes:
+            return 0.0, 1.0
+        return sum(sizes) / self._all_bytes, max(1.0, sum(sizes) / len(sizes) / PACKET_BYTES)
 
     def _rate_bps(self, rtt_ms: float | None) -> float | None:
         """Bytes over time from the first large response's beginning to the last response's end."""
@@ -176,5 +194,3 @@ class VisitRecorder:
         size_bytes = sum(item.size_bytes for item in done)
         return size_bytes * 8000 / max(1.0, end_ms - begin_ms - wait_ms)
 
-
-Facts = dict[str, Any]

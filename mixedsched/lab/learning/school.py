@@ -19,7 +19,7 @@ from mixedsched.lab.play.scenario import Scenario
 from mixedsched.model.page import Page
 from mixedsched.model.scheme import ConfiguredScheme
 
-LEARNS_AFTER = (2, 5, 12, 30, 70, 150, 300)
+LEARNS_AFTER = (3, 10, 30, 100, 300)
 """Numbers of visits after which orders are searched."""
 _SEEDS_FROM = 7_000_000  # of visits; apart from those of loads that are told, and of the search
 _SEEDS_APART = 10_000

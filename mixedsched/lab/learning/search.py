@@ -16,7 +16,7 @@ from mixedsched.core.sim.load import PlayedLoad
 from mixedsched.core.sim.pipe import PipeOptions, play_pipe
 from mixedsched.core.sim.playback import Discoveries
 from mixedsched.errors import PageLoadError
-from mixedsched.lab.play.scenario import varied
+from mixedsched.lab.play.scenario import pipe_of, varied, with_round_trips
 from mixedsched.model.browser_model import BrowserModel
 from mixedsched.model.profile import Profile
 from mixedsched.model.scheme import ConfiguredScheme, configure
@@ -28,6 +28,8 @@ FCP_MOST = 0.02
 FCP_WEIGHT = 0.1
 SEEDS = 2
 """Simulated loads of each proposal on each network; of a network that is not random, each on a slightly different one."""
+REFINED = 4
+"""How many proposals, the safe order among them, are played on rung `stack`; all are on rung `pipe`."""
 _SEEDS_FROM = 5_000_000
 
 
@@ -64,16 +66,28 @@ def search(
     left. Empty where too little is known.
     """
     learned = LearnedPage.of(memory, model)
-    networks: list[tuple[Profile | PipeOptions, float]] = (
-        [(pipe, 1.0)] if pipe is not None else [(item.profile, share) for item, share in usual(list(classes))]
-    )
-    if learned is None or not networks:
+    if learned is None:
         return []
-    trials = _Trials(learned, networks, model, goes_on)
+    page, awaited = learned.page, learned.awaited
+    usually = [] if pipe is not None else [(item.profile, share) for item, share in usual(list(classes))]
+    quick = _Trials(learned, model, goes_on)
+    if pipe is not None:
+        quick.add(Discoveries.of(page, model, awaited), pipe, 1.0)
+    for profile, share in usually:
+        quick.add(Discoveries.of(with_round_trips(page, profile.rtt_ms), model, awaited), pipe_of(profile), share)
     for recipe in first_round():
-        trials.try_out(recipe)
-    for recipe in next_round(trials.best):
-        trials.try_out(recipe)
+        quick.try_out(recipe)
+    for recipe in next_round(quick.best):
+        quick.try_out(recipe)
+    trials = quick
+    if usually:
+        trials, discoveries = _Trials(learned, model, goes_on), Discoveries.of(page, model, awaited)
+        for profile, share in usually:
+            trials.add(discoveries, profile, share)
+        for recipe in [SAFE_RECIPE, *(item for item in quick.ranked() if item != SAFE_RECIPE)][:REFINED]:
+            trials.try_out(recipe)
+    if not trials.has_safe:
+        return []
     found = [trials.proposal(recipe) for recipe in trials.ranked() if recipe.name not in left]
     return [
         item
@@ -83,22 +97,26 @@ def search(
 
 
 class _Trials:
-    def __init__(
-        self,
-        learned: LearnedPage,
-        networks: Sequence[tuple[Profile | PipeOptions, float]],
-        model: BrowserModel,
-        goes_on: Callable[[], bool],
-    ) -> None:
+    """Recipes and what simulation says of them."""
+
+    def __init__(self, learned: LearnedPage, model: BrowserModel, goes_on: Callable[[], bool]) -> None:
         self._learned = learned
-        self._networks = networks
         self._model = model
         self._goes_on = goes_on
         self._scheme = adaptive_scheme()
-        self._discoveries = Discoveries.of(learned.page, model, learned.awaited)
+        self._networks: list[tuple[Discoveries, Profile | PipeOptions, float]] = []
         self._logs: dict[Recipe, tuple[float, float]] = {}  # mean logarithms of FCP and LCP
         self._plans: dict[Recipe, Plan] = {}
         self._same: dict[tuple[object, ...], Recipe] = {}
+
+    def add(self, discoveries: Discoveries, network: Profile | PipeOptions, share: float) -> None:
+        """A network to play on, and what it counts."""
+        self._networks.append((discoveries, network, share))
+
+    @property
+    def has_safe(self) -> bool:
+        """Whether the safe order was played, with which all are compared."""
+        return SAFE_RECIPE in self._logs
 
     @property
     def best(self) -> Recipe:
@@ -131,8 +149,8 @@ class _Trials:
 
     def _played(self, plan: Plan) -> tuple[float, float] | None:
         fcp = lcp = 0.0
-        for network, share in self._networks:
-            loads = list(self._loads(plan, network))
+        for discoveries, network, share in self._networks:
+            loads = self._loads(plan, discoveries, network)
             for load in loads:
                 if load is None:
                     return None
@@ -143,16 +161,19 @@ class _Trials:
                 lcp += share / len(loads) * math.log(max(lcp_ms, 1e-3))
         return fcp, lcp
 
-    def _loads(self, plan: Plan, network: Profile | PipeOptions) -> list[PlayedLoad | None]:
+    def _loads(
+        self, plan: Plan, discoveries: Discoveries, network: Profile | PipeOptions
+    ) -> Sequence[PlayedLoad | None]:
+        """One load for each seed; None for one that never ends."""
         scheme = with_plan(self._scheme, plan if plan.roles else None)
         if isinstance(network, PipeOptions):
-            return [play_pipe(self._discoveries, scheme, network)]
+            return [play_pipe(discoveries, scheme, network)]
         from mixedsched.core.sim.stack import play_stack  # here: aioquic takes longer to import than a page to play
 
         loads: list[PlayedLoad | None] = []
         for seed in range(_SEEDS_FROM, _SEEDS_FROM + SEEDS):
             try:
-                loads.append(play_stack(self._discoveries, scheme, varied(network, seed), seed=seed))
+                loads.append(play_stack(discoveries, scheme, varied(network, seed), seed=seed))
             except PageLoadError:
                 loads.append(None)
         return loads

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,8 @@ from typing import Any
 from mixedsched.core.sim.load import PlayedLoad, ResourceTimes, Rung
 from mixedsched.core.sim.pipe import PipeOptions
 from mixedsched.core.sim.record import Recorder, Weighting
-from mixedsched.errors import PageLoadError
+from mixedsched.errors import PageLoadError, UsageError
+from mixedsched.lab.learning.taught import TaughtScheme, is_adaptive
 from mixedsched.lab.play.scenario import Scenario
 from mixedsched.lab.play.task import NamedScheme, Task, play_whole
 from mixedsched.model.browser_model import IDEAL, BrowserModel
@@ -68,6 +69,8 @@ def simulate(
     browser_model: BrowserModel | str = "ideal",
     congestion_control: str = "cubic",
     in_order: bool = False,
+    visits: int = 0,
+    churn: float = 0.0,
 ) -> SimulatedLoad:
     """Play one page under one scheme. The same arguments always give the same load.
 
@@ -81,6 +84,8 @@ def simulate(
         browser_model: `ideal`, the name of a calibrated model such as `chromium`, or a file.
         congestion_control: Of both ends on rung `stack`: "cubic", "reno" or "cubic-2022".
         in_order: Whether responses come in one line on rung `stack`, as over TCP, so that each waits for losses of all.
+        visits: How many visits scheme "adaptive" learns from before the load that is told.
+        churn: The share of the page's URLs that are new at each visit, 0 to 1.
 
     Raises:
         MixedschedError: UsageError, MappingError, ProfileError, PageError or BrowserModelError for bad arguments;
@@ -93,7 +98,23 @@ def simulate(
     model = catalog.load_browser_model(browser_model) if isinstance(browser_model, str) else browser_model
     network = catalog.load_profile(link) if isinstance(link, str) else link or PipeOptions()
     scenario = Scenario(page, network, model=model, congestion_control=congestion_control, in_order=in_order)
-    return SimulatedLoad(play_whole(Task(scenario, NamedScheme(scheme, mapping), seed)), model)
+    (chosen,) = with_visits((NamedScheme(scheme, mapping),), visits, churn)
+    return SimulatedLoad(play_whole(Task(scenario, chosen, seed)), model)
+
+
+def with_visits(
+    schemes: Sequence[NamedScheme], visits: int, churn: float = 0.0, *, beacons: bool = False
+) -> tuple[NamedScheme | TaughtScheme, ...]:
+    """The schemes, with visits to learn from for `adaptive`. Raises UsageError where there is nobody to learn from them."""
+    if not visits:
+        if churn or beacons:
+            raise UsageError("--churn and --beacons belong to visits", fix="say how many with --visits")
+        return tuple(schemes)
+    if not any(is_adaptive(item.spec) for item in schemes):
+        raise UsageError("--visits is for scheme adaptive", why="no other scheme learns", fix="add it to --scheme")
+    if not 0 <= churn <= 1:
+        raise UsageError(f"--churn {churn:g} is not possible", why="it is a share of URLs", fix="a number from 0 to 1")
+    return tuple(TaughtScheme(item.spec, visits, churn, beacons) if is_adaptive(item.spec) else item for item in schemes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +122,7 @@ class Simulation:
     """Which loads to play."""
 
     pages: tuple[Page, ...]
-    schemes: tuple[NamedScheme, ...]
+    schemes: tuple[NamedScheme | TaughtScheme, ...]
     link: Profile | PipeOptions
     send_buffers_bytes: tuple[int, ...] = (0,)  # of rung `pipe`; rung `stack` has no send buffer to set
     seed: int = 1
@@ -199,7 +220,7 @@ class RecordReader:
 
 def _failure(task: Task, error: PageLoadError) -> dict[str, Any]:
     link, scheme = task.scenario.link, task.scheme
-    assert isinstance(scheme, NamedScheme), "a simulation plays no others"
+    assert isinstance(scheme, NamedScheme | TaughtScheme), "a simulation plays no others"
     return {
         "page": task.scenario.page.name,
         "scheme": scheme.spec,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
 
 from mixedsched.core.metrics.paint import PaintEstimate, PaintNeeds
 from mixedsched.core.schedulers import COMPARED, SCHEMES, SERVER_SCHEMES
@@ -16,6 +16,7 @@ from mixedsched.core.sim.playback import Discoveries
 from mixedsched.errors import PageLoadError
 from mixedsched.lab.play.scenario import Scenario
 from mixedsched.model.mapping import PriorityMapping
+from mixedsched.model.page import Page
 from mixedsched.model.scheme import SERVERS, ConfiguredScheme, MappingLoader, configure, split_specs
 from mixedsched.world import catalog
 from mixedsched.world.server.qlog_files import QlogFile
@@ -40,6 +41,23 @@ class SchemeChoice(Protocol):
 
     def configured(self, load_mapping: MappingLoader) -> ConfiguredScheme:
         """Ready to be played. Raises UsageError, MappingError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taught:
+    """A scheme that has learned from visits, the page as it is at the next one, and what the record of its load tells."""
+
+    scheme: ConfiguredScheme
+    page: Page
+    facts: Mapping[str, Any]
+
+
+@runtime_checkable
+class LearningScheme(Protocol):
+    """A scheme choice that depends on what is played: it learns from visits of this page first."""
+
+    def taught(self, scenario: Scenario, seed: int, scheme: ConfiguredScheme) -> Taught:
+        """Play the visits. scheme: before any of them. Raises PageLoadError where the network never lets one end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +206,18 @@ def play_whole(task: Task) -> PlayedLoad:
 
 
 def _play(task: Task, discoveries: Discoveries, scheme: ConfiguredScheme) -> PlayedLoad:
+    scenario = task.scenario
+    if isinstance(task.scheme, LearningScheme):
+        taught = task.scheme.taught(scenario, task.seed, scheme)
+        awaited = discoveries.awaited
+        until = None if awaited is None else [scenario.page.resources[place].id for place in awaited]
+        discoveries = Discoveries.of(taught.page, scenario.model, until)
+        load = _play_by(task, discoveries, taught.scheme)
+        return replace(load, facts={**load.facts, **taught.facts})
+    return _play_by(task, discoveries, scheme)
+
+
+def _play_by(task: Task, discoveries: Discoveries, scheme: ConfiguredScheme) -> PlayedLoad:
     scenario = task.scenario
     if isinstance(scenario.link, PipeOptions):
         return play_pipe(discoveries, scheme, scenario.link)

@@ -1,0 +1,81 @@
+"""The scheme `adaptive` after so many visits, as something that loads are played with."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from mixedsched.core.learning.plan import with_plan
+from mixedsched.core.schedulers import SCHEMES
+from mixedsched.lab.learning.school import Pupil, page_of_visit, teach
+from mixedsched.lab.play.scenario import Scenario
+from mixedsched.lab.play.task import Taught
+from mixedsched.model.scheme import ConfiguredScheme, MappingLoader, configure
+
+ADAPTIVE = "adaptive"
+PUPILS_KEPT = 8
+
+
+def is_adaptive(spec: str) -> bool:
+    """Whether a scheme as users write it is the one that learns."""
+    return spec.partition(":")[0] == ADAPTIVE
+
+
+@dataclass(frozen=True, slots=True)
+class TaughtScheme:
+    """`adaptive`, which plays `visits` visits to learn from before the load that is told. churn: the share of URLs that are new
+    at each visit. beacons: whether visitors' browsers tell their paints."""
+
+    spec: str
+    visits: int
+    churn: float = 0.0
+    beacons: bool = False
+
+    @property
+    def code(self) -> str:
+        return f"{self.spec} after {self.visits} visits, churn {self.churn:g}, beacons {self.beacons}"
+
+    def configured(self, load_mapping: MappingLoader) -> ConfiguredScheme:
+        """Before any visit."""
+        return configure(self.spec, SCHEMES, load_mapping)
+
+    def taught(self, scenario: Scenario, seed: int, scheme: ConfiguredScheme) -> Taught:
+        """Play the visits, or remember them: with a seed they are the same for every load."""
+        pupil = _pupil(_ByIdentity(scenario), self, seed)
+        page = page_of_visit(scenario.page, self.churn, seed, self.visits + 1)
+        return Taught(with_plan(scheme, pupil.plan), page, _facts(self, pupil))
+
+
+def _facts(scheme: TaughtScheme, pupil: Pupil) -> dict[str, Any]:
+    """What was learned, for the record of the load."""
+    best = pupil.proposals[0] if pupil.proposals else None
+    return {
+        "visits": scheme.visits,
+        "churn": scheme.churn,
+        "beacons": scheme.beacons,
+        "learned": {
+            "order": "safe" if best is None else best.plan.name,
+            "why": "nothing promises more than the safe order" if best is None else best.plan.why,
+            "expected_lcp_ratio": 1.0 if best is None else round(best.lcp_ratio, 4),
+            "expected_fcp_ratio": 1.0 if best is None else round(best.fcp_ratio, 4),
+            "roles": len(pupil.memory.roles),
+            "networks": [item.name for item in pupil.classes],
+        },
+    }
+
+
+class _ByIdentity:
+    """A scenario as a key: two equal ones of the same page would take longer to compare than to remember twice."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.scenario = scenario
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _ByIdentity) and self.scenario is other.scenario
+
+    def __hash__(self) -> int:
+        return id(self.scenario)
+
+
+@lru_cache(PUPILS_KEPT)
+def _pupil(scenario: _ByIdentity, scheme: TaughtScheme, seed: int) -> Pupil:
+    return teach(scenario.scenario, scheme.visits, churn=scheme.churn, seed=seed, beacons=scheme.beacons)
