@@ -39,6 +39,7 @@ COMMANDS: dict[str, Listed] = {
     "simulate": Listed("simulate", _MEASURE, "Play pages in virtual time: thousands of loads a minute."),
     "worker": Listed("worker", _MEASURE, "Work on the studies of a team's database."),
     "serve": Listed("serve", _MEASURE, "Serve a site over HTTP/3 with any scheme."),
+    "memory": Listed("memory", _MEASURE, "Show what the scheme adaptive has learned, or forget it."),
     "report": Listed("report", _MEASURE, "Write the report of stored runs again."),
     "view": Listed("view", _MEASURE, "Show all results as a page on this machine."),
     "calibrate": Listed("calibrate", _MEASURE, "Fit simulation to Chromium, and see how well it ranks schemes."),

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from mixedsched.cli._memory import memory_settings
 from mixedsched.cli._options import SITE_HELP, DatagramSizeOption, FetchOption, FreshOption
 from mixedsched.cli._output import Json
 from mixedsched.cli._server_log import server_log
@@ -67,6 +68,10 @@ def serve(
     ] = "eps",
     mapping: Annotated[
         str | None, typer.Option(help="Mapping table, by name or file; the scheme's own by default.", metavar="M")
+    ] = None,
+    memory: Annotated[
+        Path | None,
+        typer.Option(help="File in which scheme adaptive keeps what it learns; made if there is none.", metavar="FILE"),
     ] = None,
     host: Annotated[str, _network("Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, _network("UDP port; 0 takes any free one.", min=0, max=65535)] = 4433,
@@ -162,7 +167,11 @@ def serve(
         prepare_folder(qlog)
     configure(scheme, SCHEMES, catalog.load_mapping, mapping)  # so that a wrong one is refused before a site is built
     given = ServerInput(
-        served_site(open_site(located(site, fresh=fresh, fetch=fetch), origins)), scheme, mapping, settings
+        served_site(open_site(located(site, fresh=fresh, fetch=fetch), origins)),
+        scheme,
+        mapping,
+        settings,
+        memory_settings(scheme, memory, across_connections=across_connections),
     )
     with appending(log) if log is not None else nullcontext() as kept:
         run_server(given, server_log(as_json, kept))

@@ -128,6 +128,8 @@ class Request:
     """From the page's manifest; None without one."""
     navigates: bool = False
     """Whether it is a navigation's: the browser asks for a page to show, not for a part of one."""
+    is_found: bool = True
+    """Whether there is something under its path: its response is no error."""
     referrer: str | None = None
     """Path (with query) of the document or style sheet that the client says it comes from, of the same host."""
 

@@ -78,6 +78,7 @@ class ServerExchange:
             body_bytes=self.body.size_bytes if self.body is not None else 0,
             flags=response.flags,
             navigates=head.field(b"sec-fetch-dest") == "document",
+            is_found=response.status < 400 and not response.missed,
             referrer=_path_of(head.field(b"referer"), head.authority),
         )
         self.placement = scheme.place(self.request)

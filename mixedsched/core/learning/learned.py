@@ -73,10 +73,12 @@ class LearnedPage:
     @property
     def awaited(self) -> frozenset[str]:
         """Ids of all that any guess waits for."""
-        return frozenset((self.needs.main, *self.needs.blocking, *(name for guess in self.guesses for name in guess.ids)))
+        return frozenset(
+            (self.needs.main, *self.needs.blocking, *(name for guess in self.guesses for name in guess.ids))
+        )
 
     def paints(
-        self, first_byte_ms: Mapping[str, float], complete_ms: Mapping[str, float], model: BrowserModel
+        self, first_byte_ms: Mapping[str, float], complete_ms: Mapping[str, float], model: BrowserModel = IDEAL
     ) -> tuple[float, float]:
         """FCP, and LCP as the geometric mean over the guesses."""
         bare = replace(self.needs, largest=(), areas={})

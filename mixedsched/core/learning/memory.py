@@ -55,7 +55,15 @@ class Role:
     def to_list(self) -> list[Any]:
         parents = [[number, *(round(value, 2) for value in values)] for number, values in self.parents.items()]
         shares = [round(value, 4) for value in (self.weight, self.raised, self.largest)]
-        own = [self.number, self.path, self.kind.value, self.mime, self.size_bytes, self.priority.rank, self.incremental]
+        own = [
+            self.number,
+            self.path,
+            self.kind.value,
+            self.mime,
+            self.size_bytes,
+            self.priority.rank,
+            self.incremental,
+        ]
         return [*own, round(self.position, 2), self.visits, shares, self.offsets, parents]
 
     @classmethod
@@ -150,7 +158,9 @@ class PageMemory:
         usual = [role for role in self.roles.values() if self.share(role) > 0.5]
         known = len({*matched.values()} & {role.number for role in usual})
         expected = min(len(usual), len(visit.requests))
-        is_strange = len(usual) >= FEWEST_KNOWN and len(visit.requests) >= FEWEST_KNOWN and known < STRANGE_SHARE * expected
+        is_strange = (
+            len(usual) >= FEWEST_KNOWN and len(visit.requests) >= FEWEST_KNOWN and known < STRANGE_SHARE * expected
+        )
         self.strange = self.strange + 1 if is_strange else 0
         if self.strange < STRANGE_MOST:
             return False
@@ -231,7 +241,9 @@ class PageMemory:
                 return
 
     def _bound(self) -> None:
-        for number in [number for number, role in self.roles.items() if self.share(role) < FORGOTTEN and self.weight > 1]:
+        for number in [
+            number for number, role in self.roles.items() if self.share(role) < FORGOTTEN and self.weight > 1
+        ]:
             del self.roles[number]
         if len(self.roles) > MAX_ROLES:
             kept = sorted(self.roles.values(), key=lambda role: (-role.weight, role.number))[:MAX_ROLES]

@@ -83,11 +83,7 @@ class Plan:
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "why": self.why,
-            "roles": [role.to_list() for role in self.roles],
-        }
+        return {"name": self.name, "why": self.why, "roles": [role.to_list() for role in self.roles]}
 
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any]) -> Self:

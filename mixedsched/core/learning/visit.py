@@ -120,6 +120,10 @@ class VisitRecorder:
         if seen is not None:
             seen.raised |= request.chromium_priority.rank < seen.priority.rank
             return
+        if not request.is_found:
+            if request.navigates:
+                self.finish()
+            return
         if request.navigates:
             self.finish()
             self._main, self._began_s, self._order = stream_id, now_s, self._order_now()
@@ -185,7 +189,9 @@ class VisitRecorder:
 
     def _rate_bps(self, rtt_ms: float | None) -> float | None:
         """Bytes over time from the first large response's beginning to the last response's end."""
-        done = [item for item in self._requests.values() if item.last_byte_ms is not None and item.first_byte_ms is not None]
+        done = [
+            item for item in self._requests.values() if item.last_byte_ms is not None and item.first_byte_ms is not None
+        ]
         if len(done) < 2:
             return None
         end_ms = max(item.last_byte_ms or 0.0 for item in done)
@@ -193,4 +199,3 @@ class VisitRecorder:
         wait_ms = 2 * (rtt_ms or 0.0)
         size_bytes = sum(item.size_bytes for item in done)
         return size_bytes * 8000 / max(1.0, end_ms - begin_ms - wait_ms)
-

@@ -111,7 +111,9 @@ def play_stack(
         discoveries, addresses, congestion_control, _idle_timeout_s(discoveries), reordered=may_reorder, tells=tells
     )
     configuration = _configuration(discoveries, congestion_control)
-    recorder = VisitRecorder(visited, connection=lambda: Connection(session.quic.rtt_ms)) if visited is not None else None
+    recorder = (
+        VisitRecorder(visited, connection=lambda: Connection(session.quic.rtt_ms)) if visited is not None else None
+    )
     events = SessionEvents(lambda _: None, lambda _: None, served, decisions=() if recorder is None else (recorder,))
     trace: QlogTrace | None = None
     if qlog is not None:

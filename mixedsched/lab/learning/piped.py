@@ -27,9 +27,7 @@ def visit_of(load: PlayedLoad, scenario: Scenario) -> Visit:
             incremental=by_id[item.id].incremental,
             requested_ms=item.requested_ms,
             referrer=_referrer(page, by_id[item.id]),
-            raised=scenario.model.finds_at_layout
-            and _is_in_view(by_id[item.id])
-            and item.complete_ms > layout_ms,
+            raised=scenario.model.finds_at_layout and _is_in_view(by_id[item.id]) and item.complete_ms > layout_ms,
             first_byte_ms=item.first_byte_ms,
             last_byte_ms=item.complete_ms,
             sent_bytes=by_id[item.id].body_bytes,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from mixedsched.core.learning.learned import LearnedPage
 from mixedsched.core.learning.memory import PageMemory
 from mixedsched.core.learning.networks import NetworkClass, usual
 from mixedsched.core.learning.plan import SAFE, Plan, with_plan
 from mixedsched.core.learning.proposals import SAFE_RECIPE, Recipe, first_round, next_round, plan_of
+from mixedsched.core.learning.state import Proposal
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.core.sim.load import PlayedLoad
 from mixedsched.core.sim.pipe import PipeOptions, play_pipe
@@ -18,28 +18,20 @@ from mixedsched.core.sim.playback import Discoveries
 from mixedsched.errors import PageLoadError
 from mixedsched.lab.play.scenario import pipe_of, varied, with_round_trips
 from mixedsched.model.browser_model import BrowserModel
+from mixedsched.model.mapping import PriorityMapping
 from mixedsched.model.profile import Profile
 from mixedsched.model.scheme import ConfiguredScheme, configure
 
-LEAST_GAIN = 0.01
-"""Of a score, a logarithm: below that the safe order stays."""
+LEAST_GAIN, LEAST_GAIN_UNDER_LOSS = 0.01, 0.025
+"""Of a score, a logarithm: below that the safe order stays. Where losses are random, more is needed."""
 FCP_MOST = 0.02
 """How much later the first paint may come than by the safe order."""
 FCP_WEIGHT = 0.1
-SEEDS = 2
-"""Simulated loads of each proposal on each network; of a network that is not random, each on a slightly different one."""
+SEEDS, SEEDS_UNDER_LOSS = 2, 4
+"""Simulated loads of each proposal on each network, each on a slightly different one; of a network with random losses."""
 REFINED = 4
 """How many proposals, the safe order among them, are played on rung `stack`; all are on rung `pipe`."""
 _SEEDS_FROM = 5_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """An order and what simulation promises of it, as ratios to the safe order (0.9: a tenth sooner)."""
-
-    plan: Plan
-    fcp_ratio: float
-    lcp_ratio: float
 
 
 def adaptive_scheme() -> ConfiguredScheme:
@@ -47,7 +39,7 @@ def adaptive_scheme() -> ConfiguredScheme:
     return configure("adaptive", SCHEMES, _no_mapping)
 
 
-def _no_mapping(name: str, _switches: object) -> None:
+def _no_mapping(name: str, _switches: Mapping[str, str]) -> PriorityMapping:
     raise AssertionError(f"no mapping {name} is used")
 
 
@@ -88,11 +80,12 @@ def search(
             trials.try_out(recipe)
     if not trials.has_safe:
         return []
+    least = LEAST_GAIN_UNDER_LOSS if any(profile.is_random for profile, _ in usually) else LEAST_GAIN
     found = [trials.proposal(recipe) for recipe in trials.ranked() if recipe.name not in left]
     return [
         item
         for item in found
-        if item.plan.name != SAFE and math.log(item.lcp_ratio) < -LEAST_GAIN and item.fcp_ratio <= 1 + FCP_MOST
+        if item.plan.name != SAFE and math.log(item.lcp_ratio) < -least and item.fcp_ratio <= 1 + FCP_MOST
     ]
 
 
@@ -171,7 +164,7 @@ class _Trials:
         from mixedsched.core.sim.stack import play_stack  # here: aioquic takes longer to import than a page to play
 
         loads: list[PlayedLoad | None] = []
-        for seed in range(_SEEDS_FROM, _SEEDS_FROM + SEEDS):
+        for seed in range(_SEEDS_FROM, _SEEDS_FROM + (SEEDS_UNDER_LOSS if network.is_random else SEEDS)):
             try:
                 loads.append(play_stack(discoveries, scheme, varied(network, seed), seed=seed))
             except PageLoadError:

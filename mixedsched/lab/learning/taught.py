@@ -5,14 +5,15 @@ from functools import lru_cache
 from typing import Any
 
 from mixedsched.core.learning.plan import with_plan
+from mixedsched.core.learning.state import PageState
 from mixedsched.core.schedulers import SCHEMES
-from mixedsched.lab.learning.school import Pupil, page_of_visit, teach
+from mixedsched.lab.learning.school import page_of_visit, teach
 from mixedsched.lab.play.scenario import Scenario
 from mixedsched.lab.play.task import Taught
 from mixedsched.model.scheme import ConfiguredScheme, MappingLoader, configure
 
 ADAPTIVE = "adaptive"
-PUPILS_KEPT = 8
+STATES_KEPT = 8
 
 
 def is_adaptive(spec: str) -> bool:
@@ -40,14 +41,15 @@ class TaughtScheme:
 
     def taught(self, scenario: Scenario, seed: int, scheme: ConfiguredScheme) -> Taught:
         """Play the visits, or remember them: with a seed they are the same for every load."""
-        pupil = _pupil(_ByIdentity(scenario), self, seed)
+        state = _taught(_ByIdentity(scenario), self, seed)
         page = page_of_visit(scenario.page, self.churn, seed, self.visits + 1)
-        return Taught(with_plan(scheme, pupil.plan), page, _facts(self, pupil))
+        return Taught(with_plan(scheme, state.settled()), page, _facts(self, state))
 
 
-def _facts(scheme: TaughtScheme, pupil: Pupil) -> dict[str, Any]:
+def _facts(scheme: TaughtScheme, state: PageState) -> dict[str, Any]:
     """What was learned, for the record of the load."""
-    best = pupil.proposals[0] if pupil.proposals else None
+    settled = state.settled()
+    best = next((item for item in state.proposals if item.plan is settled), None)
     return {
         "visits": scheme.visits,
         "churn": scheme.churn,
@@ -57,8 +59,9 @@ def _facts(scheme: TaughtScheme, pupil: Pupil) -> dict[str, Any]:
             "why": "nothing promises more than the safe order" if best is None else best.plan.why,
             "expected_lcp_ratio": 1.0 if best is None else round(best.lcp_ratio, 4),
             "expected_fcp_ratio": 1.0 if best is None else round(best.fcp_ratio, 4),
-            "roles": len(pupil.memory.roles),
-            "networks": [item.name for item in pupil.classes],
+            "left": dict(state.guard.left),
+            "roles": len(state.memory.roles),
+            "networks": [item.name for item in state.classes],
         },
     }
 
@@ -76,6 +79,6 @@ class _ByIdentity:
         return id(self.scenario)
 
 
-@lru_cache(PUPILS_KEPT)
-def _pupil(scenario: _ByIdentity, scheme: TaughtScheme, seed: int) -> Pupil:
+@lru_cache(STATES_KEPT)
+def _taught(scenario: _ByIdentity, scheme: TaughtScheme, seed: int) -> PageState:
     return teach(scenario.scenario, scheme.visits, churn=scheme.churn, seed=seed, beacons=scheme.beacons)

@@ -114,7 +114,9 @@ def with_visits(
         raise UsageError("--visits is for scheme adaptive", why="no other scheme learns", fix="add it to --scheme")
     if not 0 <= churn <= 1:
         raise UsageError(f"--churn {churn:g} is not possible", why="it is a share of URLs", fix="a number from 0 to 1")
-    return tuple(TaughtScheme(item.spec, visits, churn, beacons) if is_adaptive(item.spec) else item for item in schemes)
+    return tuple(
+        TaughtScheme(item.spec, visits, churn, beacons) if is_adaptive(item.spec) else item for item in schemes
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ from mixedsched.world.server._connections import (
 from mixedsched.world.server._datagram_sizes import DatagramSizes
 from mixedsched.world.server._first_packets import Admission, FirstPackets, MemoryLimit, NewClient
 from mixedsched.world.server._inbox import received
+from mixedsched.world.server._learning import Learning
 from mixedsched.world.server._observers import ConnectionObservers
 from mixedsched.world.server._outbox import Outbox
 from mixedsched.world.server.handover import CONNECTION_ID_BYTES, Handover, make_connection_id
@@ -62,11 +63,11 @@ class Endpoint:
         log: ServerLog,
         handover: Handover | None = None,
         choose_certificate: Callable[[str | None], Certificate] | None = None,
+        learning: Learning | None = None,
     ) -> None:
         self._limits = limits = settings.limits.shared_among(settings.workers)
         self._configuration = quic_configuration(certificate, settings, limits)
         self._choose_certificate = choose_certificate
-        self._scheme = scheme
         self._responder = responder
         self._log = log
         self._logs_connections = settings.log.connections
@@ -80,7 +81,7 @@ class Endpoint:
         memory, versions = MemoryLimit(limits.memory_bytes), self._configuration.supported_versions
         self._first_packets = FirstPackets(versions, self._admission, memory, self._worker)
         self._datagram_sizes = DatagramSizes(sock, settings.max_datagram_bytes)
-        self._observers = ConnectionObservers(settings.log, scheme.label, log.schedule)
+        self._observers = ConnectionObservers(settings.log, scheme, log.schedule, learning)
         self._groups = (
             ClientGroups(scheme.create_scheduler, lambda number: self._flush_one(self._connections[number]))
             if settings.across_connections
@@ -104,9 +105,9 @@ class Endpoint:
 
     def use_scheme(self, scheme: ConfiguredScheme) -> None:
         """Place responses by another mapping from now on. The scheduler must be of the same kind."""
-        self._scheme = scheme
-        for session in self.sessions:
-            session.use_scheme(scheme)
+        if self._observers.use_scheme(scheme):
+            for session in self.sessions:
+                session.use_scheme(scheme)
 
     def start(self) -> None:
         self._loop.add_reader(self._sock, self._on_readable)
@@ -206,9 +207,9 @@ class Endpoint:
     def _open(self, new: NewClient, address: Address, now_s: float) -> ServedConnection:
         self._count += 1
         number = 1 + self._worker + (self._count - 1) * self._workers  # no two workers use the same
-        configuration, events = self._observers.open(
+        configuration, events, scheme = self._observers.open(
             number,
-            new.first_id,
+            new,
             now_s,
             self._configuration,
             SessionEvents(
@@ -220,7 +221,7 @@ class Endpoint:
         )
         session = Session(
             configuration=configuration,
-            scheme=self._scheme,
+            scheme=scheme,
             responder=self._responder,
             events=events,
             number=number,
@@ -235,6 +236,7 @@ class Endpoint:
             datagram_limit_bytes=self._datagram_sizes.limit_bytes(address),
             choose_certificate=self._choose_certificate,
         )
+        self._observers.attach(number, session)
         if self._groups is not None:
             self._groups.set_stall_test(number, lambda: session.is_stalled)
         timer = LazyTimer(partial(self._on_timer, number))

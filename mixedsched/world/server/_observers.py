@@ -10,6 +10,12 @@ from aioquic.quic.configuration import QuicConfiguration
 
 from mixedsched.core.h3.events import SessionEvents
 from mixedsched.core.h3.qlog import QlogTrace, traced
+from mixedsched.core.h3.session import Session
+from mixedsched.core.learning.steering import Steering
+from mixedsched.core.learning.visit import Connection
+from mixedsched.model.scheme import ConfiguredScheme
+from mixedsched.world.server._first_packets import NewClient
+from mixedsched.world.server._learning import Learning
 from mixedsched.world.server.qlog_files import SUFFIX, QlogFile
 from mixedsched.world.server.schedule import ScheduleInterval, ScheduleRecorder
 from mixedsched.world.server.settings import LogSettings
@@ -25,6 +31,7 @@ class _Observed:
     trace: QlogTrace | None = None
     file: QlogFile | None = None
     recorder: ScheduleRecorder | None = None
+    steering: Steering | None = None
 
     def flush(self) -> None:
         if self.trace is not None and self.file is not None:
@@ -35,12 +42,19 @@ class _Observed:
 class ConnectionObservers:
     """Makes the observers of a connection's session, and ten times a second writes what they have recorded.
 
-    label: of the scheme, for the titles of traces. report: called with each interval.
+    report: called with each interval. learning: what a scheme learns from visits, and decides by that.
     """
 
-    def __init__(self, settings: LogSettings, label: str, report: Callable[[ScheduleInterval], None]) -> None:
+    def __init__(
+        self,
+        settings: LogSettings,
+        scheme: ConfiguredScheme,
+        report: Callable[[ScheduleInterval], None],
+        learning: Learning | None = None,
+    ) -> None:
         self._settings = settings
-        self._label = label
+        self._scheme = scheme
+        self._learning = learning
         self._report = report
         self._loop = asyncio.get_running_loop()
         self._observed: dict[int, _Observed] = {}
@@ -48,22 +62,38 @@ class ConnectionObservers:
         self._timer: asyncio.TimerHandle | None = None
 
     def open(
-        self, number: int, original_id: bytes, now_s: float, configuration: QuicConfiguration, events: SessionEvents
-    ) -> tuple[QuicConfiguration, SessionEvents]:
-        """Returns the configuration and events for the session of a new connection, with its observers.
+        self, number: int, new: NewClient, now_s: float, configuration: QuicConfiguration, events: SessionEvents
+    ) -> tuple[QuicConfiguration, SessionEvents, ConfiguredScheme]:
+        """Returns configuration, events and scheme for the session of a new connection, with its observers.
 
-        original_id: the destination connection ID of the client's first packet. now_s: of the monotonic clock.
+        now_s: of the monotonic clock.
         """
-        if not self._settings.has_observers:
-            return configuration, events
+        if not self._settings.has_observers and self._learning is None:
+            return configuration, events, self._scheme
         observed = self._observed[number] = _Observed()
+        scheme, original_id = self._scheme, new.first_id
+        if self._learning is not None:
+            observed.steering = self._learning.join(new.client, scheme)
+            scheme = observed.steering.scheme
+            events = replace(events, decisions=(*events.decisions, observed.steering.recorder))
         if self._settings.schedule:
             observed.recorder = ScheduleRecorder(number, now_s, lambda: self._note(number))
             events = replace(events, decisions=(*events.decisions, observed.recorder))
         if self._settings.qlog_folder is not None:
             trace = self._open_trace(observed, self._settings.qlog_folder, number, original_id, now_s)
             configuration, events = traced(trace, configuration, events)
-        return configuration, events
+        return configuration, events, scheme
+
+    def use_scheme(self, scheme: ConfiguredScheme) -> bool:
+        """For connections to come. Whether it is for those that are open, too: one that learns goes by what it has learned."""
+        self._scheme = scheme
+        return self._learning is None
+
+    def attach(self, number: int, session: Session) -> None:
+        """There is a session now."""
+        observed = self._observed.get(number)
+        if observed is not None and observed.steering is not None:
+            observed.steering.connection = lambda: Connection(session.quic.rtt_ms)
 
     def close(self, number: int) -> None:
         """The connection is gone."""
@@ -72,6 +102,8 @@ class ConnectionObservers:
             return
         observed.flush()
         self._report_interval(observed)
+        if observed.steering is not None:
+            observed.steering.recorder.finish()
         del self._observed[number]
         self._changed.pop(number, None)
 
@@ -96,7 +128,7 @@ class ConnectionObservers:
             original_id=original_id,
             clock_s=lambda: time.monotonic() - now_s,
             write=write,
-            title=f"connection {number}, {self._label}",
+            title=f"connection {number}, {self._scheme.label}",
             reference_ms=round(time.time() * 1000, 3),
             limit_bytes=self._settings.qlog_bytes,
         )

@@ -29,9 +29,18 @@ from mixedsched.model.scheme import ConfiguredScheme, configure
 from mixedsched.world import catalog
 from mixedsched.world.server._endpoint import Endpoint
 from mixedsched.world.server._files import SiteFiles
+from mixedsched.world.server._learning import background_learner, learning_of
 from mixedsched.world.server.handover import Handover
 from mixedsched.world.server.log import ServerLog
-from mixedsched.world.server.running import FACTS, INPUT, ConnectionRecord, ServerFacts, ServerInput, WorkerInput
+from mixedsched.world.server.running import (
+    FACTS,
+    INPUT,
+    ConnectionRecord,
+    MemorySettings,
+    ServerFacts,
+    ServerInput,
+    WorkerInput,
+)
 from mixedsched.world.server.schedule import ScheduleInterval
 from mixedsched.world.server.settings import ServerSettings
 from mixedsched.world.system.children import Child
@@ -57,9 +66,9 @@ class Service:
     """A server of whichever kind.
 
     module: what a worker process runs; input: as it reads from standard input, with the worker's part. hosts: for the
-    certificate, if it is made here. responding: what answers, while the server runs. described: the facts of such a server.
-    choose_certificate: by the host name that a client gives; else there is just the one made here. joined: told of the endpoint
-    before it starts. reload: reads files again, upon SIGHUP.
+    certificate, if it is made here. memory: of a scheme that learns. responding: what answers, while the server runs.
+    described: the facts of such a server. choose_certificate: by the host name that a client gives; else there is just the one
+    made here. joined: told of the endpoint before it starts. reload: reads files again, upon SIGHUP.
     """
 
     module: str
@@ -71,6 +80,7 @@ class Service:
     hosts: Sequence[str]
     responding: Callable[[ServerLog], AbstractAsyncContextManager[Responder | LiveResponder]]
     described: Callable[[ServerFacts], ServerFacts]
+    memory: MemorySettings | None = None
     choose_certificate: Callable[[str | None], Certificate] | None = None
     joined: Callable[[LiveEndpoint], None] = lambda _endpoint: None
     reload: Callable[[], None] | None = None
@@ -91,10 +101,11 @@ def run_service(service: Service, log: ServerLog) -> None:
     A second signal ends it at once. Raises UsageError or MappingError for a bad scheme or mapping, and MixedschedError if the
     port cannot be had, or a worker ends by itself.
     """
-    if service.settings.workers > 1 and service.worker is None:
-        asyncio.run(_run_workers(service, log))  # uvloop starts no processes in groups of their own
-    else:
-        uvloop.run(_run(service, log))
+    with background_learner(service.memory if service.worker is None else None):
+        if service.settings.workers > 1 and service.worker is None:
+            asyncio.run(_run_workers(service, log))  # uvloop starts no processes in groups of their own
+        else:
+            uvloop.run(_run(service, log))
 
 
 def _site_service(given: ServerInput) -> Service:
@@ -111,6 +122,7 @@ def _site_service(given: ServerInput) -> Service:
         mapping=given.mapping,
         settings=given.settings,
         worker=given.worker,
+        memory=given.memory,
         hosts=site.hosts,
         responding=responding,
         described=lambda facts: replace(
@@ -126,31 +138,32 @@ async def listening(service: Service, log: ServerLog) -> AsyncIterator[tuple[End
     scheme = service.configured()
     certificate = Certificate.from_pem(worker.certificate_pem) if worker is not None else _certificate(service)
     (sock,) = _open_sockets(settings) if worker is None else (socket.socket(fileno=worker.socket),)
-    choose = service.choose_certificate
-    async with service.responding(log) as responder:
-        endpoint = Endpoint(sock, settings, certificate, scheme, responder, log, _handover(worker), choose)
-        receive_bytes, send_bytes = buffer_sizes(sock)
-        facts = ServerFacts(
-            listening=host_and_port(*sock.getsockname()[:2]),
-            spki_sha256=(choose(None) if choose is not None else certificate).spki_sha256,
-            site="",
-            url="",
-            hosts=(),
-            connections=1,
-            across_connections=settings.across_connections,
-            scheme=scheme.label,
-            mapping=scheme.mapping.name if scheme.mapping is not None else None,
-            workers=settings.workers,
-            gso=endpoint.uses_gso,
-            receive_buffer_bytes=receive_bytes,
-            send_buffer_bytes=send_bytes,
-        )
-        service.joined(endpoint)
-        endpoint.start()
-        try:
-            yield endpoint, service.described(facts)
-        finally:
-            endpoint.close()
+    choose, handover = service.choose_certificate, _handover(worker)
+    with learning_of(service.memory) as learning:
+        async with service.responding(log) as responder:
+            endpoint = Endpoint(sock, settings, certificate, scheme, responder, log, handover, choose, learning)
+            receive_bytes, send_bytes = buffer_sizes(sock)
+            facts = ServerFacts(
+                listening=host_and_port(*sock.getsockname()[:2]),
+                spki_sha256=(choose(None) if choose is not None else certificate).spki_sha256,
+                site="",
+                url="",
+                hosts=(),
+                connections=1,
+                across_connections=settings.across_connections,
+                scheme=scheme.label,
+                mapping=scheme.mapping.name if scheme.mapping is not None else None,
+                workers=settings.workers,
+                gso=endpoint.uses_gso,
+                receive_buffer_bytes=receive_bytes,
+                send_buffer_bytes=send_bytes,
+            )
+            service.joined(endpoint)
+            endpoint.start()
+            try:
+                yield endpoint, service.described(facts)
+            finally:
+                endpoint.close()
 
 
 async def _run(service: Service, log: ServerLog) -> None:

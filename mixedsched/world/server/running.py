@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -64,6 +65,15 @@ class WorkerInput:
 
 
 @dataclass(frozen=True, slots=True)
+class MemorySettings:
+    """What a scheme that learns keeps between visits."""
+
+    file: Path
+    every_visit: bool = False  # learn from all visits of a client, however close together
+    learner: str | None = None  # module of a process that searches orders in the background; None for no such process
+
+
+@dataclass(frozen=True, slots=True)
 class ServerInput:
     """The site to serve, and how: the first line of standard input, as JSON. The server stops when standard input ends."""
 
@@ -71,6 +81,7 @@ class ServerInput:
     scheme: str = "eps"  # with parameters: "mixed:alpha=0.5"
     mapping: str | None = None  # table by name or file; None for the scheme's own
     settings: ServerSettings = field(default_factory=ServerSettings)
+    memory: MemorySettings | None = None  # of scheme `adaptive`
     worker: WorkerInput | None = None  # for one of several processes on a port
 
 

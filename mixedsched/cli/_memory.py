@@ -1,0 +1,30 @@
+"""The option --memory of commands that serve."""
+
+from pathlib import Path
+
+from mixedsched.errors import UsageError
+from mixedsched.lab.learning.taught import is_adaptive
+from mixedsched.world.server.running import MemorySettings
+
+LEARNER = "mixedsched.lab.learning"
+
+
+def memory_settings(scheme: str, file: Path | None, *, across_connections: bool = False) -> MemorySettings | None:
+    """What is kept between visits, and which process thinks about it; None without --memory. Raises UsageError."""
+    if file is None:
+        return None
+    if not is_adaptive(scheme):
+        raise UsageError(
+            f"--memory is of no use to scheme {scheme}", why="it learns nothing", fix="add --scheme adaptive"
+        )
+    if across_connections:
+        raise UsageError(
+            "--memory is not possible with --across-connections",
+            why="each connection has the order of its own page",
+            fix="leave out one of the two",
+        )
+    if file.is_dir() or not file.absolute().parent.is_dir():
+        raise UsageError(
+            f"--memory {file} is not possible", why="it is no file, nor can it become one", fix="name a file"
+        )
+    return MemorySettings(file, learner=LEARNER)

@@ -1,0 +1,76 @@
+"""`memory`: what the scheme adaptive has learned, and how to make it forget."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from mixedsched.cli._console import out
+from mixedsched.cli._output import Json
+from mixedsched.core.learning.describing import describe
+from mixedsched.errors import UsageError
+from mixedsched.world.store import MemoryStore, open_memory
+
+FileArgument = Annotated[Path, typer.Argument(help="The file that serve --memory keeps.", metavar="FILE")]
+PageOption = Annotated[str | None, typer.Option(help="Only this page, by its path.", metavar="PATH")]
+
+
+def register(app: typer.Typer) -> None:
+    commands = typer.Typer(help="Show what the scheme adaptive has learned, or make it forget.", no_args_is_help=True)
+    commands.command(epilog="Example: mixedsched memory show memory.sqlite --page /index.html")(show)
+    commands.command(epilog="Example: mixedsched memory forget memory.sqlite --page /index.html")(forget)
+    app.add_typer(commands, name="memory")
+
+
+def show(file: FileArgument, page: PageOption = None, as_json: Json = False) -> None:
+    """What is believed of each page, from how many visits, which order that gave, and why."""
+    with _opened(file) as store:
+        paths = list(store.versions()) if page is None else [page]
+        states = [(path, store.page(path)) for path in paths]
+    if page is not None and states[0][1] is None:
+        raise UsageError(f"nothing is remembered of {page}", fix=f"mixedsched memory show {file} lists the pages")
+    pages = [describe(state) for _, state in states if state is not None]
+    if as_json:
+        sys.stdout.write(json.dumps({"memory": str(file), "pages": pages}) + "\n")
+        return
+    if not pages:
+        out.print("Nothing is remembered yet.")
+    for item in pages:
+        _print(item, details=page is not None or len(pages) == 1)
+
+
+def _print(item: dict, details: bool) -> None:  # type: ignore[type-arg]
+    order = item["order"]
+    out.print(f"[bold]{escape(item['path'])}[/]: {item['visits']} visits ({item['partial_visits']} not whole)")
+    out.print(f"  order: {order['name']}: {escape(order['why'])}", soft_wrap=True)
+    for name, why in item["left"].items():
+        out.print(f"  left: {escape(name)}: {escape(why)}", soft_wrap=True)
+    for network in item["networks"]:
+        out.print(f"  network: {network['name']}, {network['share'] * 100:.0f} % of visits")
+    for name, paints in item["outcomes"].items():
+        out.print(f"  seen under {escape(name)}: {paints['visits']:.0f} visits, paints {paints['lcp_ms']:.0f} ms")
+    if not details:
+        return
+    for role in item["roles"]:
+        seen = f", seen {role['seen']:.2f}" if role["seen"] is not None else ""
+        line = f"  {role['kind']:10s} {role['bytes']:>9} B in {role['share'] * 100:3.0f} % of visits{seen}, {role['found']}"
+        out.print(f"{line}: {escape(role['path'])}", soft_wrap=True, highlight=False)
+
+
+def forget(file: FileArgument, page: PageOption = None, as_json: Json = False) -> None:
+    """Forget one page, or all of them; a server that uses the file goes on with the safe order."""
+    with _opened(file) as store:
+        forgotten = store.forget(page)
+    if as_json:
+        sys.stdout.write(json.dumps({"memory": str(file), "forgotten": forgotten}) + "\n")
+    else:
+        out.print(f"{forgotten} pages forgotten")
+
+
+def _opened(file: Path) -> MemoryStore:
+    if not file.is_file():
+        raise UsageError(f"there is no memory {file}", fix="serve --scheme adaptive --memory FILE makes one")
+    return open_memory(file)

@@ -1,0 +1,139 @@
+"""Which order the next visit gets: the safe one, or one of a few proposals; and which proposals do visitors no good."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from mixedsched.core.learning.plan import SAFE
+
+MOST_LATER = math.log(1.02)
+"""How much later than by the safe order a paint may come: beyond that an order is left."""
+FEWEST = 3
+"""Visits of an order, and of the safe one, before the guard says anything of it."""
+TRIED = 8
+"""Visits after which an order that the guard has let stand gets most visits."""
+TRIAL_SHARE = 0.5
+"""Share of the visits of an order that is not tried yet."""
+SAFE_SHARE = 0.1
+"""Share of the visits that go on with the safe order, to compare with."""
+MAX_NUMBER = 500
+"""What many visits count for at most, so that a change shows."""
+MAX_ARMS = 8
+
+
+@dataclass(slots=True)
+class Outcomes:
+    """Paints of the visits that were served by one order over one class of networks: logarithms of ms."""
+
+    number: float = 0.0
+    fcp: float = 0.0
+    lcp: float = 0.0
+    """Means."""
+    fcp_squares: float = 0.0
+    lcp_squares: float = 0.0
+    """Sums of squared deviations."""
+
+    def add(self, fcp_ms: float, lcp_ms: float) -> None:
+        self.number = min(self.number + 1, MAX_NUMBER)
+        fcp, lcp = math.log(max(fcp_ms, 1.0)), math.log(max(lcp_ms, 1.0))
+        before_fcp, before_lcp = fcp - self.fcp, lcp - self.lcp
+        self.fcp += before_fcp / self.number
+        self.lcp += before_lcp / self.number
+        keeps = 1 - 1 / MAX_NUMBER
+        self.fcp_squares = self.fcp_squares * keeps + before_fcp * (fcp - self.fcp)
+        self.lcp_squares = self.lcp_squares * keeps + before_lcp * (lcp - self.lcp)
+
+    def to_list(self) -> list[float]:
+        values = (self.number, self.fcp, self.lcp, self.fcp_squares, self.lcp_squares)
+        return [round(value, 6) for value in values]
+
+
+@dataclass(slots=True)
+class Guard:
+    """What came of each order. Randomness is an argument."""
+
+    outcomes: dict[str, dict[int, Outcomes]] = field(default_factory=dict)
+    """By name of the order, then place of the class of networks."""
+    left: dict[str, str] = field(default_factory=dict)
+    """Orders that are not used any more, and why."""
+
+    def note(self, order: str, network: int, fcp_ms: float, lcp_ms: float) -> None:
+        """A visit is over."""
+        if order not in self.outcomes and len(self.outcomes) >= MAX_ARMS:
+            return
+        self.outcomes.setdefault(order, {}).setdefault(network, Outcomes()).add(fcp_ms, lcp_ms)
+
+    def judge(self, orders: Sequence[str]) -> list[str]:
+        """Leave those that are later than the safe one; returns them."""
+        gone = []
+        for order in orders:
+            if order == SAFE or order in self.left:
+                continue
+            for key, word in (("lcp", "the largest paint"), ("fcp", "the first paint")):
+                compared = self._later(order, key)
+                if compared is not None and compared[0] - compared[1] > MOST_LATER:
+                    later_pct = (math.exp(compared[0]) - 1) * 100
+                    self.left[order] = f"{word} came {later_pct:.1f} % later than by the safe order"
+                    gone.append(order)
+                    break
+        return gone
+
+    def choose(self, orders: Sequence[str], rng: random.Random) -> str:
+        """The order of the next visit. orders: proposals, the best first."""
+        useful = [order for order in orders if order not in self.left]
+        if not useful:
+            return SAFE
+        best = useful[0]
+        share = TRIAL_SHARE if self.visits_of(best) < TRIED else 1 - SAFE_SHARE
+        return best if rng.random() < share else SAFE
+
+    def settled(self, orders: Sequence[str]) -> str:
+        """The order that most visits get, or would get."""
+        return next((order for order in orders if order not in self.left), SAFE)
+
+    def visits_of(self, order: str) -> float:
+        """How many visits it served."""
+        return sum(item.number for item in self.outcomes.get(order, {}).values())
+
+    def forget(self) -> None:
+        """The page has changed."""
+        self.outcomes.clear()
+        self.left.clear()
+
+    def _later(self, order: str, key: str) -> tuple[float, float] | None:
+        """(mean difference of logarithms to the safe order, its standard error); None as long as visits are too few."""
+        differences, weights, variance = [], [], 0.0
+        for network, own in self.outcomes.get(order, {}).items():
+            safe = self.outcomes.get(SAFE, {}).get(network)
+            if safe is None or min(own.number, safe.number) < FEWEST:
+                continue
+            weight = 1 / (1 / own.number + 1 / safe.number)
+            differences.append(getattr(own, key) - getattr(safe, key))
+            weights.append(weight)
+            squares = getattr(own, f"{key}_squares") + getattr(safe, f"{key}_squares")
+            variance += weight * squares / max(1.0, own.number + safe.number - 2)
+        if not weights:
+            return None
+        total = sum(weights)
+        mean = sum(weight * value for weight, value in zip(weights, differences, strict=True)) / total
+        return mean, math.sqrt(variance) / total
+
+    def to_dict(self) -> dict[str, Any]:
+        outcomes = {
+            order: {str(network): item.to_list() for network, item in by_network.items()}
+            for order, by_network in self.outcomes.items()
+        }
+        return {"outcomes": outcomes, "left": self.left}
+
+    @classmethod
+    def from_dict(cls, facts: Mapping[str, Any]) -> Self:
+        """Raises ValueError, TypeError, KeyError or AttributeError for what is none."""
+        outcomes = {
+            str(order): {int(network): Outcomes(*map(float, values)) for network, values in by_network.items()}
+            for order, by_network in facts["outcomes"].items()
+        }
+        return cls(outcomes, {str(order): str(why) for order, why in facts["left"].items()})

@@ -1,0 +1,142 @@
+"""All that a server keeps of one page: its memory, the networks of its visitors, the orders proposed, and what came of them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from mixedsched.core.learning import networks
+from mixedsched.core.learning.guard import Guard
+from mixedsched.core.learning.learned import LearnedPage
+from mixedsched.core.learning.memory import PageMemory
+from mixedsched.core.learning.networks import NetworkClass
+from mixedsched.core.learning.plan import SAFE, Plan
+from mixedsched.core.learning.visit import Visit
+
+MEMORY_VERSION = 1
+MAX_PLANS = 3
+THINKS_AFTER = (3, 10, 30, 100, 300, 1000)
+"""Numbers of visits after which orders are searched; then every thousand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """An order and what simulation promises of it, as ratios to the safe order (0.9: a tenth sooner)."""
+
+    plan: Plan
+    fcp_ratio: float
+    lcp_ratio: float
+
+
+@dataclass(slots=True)
+class PageState:
+    """A page as its server knows it."""
+
+    memory: PageMemory
+    classes: list[NetworkClass] = field(default_factory=list)
+    proposals: list[Proposal] = field(default_factory=list)
+    """The best first."""
+    guard: Guard = field(default_factory=Guard)
+    thought: int = 0
+    """After how many visits orders were searched last."""
+
+    @classmethod
+    def of(cls, path: str) -> Self:
+        """Of a page that was never seen."""
+        return cls(PageMemory(path))
+
+    @property
+    def names(self) -> list[str]:
+        return [item.plan.name for item in self.proposals]
+
+    @property
+    def wants_thought(self) -> bool:
+        """Whether orders should be searched."""
+        visits = self.memory.visits
+        due = [number for number in THINKS_AFTER if number <= visits]
+        if visits > THINKS_AFTER[-1]:
+            due.append(visits - visits % THINKS_AFTER[-1])
+        return bool(due) and self.thought < due[-1] and not self.memory.strange
+
+    def learn(self, visit: Visit) -> None:
+        """Take a visit in: what it says of the page, of networks, and of the order that served it."""
+        place = networks.note(self.classes, visit.connection)
+        changed = self.memory.learn(visit)
+        if changed:
+            self.guard.forget()
+            self.thought = 0
+        if changed or self.memory.strange:
+            self.proposals.clear()
+            return
+        paints = self._paints(visit)
+        if paints is not None:
+            self.guard.note(visit.order, 0 if place is None else place, *paints)
+            self.guard.judge(self.names)
+
+    def propose(self, proposals: Sequence[Proposal]) -> None:
+        """Orders that were searched for what is known now. What came of orders of the same name still counts."""
+        self.proposals = list(proposals)[:MAX_PLANS]
+        self.thought = self.memory.visits
+        self.guard.outcomes = {
+            name: found for name, found in self.guard.outcomes.items() if name == SAFE or name in self.names
+        }
+
+    def choose(self, rng: random.Random) -> Plan | None:
+        """The order of the next visit; None for the safe one."""
+        return self._plan(self.guard.choose(self.names, rng))
+
+    def settled(self) -> Plan | None:
+        """The order that most visits get; None for the safe one."""
+        return self._plan(self.guard.settled(self.names))
+
+    def _plan(self, name: str) -> Plan | None:
+        return next((item.plan for item in self.proposals if item.plan.name == name), None)
+
+    def _paints(self, visit: Visit) -> tuple[float, float] | None:
+        """What the visitor's browser told; else when the last byte had left of what paints are believed to wait for."""
+        if visit.beacon is not None:
+            return visit.beacon.fcp_ms, visit.beacon.lcp_ms
+        learned = LearnedPage.of(self.memory)
+        if learned is None:
+            return None
+        numbers = {(role.path, role.kind): name for name, role in learned.roles.items()}
+        ends: dict[str, float] = {}
+        for item in visit.requests:
+            name = numbers.get((item.path, item.kind))
+            if name is not None and item.last_byte_ms is not None:
+                ends[name] = item.last_byte_ms
+        begun_ms = visit.requests[0].first_byte_ms
+        if begun_ms is None or any(name not in ends for name in learned.awaited - {learned.needs.main}):
+            return None
+        return learned.paints({learned.needs.main: begun_ms}, {**ends, learned.needs.main: begun_ms})
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "version": MEMORY_VERSION,
+            "memory": self.memory.to_dict(),
+            "networks": [item.to_list() for item in self.classes],
+            "orders": [[item.plan.to_dict(), item.fcp_ratio, item.lcp_ratio] for item in self.proposals],
+            "guard": self.guard.to_dict(),
+            "thought": self.thought,
+        }
+
+    @classmethod
+    def from_dict(cls, facts: Mapping[str, Any]) -> Self:
+        """Raises ValueError where it is none, or of another version."""
+        try:
+            if facts["version"] != MEMORY_VERSION:
+                raise ValueError(f"version {facts['version']} is not {MEMORY_VERSION}")
+            return cls(
+                PageMemory.from_dict(facts["memory"]),
+                [NetworkClass.from_list(item) for item in facts["networks"][: networks.MAX_CLASSES]],
+                [
+                    Proposal(Plan.from_dict(plan), float(fcp), float(lcp))
+                    for plan, fcp, lcp in facts["orders"][:MAX_PLANS]
+                ],
+                Guard.from_dict(facts["guard"]),
+                int(facts["thought"]),
+            )
+        except (KeyError, TypeError, IndexError, AttributeError) as error:
+            raise ValueError(f"not a page's memory: {error}") from error

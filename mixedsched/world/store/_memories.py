@@ -1,0 +1,145 @@
+"""What servers remember of pages: one row a page, bounded and aged, shared by the workers of a server and its learner."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Self
+
+from sqlalchemy import Engine, LargeBinary, delete, func, select, update
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Mapped, Session, mapped_column
+
+from mixedsched.core.learning.state import PageState
+from mixedsched.errors import MixedschedError
+from mixedsched.world.store._database import Base, UnreachableDatabaseError, open_database, writing
+
+PAGES_MOST = 10_000
+ROW_BYTES_MOST = 60_000
+"""Of a page, compressed; one that needs more starts anew."""
+UNPACKED_BYTES_MOST = 4_000_000
+AGE_MOST_S = 90 * 24 * 3600
+"""A page that nobody has visited for so long is forgotten."""
+
+
+class PageMemoryRow(Base):
+    __tablename__ = "page_memory"
+    path: Mapped[str] = mapped_column(primary_key=True)
+    seen_s: Mapped[float]
+    """Of the latest visit, since 1970."""
+    version: Mapped[int]
+    """Counts every change."""
+    wants_thought: Mapped[bool]
+    state: Mapped[bytes] = mapped_column(LargeBinary)
+    """PageState.to_dict as JSON, compressed."""
+
+
+class MemoryStore:
+    """A memory file. Every method raises UnreachableDatabaseError where it cannot be read or written; times are since 1970."""
+
+    def __init__(self, engine: Engine, pages_most: int = PAGES_MOST) -> None:
+        self._engine = engine
+        self._pages_most = pages_most
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._engine.dispose()
+
+    def change(self, path: str, now_s: float, change: Callable[[PageState], None]) -> PageState:
+        """Change what is remembered of a page, alone. change: told its state, a new one if there is none."""
+        with _told(), Session(writing(self._engine)) as session, session.begin():
+            row = session.get(PageMemoryRow, path)
+            state = _unpacked(row.state) if row is not None else None
+            if state is None:
+                state = PageState.of(path)
+            change(state)
+            packed = _packed(state)
+            if row is not None:
+                row.seen_s, row.version, row.state = now_s, row.version + 1, packed
+                row.wants_thought = state.wants_thought
+            else:
+                self._make_room(session, now_s)
+                session.add(
+                    PageMemoryRow(path=path, seen_s=now_s, version=1, wants_thought=state.wants_thought, state=packed)
+                )
+            return state
+
+    def _make_room(self, session: Session, now_s: float) -> None:
+        session.execute(delete(PageMemoryRow).where(PageMemoryRow.seen_s < now_s - AGE_MOST_S))
+        beyond = session.scalar(select(func.count()).select_from(PageMemoryRow)) or 0
+        if beyond >= self._pages_most:
+            oldest = select(PageMemoryRow.path).order_by(PageMemoryRow.seen_s, PageMemoryRow.path)
+            gone = oldest.limit(beyond - self._pages_most + 1)
+            session.execute(delete(PageMemoryRow).where(PageMemoryRow.path.in_(gone)))
+
+    def page(self, path: str) -> PageState | None:
+        """None for a page that is not remembered, or cannot be read."""
+        with _told(), Session(self._engine) as session:
+            row = session.get(PageMemoryRow, path)
+            return None if row is None else _unpacked(row.state)
+
+    def versions(self) -> dict[str, int]:
+        """Of all pages, by path, the latest visit first: what has another one than before has changed."""
+        with _told(), Session(self._engine) as session:
+            rows = session.execute(
+                select(PageMemoryRow.path, PageMemoryRow.version).order_by(PageMemoryRow.seen_s.desc())
+            )
+            return {row.path: row.version for row in rows}
+
+    def wanting_thought(self, most: int = 20) -> list[str]:
+        """Paths of pages whose orders should be searched, the latest visit first."""
+        with _told(), Session(self._engine) as session:
+            wanted = select(PageMemoryRow.path).where(PageMemoryRow.wants_thought)
+            return list(session.scalars(wanted.order_by(PageMemoryRow.seen_s.desc()).limit(most)))
+
+    def settle(self, path: str) -> None:
+        """Its orders need not be searched."""
+        with _told(), Session(writing(self._engine)) as session, session.begin():
+            session.execute(update(PageMemoryRow).where(PageMemoryRow.path == path).values(wants_thought=False))
+
+    def forget(self, path: str | None) -> int:
+        """Forget a page, or all of them; returns how many."""
+        with _told(), Session(writing(self._engine)) as session, session.begin():
+            gone = delete(PageMemoryRow)
+            result = session.execute(gone if path is None else gone.where(PageMemoryRow.path == path))
+            return int(getattr(result, "rowcount", 0))
+
+
+def open_memory(file: Path, pages_most: int = PAGES_MOST) -> MemoryStore:
+    """Open a memory file; it is made if there is none. Raises MixedschedError where it cannot be used."""
+    return MemoryStore(open_database(f"sqlite:///{file}"), pages_most)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    try:
+        yield
+    except SQLAlchemyError as error:
+        raise UnreachableDatabaseError(
+            "the memory cannot be used",
+            why=str(error).splitlines()[0],
+            fix="see that the file is not locked or damaged, and that there is room on its disk",
+        ) from error
+
+
+def _packed(state: PageState) -> bytes:
+    packed = zlib.compress(json.dumps(state.to_dict(), separators=(",", ":")).encode(), 6)
+    if len(packed) <= ROW_BYTES_MOST:
+        return packed
+    fresh = PageState.of(state.memory.path)
+    return zlib.compress(json.dumps(fresh.to_dict(), separators=(",", ":")).encode(), 6)
+
+
+def _unpacked(packed: bytes) -> PageState | None:
+    """None for what is damaged, or of another version: the page is learned anew."""
+    try:
+        opened = zlib.decompressobj()
+        text = opened.decompress(packed, UNPACKED_BYTES_MOST)
+        return PageState.from_dict(json.loads(text))
+    except (zlib.error, ValueError, MixedschedError):
+        return None
