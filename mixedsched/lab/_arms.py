@@ -16,7 +16,7 @@ from mixedsched.sites.serving import served_site
 from mixedsched.sites.site import Site
 from mixedsched.world.browser.pageload import BrowserLoad
 from mixedsched.world.emulator.backend import RELAY, Backend
-from mixedsched.world.server.running import RunningServer, ServerInput, running_server
+from mixedsched.world.server.running import MemorySettings, RunningServer, ServerInput, running_server
 from mixedsched.world.server.settings import LogSettings, ServerSettings
 from mixedsched.world.server.site import ServedSite
 from mixedsched.world.servers import (
@@ -121,9 +121,15 @@ class Fleet:
 
     @asynccontextmanager
     async def started(
-        self, arm: Arm, backend: Backend, *, across_connections: bool, congestion_control: CongestionControl
+        self,
+        arm: Arm,
+        backend: Backend,
+        *,
+        across_connections: bool,
+        congestion_control: CongestionControl,
+        memory: MemorySettings | None = None,
     ) -> AsyncIterator[ArmServer]:
-        """Start an arm's server where the emulated network has it."""
+        """Start an arm's server where the emulated network has it. memory: of a scheme that learns."""
         bursts = backend.name == RELAY  # a kernel's link would take a flight of packets for one
         if arm.label in self.choices:
             program = running_program(
@@ -144,7 +150,7 @@ class Fleet:
             across_connections=across_connections,
             congestion_control=congestion_control,
         )
-        given = ServerInput(self.sites[arm.label], arm.scheme, arm.mapping, settings)
+        given = ServerInput(self.sites[arm.label], arm.scheme, arm.mapping, settings, memory)
         async with running_server(given, arm.label, prefix=backend.server_prefix) as own:
             yield OwnServer(own)
 

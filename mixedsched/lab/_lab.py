@@ -1,10 +1,11 @@
 """The browser rung: one page load through server, emulated link and Chromium, as a Run."""
 
+import contextlib
 import datetime as dt
 import re
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -12,8 +13,10 @@ from typing import Any, Self
 from mixedsched.core.metrics import PAGE_METRICS, QUICK_METRICS, TTI
 from mixedsched.errors import InputError, MixedschedError
 from mixedsched.lab._arms import ArmServer, Fleet, misses_in, pid_that_waits, what_it_tells
+from mixedsched.lab._teaching import lesson_file, teach
 from mixedsched.lab._validity import LoadEvidence, ServerView, why_invalid
 from mixedsched.lab.diagnostics import Waits
+from mixedsched.lab.learning.taught import is_adaptive
 from mixedsched.lab.model import AS_USUAL, Arm, Arrival, Conditions, Connection, Run, RunStatus
 from mixedsched.model.profile import Profile
 from mixedsched.model.request import Flag
@@ -24,6 +27,7 @@ from mixedsched.world.browser.pageload import BrowserLoad, PageLoadFailed, PageL
 from mixedsched.world.browser.runner import LighthouseRunner
 from mixedsched.world.emulator.awake import processors_to_keep_awake
 from mixedsched.world.emulator.backend import RELAY, Backend, LinkInUse, open_backend
+from mixedsched.world.server.running import MemorySettings
 from mixedsched.world.servers import RunningProgram
 from mixedsched.world.system.precedence import Precedence, browser_courtesy, kernel_release
 
@@ -70,15 +74,19 @@ class Lab:
     also if this process is killed.
     """
 
-    def __init__(self, setup: LabSetup, arms: Sequence[Arm], folder: Path) -> None:
+    def __init__(
+        self, setup: LabSetup, arms: Sequence[Arm], folder: Path, say: Callable[[str], None] = lambda _: None
+    ) -> None:
         self._setup = setup
-        self._arms = {arm.label: arm for arm in arms}
         self._folder = folder
+        self._say = say
+        self._arms = {arm.label: arm for arm in arms}
         self._netlog = folder / "netlog.json"
         self._fleet: Fleet
         self._servers: dict[str, ArmServer] = {}
         # The highest number of a connection that each server has logged before the load in progress.
         self._highest_connection = dict.fromkeys(self._arms, 0)
+        self._memories: dict[str, MemorySettings] = {}
         self._stack = AsyncExitStack()
         self._backend: Backend
         self._runner: LighthouseRunner
@@ -92,7 +100,9 @@ class Lab:
             )
             runner = LighthouseRunner(prefix=self._backend.client_prefix, courtesy=self.precedence.browser)
             self._runner = await self._stack.enter_async_context(runner)
-            for label in self._arms:
+            for label, arm in self._arms.items():
+                if is_adaptive(arm.scheme):
+                    await self._teach(arm)
                 await self._start_server(label)
         except BaseException:
             await self._stack.aclose()
@@ -195,15 +205,34 @@ class Lab:
         folder = self._setup.packet_logs
         return None if folder is None else folder / f"block-{run.block}-attempt-{run.attempt}" / file_name(run.arm)
 
+    async def _teach(self, arm: Arm) -> None:
+        """Visits from which an arm that learns does so before its first block; they count for nothing else."""
+        memory = lesson_file(self._folder, self._setup.sites[arm.label], self._setup.profile, self._setup.form_factor)
+
+        async def visit(server: ArmServer, number: int) -> None:
+            async with self._backend.link(server.address, number, None) as link:
+                with contextlib.suppress(PageLoadFailed):
+                    await self._runner.run(self._job(server, link, own_waits=False))
+
+        try:
+            await teach(memory, lambda: self._server(arm, MemorySettings(memory, every_visit=True)), visit, self._say)
+        finally:
+            self._netlog.unlink(missing_ok=True)
+        self._memories[arm.label] = MemorySettings(memory, frozen=True)
+
     async def _start_server(self, label: str) -> None:
         """Start an arm's server, or start it again; it stops with the laboratory."""
-        started = self._fleet.started(
-            self._arms[label],
+        started = self._server(self._arms[label], self._memories.get(label))
+        self._servers[label] = await self._stack.enter_async_context(started)
+
+    def _server(self, arm: Arm, memory: MemorySettings | None) -> AbstractAsyncContextManager[ArmServer]:
+        return self._fleet.started(
+            arm,
             self._backend,
             across_connections=self._setup.across_connections,
             congestion_control=self._setup.conditions.congestion_control,
+            memory=memory,
         )
-        self._servers[label] = await self._stack.enter_async_context(started)
 
     def _job(self, server: ArmServer, link: LinkInUse, own_waits: bool) -> PageLoadJob:
         address, port = link.address

@@ -104,8 +104,10 @@ class Design:
         labels = tuple(item.arm.label for item in self.arms)
         return Plan(**self._arguments(network), blocks=(Block(FIRST_BLOCK, self.seed, labels),))
 
-    def laboratory(self, network: Profile, folder: Path, packet_logs: Path | None = None) -> Lab:
-        """What makes the runs; not yet open. folder: for what a run leaves while it is under way."""
+    def laboratory(
+        self, network: Profile, folder: Path, packet_logs: Path | None = None, say: Say = lambda _: None
+    ) -> Lab:
+        """What makes the runs; not yet open. folder: for what a run leaves while it is under way, and what arms have learned."""
         setup = LabSetup(
             network,
             self.form_factor,
@@ -117,7 +119,7 @@ class Design:
             packet_logs=packet_logs,
             inspect=self.inspect,
         )
-        return Lab(setup, [item.for_server for item in self.arms], folder)
+        return Lab(setup, [item.for_server for item in self.arms], folder, say)
 
     def _arguments(self, network: Profile) -> dict[str, Any]:
         digests = [item.site_digest for item in self.arms]
@@ -235,7 +237,7 @@ class Bench:
     async def _laboratory(self, network: Profile) -> tuple[Laboratory, ExperimentFacts]:
         """With what a new experiment in it stores."""
         if network.name not in self._labs:
-            lab = self.design.laboratory(network, self._folder, self._packet_logs)
+            lab = self.design.laboratory(network, self._folder, self._packet_logs, self._say)
             await self._stack.enter_async_context(lab)
             versions = {**self._facts.versions, **await lab.versions()}
             for note in lab.notes:

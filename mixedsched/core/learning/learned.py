@@ -92,6 +92,8 @@ class LearnedPage:
 
 def _seen(role: Role, any_raised: bool) -> float:
     """The belief that an image is on the first screen."""
+    if "icon" in role.mime:  # of the browser's own frame
+        return 0.0
     raised = role.raised / role.weight if role.weight else 0.0
     at_request = _AT_REQUEST[role.priority]
     if any_raised and role.priority is ChromiumPriority.MEDIUM:

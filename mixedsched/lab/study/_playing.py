@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from mixedsched.lab.learning.taught import TaughtScheme, is_adaptive
 from mixedsched.lab.play.pool import Pool
 from mixedsched.lab.play.task import NamedScheme, Task
 from mixedsched.lab.play.values import SimulatedValues
@@ -38,10 +39,13 @@ def play_blocks(work: Work, keeper: Keeper) -> None:
                 _take(work, keeper, block, task, position, result)
 
 
-def schemes_of(study: Study) -> list[NamedScheme]:
+def schemes_of(study: Study) -> list[NamedScheme | TaughtScheme]:
     """The arms of a simulated study."""
     mapping = None if study.mapping is None else study.located(study.mapping)
-    return [NamedScheme(spec, mapping) for spec in study.arms]
+    return [
+        TaughtScheme(spec, study.visits) if study.visits and is_adaptive(spec) else NamedScheme(spec, mapping)
+        for spec in study.arms
+    ]
 
 
 def _tasks(work: Work, keeper: Keeper, under_way: dict[int, tuple[_BlockInHand, Task, int]]) -> Iterator[Task]:
@@ -76,7 +80,7 @@ def _leases(work: Work, keeper: Keeper) -> Iterator[Lease]:
 
 
 def _take(work: Work, keeper: Keeper, block: _BlockInHand, task: Task, position: int, result: SimulatedValues) -> None:
-    assert isinstance(task.scheme, NamedScheme)
+    assert isinstance(task.scheme, NamedScheme | TaughtScheme)
     status = "failed" if result.error else "ok"
     load = NewLoad(task.scheme.spec, position, task.seed, status, result.error, result.values)
     block.left -= 1

@@ -40,6 +40,7 @@ _ONLY_ON: Mapping[str, tuple[StudyRung, ...]] = {
     "throttling": ("browser",),
     "backend": ("browser",),
     "across_connections": ("browser",),
+    "visits": ("pipe", "stack"),
 }
 
 
@@ -78,6 +79,8 @@ class Study(BaseModel):
     throttling: Literal["provided", "simulate"] = "provided"  # as in Conditions
     backend: Literal["relay", "netns", "vm"] = "relay"
     across_connections: bool = False
+    # From which scheme adaptive learns before each simulated load; in Chromium it learns by itself before the first block.
+    visits: int = Field(default=0, ge=0, le=1000)
 
     # Where names of files are seen from; not part of the definition.
     folder: Path = Field(default=Path(), exclude=True)

@@ -41,13 +41,20 @@ _STOP = object()
 
 class Learning:
     """file: the memory. say: takes one line about an error; called from another thread. rng: decides which visits try an order.
-    every_visit: learn from all visits of a client, however close together, as a laboratory's are."""
+    every_visit: learn from all visits of a client, however close together, as a laboratory's are. frozen: learn nothing more."""
 
     def __init__(
-        self, file: Path, say: Callable[[str], None], *, every_visit: bool = False, rng: random.Random | None = None
+        self,
+        file: Path,
+        say: Callable[[str], None],
+        *,
+        every_visit: bool = False,
+        frozen: bool = False,
+        rng: random.Random | None = None,
     ) -> None:
         self._file = file
         self._every_visit = every_visit
+        self._frozen = frozen
         self._say = say
         self._rng = rng or random.Random()
         self._visits: queue.Queue[object] = queue.Queue(QUEUE_MOST)
@@ -56,7 +63,10 @@ class Learning:
         self._taught: OrderedDict[tuple[str, str], float] = OrderedDict()
         self._told = ""
         self._thread = threading.Thread(target=self._work, name="learning", daemon=True)
-        self._thread.start()
+        if frozen:
+            self._look_once()
+        else:
+            self._thread.start()
 
     def join(self, client: str, scheme: ConfiguredScheme) -> Steering:
         """For a new connection. client: its address, without the port."""
@@ -64,16 +74,20 @@ class Learning:
 
     def stop(self) -> None:
         """Remember what has come, for a moment at most."""
+        if self._frozen:
+            return
         with contextlib.suppress(queue.Full):
             self._visits.put_nowait(_STOP)
         self._thread.join(2.0)
 
     def _plan_for(self, path: str) -> Plan | None:
         state = self._states.get(path.partition("?")[0])
-        return None if state is None else state.choose(self._rng)
+        if state is None:
+            return None
+        return state.settled() if self._frozen else state.choose(self._rng)
 
     def _take(self, client: str, visit: Visit) -> None:
-        if len(visit.requests) < REQUESTS_FEWEST:
+        if self._frozen or len(visit.requests) < REQUESTS_FEWEST:
             return
         key, now_s = (client, visit.path), time.monotonic()
         is_soon = now_s - self._taught.get(key, -TEACHES_EVERY_S) < TEACHES_EVERY_S
@@ -118,6 +132,13 @@ class Learning:
         if store is not None:
             store.__exit__()
 
+    def _look_once(self) -> None:
+        try:
+            with open_memory(self._file) as store:
+                self._look(store)
+        except (MixedschedError, OSError) as error:
+            self._tell(error)
+
     def _remember(self, store: MemoryStore, visit: Visit) -> None:
         path = visit.path
         self._states[path] = store.change(path, time.time(), lambda state: state.learn(visit))
@@ -153,7 +174,7 @@ def learning_of(settings: MemorySettings | None) -> Iterator[Learning | None]:
     if settings is None:
         yield None
         return
-    learning = Learning(settings.file, _say, every_visit=settings.every_visit)
+    learning = Learning(settings.file, _say, every_visit=settings.every_visit, frozen=settings.frozen)
     try:
         yield learning
     finally:

@@ -70,6 +70,7 @@ class MemorySettings:
 
     file: Path
     every_visit: bool = False  # learn from all visits of a client, however close together
+    frozen: bool = False  # learn nothing more, and give every visit the order that most visits get
     learner: str | None = None  # module of a process that searches orders in the background; None for no such process
 
 
