@@ -107,7 +107,7 @@ class Design:
     def laboratory(
         self, network: Profile, folder: Path, packet_logs: Path | None = None, say: Say = lambda _: None
     ) -> Lab:
-        """What makes the runs; not yet open. folder: for what a run leaves while it is under way, and what arms have learned."""
+        """What makes the runs; not yet open. folder: for what a run leaves meanwhile, and what arms have learned."""
         setup = LabSetup(
             network,
             self.form_factor,

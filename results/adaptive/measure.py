@@ -34,9 +34,7 @@ class OneTeaching(TaughtScheme):
 
 
 def cost_ms(player: Player[Any], scenario: Scenario, choice: SchemeChoice, seeds: list[int]) -> float:
-    return math.exp(
-        statistics.fmean(math.log(player.play(Task(scenario, choice, seed)).lcp_ms) for seed in seeds)
-    )
+    return math.exp(statistics.fmean(math.log(player.play(Task(scenario, choice, seed)).lcp_ms) for seed in seeds))
 
 
 def play(job: tuple[str, str, int, float, bool]) -> dict[str, Any]:
@@ -63,9 +61,7 @@ def main() -> None:
     given = options.parse_args()
     finder = json.loads(FINDER.read_text())
     sites = given.only.split(",") if given.only else finder["sites"]
-    jobs = [
-        (site, link, given.visits, given.churn, given.beacons) for site in sites for link in finder["networks"]
-    ]
+    jobs = [(site, link, given.visits, given.churn, given.beacons) for site in sites for link in finder["networks"]]
     done = [json.loads(line) for line in DATA.read_text().splitlines()] if DATA.exists() else []
     known = {tuple(item[key] for key in ("site", "link", "visits", "churn", "beacons")) for item in done}
     with multiprocessing.Pool(given.jobs) as pool, DATA.open("a") as file:

@@ -1,4 +1,4 @@
-"""Which request of a visit is which role of a page: by path where it stayed, else by pattern, place in the site, size, priority."""
+"""Which request of a visit is which role of a page: where its path is new, by pattern, place, size and priority."""
 
 import math
 import re

@@ -10,7 +10,7 @@ from mixedsched.core.learning.state import PageState
 
 
 def describe(state: PageState) -> dict[str, Any]:
-    """path, visits, the order in force with its reason and turns, orders that were left, networks, what came of orders, roles."""
+    """Path, visits, the order in force with reason and turns, orders that were left, networks, what came of orders, roles."""
     memory, guard = state.memory, state.guard
     plan = state.settled()
     chosen = next((item for item in state.proposals if item.plan is plan), None)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Self
 
-from mixedsched.core.learning.memory import PageMemory, Role
+from mixedsched.core.learning.memory import PageMemory, PageRole
 from mixedsched.core.metrics.paint import PaintEstimate, PaintNeeds, work_ms
 from mixedsched.model.browser_model import IDEAL, BrowserModel
 from mixedsched.model.page import PAGE_FORMAT, Page, Resource
@@ -45,7 +45,7 @@ class LearnedPage:
 
     page: Page
     """Flags and discoveries are inferred; ids are numbers of roles."""
-    roles: Mapping[str, Role]
+    roles: Mapping[str, PageRole]
     """By id."""
     seen: Mapping[str, float]
     """How much is believed that an image is on the first screen, by id."""
@@ -90,7 +90,7 @@ class LearnedPage:
         return fcp_ms, math.exp(total)
 
 
-def _seen(role: Role, any_raised: bool) -> float:
+def _seen(role: PageRole, any_raised: bool) -> float:
     """The belief that an image is on the first screen."""
     if "icon" in role.mime:  # of the browser's own frame
         return 0.0
@@ -101,7 +101,7 @@ def _seen(role: Role, any_raised: bool) -> float:
     return min(1.0, max(at_request, raised))
 
 
-def _guesses(roles: Mapping[str, Role], seen: Mapping[str, float], beacons: float) -> tuple[Guess, ...]:
+def _guesses(roles: Mapping[str, PageRole], seen: Mapping[str, float], beacons: float) -> tuple[Guess, ...]:
     """Each image alone, and all of the first screen together; beliefs add up to 1."""
     if not seen:
         return (Guess((), 1.0),)
@@ -121,7 +121,7 @@ def _guesses(roles: Mapping[str, Role], seen: Mapping[str, float], beacons: floa
     return (*guesses, Guess(screen, all_seen)) if all_seen else tuple(guesses)
 
 
-def _resources(roles: list[Role], seen: Mapping[str, float], model: BrowserModel) -> tuple[Resource, ...]:
+def _resources(roles: list[PageRole], seen: Mapping[str, float], model: BrowserModel) -> tuple[Resource, ...]:
     made: dict[int, Resource] = {}
     main = roles[0]
     known = {role.number: role for role in roles}
@@ -154,7 +154,7 @@ def _resources(roles: list[Role], seen: Mapping[str, float], model: BrowserModel
 
 
 def _discovery(
-    role: Role, main: Role, known: Mapping[int, Role], made: Mapping[int, Resource], model: BrowserModel
+    role: PageRole, main: PageRole, known: Mapping[int, PageRole], made: Mapping[int, Resource], model: BrowserModel
 ) -> tuple[int, str, int, float]:
     """(parent, when, offset, delay) that explain when it was asked for: only roles that are made already are parents."""
     usual = {

@@ -1,4 +1,4 @@
-"""What visits say of a page: its roles, how often each is asked for, what it waits for, and whether it is seen. Bounded, aged."""
+"""What visits say of a page: its roles, how often each is asked for, what it waits for, if it is seen. Bounded, aged."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FEWEST_KNOWN = 5
 
 
 @dataclass(slots=True)
-class Role:
+class PageRole:
     """One part of a page, under whatever names it comes. Shares are of visits, later ones counting more."""
 
     number: int
@@ -50,7 +50,7 @@ class Role:
     offsets: list[int] = field(default_factory=list)
     """Bytes of the main document that the client had when it asked, of the latest visits."""
     parents: dict[int, list[float]] = field(default_factory=dict)
-    """By number of a role that was complete by then: [times, sum of ms that passed since, times it was said to be the referrer]."""
+    """By number of a role that was complete by then: [times, sum of ms since then, times it was said to be the referrer]."""
 
     def to_list(self) -> list[Any]:
         parents = [[number, *(round(value, 2) for value in values)] for number, values in self.parents.items()]
@@ -102,10 +102,10 @@ class PageMemory:
     """Visits in a row that fit the page badly."""
     relearned: int = 0
     """How often the page was learned anew."""
-    roles: dict[int, Role] = field(default_factory=dict)
+    roles: dict[int, PageRole] = field(default_factory=dict)
     next_number: int = 0
 
-    def share(self, role: Role) -> float:
+    def share(self, role: PageRole) -> float:
         """In what share of visits it is asked for."""
         return min(1.0, role.weight / self.weight) if self.weight else 0.0
 
@@ -129,7 +129,7 @@ class PageMemory:
         return anew
 
     def _match(self, visit: Visit) -> dict[int, int]:
-        """Role by place in the visit: by path first, then the most alike of those that are left."""
+        """PageRole by place in the visit: by path first, then the most alike of those that are left."""
         by_path = {(role.path, role.kind): number for number, role in self.roles.items()}
         matched: dict[int, int] = {}
         taken: dict[int, None] = {}
@@ -138,7 +138,7 @@ class PageMemory:
             if number is not None and number not in taken:
                 matched[place] = number
                 taken[number] = None
-        left: dict[Kind, dict[int, tuple[Role, str, tuple[str, str]]]] = {}
+        left: dict[Kind, dict[int, tuple[PageRole, str, tuple[str, str]]]] = {}
         for number, role in self.roles.items():
             if number not in taken:
                 left.setdefault(role.kind, {})[number] = (role, pattern_of(role.path), folder_and_ending(role.path))
@@ -148,7 +148,7 @@ class PageMemory:
                 continue
             found = best(_seen(item, place), among.values())
             if found is not None:
-                assert isinstance(found, Role)
+                assert isinstance(found, PageRole)
                 matched[place] = found.number
                 del among[found.number]
         return matched
@@ -195,7 +195,7 @@ class PageMemory:
         if role is None:
             if len(self.roles) >= 2 * MAX_ROLES:
                 return None
-            role = self.roles[self.next_number] = Role(
+            role = self.roles[self.next_number] = PageRole(
                 *(self.next_number, item.path, item.kind, item.mime, item.size_bytes, item.priority),
                 *(item.incremental, float(place), 1.0, 1, float(item.raised)),
             )
@@ -212,7 +212,7 @@ class PageMemory:
         role.priority = item.priority
         return role.number
 
-    def _note_discovery(self, visit: Visit, place: int, role: Role, numbers: Iterable[int | None]) -> None:
+    def _note_discovery(self, visit: Visit, place: int, role: PageRole, numbers: Iterable[int | None]) -> None:
         """What the client had when it asked: bytes of the document, and complete responses."""
         item = visit.requests[place]
         if not place:
@@ -257,14 +257,14 @@ class PageMemory:
     def from_dict(cls, facts: Mapping[str, Any]) -> Self:
         """Raises ValueError, KeyError, TypeError or IndexError for what is none."""
         visits, weight, partial, strange, relearned, next_number = facts["counts"]
-        roles = [Role.from_list(item) for item in facts["roles"][:MAX_ROLES]]
+        roles = [PageRole.from_list(item) for item in facts["roles"][:MAX_ROLES]]
         return cls(
             *(str(facts["path"]), int(visits), float(weight), int(partial), int(strange), int(relearned)),
             *({role.number: role for role in roles}, int(next_number)),
         )
 
 
-def median_size(roles: Iterable[Role]) -> float:
+def median_size(roles: Iterable[PageRole]) -> float:
     return statistics.median(role.size_bytes for role in roles)
 
 

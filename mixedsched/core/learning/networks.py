@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Self
 
-from mixedsched.core.learning.visit import Connection
+from mixedsched.core.learning.visit import SeenNetwork
 from mixedsched.model.profile import Direction, Profile, RandomLoss
 
 MAX_CLASSES = 6
@@ -59,7 +59,7 @@ class NetworkClass:
         return cls(rtt_ms, rate_bps, loss_ratio, weight)
 
 
-def note(classes: list[NetworkClass], seen: Connection) -> int | None:
+def note(classes: list[NetworkClass], seen: SeenNetwork) -> int | None:
     """Count a visit in; returns the place of its class. None where the transport knows too little."""
     if seen.rtt_ms is None or seen.rate_bps is None:
         return None

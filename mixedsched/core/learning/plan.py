@@ -1,4 +1,4 @@
-"""An order of a page's responses, by role, and how it places requests. What it does not know goes where the safe order puts it."""
+"""An order of a page's responses, by role, and how it places requests: those that it does not know as the safe order does."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from mixedsched.core.learning._matching import best, folder_and_ending, pattern_of
-from mixedsched.core.schedulers.inferred import Turn, safe_turn
+from mixedsched.core.schedulers.inferred import LevelTurn, safe_turn
 from mixedsched.model.request import ChromiumPriority, Kind, Request
 from mixedsched.model.scheme import ConfiguredScheme
 
@@ -23,7 +23,7 @@ class PlannedRole:
     size_bytes: int
     priority: ChromiumPriority
     position: float
-    turn: Turn
+    turn: LevelTurn
     why: str = ""
     """For people."""
 
@@ -34,7 +34,7 @@ class PlannedRole:
     @classmethod
     def from_list(cls, facts: list[Any]) -> Self:
         path, kind, size_bytes, rank, position, (level, shared, early, batch), why = facts
-        turn = Turn(int(level), bool(shared), tuple((int(until), int(at)) for until, at in early), int(batch))
+        turn = LevelTurn(int(level), bool(shared), tuple((int(until), int(at)) for until, at in early), int(batch))
         return cls(path, Kind(kind), int(size_bytes), tuple(ChromiumPriority)[rank], float(position), turn, why)
 
 
@@ -48,7 +48,7 @@ class _Asked:
 
 
 @dataclass(frozen=True)
-class Plan:
+class OrderPlan:
     """Where each response of a page goes."""
 
     name: str
@@ -66,7 +66,7 @@ class Plan:
         object.__setattr__(self, "_index", {role.path: role for role in reversed(self.roles)})
         object.__setattr__(self, "_by_kind", by_kind)
 
-    def turn_of(self, request: Request) -> Turn:
+    def turn_of(self, request: Request) -> LevelTurn:
         """The turn of a request: its role's, else the safe one. The same for the same request, whoever asked before."""
         role = self.role_of(request)
         return safe_turn(request) if role is None else role.turn
@@ -92,7 +92,7 @@ class Plan:
         return cls(str(facts["name"]), roles, str(facts["why"]))
 
 
-def with_plan(scheme: ConfiguredScheme, plan: Plan | None) -> ConfiguredScheme:
+def with_plan(scheme: ConfiguredScheme, plan: OrderPlan | None) -> ConfiguredScheme:
     """The scheme `adaptive` with what is learned of one page; None: nothing yet."""
     if plan is None:
         return scheme

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from mixedsched.core.learning.learned import LearnedPage
-from mixedsched.core.learning.plan import SAFE, Plan, PlannedRole
-from mixedsched.core.schedulers.inferred import Turn, levels, safe_turn
+from mixedsched.core.learning.plan import SAFE, OrderPlan, PlannedRole
+from mixedsched.core.schedulers.inferred import LevelTurn, levels, safe_turn
 from mixedsched.model.page import Resource
 from mixedsched.model.request import Kind, Request
 
@@ -23,7 +23,7 @@ _AFTER_BLOCKING = levels.BLOCKING + 1
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class OrderRecipe:
     """How a plan is made. document: how much of it goes before all else: what names anything that may be waited for, in one go
     (needed) or that beyond the head after what blocks (staged); what names what blocks (head); the same, and the rest behind
     images (patient). images: by size over belief (value), the likeliest first (likely), as asked for (request), or together
@@ -43,32 +43,32 @@ class Recipe:
         return SAFE if self == SAFE_RECIPE else f"{self.document}/{self.images}{turns}{fonts}"
 
 
-SAFE_RECIPE = Recipe(others_last=False)
+SAFE_RECIPE = OrderRecipe(others_last=False)
 
 
-def first_round() -> list[Recipe]:
+def first_round() -> list[OrderRecipe]:
     """How the document goes."""
     kinds: tuple[Document, ...] = ("needed", "staged", "head", "patient")
-    return [SAFE_RECIPE, *(Recipe(document, "value") for document in kinds)]
+    return [SAFE_RECIPE, *(OrderRecipe(document, "value") for document in kinds)]
 
 
-def next_round(best: Recipe) -> list[Recipe]:
+def next_round(best: OrderRecipe) -> list[OrderRecipe]:
     """How images and fonts go, with the best document so far."""
     document: Document = "staged" if best.document == "safe" else best.document
     return [
-        Recipe(document, "likely"),
-        Recipe(document, "request"),
-        Recipe(document, "shared", 1),
-        Recipe(document, "shared", 8),
-        Recipe(document, "safe"),
-        Recipe(document, "value", fonts_first=True),
+        OrderRecipe(document, "likely"),
+        OrderRecipe(document, "request"),
+        OrderRecipe(document, "shared", 1),
+        OrderRecipe(document, "shared", 8),
+        OrderRecipe(document, "safe"),
+        OrderRecipe(document, "value", fonts_first=True),
     ]
 
 
-def plan_of(recipe: Recipe, learned: LearnedPage) -> Plan:
+def plan_of(recipe: OrderRecipe, learned: LearnedPage) -> OrderPlan:
     """The recipe's order for this page."""
     if recipe == SAFE_RECIPE:
-        return Plan(SAFE, (), "what is safe for a page of which nothing is known")
+        return OrderPlan(SAFE, (), "what is safe for a page of which nothing is known")
     waited = _waited_for(learned)
     images = _image_turns(recipe, learned)
     roles = []
@@ -78,40 +78,44 @@ def plan_of(recipe: Recipe, learned: LearnedPage) -> Plan:
         roles.append(
             PlannedRole(role.path, role.kind, role.size_bytes, role.priority, round(role.position, 2), turn, why)
         )
-    return Plan(recipe.name, tuple(roles), _why(recipe))
+    return OrderPlan(recipe.name, tuple(roles), _why(recipe))
 
 
 def _turn(
-    item: Resource, recipe: Recipe, learned: LearnedPage, waited: Mapping[str, float], images: Mapping[str, Turn]
-) -> tuple[Turn, str]:
+    item: Resource,
+    recipe: OrderRecipe,
+    learned: LearnedPage,
+    waited: Mapping[str, float],
+    images: Mapping[str, LevelTurn],
+) -> tuple[LevelTurn, str]:
     safe = safe_turn(_as_request(item, learned))
     if item.id == learned.needs.main:
         return _document_turn(recipe, learned, safe), "the page itself"
     if item.id in learned.needs.blocking:
-        return Turn(levels.BLOCKING), "the first paint waits for it"
+        return LevelTurn(levels.BLOCKING), "the first paint waits for it"
     if item.id in images:
         return images[item.id], f"an image, on the first screen with a belief of {learned.seen.get(item.id, 0.0):.2f}"
     if waited.get(item.id, 0.0) >= LIKELY:
-        return Turn(levels.BLOCKING), "makes known what is waited for"
+        return LevelTurn(levels.BLOCKING), "makes known what is waited for"
     if item.kind is Kind.FONT and recipe.fonts_first:
-        return Turn(_AFTER_BLOCKING), "text waits for it"
+        return LevelTurn(_AFTER_BLOCKING), "text waits for it"
     if recipe.others_last and item.kind in {Kind.SCRIPT, Kind.STYLESHEET}:
-        return Turn(max(safe.level, levels.FONT + 1)), "nothing that is seen first waits for it"
+        return LevelTurn(max(safe.level, levels.FONT + 1)), "nothing that is seen first waits for it"
     return safe, "as safe"
 
 
-def _document_turn(recipe: Recipe, learned: LearnedPage, safe: Turn) -> Turn:
+def _document_turn(recipe: OrderRecipe, learned: LearnedPage, safe: LevelTurn) -> LevelTurn:
     blocking, everything = _named_by(learned)
     match recipe.document:
         case "needed":
-            return Turn(levels.DOCUMENT, early=((everything, levels.HEAD),))
+            return LevelTurn(levels.DOCUMENT, early=((everything, levels.HEAD),))
         case "staged":
             parts = ((blocking, levels.HEAD), (everything, _AFTER_BLOCKING))
-            return Turn(levels.DOCUMENT, early=parts if everything > blocking else parts[:1])
+            return LevelTurn(levels.DOCUMENT, early=parts if everything > blocking else parts[:1])
         case "head":
-            return Turn(levels.SMALL + 1, early=((blocking, levels.HEAD),))
+            return LevelTurn(levels.SMALL + 1, early=((blocking, levels.HEAD),))
         case "patient":
-            return Turn(levels.DOCUMENT, early=((blocking, levels.HEAD),))
+            return LevelTurn(levels.DOCUMENT, early=((blocking, levels.HEAD),))
         case "safe":
             return safe
 
@@ -149,8 +153,8 @@ def _with_parents(learned: LearnedPage, names: tuple[str, ...]) -> list[str]:
     return list(found)
 
 
-def _image_turns(recipe: Recipe, learned: LearnedPage) -> dict[str, Turn]:
-    """Turns of images that may be seen, between SMALL and LARGE_SEEN."""
+def _image_turns(recipe: OrderRecipe, learned: LearnedPage) -> dict[str, LevelTurn]:
+    """LevelTurns of images that may be seen, between SMALL and LARGE_SEEN."""
     if recipe.images == "safe":
         return {}
     waited = _waited_for(learned)
@@ -159,10 +163,10 @@ def _image_turns(recipe: Recipe, learned: LearnedPage) -> dict[str, Turn]:
     alone = {guess.ids[0]: guess.belief for guess in learned.guesses if len(guess.ids) == 1}
     names = [name for name in names if alone.get(name, 0.0) >= LIKELY / 4 or learned.seen[name] >= 0.3]
     if recipe.images == "shared":
-        turn = Turn(levels.SMALL + 2, shared=True, batch_packets=recipe.batch_packets)
+        turn = LevelTurn(levels.SMALL + 2, shared=True, batch_packets=recipe.batch_packets)
         return dict.fromkeys(names, turn)
     if recipe.images == "request":
-        return dict.fromkeys(names, Turn(levels.SMALL + 2))
+        return dict.fromkeys(names, LevelTurn(levels.SMALL + 2))
 
     def cost(name: str) -> float:
         return (by_id[name].body_bytes + 500) / max(alone.get(name, 0.0), 1e-4)
@@ -171,7 +175,7 @@ def _image_turns(recipe: Recipe, learned: LearnedPage) -> dict[str, Turn]:
     if recipe.images == "likely" and alone:
         first = max(names, key=lambda name: alone.get(name, 0.0), default=None)
         names.sort(key=lambda name: name != first)
-    return {name: Turn(levels.SMALL + 2 + min(place, 190)) for place, name in enumerate(names)}
+    return {name: LevelTurn(levels.SMALL + 2 + min(place, 190)) for place, name in enumerate(names)}
 
 
 def _as_request(item: Resource, learned: LearnedPage) -> Request:
@@ -185,7 +189,7 @@ def _as_request(item: Resource, learned: LearnedPage) -> Request:
     )
 
 
-def _why(recipe: Recipe) -> str:
+def _why(recipe: OrderRecipe) -> str:
     documents = {
         "needed": "first so much of the document as names all that is waited for",
         "staged": "the document's head, what blocks, then what names images",
@@ -204,6 +208,6 @@ def _why(recipe: Recipe) -> str:
     return f"{documents[recipe.document]}; {images[recipe.images]}{fonts}"
 
 
-def with_batch(recipe: Recipe, packets: int) -> Recipe:
+def with_batch(recipe: OrderRecipe, packets: int) -> OrderRecipe:
     """The same in turns of so many packets."""
     return replace(recipe, images="shared", batch_packets=packets)

@@ -12,7 +12,7 @@ from mixedsched.core.learning.guard import Guard
 from mixedsched.core.learning.learned import LearnedPage
 from mixedsched.core.learning.memory import PageMemory
 from mixedsched.core.learning.networks import NetworkClass
-from mixedsched.core.learning.plan import SAFE, Plan
+from mixedsched.core.learning.plan import SAFE, OrderPlan
 from mixedsched.core.learning.visit import Visit
 
 MEMORY_VERSION = 1
@@ -25,7 +25,7 @@ THINKS_AFTER = (3, 10, 30, 100, 300, 1000)
 class Proposal:
     """An order and what simulation promises of it, as ratios to the safe order (0.9: a tenth sooner)."""
 
-    plan: Plan
+    plan: OrderPlan
     fcp_ratio: float
     lcp_ratio: float
 
@@ -83,15 +83,15 @@ class PageState:
             name: found for name, found in self.guard.outcomes.items() if name == SAFE or name in self.names
         }
 
-    def choose(self, rng: random.Random) -> Plan | None:
+    def choose(self, rng: random.Random) -> OrderPlan | None:
         """The order of the next visit; None for the safe one."""
         return self._plan(self.guard.choose(self.names, rng))
 
-    def settled(self) -> Plan | None:
+    def settled(self) -> OrderPlan | None:
         """The order that most visits get; None for the safe one."""
         return self._plan(self.guard.settled(self.names))
 
-    def _plan(self, name: str) -> Plan | None:
+    def _plan(self, name: str) -> OrderPlan | None:
         return next((item.plan for item in self.proposals if item.plan.name == name), None)
 
     def _paints(self, visit: Visit) -> tuple[float, float] | None:
@@ -132,7 +132,7 @@ class PageState:
                 PageMemory.from_dict(facts["memory"]),
                 [NetworkClass.from_list(item) for item in facts["networks"][: networks.MAX_CLASSES]],
                 [
-                    Proposal(Plan.from_dict(plan), float(fcp), float(lcp))
+                    Proposal(OrderPlan.from_dict(plan), float(fcp), float(lcp))
                     for plan, fcp, lcp in facts["orders"][:MAX_PLANS]
                 ],
                 Guard.from_dict(facts["guard"]),

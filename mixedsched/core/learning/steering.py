@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from mixedsched.core.learning.plan import SAFE, Plan
-from mixedsched.core.learning.visit import Connection, Visit, VisitRecorder
+from mixedsched.core.learning.plan import SAFE, OrderPlan
+from mixedsched.core.learning.visit import SeenNetwork, Visit, VisitRecorder
 from mixedsched.core.schedulers.inferred import safe_turn
 from mixedsched.model.request import Request
 from mixedsched.model.scheme import ConfiguredScheme
@@ -19,13 +19,13 @@ class Steering:
     """
 
     def __init__(
-        self, scheme: ConfiguredScheme, plan_for: Callable[[str], Plan | None], take: Callable[[Visit], None]
+        self, scheme: ConfiguredScheme, plan_for: Callable[[str], OrderPlan | None], take: Callable[[Visit], None]
     ) -> None:
-        self.connection: Callable[[], Connection] = Connection
+        self.connection: Callable[[], SeenNetwork] = SeenNetwork
         self.recorder = VisitRecorder(take, self._order, lambda: self.connection())
         self.scheme = replace(scheme, scheme=replace(scheme.scheme, place=self._place))
         self._plan_for = plan_for
-        self._plan: Plan | None = None
+        self._plan: OrderPlan | None = None
         self._main = -1
 
     def _order(self) -> str:

@@ -42,7 +42,7 @@ class SeenRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Connection:
+class SeenNetwork:
     """What the transport says of the network. None: not known."""
 
     rtt_ms: float | None = None
@@ -71,7 +71,7 @@ class Visit:
     requests: tuple[SeenRequest, ...]
     document_progress: tuple[tuple[float, int], ...] = ()
     """(ms, bytes of the main document that had left by then), rising."""
-    connection: Connection = field(default_factory=Connection)
+    connection: SeenNetwork = field(default_factory=SeenNetwork)
     order: str = "safe"
     """The name of the order by which it was served."""
     beacon: Beacon | None = None
@@ -102,7 +102,7 @@ class VisitRecorder:
         self,
         take: Callable[[Visit], None],
         order: Callable[[], str] = lambda: "safe",
-        connection: Callable[[], Connection] = Connection,
+        connection: Callable[[], SeenNetwork] = SeenNetwork,
     ) -> None:
         self._take = take
         self._order_now = order
@@ -167,7 +167,7 @@ class VisitRecorder:
                 Visit(
                     tuple(self._requests.values()),
                     tuple(self._progress),
-                    Connection(known.rtt_ms, self._rate_bps(known.rtt_ms), *self._losses()),
+                    SeenNetwork(known.rtt_ms, self._rate_bps(known.rtt_ms), *self._losses()),
                     self._order,
                 )
             )

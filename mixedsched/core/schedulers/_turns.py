@@ -1,4 +1,4 @@
-"""Strict levels of any number, in which responses go one by one or share; a response's beginning may go earlier than its rest."""
+"""Strict levels of any number, in which responses go one by one or share; the beginning of one may go before its rest."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from mixedsched.core.schedulers._queue import KeyedHeap, RoundRobin
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class LevelTurn:
     """When a response has its turn."""
 
     level: int
@@ -28,7 +28,7 @@ class Turn:
         return f"[{early}{self.level}{', i' if self.shared else ''}]"
 
 
-class Turns(StreamTable[Turn]):
+class LevelTurns(StreamTable[LevelTurn]):
     """Responses by level; of one level those that share before the others."""
 
     def __init__(self) -> None:
@@ -38,11 +38,9 @@ class Turns(StreamTable[Turn]):
         self._levels: dict[int, int] = {}  # of ready streams, as they were entered; that of those that share is below 0
         self._sent_bytes: dict[int, int] = {}  # of responses whose beginning has levels of its own
 
-    def _enter(self, stream_id: int, placement: Turn) -> None:
-        if placement.early:
-            level = placement.level_at(self._sent_bytes.setdefault(stream_id, 0))
-        else:
-            level = placement.level
+    def _enter(self, stream_id: int, placement: LevelTurn) -> None:
+        sent_bytes = self._sent_bytes.setdefault(stream_id, 0) if placement.early else 0
+        level = placement.level_at(sent_bytes)
         if placement.shared and level == placement.level:
             self._levels[stream_id] = -1 - level
             self._shared.setdefault(level, RoundRobin(placement.batch_packets)).enter(stream_id, 1)
@@ -51,7 +49,7 @@ class Turns(StreamTable[Turn]):
             self._levels[stream_id] = level
             self._queue.push(stream_id, level)
 
-    def _leave(self, stream_id: int, placement: Turn) -> None:  # noqa: ARG002 - it leaves what it has entered
+    def _leave(self, stream_id: int, placement: LevelTurn) -> None:  # noqa: ARG002 - it leaves what it has entered
         level = self._levels.pop(stream_id)
         if level >= 0:
             self._queue.discard(stream_id)

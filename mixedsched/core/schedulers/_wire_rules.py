@@ -5,7 +5,7 @@ ones first, as any of them may be the one that a visitor waits for; a large one 
 says that it is seen.
 """
 
-from mixedsched.core.schedulers._turns import Turn
+from mixedsched.core.schedulers._turns import LevelTurn
 from mixedsched.model.request import ChromiumPriority, Kind, Request
 
 SCALE = 100
@@ -22,26 +22,26 @@ HEAD, BLOCKING, SMALL, MIDDLE, LARGE_SEEN, DOCUMENT, FONT, LARGE, SMALL_LATER, O
 )
 
 
-def turn_of(request: Request) -> Turn:
+def turn_of(request: Request) -> LevelTurn:
     """The turn that is safe for a response of which nothing else is known."""
     size_bytes, rank = request.body_bytes, request.chromium_priority.rank
     is_urgent = rank <= ChromiumPriority.HIGH.rank
     match request.kind:
         case Kind.DOCUMENT if is_urgent or request.stream_id == 0:
-            return Turn(DOCUMENT, early=((HEAD_BYTES, HEAD),))
+            return LevelTurn(DOCUMENT, early=((HEAD_BYTES, HEAD),))
         case Kind.STYLESHEET | Kind.SCRIPT if is_urgent:
-            return Turn(BLOCKING)
+            return LevelTurn(BLOCKING)
         case Kind.IMAGE if rank <= ChromiumPriority.MEDIUM.rank:
             if size_bytes < SMALL_BYTES:
-                return Turn(SMALL)
+                return LevelTurn(SMALL)
             if size_bytes < MIDDLE_BYTES:
-                return Turn(MIDDLE)
-            return Turn(LARGE_SEEN if is_urgent else LARGE)
+                return LevelTurn(MIDDLE)
+            return LevelTurn(LARGE_SEEN if is_urgent else LARGE)
         case Kind.FONT:
-            return Turn(FONT)
+            return LevelTurn(FONT)
         case Kind.IMAGE:
-            return Turn(SMALL_LATER if size_bytes < SMALL_BYTES else LATER)
+            return LevelTurn(SMALL_LATER if size_bytes < SMALL_BYTES else LATER)
         case Kind.XHR:
-            return Turn(SMALL_LATER)
+            return LevelTurn(SMALL_LATER)
         case _:
-            return Turn(OTHER)
+            return LevelTurn(OTHER)

@@ -1,21 +1,21 @@
 """`inferred`: what a server can know of a page within one visit, from the wire alone."""
 
 from mixedsched.core.schedulers import _wire_rules as levels
-from mixedsched.core.schedulers._turns import Turn, Turns
+from mixedsched.core.schedulers._turns import LevelTurn, LevelTurns
 from mixedsched.core.schedulers._wire_rules import turn_of as safe_turn
 from mixedsched.model.scheme import Scheme
 
-__all__ = ["SCHEMES", "Turn", "Turns", "levels", "safe_turn"]
+__all__ = ["SCHEMES", "LevelTurn", "LevelTurns", "levels", "safe_turn"]
 
 SCHEMES = (
     Scheme(
         name="inferred",
-        description="The beginning of the document, then style sheets and scripts that block, then images by size and by whether "
-        "the browser has signalled that they are seen, the rest of the document, fonts, and all else; strictly, one by one. "
+        description="The beginning of the document, then style sheets and scripts that block, then images by size and by "
+        "whether the browser has signalled that they are seen, the rest of the document, fonts, and all else; strictly, one by one. "
         "Memory is not needed: adaptive without one.",
         source="this project: docs/adaptive.md",
         needs="kind, size, Chromium's signal (also its later PRIORITY_UPDATE)",
-        create=lambda _: Turns(),
+        create=lambda _: LevelTurns(),
         place=lambda request, _mapping, _values: safe_turn(request),
     ),
 )

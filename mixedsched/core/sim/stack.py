@@ -20,7 +20,7 @@ from mixedsched.core.h3.exchange import ServedRequest
 from mixedsched.core.h3.qlog import QlogTrace, traced
 from mixedsched.core.h3.seam import ScheduledConnection
 from mixedsched.core.h3.session import Session
-from mixedsched.core.learning.visit import Connection, Visit, VisitRecorder
+from mixedsched.core.learning.visit import SeenNetwork, Visit, VisitRecorder
 from mixedsched.core.link import Link
 from mixedsched.core.metrics.paint import work_ms
 from mixedsched.core.sim._client import CIPHER_SUITES, Exchange, PageClient
@@ -93,8 +93,8 @@ def play_stack(
     in_order: keep responses in one line at the receiver, as over TCP, instead of each for itself.
     served: told what the server made of each request, as the log of `serve` would be. qlog: takes the records of a trace of the
     server's connection, see h3.qlog; t = 0 is when the client begins. visited: takes the load as a server can know it; the
-    client then also says where requests come from, and raises images that layout finds in view, as Chromium does. The load's facts: packets_seen, packets_lost: numbers
-    that the client could read, and lower ones that it never did. loss_runs: how often so many of these in a row.
+    client then also says where requests come from, and raises images that layout finds in view, as Chromium does.
+    The load's facts: packets_seen, packets_lost: numbers that the client could read, and lower ones that it never did. loss_runs: how often so many of these in a row.
     retransmitted_bytes: response data sent again, needed or not. connection_hol_bytes: see metrics.hol. link_down, link_up:
     what happened on the link, as LinkCounters tell it, in packets, and in bytes with the headers that the profile adds. With
     in_order also hol_blocking, and inter_stream_held_bytes: OrderedReceiver.held_bytes.
@@ -102,19 +102,15 @@ def play_stack(
     Raises UsageError for an unknown congestion control, and PageLoadError where the network does not let
     the load come to an end.
     """
-    if congestion_control not in tuple(CongestionControl):
-        known = ", ".join(CongestionControl)
-        raise UsageError(f"there is no congestion control '{congestion_control}'", fix=f"choose one of {known}")
+    _refuse_unknown(congestion_control)
     addresses, tells = addresses_of(discoveries.page), visited is not None
     may_reorder = network.down.may_reorder
     client = PageClient(
         discoveries, addresses, congestion_control, _idle_timeout_s(discoveries), reordered=may_reorder, tells=tells
     )
     configuration = _configuration(discoveries, congestion_control)
-    recorder = (
-        VisitRecorder(visited, connection=lambda: Connection(session.quic.rtt_ms)) if visited is not None else None
-    )
-    events = SessionEvents(lambda _: None, lambda _: None, served, decisions=() if recorder is None else (recorder,))
+    recorders = _recorders(visited, lambda: SeenNetwork(session.quic.rtt_ms))
+    events = SessionEvents(lambda _: None, lambda _: None, served, decisions=recorders)
     trace: QlogTrace | None = None
     if qlog is not None:
         trace = QlogTrace(
@@ -136,10 +132,22 @@ def play_stack(
         if trace is not None:
             trace.flush()
     client.finish()
-    if recorder is not None:
+    for recorder in recorders:
         recorder.finish()
     facts = {"link": network.name, "seed": seed, "congestion_control": congestion_control}
     return _played(discoveries.page, scheme.label, client, order, {**facts, **_seen(client, wire, order)})
+
+
+def _recorders(
+    visited: Callable[[Visit], None] | None, connection: Callable[[], SeenNetwork]
+) -> tuple[VisitRecorder, ...]:
+    return () if visited is None else (VisitRecorder(visited, connection=connection),)
+
+
+def _refuse_unknown(congestion_control: str) -> None:
+    if congestion_control not in tuple(CongestionControl):
+        known = ", ".join(CongestionControl)
+        raise UsageError(f"there is no congestion control '{congestion_control}'", fix=f"choose one of {known}")
 
 
 def _session(

@@ -1,6 +1,6 @@
 """The process that searches orders for what a server remembers: `python -m mixedsched.lab.learning FILE`. Ends with its input.
 
-It gives way to everything else on the machine, and rests nine times as long as it works, so that it takes a tenth of a processor.
+It gives way to everything else on the machine, and rests nine times as long as it works: it takes a tenth of a processor.
 """
 
 import os

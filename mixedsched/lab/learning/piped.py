@@ -1,6 +1,6 @@
 """Visits made of loads on rung `pipe`, where there is no server to listen to, and beacons of simulated loads."""
 
-from mixedsched.core.learning.visit import Beacon, Connection, SeenRequest, Visit
+from mixedsched.core.learning.visit import Beacon, SeenNetwork, SeenRequest, Visit
 from mixedsched.core.metrics.paint import PaintNeeds
 from mixedsched.core.sim.load import PlayedLoad
 from mixedsched.lab.play.scenario import Scenario
@@ -39,7 +39,7 @@ def visit_of(load: PlayedLoad, scenario: Scenario) -> Visit:
     progress = tuple(
         (main.first_byte_ms + step_ms * point, page.main.body_bytes * point // _POINTS) for point in range(_POINTS + 1)
     )
-    return Visit(requests, progress, Connection(), load.scheme)
+    return Visit(requests, progress, SeenNetwork(), load.scheme)
 
 
 def beacon_of(load: PlayedLoad, model: BrowserModel) -> Beacon:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from mixedsched.core.learning.learned import LearnedPage
 from mixedsched.core.learning.memory import PageMemory
 from mixedsched.core.learning.networks import NetworkClass, usual
-from mixedsched.core.learning.plan import SAFE, Plan, with_plan
-from mixedsched.core.learning.proposals import SAFE_RECIPE, Recipe, first_round, next_round, plan_of
+from mixedsched.core.learning.plan import SAFE, OrderPlan, with_plan
+from mixedsched.core.learning.proposals import SAFE_RECIPE, OrderRecipe, first_round, next_round, plan_of
 from mixedsched.core.learning.state import Proposal
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.core.sim.load import PlayedLoad
@@ -54,8 +54,8 @@ def search(
 ) -> list[Proposal]:
     """Proposals for a page, the best first; those that are not better than the safe order are left out.
 
-    pipe: simulate on this pipe instead of the classes. goes_on: asked before each load. left: names of orders that the guard has
-    left. Empty where too little is known.
+    pipe: simulate on this pipe instead of the classes. goes_on: asked before each load. left: names of orders that the guard
+    has left. Empty where too little is known.
     """
     learned = LearnedPage.of(memory, model)
     if learned is None:
@@ -98,9 +98,9 @@ class _Trials:
         self._goes_on = goes_on
         self._scheme = adaptive_scheme()
         self._networks: list[tuple[Discoveries, Profile | PipeOptions, float]] = []
-        self._logs: dict[Recipe, tuple[float, float]] = {}  # mean logarithms of FCP and LCP
-        self._plans: dict[Recipe, Plan] = {}
-        self._same: dict[tuple[object, ...], Recipe] = {}
+        self._logs: dict[OrderRecipe, tuple[float, float]] = {}  # mean logarithms of FCP and LCP
+        self._plans: dict[OrderRecipe, OrderPlan] = {}
+        self._same: dict[tuple[object, ...], OrderRecipe] = {}
 
     def add(self, discoveries: Discoveries, network: Profile | PipeOptions, share: float) -> None:
         """A network to play on, and what it counts."""
@@ -112,18 +112,18 @@ class _Trials:
         return SAFE_RECIPE in self._logs
 
     @property
-    def best(self) -> Recipe:
+    def best(self) -> OrderRecipe:
         return self.ranked()[0] if self._logs else SAFE_RECIPE
 
-    def ranked(self) -> list[Recipe]:
+    def ranked(self) -> list[OrderRecipe]:
         """The best first; of equals the one that was tried first."""
         return sorted(self._logs, key=self._score)
 
-    def proposal(self, recipe: Recipe) -> Proposal:
+    def proposal(self, recipe: OrderRecipe) -> Proposal:
         (fcp, lcp), (safe_fcp, safe_lcp) = self._logs[recipe], self._logs[SAFE_RECIPE]
         return Proposal(self._plans[recipe], math.exp(fcp - safe_fcp), math.exp(lcp - safe_lcp))
 
-    def try_out(self, recipe: Recipe) -> None:
+    def try_out(self, recipe: OrderRecipe) -> None:
         if recipe in self._logs or not self._goes_on():
             return
         plan = plan_of(recipe, self._learned)
@@ -135,12 +135,12 @@ class _Trials:
             self._same[turns] = recipe
             self._plans[recipe], self._logs[recipe] = plan, logs
 
-    def _score(self, recipe: Recipe) -> float:
+    def _score(self, recipe: OrderRecipe) -> float:
         fcp, lcp = self._logs[recipe]
         worse = max(0.0, fcp - self._logs[SAFE_RECIPE][0] - FCP_MOST) if SAFE_RECIPE in self._logs else 0.0
         return lcp + FCP_WEIGHT * fcp + 10 * worse
 
-    def _played(self, plan: Plan) -> tuple[float, float] | None:
+    def _played(self, plan: OrderPlan) -> tuple[float, float] | None:
         fcp = lcp = 0.0
         for discoveries, network, share in self._networks:
             loads = self._loads(plan, discoveries, network)
@@ -155,7 +155,7 @@ class _Trials:
         return fcp, lcp
 
     def _loads(
-        self, plan: Plan, discoveries: Discoveries, network: Profile | PipeOptions
+        self, plan: OrderPlan, discoveries: Discoveries, network: Profile | PipeOptions
     ) -> Sequence[PlayedLoad | None]:
         """One load for each seed; None for one that never ends."""
         scheme = with_plan(self._scheme, plan if plan.roles else None)

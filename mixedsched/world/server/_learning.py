@@ -1,7 +1,7 @@
 """What a server under `adaptive` learns while it serves: visits go to the memory file, and orders come back, on a thread.
 
-Serving never waits for the file. Where it cannot be used, an error is logged, pages are served by what is known so far (at first
-the safe order), and it is tried again later.
+Serving never waits for the file. Where it cannot be used, an error is logged, pages are served by what is known so far (at
+first the safe order), and it is tried again later.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from mixedsched.core.learning.plan import Plan
+from mixedsched.core.learning.plan import OrderPlan
 from mixedsched.core.learning.state import PageState
 from mixedsched.core.learning.steering import Steering
 from mixedsched.core.learning.visit import Visit
@@ -40,8 +40,8 @@ _STOP = object()
 
 
 class Learning:
-    """file: the memory. say: takes one line about an error; called from another thread. rng: decides which visits try an order.
-    every_visit: learn from all visits of a client, however close together, as a laboratory's are. frozen: learn nothing more."""
+    """file: the memory. say: takes one line about an error; called from another thread. rng: decides which visits try an
+    order. every_visit: learn from all visits of a client, however close together, as a laboratory's are. frozen: learn nothing more."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class Learning:
             self._visits.put_nowait(_STOP)
         self._thread.join(2.0)
 
-    def _plan_for(self, path: str) -> Plan | None:
+    def _plan_for(self, path: str) -> OrderPlan | None:
         state = self._states.get(path.partition("?")[0])
         if state is None:
             return None
@@ -208,7 +208,8 @@ def background_learner(settings: MemorySettings | None) -> Iterator[None]:
 def _say(line: str) -> None:
     """An error that does not end the server."""
     with contextlib.suppress(OSError):
-        print(line, file=sys.stderr, flush=True)
+        sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()
 
 
 def _is_local(client: str) -> bool:

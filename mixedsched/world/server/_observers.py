@@ -12,7 +12,7 @@ from mixedsched.core.h3.events import SessionEvents
 from mixedsched.core.h3.qlog import QlogTrace, traced
 from mixedsched.core.h3.session import Session
 from mixedsched.core.learning.steering import Steering
-from mixedsched.core.learning.visit import Connection
+from mixedsched.core.learning.visit import SeenNetwork
 from mixedsched.model.scheme import ConfiguredScheme
 from mixedsched.world.server._first_packets import NewClient
 from mixedsched.world.server._learning import Learning
@@ -93,7 +93,7 @@ class ConnectionObservers:
         """There is a session now."""
         observed = self._observed.get(number)
         if observed is not None and observed.steering is not None:
-            observed.steering.connection = lambda: Connection(session.quic.rtt_ms)
+            observed.steering.connection = lambda: SeenNetwork(session.quic.rtt_ms)
 
     def close(self, number: int) -> None:
         """The connection is gone."""
