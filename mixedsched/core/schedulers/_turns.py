@@ -19,6 +19,11 @@ class LevelTurn:
     batch_packets: int = 1
     """How many packets it sends in a turn; of those that share a level, the first one's counts."""
 
+    is_other_client: bool | None = None
+    """What the request says of its client: that it signals as Chromium does, or otherwise; None for nothing."""
+    if_other: int | None = None
+    """Its level on a connection of another client, where that is another one."""
+
     def level_at(self, sent_bytes: int) -> int:
         """The level of what comes after so many bytes."""
         return next((level for until_bytes, level in self.early if sent_bytes < until_bytes), self.level)
@@ -36,11 +41,18 @@ class LevelTurns(StreamTable[LevelTurn]):
         self._queue: KeyedHeap[int] = KeyedHeap()  # by level: streams, and -1 - level for those that share it
         self._shared: dict[int, RoundRobin] = {}  # by level, none empty
         self._levels: dict[int, int] = {}  # of ready streams, as they were entered; that of those that share is below 0
+        self._is_other_client: bool | None = None  # the first request that tells decides
         self._sent_bytes: dict[int, int] = {}  # of responses whose beginning has levels of its own
+
+    def _place(self, stream_id: int, placement: LevelTurn) -> None:  # noqa: ARG002 - whichever stream tells
+        if self._is_other_client is None:
+            self._is_other_client = placement.is_other_client
 
     def _enter(self, stream_id: int, placement: LevelTurn) -> None:
         sent_bytes = self._sent_bytes.setdefault(stream_id, 0) if placement.early else 0
         level = placement.level_at(sent_bytes)
+        if self._is_other_client and placement.if_other is not None and not placement.early:
+            level = placement.if_other
         if placement.shared and level == placement.level:
             self._levels[stream_id] = -1 - level
             self._shared.setdefault(level, RoundRobin(placement.batch_packets)).enter(stream_id, 1)

@@ -17,6 +17,9 @@ SMALL_BYTES = 6_000
 MIDDLE_BYTES = 56_000
 """Up to these sizes an image is small, or of a middle size."""
 
+FIREFOX_SEEN = 4
+"""The urgency with which Firefox asks for images that it knows to be in view."""
+
 HEAD, BLOCKING, SMALL, MIDDLE, LARGE_SEEN, DOCUMENT, FONT, LARGE, SMALL_LATER, OTHER, LATER = range(
     0, 11 * SCALE, SCALE
 )
@@ -24,24 +27,41 @@ HEAD, BLOCKING, SMALL, MIDDLE, LARGE_SEEN, DOCUMENT, FONT, LARGE, SMALL_LATER, O
 
 def turn_of(request: Request) -> LevelTurn:
     """The turn that is safe for a response of which nothing else is known."""
-    size_bytes, rank = request.body_bytes, request.chromium_priority.rank
+    rank = request.chromium_priority.rank
     is_urgent = rank <= ChromiumPriority.HIGH.rank
     match request.kind:
         case Kind.DOCUMENT if is_urgent or request.stream_id == 0:
-            return LevelTurn(DOCUMENT, early=((HEAD_BYTES, HEAD),))
-        case Kind.STYLESHEET | Kind.SCRIPT if is_urgent:
-            return LevelTurn(BLOCKING)
-        case Kind.IMAGE if rank <= ChromiumPriority.MEDIUM.rank:
-            if size_bytes < SMALL_BYTES:
-                return LevelTurn(SMALL)
-            if size_bytes < MIDDLE_BYTES:
-                return LevelTurn(MIDDLE)
-            return LevelTurn(LARGE_SEEN if is_urgent else LARGE)
+            is_silent = None if request.signalled else True
+            return LevelTurn(DOCUMENT, early=((HEAD_BYTES, HEAD),), is_other_client=is_silent)
+        case Kind.STYLESHEET if is_urgent:
+            return LevelTurn(BLOCKING, is_other_client=False)
+        case Kind.STYLESHEET if rank == ChromiumPriority.MEDIUM.rank or not request.signalled:
+            return LevelTurn(
+                BLOCKING, is_other_client=True
+            )  # in Chromium such a one stands late and is seldom the first
+        case Kind.SCRIPT:
+            return LevelTurn(BLOCKING) if is_urgent else LevelTurn(OTHER, if_other=BLOCKING)
+        case Kind.IMAGE:
+            return _image_turn(request)
         case Kind.FONT:
             return LevelTurn(FONT)
-        case Kind.IMAGE:
-            return LevelTurn(SMALL_LATER if size_bytes < SMALL_BYTES else LATER)
         case Kind.XHR:
             return LevelTurn(SMALL_LATER)
         case _:
             return LevelTurn(OTHER)
+
+
+def _image_turn(request: Request) -> LevelTurn:
+    """Chromium asks for images that it has seen as High, for a page's first ones as Medium, else as Low; Firefox with urgencies
+    from 4 (seen) to 6 (lazy); a client that signals nothing leaves their order to us."""
+    size_bytes, urgency = request.body_bytes, request.signal.urgency
+    is_chromium = urgency < FIREFOX_SEEN
+    is_seen = request.chromium_priority.rank <= ChromiumPriority.HIGH.rank or urgency == FIREFOX_SEEN
+    may_be_seen = is_seen or request.chromium_priority is ChromiumPriority.MEDIUM or urgency == FIREFOX_SEEN + 1
+    if not may_be_seen and not (is_chromium and not request.signalled):
+        return LevelTurn(SMALL_LATER if size_bytes < SMALL_BYTES else LATER)
+    if size_bytes < SMALL_BYTES:
+        return LevelTurn(SMALL)
+    if size_bytes < MIDDLE_BYTES:
+        return LevelTurn(MIDDLE)
+    return LevelTurn(LARGE_SEEN if is_seen else LARGE)

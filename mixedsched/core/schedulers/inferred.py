@@ -11,8 +11,8 @@ SCHEMES = (
     Scheme(
         name="inferred",
         description="The beginning of the document, then style sheets and scripts that block, then images by size and by "
-        "whether the browser has signalled that they are seen, the rest of the document, fonts, and all else; strictly, one by one. "
-        "Memory is not needed: adaptive without one.",
+        "whether the browser has signalled that they are seen, the rest of the document, fonts, and all else; strictly, "
+        "one by one. Memory is not needed: adaptive without one.",
         source="this project: docs/adaptive.md",
         needs="kind, size, Chromium's signal (also its later PRIORITY_UPDATE)",
         create=lambda _: LevelTurns(),

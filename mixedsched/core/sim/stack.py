@@ -94,7 +94,8 @@ def play_stack(
     served: told what the server made of each request, as the log of `serve` would be. qlog: takes the records of a trace of the
     server's connection, see h3.qlog; t = 0 is when the client begins. visited: takes the load as a server can know it; the
     client then also says where requests come from, and raises images that layout finds in view, as Chromium does.
-    The load's facts: packets_seen, packets_lost: numbers that the client could read, and lower ones that it never did. loss_runs: how often so many of these in a row.
+    The load's facts: packets_seen, packets_lost: numbers that the client could read, and lower ones that it never did.
+    loss_runs: how often so many of these in a row.
     retransmitted_bytes: response data sent again, needed or not. connection_hol_bytes: see metrics.hol. link_down, link_up:
     what happened on the link, as LinkCounters tell it, in packets, and in bytes with the headers that the profile adds. With
     in_order also hol_blocking, and inter_stream_held_bytes: OrderedReceiver.held_bytes.

@@ -40,8 +40,10 @@ _STOP = object()
 
 
 class Learning:
-    """file: the memory. say: takes one line about an error; called from another thread. rng: decides which visits try an
-    order. every_visit: learn from all visits of a client, however close together, as a laboratory's are. frozen: learn nothing more."""
+    """file: the memory. say: takes one line about an error; called from another thread. rng: decides which visits try an order.
+
+    every_visit: learn from all visits of a client, however close together, as a laboratory's are. frozen: learn nothing more.
+    """
 
     def __init__(
         self,
