@@ -1,9 +1,14 @@
 """Strict levels of any number, in which responses go one by one or share; the beginning of one may go before its rest."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from mixedsched.core.schedulers._base import StreamTable
 from mixedsched.core.schedulers._queue import KeyedHeap, RoundRobin
+
+
+Client = Literal["chromium", "firefox", "silent"]
+"""As whom a client signals. One that signals nothing is served in the order of its requests: nothing else is known of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,10 +24,10 @@ class LevelTurn:
     batch_packets: int = 1
     """How many packets it sends in a turn; of those that share a level, the first one's counts."""
 
-    is_other_client: bool | None = None
-    """What the request says of its client: that it signals as Chromium does, or otherwise; None for nothing."""
-    if_other: int | None = None
-    """Its level on a connection of another client, where that is another one."""
+    client: Client | None = None
+    """Which client the request is of, as its signal tells; None where it tells nothing."""
+    if_firefox: int | None = None
+    """Its level on a connection of Firefox, where that is another one."""
 
     def level_at(self, sent_bytes: int) -> int:
         """The level of what comes after so many bytes."""
@@ -41,18 +46,16 @@ class LevelTurns(StreamTable[LevelTurn]):
         self._queue: KeyedHeap[int] = KeyedHeap()  # by level: streams, and -1 - level for those that share it
         self._shared: dict[int, RoundRobin] = {}  # by level, none empty
         self._levels: dict[int, int] = {}  # of ready streams, as they were entered; that of those that share is below 0
-        self._is_other_client: bool | None = None  # the first request that tells decides
+        self._client: Client | None = None  # the first request that tells decides
         self._sent_bytes: dict[int, int] = {}  # of responses whose beginning has levels of its own
 
     def _place(self, stream_id: int, placement: LevelTurn) -> None:  # noqa: ARG002 - whichever stream tells
-        if self._is_other_client is None:
-            self._is_other_client = placement.is_other_client
+        if self._client is None:
+            self._client = placement.client
 
     def _enter(self, stream_id: int, placement: LevelTurn) -> None:
         sent_bytes = self._sent_bytes.setdefault(stream_id, 0) if placement.early else 0
-        level = placement.level_at(sent_bytes)
-        if self._is_other_client and placement.if_other is not None and not placement.early:
-            level = placement.if_other
+        level = self._level_at(placement, sent_bytes)
         if placement.shared and level == placement.level:
             self._levels[stream_id] = -1 - level
             self._shared.setdefault(level, RoundRobin(placement.batch_packets)).enter(stream_id, 1)
@@ -60,6 +63,13 @@ class LevelTurns(StreamTable[LevelTurn]):
         else:
             self._levels[stream_id] = level
             self._queue.push(stream_id, level)
+
+    def _level_at(self, placement: LevelTurn, sent_bytes: int) -> int:
+        if self._client == "silent":
+            return 0
+        if self._client == "firefox" and placement.if_firefox is not None:
+            return placement.if_firefox
+        return placement.level_at(sent_bytes)
 
     def _leave(self, stream_id: int, placement: LevelTurn) -> None:  # noqa: ARG002 - it leaves what it has entered
         level = self._levels.pop(stream_id)
@@ -87,7 +97,7 @@ class LevelTurns(StreamTable[LevelTurn]):
             return
         sent_bytes = self._sent_bytes.get(stream_id, 0) + max(0, size_bytes - again_bytes)
         self._sent_bytes[stream_id] = sent_bytes
-        if level is not None and 0 <= level != placement.level_at(sent_bytes):
+        if level is not None and 0 <= level != self._level_at(placement, sent_bytes):
             self._leave(stream_id, placement)
             self._enter(stream_id, placement)
 

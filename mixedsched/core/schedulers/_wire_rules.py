@@ -5,7 +5,8 @@ ones first, as any of them may be the one that a visitor waits for; a large one 
 says that it is seen.
 """
 
-from mixedsched.core.schedulers._turns import LevelTurn
+from mixedsched.core.schedulers._turns import Client, LevelTurn
+from mixedsched.model.priority import Priority
 from mixedsched.model.request import ChromiumPriority, Kind, Request
 
 SCALE = 100
@@ -31,16 +32,14 @@ def turn_of(request: Request) -> LevelTurn:
     is_urgent = rank <= ChromiumPriority.HIGH.rank
     match request.kind:
         case Kind.DOCUMENT if is_urgent or request.stream_id == 0:
-            is_silent = None if request.signalled else True
-            return LevelTurn(DOCUMENT, early=((HEAD_BYTES, HEAD),), is_other_client=is_silent)
+            client: Client | None = "silent" if request.signal == Priority() else None
+            return LevelTurn(DOCUMENT, early=((HEAD_BYTES, HEAD),), client=client)
         case Kind.STYLESHEET if is_urgent:
-            return LevelTurn(BLOCKING, is_other_client=False)
-        case Kind.STYLESHEET if rank == ChromiumPriority.MEDIUM.rank or not request.signalled:
-            return LevelTurn(
-                BLOCKING, is_other_client=True
-            )  # in Chromium such a one stands late and is seldom the first
+            return LevelTurn(BLOCKING, client="chromium")
+        case Kind.STYLESHEET if rank == ChromiumPriority.MEDIUM.rank or request.signal == Priority():
+            return LevelTurn(BLOCKING, client="firefox")  # in Chromium such a one stands late and is seldom the first
         case Kind.SCRIPT:
-            return LevelTurn(BLOCKING) if is_urgent else LevelTurn(OTHER, if_other=BLOCKING)
+            return LevelTurn(BLOCKING) if is_urgent else LevelTurn(OTHER, if_firefox=BLOCKING)
         case Kind.IMAGE:
             return _image_turn(request)
         case Kind.FONT:
@@ -53,12 +52,11 @@ def turn_of(request: Request) -> LevelTurn:
 
 def _image_turn(request: Request) -> LevelTurn:
     """Chromium asks for images that it has seen as High, for a page's first ones as Medium, else as Low; Firefox with urgencies
-    from 4 (seen) to 6 (lazy); a client that signals nothing leaves their order to us."""
+    from 4 (seen) to 6 (lazy)."""
     size_bytes, urgency = request.body_bytes, request.signal.urgency
-    is_chromium = urgency < FIREFOX_SEEN
     is_seen = request.chromium_priority.rank <= ChromiumPriority.HIGH.rank or urgency == FIREFOX_SEEN
     may_be_seen = is_seen or request.chromium_priority is ChromiumPriority.MEDIUM or urgency == FIREFOX_SEEN + 1
-    if not may_be_seen and not (is_chromium and not request.signalled):
+    if not may_be_seen:
         return LevelTurn(SMALL_LATER if size_bytes < SMALL_BYTES else LATER)
     if size_bytes < SMALL_BYTES:
         return LevelTurn(SMALL)

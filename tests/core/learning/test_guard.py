@@ -1,0 +1,61 @@
+import random
+
+import pytest
+
+from mixedsched.core.learning.guard import Guard
+from mixedsched.core.learning.plan import SAFE
+
+
+def noted(order_ms: float, safe_ms: float, visits: int = 4) -> Guard:
+    guard = Guard()
+    for number in range(visits):
+        guard.note(SAFE, 0, safe_ms, safe_ms + number % 2)
+        guard.note("new", 0, safe_ms, order_ms + number % 2)
+    return guard
+
+
+def test_an_order_that_is_later_than_the_safe_one_by_more_than_two_per_cent_is_left_and_that_is_said() -> None:
+    guard = noted(1100, 1000)
+    assert guard.judge(["new"]) == ["new"]
+    assert "later than by the safe order" in guard.left["new"]
+    assert guard.settled(["new"]) == SAFE
+    assert all(guard.choose(["new"], random.Random(seed)) == SAFE for seed in range(50))
+
+
+@pytest.mark.parametrize("order_ms", [700, 1000, 1010])
+def test_one_that_is_not_stays(order_ms: float) -> None:
+    guard = noted(order_ms, 1000)
+    assert guard.judge(["new"]) == []
+    assert guard.settled(["new"]) == "new"
+
+
+def test_two_visits_say_nothing_yet() -> None:
+    assert noted(9000, 1000, visits=2).judge(["new"]) == []
+
+
+def test_a_new_order_gets_half_of_the_visits_at_most_until_it_is_tried() -> None:
+    rng = random.Random(1)
+    chosen = [Guard().choose(["new", "other"], rng) for _ in range(1000)]
+    assert 400 < chosen.count("new") < 600
+    assert chosen.count("other") == 0
+
+
+def test_classes_of_networks_are_not_mixed_up() -> None:
+    guard = Guard()
+    for _ in range(6):
+        guard.note(SAFE, 0, 100, 100)
+        guard.note("new", 1, 9000, 9000)
+    assert guard.judge(["new"]) == []
+
+
+def test_orders_of_strangers_cannot_make_it_grow() -> None:
+    guard = Guard()
+    for number in range(100):
+        guard.note(f"order {number}", 0, 1, 1)
+    assert len(guard.outcomes) <= 8
+
+
+def test_it_is_read_back_as_it_was() -> None:
+    guard = noted(1100, 1000)
+    guard.judge(["new"])
+    assert Guard.from_dict(guard.to_dict()).to_dict() == guard.to_dict()

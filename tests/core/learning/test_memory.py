@@ -1,0 +1,103 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mixedsched.core.learning.learned import LearnedPage
+from mixedsched.core.learning.memory import MAX_OFFSETS, MAX_PARENTS, MAX_ROLES, PageMemory
+from mixedsched.core.learning.visit import Visit
+from mixedsched.model.request import ChromiumPriority, Kind
+from tests.core.learning.visits import other_page, renamed, requests, seen, visit
+from tests.examples import examples
+
+
+def taught(*visits: Visit) -> PageMemory:
+    memory = PageMemory("/")
+    for item in visits:
+        memory.learn(item)
+    return memory
+
+
+def test_a_page_is_learned_from_ordinary_visits() -> None:
+    learned = LearnedPage.of(taught(*[visit()] * 4))
+    assert learned is not None
+    assert [item.kind for item in learned.page.resources][:3] == [Kind.DOCUMENT, Kind.STYLESHEET, Kind.SCRIPT]
+    assert [learned.roles[name].path for name in learned.needs.blocking] == ["/app.0a1b2c3d.css", "/app.0a1b2c3d.js"]
+
+
+def test_an_image_that_layout_raises_is_believed_to_be_seen_and_the_others_less_so() -> None:
+    learned = LearnedPage.of(taught(*[visit()] * 4))
+    assert learned is not None
+    belief = {learned.roles[name].path: seen for name, seen in learned.seen.items()}
+    assert belief["/img/two.jpg"] == 1.0
+    assert belief["/img/one.jpg"] == 0.1
+    assert belief["/img/three.jpg"] < 0.05
+    likeliest = max(learned.guesses, key=lambda guess: guess.belief)
+    assert [learned.roles[name].path for name in likeliest.ids] == ["/img/two.jpg"]
+
+
+def test_new_names_are_the_same_roles() -> None:
+    memory = taught(visit(), visit(renamed(requests(), 1, 3)), visit(renamed(requests(), 2, 4)))
+    assert len(memory.roles) == len(requests())
+    assert all(memory.share(role) == 1.0 for role in memory.roles.values())
+
+
+def test_a_visit_that_is_cut_off_does_not_say_what_the_page_has() -> None:
+    memory = taught(*[visit()] * 3)
+    before = {number: memory.share(role) for number, role in memory.roles.items()}
+    memory.learn(visit(requests()[:2]))
+    assert memory.partial == 1
+    assert all(memory.share(role) >= before[number] for number, role in memory.roles.items())
+
+
+def test_what_one_visit_alone_asks_for_is_not_part_of_the_page() -> None:
+    own = [*requests(), seen("/private/made-up.jpg", Kind.IMAGE, 999_999, ChromiumPriority.HIGH, 180.0)]
+    learned = LearnedPage.of(taught(visit(), visit(), visit(), visit(own)))
+    assert learned is not None
+    assert "/private/made-up.jpg" not in {role.path for role in learned.roles.values()}
+
+
+def test_a_page_that_has_changed_is_learned_anew_within_two_visits() -> None:
+    memory = taught(*[visit()] * 5)
+    assert not memory.learn(visit(other_page()))
+    assert memory.strange == 1
+    assert memory.learn(visit(other_page()))
+    assert {role.path for role in memory.roles.values()} == {item.path for item in other_page()}
+
+
+made_up = st.lists(
+    st.tuples(
+        st.text("abc/.", min_size=1, max_size=6),
+        st.sampled_from(Kind),
+        st.sampled_from(ChromiumPriority),
+        st.integers(0, 9),
+    ),
+    min_size=1,
+    max_size=30,
+)
+
+
+@examples(25)
+@given(made=st.lists(made_up, min_size=1, max_size=6))
+def test_a_memory_stays_within_its_bounds_and_is_read_back_as_it_was(
+    made: list[list[tuple[str, Kind, ChromiumPriority, int]]],
+) -> None:
+    memory = PageMemory("/")
+    for items in made:
+        first = seen("/", Kind.DOCUMENT, 1, ChromiumPriority.VERY_HIGH, 0.0)
+        rest = [seen(path, kind, 10**size, priority, 5.0 * size) for path, kind, priority, size in items]
+        memory.learn(visit([first, *rest]))
+    assert len(memory.roles) <= MAX_ROLES
+    assert all(len(role.parents) <= MAX_PARENTS and len(role.offsets) <= MAX_OFFSETS for role in memory.roles.values())
+    facts = memory.to_dict()
+    assert PageMemory.from_dict(facts).to_dict() == facts
+    assert LearnedPage.of(memory) is not None
+
+
+def test_made_up_requests_cannot_make_it_grow_beyond_its_bound() -> None:
+    memory = PageMemory("/")
+    for number in range(4):
+        flood = [
+            seen(f"/{number}/{place}", Kind.OTHER, 7 ** (place % 9), ChromiumPriority.LOW, 1.0 + place)
+            for place in range(399)
+        ]
+        memory.learn(visit([*requests()[:1], *flood]))
+        assert len(memory.roles) <= MAX_ROLES

@@ -1,0 +1,82 @@
+from mixedsched.core.learning.networks import MAX_CLASSES, NetworkClass, note, usual
+from mixedsched.core.learning.visit import MAX_PATH, MAX_REQUESTS, SeenNetwork, Visit, VisitRecorder
+from mixedsched.model.priority import Priority
+from mixedsched.model.request import ChromiumPriority, Kind, Request
+
+
+def document(stream_id: int, path: str = "/", *, is_found: bool = True) -> Request:
+    return Request(stream_id, path, Kind.DOCUMENT, body_bytes=1000, navigates=True, is_found=is_found)
+
+
+def image(stream_id: int, priority: ChromiumPriority, path: str = "/a.png") -> Request:
+    signal = Priority(priority.rank, True)
+    return Request(stream_id, path, Kind.IMAGE, signal, True, priority, body_bytes=2000)
+
+
+def test_a_visit_ends_with_the_next_navigation_or_the_connection() -> None:
+    visits: list[Visit] = []
+    recorder = VisitRecorder(visits.append)
+    recorder.placed(1.0, 0, document(0), "")
+    recorder.placed(1.1, 4, image(4, ChromiumPriority.MEDIUM), "")
+    recorder.placed(5.0, 8, document(8, "/next"), "")
+    recorder.finish()
+    assert [(item.path, len(item.requests)) for item in visits] == [("/", 2), ("/next", 1)]
+
+
+def test_a_later_signal_that_is_more_urgent_is_noted() -> None:
+    visits: list[Visit] = []
+    recorder = VisitRecorder(visits.append)
+    recorder.placed(0.0, 0, document(0), "")
+    for priority in (ChromiumPriority.MEDIUM, ChromiumPriority.HIGH):
+        recorder.placed(0.1, 4, image(4, priority), "")
+    recorder.finish()
+    assert visits[0].requests[1].raised
+    assert visits[0].requests[1].priority is ChromiumPriority.MEDIUM
+
+
+def test_what_the_site_does_not_have_is_not_part_of_a_visit() -> None:
+    visits: list[Visit] = []
+    recorder = VisitRecorder(visits.append)
+    recorder.placed(0.0, 0, document(0, "/made-up", is_found=False), "")
+    recorder.placed(0.1, 4, image(4, ChromiumPriority.LOW), "")
+    recorder.finish()
+    assert visits == []
+
+
+def test_a_flood_of_requests_is_cut_off() -> None:
+    visits: list[Visit] = []
+    recorder = VisitRecorder(visits.append)
+    recorder.placed(0.0, 0, document(0), "")
+    for number in range(1, 2000):
+        recorder.placed(0.1, 4 * number, image(4 * number, ChromiumPriority.LOW, f"/{number}" + "x" * 5000), "")
+    recorder.finish()
+    assert len(visits[0].requests) == MAX_REQUESTS
+    assert max(len(item.path) for item in visits[0].requests) == MAX_PATH
+
+
+def test_losses_of_a_single_moment_are_a_full_queue_and_those_of_many_are_the_network() -> None:
+    def visited(moments: list[float]) -> Visit:
+        visits: list[Visit] = []
+        recorder = VisitRecorder(visits.append)
+        recorder.placed(0.0, 0, document(0), "")
+        for number in range(100):
+            recorder.scheduled(number / 100, 0, 1160, 0, number)
+        for at_s in moments:
+            recorder.scheduled(at_s, 0, 1160, 1160, 200)
+        recorder.finish()
+        return visits[0]
+
+    assert visited([0.50, 0.51, 0.52, 0.53, 0.54]).connection.loss_ratio == 0.0
+    assert visited([0.1, 0.3, 0.5, 0.7, 0.9]).connection.loss_ratio > 0.02
+
+
+def test_networks_that_are_alike_are_one_class_and_there_are_only_so_many() -> None:
+    classes: list[NetworkClass] = []
+    for rtt_ms in (100.0, 110.0, 95.0):
+        assert note(classes, SeenNetwork(rtt_ms, 2e6)) == 0
+    for number in range(40):
+        note(classes, SeenNetwork(1.0 * 3**number, 1e3 * 5**number, number / 10))
+    assert len(classes) <= MAX_CLASSES
+    assert abs(sum(share for _, share in usual(classes, 6)) - 1) < 0.5
+    assert note([], SeenNetwork()) is None
+    assert all(item.profile.down.rate_bps for item in classes)

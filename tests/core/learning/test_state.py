@@ -1,0 +1,98 @@
+import random
+
+import pytest
+
+from mixedsched.core.learning.learned import LearnedPage
+from mixedsched.core.learning.plan import OrderPlan
+from mixedsched.core.learning.proposals import OrderRecipe, first_round, next_round, plan_of
+from mixedsched.core.learning.state import PageState, Proposal
+from mixedsched.core.schedulers.inferred import safe_turn
+from mixedsched.model.request import ChromiumPriority, Kind, Request
+from tests.core.learning.visits import other_page, renamed, requests, visit
+
+
+def known(visits: int = 4) -> PageState:
+    state = PageState.of("/")
+    for _ in range(visits):
+        state.learn(visit())
+    return state
+
+
+def plan(state: PageState, recipe: OrderRecipe = OrderRecipe("staged", "value")) -> OrderPlan:  # noqa: B008 - frozen
+    learned = LearnedPage.of(state.memory)
+    assert learned is not None
+    return plan_of(recipe, learned)
+
+
+def asked(path: str, kind: Kind, size_bytes: int, priority: ChromiumPriority, place: int) -> Request:
+    return Request(4 * place, path, kind, chromium_priority=priority, body_bytes=size_bytes)
+
+
+def test_what_is_seen_goes_before_what_is_not() -> None:
+    order = plan(known())
+    levels = {role.path: role.turn.level for role in order.roles}
+    assert levels["/app.0a1b2c3d.css"] < levels["/img/two.jpg"] < levels["/img/one.jpg"]
+
+
+def test_a_renamed_request_has_the_turn_of_its_role() -> None:
+    order, items = plan(known()), requests()
+    for place, item in enumerate(renamed(items, 3, 4)):
+        request = asked(item.path, item.kind, item.size_bytes, item.priority, place)
+        found = order.role_of(request)
+        assert found is not None
+        assert found.path == items[place].path
+
+
+def test_a_request_that_is_not_known_goes_where_the_safe_order_puts_it() -> None:
+    request = asked("/other/x.mp4", Kind.MEDIA, 5, ChromiumPriority.LOW, 30)
+    assert plan(known()).turn_of(request) == safe_turn(request)
+
+
+@pytest.mark.parametrize(
+    "recipe", [*first_round(), *next_round(OrderRecipe("staged", "value"))], ids=lambda item: item.name
+)
+def test_orders_are_read_back_as_they_were(recipe: OrderRecipe) -> None:
+    order = plan(known(), recipe)
+    assert OrderPlan.from_dict(order.to_dict()) == order
+
+
+def test_after_a_redesign_the_safe_order_is_back_with_the_next_visit() -> None:
+    state = known()
+    state.propose([Proposal(plan(state), 1.0, 0.8)])
+    assert state.settled() is not None
+    state.learn(visit(other_page()))
+    assert state.settled() is None
+    assert state.choose(random.Random(1)) is None
+
+
+def test_an_order_by_which_paints_come_later_is_left() -> None:
+    state = known()
+    order = plan(state)
+    state.propose([Proposal(order, 1.0, 0.8)])
+    late = requests()
+    for item in late:
+        item.last_byte_ms = (item.last_byte_ms or 0) * 3
+    for _ in range(4):
+        state.learn(visit(late, order.name))
+    assert order.name in state.guard.left
+    assert state.settled() is None
+
+
+def test_orders_are_searched_after_a_few_visits_and_then_more_and_more_seldom() -> None:
+    state, thoughts = PageState.of("/"), []
+    for number in range(1, 41):
+        state.learn(visit())
+        if state.wants_thought:
+            thoughts.append(number)
+            state.propose([])
+    assert thoughts == [3, 10, 30]
+
+
+def test_a_state_is_read_back_as_it_was_and_one_of_another_version_is_refused() -> None:
+    state = known()
+    state.propose([Proposal(plan(state), 1.0, 0.8)])
+    facts = state.to_dict()
+    assert PageState.from_dict(facts).to_dict() == facts
+    for wrong in ({**facts, "version": 99}, {}, {**facts, "networks": [[1]]}, {**facts, "memory": None}):
+        with pytest.raises(ValueError):  # noqa: PT011 - whatever it says
+            PageState.from_dict(wrong)
