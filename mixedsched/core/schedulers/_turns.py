@@ -6,7 +6,6 @@ from typing import Literal
 from mixedsched.core.schedulers._base import StreamTable
 from mixedsched.core.schedulers._queue import KeyedHeap, RoundRobin
 
-
 Client = Literal["chromium", "firefox", "silent"]
 """As whom a client signals. One that signals nothing is served in the order of its requests: nothing else is known of them."""
 

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mixedsched.core.learning.state import PageState
+from mixedsched.core.schedulers import SCHEMES
+from mixedsched.core.schedulers.inferred import safe_turn
+from mixedsched.model.request import Kind, Request
+from mixedsched.model.scheme import configure
+from mixedsched.world import catalog
+from mixedsched.world.server._learning import Learning
+from mixedsched.world.store import open_memory
+from tests.core.learning.visits import renamed, requests, visit
+
+SCHEME = configure("adaptive", SCHEMES, catalog.load_mapping)
+NAVIGATION = Request(0, "/", Kind.DOCUMENT, body_bytes=1000, navigates=True)
+
+
+def until(is_so: Callable[[], object]) -> bool:
+    end_s = time.monotonic() + 30
+    while not is_so() and time.monotonic() < end_s:
+        time.sleep(0.02)
+    return bool(is_so())
+
+
+def remembered(file: Path, path: str = "/") -> PageState | None:
+    with open_memory(file) as store:
+        return store.page(path)
+
+
+def test_visits_are_remembered(tmp_path: Path) -> None:
+    file = tmp_path / "memory.sqlite"
+    learning = Learning(file, pytest.fail)
+    for _ in range(3):
+        learning.join("127.0.0.1", SCHEME).recorder._take(visit())
+    assert until(lambda: (state := remembered(file)) is not None and state.memory.visits == 3)
+    learning.stop()
+
+
+def test_a_client_that_repeats_a_visit_at_once_is_counted_once(tmp_path: Path) -> None:
+    file = tmp_path / "memory.sqlite"
+    learning = Learning(file, pytest.fail)
+    for client in ("192.0.2.1", "192.0.2.1", "192.0.2.1", "192.0.2.2"):
+        learning.join(client, SCHEME).recorder._take(visit())
+    learning.stop()
+    state = remembered(file)
+    assert state is not None
+    assert state.memory.visits == 2
+
+
+@pytest.mark.parametrize("kind", ["broken", "newer", "folder"])
+def test_serving_goes_on_with_the_safe_order_where_the_file_is_of_no_use_and_that_is_said(
+    tmp_path: Path, kind: str
+) -> None:
+    file = tmp_path / "memory.sqlite"
+    if kind == "folder":
+        file.mkdir()
+    elif kind == "broken":
+        file.write_bytes(b"this is no database at all" * 100)
+    else:
+        open_memory(file).__exit__()
+        with sqlite3.connect(file) as database:
+            database.execute("UPDATE mixedsched_schema SET version = 999")
+        database.close()
+    said: list[str] = []
+    learning = Learning(file, said.append)
+    steering = learning.join("127.0.0.1", SCHEME)
+    assert steering.scheme.place(NAVIGATION) == safe_turn(NAVIGATION)
+    steering.recorder._take(visit())
+    assert until(lambda: said)
+    assert "pages are served by what is known so far" in said[0]
+    assert len(said) == 1
+    learning.stop()
+
+
+def test_a_page_whose_memory_is_damaged_is_learned_anew(tmp_path: Path) -> None:
+    file = tmp_path / "memory.sqlite"
+    with open_memory(file) as store:
+        for damaged in (b"\0", zlib.compress(b"[1]"), zlib.compress(json.dumps({"version": 99}).encode())):
+            store.change("/", 1.0, lambda state: state.learn(visit()))
+            with sqlite3.connect(file) as database:
+                database.execute("UPDATE page_memory SET state = ?", (damaged,))
+            database.close()
+            assert store.page("/") is None
+            assert store.change("/", 2.0, lambda state: state.learn(visit())).memory.visits == 1
+
+
+def test_a_memory_has_room_for_so_many_pages_and_forgets_the_oldest(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "memory.sqlite", pages_most=3) as store:
+        for number in range(6):
+            store.change(f"/{number}", 1000.0 + number, lambda state: state.learn(visit()))
+        assert list(store.versions()) == ["/5", "/4", "/3"]
+        store.change("/new", 1e9, lambda state: state.learn(visit()))
+        assert list(store.versions()) == ["/new"]
+
+
+def test_a_hostile_client_makes_no_page_larger_than_its_bound(tmp_path: Path) -> None:
+    file = tmp_path / "memory.sqlite"
+    with open_memory(file) as store:
+        for number in range(3):
+            items = renamed(requests() * 50, *range(1, 350, 1 + number))
+            store.change("/", 1.0, lambda state, items=items: state.learn(visit(items)))
+        state = store.page("/")
+    assert state is not None
+    assert len(state.memory.roles) <= 300
+    assert file.stat().st_size < 500_000
