@@ -39,7 +39,10 @@ def main() -> None:
         mean, worst = pct([math.log(costs[scheme] / min(costs.values())) for costs in fixed.values()])
         told = " (told by the manifest)" if scheme == "bucket" else ""
         lines.append(f"| `{scheme}`{told} | {len(fixed)} | {mean:.2f} % | {worst:.1f} % | |")
-    rows = ["| site | network | safe order | " + " | ".join(_heads(runs)) + " |", "|---|---|---:|" + "---:|" * len(_heads(runs))]
+    rows = [
+        "| site | network | safe order | " + " | ".join(_heads(runs)) + " |",
+        "|---|---|---:|" + "---:|" * len(_heads(runs)),
+    ]
     for place, costs in fixed.items():
         best = min(costs.values())
         cells = [f"{(safe[place] / best - 1) * 100:.1f}" if place in safe else ""]
