@@ -110,7 +110,7 @@ def play_stack(
         discoveries, addresses, congestion_control, _idle_timeout_s(discoveries), reordered=may_reorder, tells=tells
     )
     configuration = _configuration(discoveries, congestion_control)
-    recorders = _recorders(visited, lambda: SeenNetwork(session.quic.rtt_ms))
+    recorders = _recorders(visited, lambda: SeenNetwork(session.quic.least_rtt_ms))
     events = SessionEvents(lambda _: None, lambda _: None, served, decisions=recorders)
     trace: QlogTrace | None = None
     if qlog is not None:

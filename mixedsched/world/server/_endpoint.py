@@ -87,12 +87,10 @@ class Endpoint:
             if settings.across_connections
             else None
         )
-        self._closed = ClosedConnections()
-        self._connections = ConnectionTable()
+        self._closed, self._connections = ClosedConnections(), ConnectionTable()
         self._touched: dict[int, ServedConnection] = {}  # have received something in this turn
         self._delayed: dict[int, ServedConnection] = {}  # wait until the kernel has room
-        self._woken = WakeList(self._proceed)
-        self._count, self._is_stopping = 0, False
+        self._woken, self._count, self._is_stopping = WakeList(self._proceed), 0, False
         self._all_gone = asyncio.Event()
 
     @property

@@ -93,7 +93,7 @@ class ConnectionObservers:
         """There is a session now."""
         observed = self._observed.get(number)
         if observed is not None and observed.steering is not None:
-            observed.steering.connection = lambda: SeenNetwork(session.quic.rtt_ms)
+            observed.steering.connection = lambda: SeenNetwork(session.quic.least_rtt_ms)
 
     def close(self, number: int) -> None:
         """The connection is gone."""

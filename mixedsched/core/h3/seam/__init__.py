@@ -6,6 +6,7 @@
     _receiving   fast path: datagrams of an established connection, read at once
     _recovery    acknowledgements at the cost of what they acknowledge; probes that repeat data of the most urgent response
     _path_size   datagrams as large as the path takes
+    _one_packet  packets one at a time
     _hello       the host name that a client asks for, and the certificate that it is shown
     _credit      what a client may send ahead of a reader that is slow
     _pacer       bursts that one system call can send; or no pacing

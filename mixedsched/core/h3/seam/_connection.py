@@ -1,8 +1,7 @@
 """A server's QUIC connection: aioquic's, in the scheduler's order, and with fast paths."""
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -10,9 +9,8 @@ from aioquic import tls
 from aioquic.buffer import Buffer  # type: ignore[attr-defined]
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import END_STATES, Limit, QuicConnection, QuicNetworkPath, QuicReceiveContext
-from aioquic.quic.crypto import CryptoPair
-from aioquic.quic.packet import QuicPacketType, pull_quic_transport_parameters
-from aioquic.quic.packet_builder import QuicDeliveryState, QuicPacketBuilder, QuicPacketBuilderStop
+from aioquic.quic.packet import pull_quic_transport_parameters
+from aioquic.quic.packet_builder import QuicDeliveryState, QuicPacketBuilder
 from aioquic.quic.recovery import QuicPacketSpace
 from aioquic.quic.stream import QuicStream
 
@@ -23,6 +21,7 @@ from mixedsched.core.h3.seam._credit import ReadCredit
 from mixedsched.core.h3.seam._cubic_2022 import Cubic2022
 from mixedsched.core.h3.seam._express import write_response_packets
 from mixedsched.core.h3.seam._hello import HelloReader
+from mixedsched.core.h3.seam._one_packet import PacketIsDone, one_packet
 from mixedsched.core.h3.seam._pacer import FlightPacer, Unpaced
 from mixedsched.core.h3.seam._path_size import PathSize
 from mixedsched.core.h3.seam._receiving import receive_plain_datagram
@@ -38,10 +37,6 @@ Sent = Callable[[int, int, int, bool], None]
 
 Discarded = Callable[[int], None]
 """(stream ID)"""
-
-
-class _PacketIsDone(QuicPacketBuilderStop):
-    """Stops aioquic after it has written one packet."""
 
 
 class ScheduledConnection(QuicConnection):
@@ -170,9 +165,9 @@ class ScheduledConnection(QuicConnection):
             return
         while not self._has_only_responses(network_path, now):
             try:
-                with _one_packet(builder):
+                with one_packet(builder):
                     super()._write_application(builder, network_path, now)
-            except _PacketIsDone:
+            except PacketIsDone:
                 builder._end_packet()
             else:
                 return
@@ -296,7 +291,7 @@ class ScheduledConnection(QuicConnection):
         return self._loss._rtt_smoothed
 
     @property
-    def rtt_ms(self) -> float | None:
+    def least_rtt_ms(self) -> float | None:
         """The shortest round trip so far; None before the first."""
         shortest_s = self._loss._rtt_min
         return shortest_s * 1000 if shortest_s < math.inf else None
@@ -334,22 +329,3 @@ class ScheduledConnection(QuicConnection):
 def _is_due(limit: Limit) -> bool:
     """Whether a limit on streams must be announced: once the client has fewer left than it would get."""
     return limit.value != limit.sent and limit.sent - limit.used < limit.value - limit.sent
-
-
-@contextmanager
-def _one_packet(builder: QuicPacketBuilder) -> Iterator[None]:
-    """Have the builder refuse to start another packet after the next, by raising _PacketIsDone."""
-    start_packet = builder.start_packet
-
-    def refuse(packet_type: QuicPacketType, crypto: CryptoPair) -> None:  # noqa: ARG001 - as the one it stands for
-        raise _PacketIsDone
-
-    def start_last(packet_type: QuicPacketType, crypto: CryptoPair) -> None:
-        builder.start_packet = refuse  # type: ignore[method-assign]
-        start_packet(packet_type, crypto)
-
-    builder.start_packet = start_last  # type: ignore[method-assign]
-    try:
-        yield
-    finally:
-        del builder.start_packet
