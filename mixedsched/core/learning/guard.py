@@ -53,7 +53,7 @@ class Outcomes:
 
 
 @dataclass(slots=True)
-class Guard:
+class OrderGuard:
     """What came of each order. Randomness is an argument."""
 
     outcomes: dict[str, dict[int, Outcomes]] = field(default_factory=dict)

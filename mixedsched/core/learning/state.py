@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from mixedsched.core.learning import networks
-from mixedsched.core.learning.guard import Guard
+from mixedsched.core.learning.guard import OrderGuard
 from mixedsched.core.learning.learned import LearnedPage
 from mixedsched.core.learning.memory import PageMemory
 from mixedsched.core.learning.networks import NetworkClass
@@ -38,7 +38,7 @@ class PageState:
     classes: list[NetworkClass] = field(default_factory=list)
     proposals: list[Proposal] = field(default_factory=list)
     """The best first."""
-    guard: Guard = field(default_factory=Guard)
+    guard: OrderGuard = field(default_factory=OrderGuard)
     thought: int = 0
     """After how many visits orders were searched last."""
 
@@ -135,7 +135,7 @@ class PageState:
                     Proposal(OrderPlan.from_dict(plan), float(fcp), float(lcp))
                     for plan, fcp, lcp in facts["orders"][:MAX_PLANS]
                 ],
-                Guard.from_dict(facts["guard"]),
+                OrderGuard.from_dict(facts["guard"]),
                 int(facts["thought"]),
             )
         except (KeyError, TypeError, IndexError, AttributeError) as error:

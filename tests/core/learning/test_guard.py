@@ -2,12 +2,12 @@ import random
 
 import pytest
 
-from mixedsched.core.learning.guard import Guard
+from mixedsched.core.learning.guard import OrderGuard
 from mixedsched.core.learning.plan import SAFE
 
 
-def noted(order_ms: float, safe_ms: float, visits: int = 4) -> Guard:
-    guard = Guard()
+def noted(order_ms: float, safe_ms: float, visits: int = 4) -> OrderGuard:
+    guard = OrderGuard()
     for number in range(visits):
         guard.note(SAFE, 0, safe_ms, safe_ms + number % 2)
         guard.note("new", 0, safe_ms, order_ms + number % 2)
@@ -35,13 +35,13 @@ def test_two_visits_say_nothing_yet() -> None:
 
 def test_a_new_order_gets_half_of_the_visits_at_most_until_it_is_tried() -> None:
     rng = random.Random(1)
-    chosen = [Guard().choose(["new", "other"], rng) for _ in range(1000)]
+    chosen = [OrderGuard().choose(["new", "other"], rng) for _ in range(1000)]
     assert 400 < chosen.count("new") < 600
     assert chosen.count("other") == 0
 
 
 def test_classes_of_networks_are_not_mixed_up() -> None:
-    guard = Guard()
+    guard = OrderGuard()
     for _ in range(6):
         guard.note(SAFE, 0, 100, 100)
         guard.note("new", 1, 9000, 9000)
@@ -49,7 +49,7 @@ def test_classes_of_networks_are_not_mixed_up() -> None:
 
 
 def test_orders_of_strangers_cannot_make_it_grow() -> None:
-    guard = Guard()
+    guard = OrderGuard()
     for number in range(100):
         guard.note(f"order {number}", 0, 1, 1)
     assert len(guard.outcomes) <= 8
@@ -58,4 +58,4 @@ def test_orders_of_strangers_cannot_make_it_grow() -> None:
 def test_it_is_read_back_as_it_was() -> None:
     guard = noted(1100, 1000)
     guard.judge(["new"])
-    assert Guard.from_dict(guard.to_dict()).to_dict() == guard.to_dict()
+    assert OrderGuard.from_dict(guard.to_dict()).to_dict() == guard.to_dict()
