@@ -105,8 +105,8 @@ def play_stack(
     """
     _refuse_unknown(congestion_control)
     addresses, tells = addresses_of(discoveries.page), visited is not None
-    reordered, idle_s = network.down.may_reorder, _idle_timeout_s(discoveries)
-    client = PageClient(discoveries, addresses, congestion_control, idle_s, reordered=reordered, tells=tells)
+    timeout_s, may_reorder = _idle_timeout_s(discoveries), network.down.may_reorder
+    client = PageClient(discoveries, addresses, congestion_control, timeout_s, reordered=may_reorder, tells=tells)
     configuration = _configuration(discoveries, congestion_control)
     recorders = _recorders(visited, lambda: SeenNetwork(session.quic.least_rtt_ms))
     events = SessionEvents(lambda _: None, lambda _: None, served, decisions=recorders)
