@@ -9,7 +9,7 @@ from rich.text import Text
 
 from mixedsched.cli._console import ListEntry, out, say_list
 from mixedsched.cli._output import Json
-from mixedsched.core.schedulers import COMPARED, SCHEMES, SERVER_SCHEMES
+from mixedsched.core.schedulers import COMPARED, LEARNING_SCHEMES, SCHEMES, SERVER_SCHEMES
 from mixedsched.core.sim.example import LEGEND, example_order
 from mixedsched.model.mapping import Override, PriorityMapping
 from mixedsched.model.priority import Priority
@@ -35,9 +35,11 @@ def schemes(
 ) -> None:
     """Explain the delivery schemes: what each does and needs to know, its source, and how it orders an example.
 
-    Last come models of what other people's servers do (server-...): `all` leaves them out elsewhere, `servers` stands for them.
+    Last come those that learn, and models of what other people's servers do (server-...). Elsewhere `all` stands for those of
+    the literature alone, and `servers` for the models.
     """
-    configured = [configure(name, SCHEMES, catalog.load_mapping) for name in names or (*COMPARED, *SERVER_SCHEMES)]
+    wanted = names or (*COMPARED, *LEARNING_SCHEMES, *SERVER_SCHEMES)
+    configured = [configure(name, SCHEMES, catalog.load_mapping) for name in wanted]
     say_list([_scheme_entry(scheme) for scheme in configured], as_json)
     if not as_json:
         out.print("[bold]The example[/], in order of request; one letter is one packet on an ideal wire:")

@@ -16,6 +16,7 @@ from mixedsched.model.scheduler import Scheduler
 
 SERVER_MARK = "@"  # an arm that begins with it is a server of other people's
 SERVERS = "servers"
+LEARNING = "learning"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ class Scheme:
     default_mapping: str | None = None
     """Used unless the caller names another; None if the scheme uses no mapping."""
     group: str = ""
-    """SERVERS for models of what other people's servers do; empty for orders that one may choose."""
+    """SERVERS for models of other people's servers, LEARNING for what finds its order by itself; empty for fixed orders."""
 
 
 @dataclass(frozen=True, slots=True)

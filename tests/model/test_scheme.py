@@ -50,7 +50,7 @@ def test_a_switch_that_the_other_mapping_lacks_is_refused() -> None:
     ("spec", "says"),
     [
         ("mixd", "did you mean 'mixed'?"),
-        ("", "known: batched-rr"),
+        ("", "known: adaptive, batched-rr"),
         ("ip:alpha=2", "a number from 0 to 1"),
         ("ip:alpha=nan", "a number from 0 to 1"),
         ("ip:alpha=much", "a number from 0 to 1"),

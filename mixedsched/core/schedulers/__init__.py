@@ -4,9 +4,9 @@ import importlib
 import pkgutil
 from collections.abc import Iterator, Mapping
 
-from mixedsched.model.scheme import SERVERS, Scheme, by_name
+from mixedsched.model.scheme import LEARNING, SERVERS, Scheme, by_name
 
-__all__ = ["COMPARED", "SCHEMES", "SERVER_SCHEMES", "schemes"]
+__all__ = ["COMPARED", "LEARNING_SCHEMES", "SCHEMES", "SERVER_SCHEMES", "schemes"]
 
 
 def _defined() -> Iterator[Scheme]:
@@ -19,8 +19,10 @@ SCHEMES: Mapping[str, Scheme] = by_name(_defined())
 """All schemes by name."""
 SERVER_SCHEMES: tuple[str, ...] = tuple(name for name, scheme in SCHEMES.items() if scheme.group == SERVERS)
 """Models of what other people's servers do."""
-COMPARED: tuple[str, ...] = tuple(name for name in SCHEMES if name not in SERVER_SCHEMES)
-"""What the word `all` stands for: orders that one may choose, not those that somebody's server happens to have."""
+LEARNING_SCHEMES: tuple[str, ...] = tuple(name for name, scheme in SCHEMES.items() if scheme.group == LEARNING)
+"""Those that find a page's order by themselves, from the wire or from visits."""
+COMPARED: tuple[str, ...] = tuple(name for name, scheme in SCHEMES.items() if not scheme.group)
+"""What the word `all` stands for: fixed orders that one may choose, as the literature has them."""
 
 
 def schemes() -> list[Scheme]:

@@ -2,7 +2,7 @@
 
 from mixedsched.core.schedulers._turns import LevelTurns
 from mixedsched.core.schedulers._wire_rules import turn_of
-from mixedsched.model.scheme import Scheme
+from mixedsched.model.scheme import LEARNING, Scheme
 
 SCHEMES = (
     Scheme(
@@ -14,5 +14,6 @@ SCHEMES = (
         needs="kind, size, Chromium's signal; a memory of earlier visits (serve --memory, simulate --visits)",
         create=lambda _: LevelTurns(),
         place=lambda request, _mapping, _values: turn_of(request),
+        group=LEARNING,
     ),
 )

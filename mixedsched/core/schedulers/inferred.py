@@ -3,7 +3,7 @@
 from mixedsched.core.schedulers import _wire_rules as levels
 from mixedsched.core.schedulers._turns import LevelTurn, LevelTurns
 from mixedsched.core.schedulers._wire_rules import turn_of as safe_turn
-from mixedsched.model.scheme import Scheme
+from mixedsched.model.scheme import LEARNING, Scheme
 
 __all__ = ["SCHEMES", "LevelTurn", "LevelTurns", "levels", "safe_turn"]
 
@@ -17,5 +17,6 @@ SCHEMES = (
         needs="kind, size, Chromium's signal (also its later PRIORITY_UPDATE)",
         create=lambda _: LevelTurns(),
         place=lambda request, _mapping, _values: safe_turn(request),
+        group=LEARNING,
     ),
 )

@@ -146,6 +146,7 @@ PRIVATE: dict[str, tuple[str, ...]] = {
         "_pacer",
         "_pto_count",
         "_rtt_initialized",
+        "_rtt_min",
         "_rtt_smoothed",
     ),
     "pacer": ("_max_datagram_size",),

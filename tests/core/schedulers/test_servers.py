@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mixedsched.core.schedulers import COMPARED, SCHEMES, SERVER_SCHEMES
+from mixedsched.core.schedulers import COMPARED, LEARNING_SCHEMES, SCHEMES, SERVER_SCHEMES
 from mixedsched.lab.play.task import read_schemes
 from tests.core.schedulers.wire import Wire
 
@@ -74,7 +74,7 @@ def test_nginx_takes_a_newcomer_in_behind_what_is_written_already() -> None:
 
 
 def test_all_is_what_one_may_choose_and_servers_what_others_have() -> None:
-    assert len(COMPARED) + len(SERVER_SCHEMES) == len(SCHEMES)
+    assert {*COMPARED, *SERVER_SCHEMES, *LEARNING_SCHEMES} == set(SCHEMES)
     assert [scheme.spec for scheme in read_schemes("all")] == list(COMPARED)
     assert [scheme.spec for scheme in read_schemes("servers")] == list(SERVER_SCHEMES)
     assert all(name.startswith("server-") for name in SERVER_SCHEMES)

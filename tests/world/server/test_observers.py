@@ -16,15 +16,22 @@ from pydantic import TypeAdapter
 
 from mixedsched.cli._serve_log import explain_text
 from mixedsched.core.h3.events import SessionEvents
+from mixedsched.core.schedulers import SCHEMES
 from mixedsched.errors import UsageError
 from mixedsched.model.priority import Priority
 from mixedsched.model.request import ChromiumPriority, Kind, Request
+from mixedsched.model.scheme import configure
+from mixedsched.world import catalog
+from mixedsched.world.server._first_packets import NewClient
 from mixedsched.world.server._observers import MAX_INTERVALS_PER_TICK, ConnectionObservers
 from mixedsched.world.server.log import LineWriter
 from mixedsched.world.server.qlog_files import QlogFile, prepare_folder
 from mixedsched.world.server.schedule import MAX_RUNS, ScheduleInterval, ScheduleRecorder, StreamProgress
 from mixedsched.world.server.settings import LogSettings
 from tests.core.h3.traces import read_trace
+
+EPS = configure("eps", SCHEMES, catalog.load_mapping)
+CLIENT = NewClient("127.0.0.1", b"12345678", None)
 
 
 def request(stream_id: int, path: str = "/x", body_bytes: int = 1000) -> Request:
@@ -188,8 +195,8 @@ class TestConnectionObservers:
         async def opened() -> tuple[bool, bool]:
             configuration = QuicConfiguration(is_client=False)
             events = SessionEvents(lambda _: None, lambda _: None, lambda _: None)
-            watch = ConnectionObservers(LogSettings(), "eps", lambda _: None)
-            made = watch.open(1, b"12345678", 0.0, configuration, events)
+            watch = ConnectionObservers(LogSettings(), EPS, lambda _: None)
+            made = watch.open(1, CLIENT, 0.0, configuration, events)
             return made[0] is configuration, made[1] is events
 
         assert asyncio.run(opened()) == (True, True)
@@ -199,11 +206,11 @@ class TestConnectionObservers:
 
         async def told() -> list[int]:
             stretches: list[ScheduleInterval] = []
-            watch = ConnectionObservers(LogSettings(schedule=True), "eps", stretches.append)
+            watch = ConnectionObservers(LogSettings(schedule=True), EPS, stretches.append)
             for number in range(connections):
-                _, events = watch.open(
+                _, events, _ = watch.open(
                     number,
-                    b"12345678",
+                    CLIENT,
                     0.0,
                     QuicConfiguration(is_client=False),
                     SessionEvents(lambda _: None, lambda _: None, lambda _: None),
@@ -221,10 +228,10 @@ class TestConnectionObservers:
 
     def test_a_connection_that_goes_leaves_a_whole_trace(self, tmp_path: Path) -> None:
         async def run() -> None:
-            watch = ConnectionObservers(LogSettings(qlog_folder=tmp_path), "eps", lambda _: None)
-            _, events = watch.open(
+            watch = ConnectionObservers(LogSettings(qlog_folder=tmp_path), EPS, lambda _: None)
+            _, events, _ = watch.open(
                 12,
-                bytes.fromhex("0011223344556677"),
+                NewClient("127.0.0.1", bytes.fromhex("0011223344556677"), None),
                 0.0,
                 QuicConfiguration(is_client=False),
                 SessionEvents(lambda _: None, lambda _: None, lambda _: None),
