@@ -9,8 +9,13 @@ from mixedsched.world.server.running import MemorySettings
 LEARNER = "mixedsched.lab.learning"
 
 
-def memory_settings(scheme: str, file: Path | None, *, across_connections: bool = False) -> MemorySettings | None:
-    """What is kept between visits, and which process thinks about it; None without --memory. Raises UsageError."""
+def memory_settings(
+    scheme: str, file: Path | None, *, across_connections: bool = False, hosts: int = 1
+) -> MemorySettings | None:
+    """What is kept between visits, and which process thinks about it; None without --memory. Raises UsageError.
+
+    hosts: how many are served: pages are remembered by path.
+    """
     if file is None:
         return None
     if not is_adaptive(scheme):
@@ -22,6 +27,12 @@ def memory_settings(scheme: str, file: Path | None, *, across_connections: bool 
             "--memory is not possible with --across-connections",
             why="each connection has the order of its own page",
             fix="leave out one of the two",
+        )
+    if hosts > 1:
+        raise UsageError(
+            "--memory is not possible with several --host",
+            why="pages are remembered by their paths",
+            fix="run an edge for each host, with a memory of its own",
         )
     if file.is_dir() or not file.absolute().parent.is_dir():
         raise UsageError(

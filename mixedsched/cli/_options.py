@@ -54,6 +54,10 @@ DatagramSizeOption = Annotated[
         rich_help_panel="Network",
     ),
 ]
+MemoryOption = Annotated[
+    Path | None,
+    typer.Option(help="File in which scheme adaptive keeps what it learns; made if there is none.", metavar="FILE"),
+]
 BudgetOption = Annotated[str, typer.Option(help="Time for all of it; the more, the surer the answer.", metavar="TIME")]
 ResultsOption = Annotated[
     Path | None, typer.Option("--out", help="Folder of results; by default one in runs/.", metavar="DIR")

@@ -5,7 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from mixedsched.cli._options import DatagramSizeOption
+from mixedsched.cli._memory import memory_settings
+from mixedsched.cli._options import DatagramSizeOption, MemoryOption
 from mixedsched.cli._output import Json
 from mixedsched.cli._server_log import server_log
 from mixedsched.cli._stdout import end_with_reader
@@ -26,7 +27,7 @@ from mixedsched.world.edge.settings import (
     served_name,
 )
 from mixedsched.world.server.handover import MAX_WORKERS
-from mixedsched.world.server.settings import Limits, LogSettings, ServerSettings, parse_datagram_bytes
+from mixedsched.world.server.settings import Limits, ServerSettings, parse_datagram_bytes
 
 _LIMITS, _ORIGIN, _BUFFERS = Limits(), OriginLimits(), Buffers()
 
@@ -48,9 +49,7 @@ def _log_option(help_text: str, **arguments: Any) -> Any:
 
 
 def register(app: typer.Typer) -> None:
-    app.command(
-        epilog="Example: mixedsched edge --origin http://127.0.0.1:8080 --cert chain.pem --key key.pem --port 443"
-    )(edge)
+    app.command(epilog="Example: mixedsched edge --origin http://127.0.0.1:8080 --cert chain.pem --key key.pem")(edge)
 
 
 def edge(
@@ -63,6 +62,7 @@ def edge(
     mapping: Annotated[
         str | None, typer.Option(help="Mapping table, by name or file; read again when it changes.", metavar="M")
     ] = None,
+    memory: MemoryOption = None,
     rules: Annotated[
         Path | None,
         typer.Option(
@@ -176,7 +176,6 @@ def edge(
         limits=Limits(connections=max_connections, streams=max_streams, idle_s=parse_duration_s(idle_timeout)),
         stop_with_stdin=stop_with_stdin,
         max_datagram_bytes=parse_datagram_bytes(max_datagram_size),
-        log=LogSettings(),
         across_connections=across_connections,
     )
     edge_settings = EdgeSettings(
@@ -197,4 +196,5 @@ def edge(
         log=EdgeLogs(access_log, access_json, metrics_port),
     )
     configure(scheme, SCHEMES, catalog.load_mapping, mapping)
-    run_edge(EdgeInput(edge_settings, scheme, mapping, settings), server_log(as_json))
+    kept = memory_settings(scheme, memory, across_connections=across_connections, hosts=len(host or []))
+    run_edge(EdgeInput(edge_settings, scheme, mapping, settings, kept), server_log(as_json))

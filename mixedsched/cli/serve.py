@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from mixedsched.cli._memory import memory_settings
-from mixedsched.cli._options import SITE_HELP, DatagramSizeOption, FetchOption, FreshOption
+from mixedsched.cli._options import SITE_HELP, DatagramSizeOption, FetchOption, FreshOption, MemoryOption
 from mixedsched.cli._output import Json
 from mixedsched.cli._server_log import server_log
 from mixedsched.cli._sites import located, open_site
@@ -69,10 +69,7 @@ def serve(
     mapping: Annotated[
         str | None, typer.Option(help="Mapping table, by name or file; the scheme's own by default.", metavar="M")
     ] = None,
-    memory: Annotated[
-        Path | None,
-        typer.Option(help="File in which scheme adaptive keeps what it learns; made if there is none.", metavar="FILE"),
-    ] = None,
+    memory: MemoryOption = None,
     host: Annotated[str, _network("Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, _network("UDP port; 0 takes any free one.", min=0, max=65535)] = 4433,
     congestion_control: Annotated[

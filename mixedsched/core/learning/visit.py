@@ -26,7 +26,7 @@ class SeenRequest:
     kind: Kind
     mime: str
     size_bytes: int
-    """Of the response's body."""
+    """Of the response's body; of one that is not sized, what was sent."""
     priority: ChromiumPriority
     """As the request signalled it."""
     incremental: bool
@@ -39,6 +39,8 @@ class SeenRequest:
     last_byte_ms: float | None = None
     """None where it did not leave completely."""
     sent_bytes: int = 0
+    is_sized: bool = True
+    """Whether the response told its length at its beginning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +136,7 @@ class VisitRecorder:
             kind=request.kind,
             mime=request.mime[:60],
             size_bytes=min(request.body_bytes, MAX_SIZE_BYTES),
+            is_sized=request.body_bytes > 0,
             priority=request.chromium_priority,
             incremental=request.signal.incremental,
             requested_ms=(now_s - self._began_s) * 1000,
@@ -151,16 +154,20 @@ class VisitRecorder:
         self._all_bytes += size_bytes
         if again_bytes:
             self._note_repeat(now_ms, again_bytes)
-        if seen.last_byte_ms is None and seen.sent_bytes >= seen.size_bytes:
+        if seen.sent_bytes >= seen.size_bytes and (seen.last_byte_ms is None or not seen.is_sized):
             seen.last_byte_ms = now_ms
         if stream_id == self._main and (len(self._progress) < MAX_POINTS or seen.last_byte_ms == now_ms):
-            self._progress.append((now_ms, min(seen.sent_bytes, seen.size_bytes)))
+            most_bytes = seen.size_bytes if seen.is_sized else MAX_SIZE_BYTES
+            self._progress.append((now_ms, min(seen.sent_bytes, most_bytes)))
 
     def closed(self, now_s: float, stream_id: int) -> None:
         """The times of a response are known by when it has left."""
 
     def finish(self) -> None:
         """The visit is over: another one begins, or the connection ends."""
+        for seen in self._requests.values():
+            if not seen.is_sized:  # an answer that comes with time does not tell its length before its end
+                seen.size_bytes = min(seen.sent_bytes, MAX_SIZE_BYTES)
         if self._main >= 0 and self._main in self._requests:
             known = self._connection()
             self._take(

@@ -89,6 +89,7 @@ class _EdgeProcess:
             mapping=given.mapping,
             settings=given.settings,
             worker=given.worker,
+            memory=given.memory,
             hosts=[host.removeprefix("*.") for host in self._hosts],
             responding=self._responding,
             described=self._described,

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from mixedsched.core.h3.forwarding import host_of
 from mixedsched.errors import UsageError
-from mixedsched.world.server.running import ServerFacts, WorkerInput
+from mixedsched.world.server.running import MemorySettings, ServerFacts, WorkerInput
 from mixedsched.world.server.settings import ServerSettings
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -129,6 +129,7 @@ class EdgeInput:
     scheme: str = "eps"  # with parameters: "mixed:alpha=0.5"
     mapping: str | None = None  # table by name or file; None for the scheme's own
     settings: ServerSettings = field(default_factory=ServerSettings)
+    memory: MemorySettings | None = None  # of scheme `adaptive`
     worker: WorkerInput | None = None  # for one of several processes on a port
 
     def of_worker(self, worker: WorkerInput) -> Self:
