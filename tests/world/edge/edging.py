@@ -20,8 +20,10 @@ from mixedsched.world.edge.run import open_edge
 from mixedsched.world.edge.settings import EdgeFacts, EdgeInput, EdgeSettings
 from mixedsched.world.server.log import LoggedEvent, ServerLog
 from mixedsched.world.server.running import ServerFacts
+from mixedsched.world.server.settings import Limits, ServerSettings
 
 LIMIT_S = 60.0
+ROOM = Limits(memory_bytes=1 << 40)  # the edge lives in the process of the tests, whatever these have in memory
 HOST = "x.test"
 Fields = list[tuple[str, str]]
 Given = Sequence[tuple[str, str]]
@@ -280,8 +282,9 @@ async def edging(
     origin = Origin()
     async with origin_running(origin, script(origin)):
         edge = EdgeSettings(**{"origin": origin.url, "hosts": (HOST,), **settings})
+        given = given or EdgeInput(edge, settings=ServerSettings(limits=ROOM))
         log = KeptLog()
-        async with open_edge(replace(given or EdgeInput(edge), edge=edge), log) as facts, client_of(facts) as client:
+        async with open_edge(replace(given, edge=edge), log) as facts, client_of(facts) as client:
             yield Edging(facts, client, log, origin)
 
 

@@ -13,8 +13,9 @@ from mixedsched.errors import UsageError
 from mixedsched.model.request import Kind
 from mixedsched.world.edge.settings import EdgeInput, EdgeSettings
 from mixedsched.world.server.running import MemorySettings
+from mixedsched.world.server.settings import ServerSettings
 from mixedsched.world.store import open_memory
-from tests.world.edge.edging import Edging, Origin, Script, edging, run
+from tests.world.edge.edging import ROOM, Edging, Origin, Script, edging, run
 
 PAGE = [("/", "document", "text/html"), ("/site.css", "style", "text/css"), ("/hero.jpg", "image", "image/jpeg")]
 SIZES = {"/": 3000, "/site.css": 9000, "/hero.jpg": 40_000}
@@ -50,7 +51,12 @@ def test_what_visitors_asked_for_and_its_sizes_are_remembered(tmp_path: Path, is
     file = tmp_path / "memory.sqlite"
 
     async def test() -> None:
-        given = EdgeInput(EdgeSettings(""), scheme="adaptive", memory=MemorySettings(file, every_visit=True))
+        given = EdgeInput(
+            EdgeSettings(""),
+            scheme="adaptive",
+            settings=ServerSettings(limits=ROOM),
+            memory=MemorySettings(file, every_visit=True),
+        )
         async with edging(lambda origin: site(origin, is_sized=is_sized), given=given) as edge:
             for _ in range(2):
                 await visited(edge)

@@ -22,6 +22,7 @@ from tests.world.server.quic import Client
 pytestmark = pytest.mark.slow  # servers in processes of their own
 
 BIG_BYTES = 400_000
+SMALL_DATAGRAMS = ("--max-datagram-size", "1200")  # loopback would take ten times as large ones
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +79,7 @@ def test_a_killed_server_leaves_traces_that_can_be_read(site: Path, tmp_path: Pa
 
 
 def test_a_trace_is_kept_short(site: Path, tmp_path: Path) -> None:
-    with serving(site, "--qlog", str(tmp_path), "--qlog-mb", "1") as running:
+    with serving(site, "--qlog", str(tmp_path), "--qlog-mb", "1", *SMALL_DATAGRAMS) as running:
         for _ in range(2):
             fetch(running.port, *[("GET", "/a.png")] * 8)
         lines_of(running)
@@ -109,7 +110,7 @@ def test_what_cannot_be_written_is_refused_before_anything_is_served(site: Path,
 
 
 def test_explain_tells_every_packet_while_the_responses_are_under_way(site: Path) -> None:
-    with serving(site, "--scheme", "rr", "--explain") as running:
+    with serving(site, "--scheme", "rr", "--explain", *SMALL_DATAGRAMS) as running:
         fetch(running.port, ("GET", "/a.png"), ("GET", "/b.png"))
         lines = lines_of(running)
     stretches = [line["schedule"] for line in lines if "schedule" in line]
