@@ -37,7 +37,19 @@ from mixedsched.world.edge.settings import (
     OriginAddress,
     served_name,
 )
-from tests.world.edge.edging import Edging, KeptLog, Origin, answering, client_of, origin_running, plain, playing, run
+from mixedsched.world.server.settings import ServerSettings
+from tests.world.edge.edging import (
+    ROOM,
+    Edging,
+    KeptLog,
+    Origin,
+    answering,
+    client_of,
+    origin_running,
+    plain,
+    playing,
+    run,
+)
 
 NGINX = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
 
@@ -238,7 +250,8 @@ def nginx(folder: Path, listen: str, *lines: str) -> Iterator[None]:
 @contextlib.asynccontextmanager
 async def edge_before(origin: str, **settings: Any) -> AsyncIterator[tuple[Any, KeptLog]]:
     log = KeptLog()
-    given = EdgeInput(EdgeSettings(**{"origin": origin, "hosts": ("x.test",), **settings}))
+    edge = EdgeSettings(**{"origin": origin, "hosts": ("x.test",), **settings})
+    given = EdgeInput(edge, settings=ServerSettings(limits=ROOM))
     async with open_edge(given, log) as facts, client_of(facts) as client:
         yield client, log
 
