@@ -1,5 +1,6 @@
 """Folders of results: where they are, who may write to them, and the experiments in them."""
 
+import contextlib
 import fcntl
 import hashlib
 import json
@@ -18,6 +19,7 @@ from mixedsched.lab.underway import LOCK_NAME, recorded
 from mixedsched.world.store import Store, StoredExperiment
 
 DATABASE_NAME = "results.sqlite"
+COPIES_MOST = 10  # tries, where somebody keeps writing
 _NAME_SIGNS_MOST = 80
 
 
@@ -64,11 +66,32 @@ def writing_to(folder: Path) -> Iterator[None]:
 @contextmanager
 def copied_aside(folder: Path) -> Iterator[Path]:
     """A folder with a copy of the database, to be read while a process writes to it, and without changing it."""
-    with tempfile.TemporaryDirectory() as aside:
-        for file in sorted(folder.glob(f"{DATABASE_NAME}*")):
+    for attempt in range(1, COPIES_MOST + 1):
+        with tempfile.TemporaryDirectory() as aside:
+            if _is_copied(folder, Path(aside)) or attempt == COPIES_MOST:
+                yield Path(aside)
+                return
+
+
+def _is_copied(folder: Path, aside: Path) -> bool:
+    """Copy the database and its journal; whether neither changed meanwhile, as when the last connection to it closes."""
+    before = _database_files(folder)
+    for file in before:
+        try:
+            shutil.copy(file, aside)
+        except FileNotFoundError:
+            return False
+    return _database_files(folder) == before
+
+
+def _database_files(folder: Path) -> dict[Path, tuple[int, int]]:
+    """With sizes and times of the last change. The file of shared memory is made anew by whoever opens a copy."""
+    found = {}
+    for file in sorted(folder.glob(f"{DATABASE_NAME}*")):
+        with contextlib.suppress(FileNotFoundError):
             if not file.name.endswith("-shm"):
-                shutil.copy(file, aside)
-        yield Path(aside)
+                found[file] = (file.stat().st_size, file.stat().st_mtime_ns)
+    return found
 
 
 def open_store(folder: Path) -> Store:
