@@ -96,7 +96,7 @@ class LevelTurns(StreamTable[LevelTurn]):
             return
         sent_bytes = self._sent_bytes.get(stream_id, 0) + max(0, size_bytes - again_bytes)
         self._sent_bytes[stream_id] = sent_bytes
-        if level is not None and 0 <= level != self._level_at(placement, sent_bytes):
+        if level is not None and max(level, -1 - level) != self._level_at(placement, sent_bytes):
             self._leave(stream_id, placement)
             self._enter(stream_id, placement)
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mixedsched.core.schedulers.inferred import LevelTurn, LevelTurns, safe_turn
@@ -63,6 +63,7 @@ turns = st.builds(
 )
 
 
+@example(wanted=[LevelTurn(0), LevelTurn(0, shared=True, early=((1, 0), (1001, 1)))], sizes=[1001] * 8)
 @given(wanted=st.lists(turns, min_size=1, max_size=8), sizes=st.lists(st.integers(1, 9000), min_size=8, max_size=8))
 def test_whatever_the_turns_the_lowest_level_has_its_turn_and_all_is_sent(
     wanted: list[LevelTurn], sizes: list[int]
