@@ -9,8 +9,10 @@ import hashlib
 import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import optuna
 from optuna.distributions import BaseDistribution
@@ -32,6 +34,7 @@ from mixedsched.lab.play.task import Simulator, Task
 
 # What is stored
 
+T = TypeVar("T")
 
 FORMAT = 1  # of what is stored here
 _FORMAT_KEY = "mixedsched search"
@@ -59,7 +62,9 @@ class Memory:
         self._url = url
         try:
             storage: BaseStorage = InMemoryStorage() if url is None else _database(url)
-            self._study = optuna.create_study(storage=storage, study_name=name, load_if_exists=True)
+            self._study = _to_its_end(
+                lambda: optuna.create_study(storage=storage, study_name=name, load_if_exists=True)
+            )
             self._check_format()
         except (SQLAlchemyError, StorageInternalError, RuntimeError) as error:
             raise MixedschedError(
@@ -70,22 +75,23 @@ class Memory:
 
     def note(self, key: str) -> Any:
         """The value kept under this key; None if there is none."""
-        return self._study.user_attrs.get(key)
+        return _to_its_end(lambda: self._study.user_attrs).get(key)
 
     def keep(self, key: str, value: Any) -> None:
         """Keep a JSON value, instead of an earlier one."""
-        self._study.set_user_attr(key, value)
+        _to_its_end(lambda: self._study.set_user_attr(key, value))
 
     def trials(self) -> list[StoredTrial]:
         """All, in the order in which they were added."""
-        return [_stored(trial) for trial in self._study.get_trials(deepcopy=False)]
+        return [_stored(trial) for trial in _to_its_end(lambda: self._study.get_trials(deepcopy=False))]
 
     def add(
         self, trials: Sequence[StoredTrial], scores: Sequence[float | None], space: dict[str, BaseDistribution]
     ) -> None:
         """Store trials with their scores (None: a load never ended), which are for other readers: ours come from the paints."""
         for trial, score in zip(trials, scores, strict=True):
-            self._study.add_trial(frozen(trial.params, score, space, _attributes(trial)))
+            finished = frozen(trial.params, score, space, _attributes(trial))
+            _to_its_end(partial(self._study.add_trial, finished))
 
     def _check_format(self) -> None:
         found = self.note(_FORMAT_KEY)
@@ -97,6 +103,15 @@ class Memory:
                 why=f"its format is {found}, this version knows {FORMAT}",
                 fix="use another folder, or the version that wrote it",
             )
+
+
+def _to_its_end(work: Callable[[], T]) -> T:
+    """Do it where Ctrl-C cannot end it halfway: what is left of a transaction would lock the database against the next one.
+
+    Python interrupts the main thread alone.
+    """
+    with ThreadPoolExecutor(1) as aside:
+        return aside.submit(work).result()
 
 
 def _database(url: str) -> RDBStorage:

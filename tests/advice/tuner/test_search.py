@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -13,12 +14,13 @@ from pathlib import Path
 from types import MappingProxyType
 
 import pytest
+from sqlalchemy import Engine, event
 
 from mixedsched.advice.tuner._canonical import enumerated, everything
 from mixedsched.advice.tuner._search import SearchResult, best_so_far, run_search
 from mixedsched.advice.tuner.objective import BASELINES, Objective, Scorer, parse_objective
 from mixedsched.advice.tuner.space import DEFAULT_SCHEMES, Space
-from mixedsched.advice.tuner.trials import Limit, Options, SearchState
+from mixedsched.advice.tuner.trials import Limit, Memory, Options, SearchState
 from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.errors import MixedschedError
 from mixedsched.lab.play.pool import Pool
@@ -182,6 +184,23 @@ def test_what_rung_pipe_had_found_survives_an_interrupt(tmp_path: Path) -> None:
     assert found is not None
     assert found.rungs[0].rung == "pipe"
     assert found.best
+
+
+@pytest.mark.parametrize("moment", ["begin", "after_cursor_execute", "commit"])
+def test_ctrl_c_within_a_transaction_leaves_the_database_to_those_who_tell_what_was_found(
+    tmp_path: Path, moment: str
+) -> None:
+    memory, key, presses = Memory(url(tmp_path), "a search"), "what was found", [signal.SIGINT]
+
+    def press(*_: object) -> None:
+        if presses:
+            signal.raise_signal(presses.pop())
+
+    event.listen(Engine, moment, press)
+    with pytest.raises(KeyboardInterrupt) as interrupt:  # which keeps whatever the interrupted functions held
+        memory.keep(key, 1)
+    event.remove(Engine, moment, press)
+    assert Memory(url(tmp_path), "a search").note(key) == 1, interrupt
 
 
 def test_a_database_of_another_version_is_refused(tmp_path: Path) -> None:

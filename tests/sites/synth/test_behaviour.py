@@ -107,7 +107,7 @@ async def loaded(site: Site, folder: Path, conditions: Conditions) -> Run:
         return await lab.run(arm="eps", block=1, attempt=1, position=0, link_seed=1)
 
 
-@pytest.mark.usefixtures("chromium")
+@pytest.mark.usefixtures("chromium", "real_time")
 def test_chromium_sees_the_work_and_the_shifts_and_work_grows_with_a_slower_processor(tmp_path: Path) -> None:
     synthesise(page(8000, *BUSY), tmp_path / "site")
     site = load_site(tmp_path / "site")
@@ -116,4 +116,4 @@ def test_chromium_sees_the_work_and_the_shifts_and_work_grows_with_a_slower_proc
     assert (usual.status, slowed.status) == (RunStatus.OK, RunStatus.OK)
     assert usual.metric("cls") == pytest.approx(0.12, abs=0.004)
     assert usual.metric("tbt_ms") > 20
-    assert slowed.metric("tbt_ms") > usual.metric("tbt_ms")  # four times as long on a machine of its own
+    assert slowed.metric("tbt_ms") > 2 * usual.metric("tbt_ms")
