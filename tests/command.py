@@ -15,6 +15,7 @@ from unittest.mock import patch
 from typer.testing import CliRunner
 
 from mixedsched.cli import _console, main  # noqa: F401 - consoles made within a command would keep its width
+from mixedsched.lab import underway
 
 HOME = Path(__file__).resolve().parents[1]
 MIXEDSCHED = (sys.executable, "-m", "mixedsched")
@@ -48,6 +49,8 @@ def run(
             exit_code = 0
         except SystemExit as ended:
             exit_code = int(ended.code or 0)
+        finally:
+            underway.given(())  # folders that are written later in this process are not the command's
         sys.stdout.flush()
         sys.stderr.flush()
         return Result(exit_code, stdout.getvalue().decode(), stderr.getvalue().decode())
