@@ -15,9 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mixedsched.core.h3.certificate import make_certificate
+from mixedsched.lab.command._server import has_udp_port
 from mixedsched.world.servers import KINDS, find_server
 
 HOST_NAME = "site.test"
+_START_S = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +81,35 @@ def _quic_go(program: Path, files: Path, own: Path, port: int, certificate: Path
     return (str(program), str(own / "quic-go.json"))
 
 
+def _nginx(program: Path, files: Path, own: Path, port: int, certificate: Path, key: Path) -> Sequence[str]:
+    temporary = "\n".join(
+        f"  {name}_temp_path {own / name};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    (own / "nginx.conf").write_text(f"""daemon off;
+master_process off;
+pid {own / "nginx.pid"};
+error_log {own / "error.log"};
+events {{}}
+http {{
+  access_log off;
+{temporary}
+  server {{
+    listen 127.0.0.1:{port} quic;
+    server_name {HOST_NAME};
+    ssl_certificate {certificate};
+    ssl_certificate_key {key};
+    root {files};
+  }}
+}}
+""")
+    return (str(program), "-p", str(own), "-e", str(own / "error.log"), "-c", str(own / "nginx.conf"))
+
+
 REAL_SERVERS = (
     RealServer("gtlsserver", "server-nghttp3", _gtlsserver),
     RealServer("caddy", "server-quic-go", _caddy),
     RealServer("quic-go", "server-quic-go", _quic_go),
+    RealServer("nginx", "server-nginx", _nginx),
 )
 
 
@@ -103,7 +130,9 @@ def running(server: RealServer, program: Path, files: Path) -> Iterator[int]:
             command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         ) as process:
             try:
-                time.sleep(1.0)
+                end_s = time.monotonic() + _START_S
+                while not has_udp_port(process.pid, port) and process.poll() is None and time.monotonic() < end_s:
+                    time.sleep(0.05)
                 yield port
             finally:
                 process.kill()

@@ -144,10 +144,12 @@ NGINX = ServerKind(
         "none: streams take turns by their acknowledgements, each with at most http3_stream_buffer_size (64k) under way; a "
         "response field is sent and not read"
     ),
-    source="nginx 1.31.4 read and measured in November 2026",
+    source="nginx 1.31.4 read and measured, 1.26.3 measured in November 2026",
     stand_in="server-nginx",
-    how_to_get="nginx 1.25 or newer, with its HTTP/3 module, in the PATH or in a folder that MIXEDSCHED_SERVERS names",
-    read_versions=("1.31",),
+    how_to_get=(
+        "nginx 1.25 or newer, with its HTTP/3 module as in Debian 13, in the PATH or in a folder that MIXEDSCHED_SERVERS names"
+    ),
+    read_versions=("1.26", "1.31"),
     version_of=_version,
     prepare=_prepare,
     abilities=Abilities(statuses=False),
