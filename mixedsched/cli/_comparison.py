@@ -6,14 +6,16 @@ import statistics
 from rich.text import Text
 
 from mixedsched.cli._console import err, out
+from mixedsched.cli._live import live_words
 from mixedsched.cli._output import say_json
 from mixedsched.core.metrics import PAGE_METRICS, metric_named
 from mixedsched.lab.costs import median_overhead_s
 from mixedsched.lab.experiment import Experiment
 from mixedsched.lab.gates import UNTIL_DECIDED
 from mixedsched.lab.model import AS_USUAL, Conditions, RunStatus
+from mixedsched.lab.plan import AGAIN
 from mixedsched.report.ci import CheckedQuestions, gate_text
-from mixedsched.report.compare import miss_lines, render_comparison, stopping_note, write_comparison
+from mixedsched.report.compare import live_lines, miss_lines, render_comparison, stopping_note, write_comparison
 from mixedsched.report.view import ResultKind, write_summary
 from mixedsched.units import format_duration, printable
 
@@ -38,6 +40,8 @@ def say_experiment(experiment: Experiment, *, as_json: bool) -> None:
     out.print(render_comparison(comparison))
     for line in miss_lines(comparison, runs):
         out.print(Text(printable(line), style="yellow"), soft_wrap=True)
+    for line in live_lines(experiment.live) if experiment.live is not None else ():
+        out.print(Text(printable(line)), soft_wrap=True)
     out.print(f"report: {report}", soft_wrap=True)
 
 
@@ -75,7 +79,14 @@ def _command(experiment: Experiment) -> str:
     is_aa = len(arms) == 2 and arms[0].scheme == arms[1].scheme and arms[0].mapping == arms[1].mapping
     schemes = [arms[0].scheme] if is_aa else [arm.scheme for arm in arms]
     words = ["mixedsched", "compare", facts.site_argument or plan.site, "--schemes", ",".join(schemes)]
-    words += ["--aa"] if is_aa else ["--baseline", plan.baseline]
+    words += live_words(facts.live)
+    words += (
+        ["--baseline", plan.baseline]
+        if not is_aa
+        else []
+        if "rules" in facts.live and AGAIN not in arms[1].label
+        else ["--aa"]
+    )
     words += ["--link", plan.link]
     words += ["--backend", plan.backend] if plan.backend != "relay" else []
     words += ["--origins", "merge"] if facts.origins == "merge" else []

@@ -17,6 +17,7 @@ from mixedsched.cli._gates import (
     write_for_ci,
 )
 from mixedsched.cli._interrupts import end_in_order
+from mixedsched.cli._live import LiveCaOption, LiveInsecureOption, LiveOption, LiveRulesOption, live_options
 from mixedsched.cli._options import (
     ALL_METRICS,
     SITE_HELP,
@@ -41,7 +42,8 @@ from mixedsched.world.emulator.backend import BackendName
 AA_SCHEME = "sequential"
 _EXAMPLES = (
     "Examples: mixedsched compare agency --schemes sequential,mixed --link 4g --blocks 8\n\n"
-    "mixedsched compare agency --schemes sequential,mixed --until decided --max-blocks 24 --fail-if 'lcp > +2%'"
+    "mixedsched compare agency --schemes sequential,mixed --until decided --max-blocks 24 --fail-if 'lcp > +2%'\n\n"
+    "mixedsched compare http://localhost:3000 --live --schemes sequential,eps --link slow-4g"
 )
 
 
@@ -111,6 +113,10 @@ def compare(
     packet_log: Annotated[
         bool, typer.Option("--packet-log", help="Keep the fate of every packet beside the results; relay only.")
     ] = False,
+    live: LiveOption = False,
+    rules: LiveRulesOption = None,
+    origin_ca: LiveCaOption = None,
+    origin_insecure: LiveInsecureOption = False,
     aa: Annotated[bool, typer.Option("--aa", help="Self-test: compare one scheme with itself.")] = False,
     fresh: FreshOption = False,
     fetch: FetchOption = False,
@@ -129,7 +135,7 @@ def compare(
     refuse_unwritable(junit, markdown)
     end_in_order()
     found = experiment.compare(
-        located(site, fresh=fresh, fetch=fetch),
+        site if live else located(site, fresh=fresh, fetch=fetch),
         split_specs(schemes) if schemes else default,
         link=link,
         blocks=blocks,
@@ -150,6 +156,7 @@ def compare(
         throttling=throttling,
         against_itself=aa,
         packet_log=packet_log,
+        live=live_options(live, rules, origin_ca, insecure=origin_insecure, brings=fresh or fetch),
         folder=folder,
         observe=RunProgress,
         say=say_remark,

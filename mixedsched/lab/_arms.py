@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
+from mixedsched.lab._live import LiveEdge, OwnServer, running_before
 from mixedsched.lab._validity import ServerView
 from mixedsched.lab.model import Arm, Conditions
 from mixedsched.model.congestion import CongestionControl
 from mixedsched.sites.serving import served_site
-from mixedsched.sites.site import Site
+from mixedsched.sites.site import Application, Site
 from mixedsched.world.browser.pageload import BrowserLoad
 from mixedsched.world.emulator.backend import RELAY, Backend
-from mixedsched.world.server.running import MemorySettings, RunningServer, ServerInput, running_server
+from mixedsched.world.server.running import MemorySettings, ServerInput, running_server
 from mixedsched.world.server.settings import LogSettings, ServerSettings
 from mixedsched.world.server.site import ServedSite
 from mixedsched.world.servers import (
@@ -54,29 +55,6 @@ class ArmServer(Protocol):
         """Of the process that sends."""
 
 
-@dataclass(frozen=True, slots=True)
-class OwnServer:
-    """One of ours, with its log."""
-
-    running: RunningServer
-
-    @property
-    def process(self) -> Child:
-        return self.running.process
-
-    @property
-    def address(self) -> tuple[str, int]:
-        return self.running.facts.address
-
-    @property
-    def spki_sha256(self) -> str:
-        return self.running.facts.spki_sha256
-
-    @property
-    def pid(self) -> int:
-        return self.running.process.pid
-
-
 @dataclass(slots=True)
 class Fleet:
     """What each arm is served by. Made before anything is started, so that what cannot be is said first.
@@ -88,6 +66,8 @@ class Fleet:
     choices: Mapping[str, ServerChoice]
     found: Mapping[str, FoundServer]
     notes: tuple[str, ...]  # how arms differ from what they stand for, sentences for a report
+    applications: Mapping[str, Application] = field(default_factory=dict)  # of arms that are edges, by label
+    journals: Path = Path()  # folder for what edges write down
     _sizes: dict[str, Mapping[str, int]] = field(default_factory=dict)
 
     @classmethod
@@ -96,6 +76,9 @@ class Fleet:
 
         Raises MissingPartError for a server that is not here, SiteError for a site that one cannot serve.
         """
+        live = {label: site.application for label, site in sites.items() if site.application is not None}
+        if live:
+            return cls({}, {}, {}, (), live, folder)
         choices = {arm.label: read_choice(arm.scheme) for arm in arms if is_server(arm.scheme)}
         found = {label: require_server(choice.kind) for label, choice in choices.items()}
         abilities = [choice.kind.abilities for choice in choices.values()]
@@ -150,6 +133,10 @@ class Fleet:
             across_connections=across_connections,
             congestion_control=congestion_control,
         )
+        if arm.label in self.applications:
+            async with running_before(self.applications[arm.label], arm, settings, memory, self.journals) as edge:
+                yield edge
+            return
         given = ServerInput(self.sites[arm.label], arm.scheme, arm.mapping, settings, memory)
         async with running_server(given, arm.label, prefix=backend.server_prefix) as own:
             yield OwnServer(own)
@@ -184,6 +171,8 @@ def what_it_tells(server: ArmServer) -> ServerView:
     if isinstance(server, RunningProgram):
         server.process.take_lines()
         return ServerView()
+    if isinstance(server, LiveEdge):
+        return server.told()
     assert isinstance(server, OwnServer)
     return ServerView(*server.running.take_log())
 

@@ -13,8 +13,9 @@ from typing import Any, Self
 from mixedsched.core.metrics import PAGE_METRICS, QUICK_METRICS, TTI
 from mixedsched.errors import InputError, MixedschedError
 from mixedsched.lab._arms import ArmServer, Fleet, misses_in, pid_that_waits, what_it_tells
+from mixedsched.lab._live import why_absent
 from mixedsched.lab._teaching import lesson_file, teach
-from mixedsched.lab._validity import LoadEvidence, ServerView, why_invalid
+from mixedsched.lab._validity import LoadEvidence, ServerView, application_fault, why_invalid
 from mixedsched.lab.diagnostics import Waits
 from mixedsched.lab.learning.taught import is_adaptive
 from mixedsched.lab.model import AS_USUAL, Arm, Arrival, Conditions, Connection, Run, RunStatus
@@ -148,6 +149,9 @@ class Lab:
         server = self._servers[arm]
         heroes = _declared_heroes(self._setup.sites[arm])
         run = Run(block, attempt, arm, position, RunStatus.OK, started_at=started_at, heroes=heroes)
+        application = self._setup.sites[arm].application
+        if application is not None and (absent := await why_absent(application)):
+            return replace(run, status=RunStatus.FAILED, reason=f"application: {absent}")
         try:
             loaded = await self._load(run, server, link_seed, own_waits=False)
             if loaded.run.reason == NEEDS_OWN_WAITS:
@@ -179,6 +183,8 @@ class Lab:
         if load is None and not link.counters:
             reason = f"link: the emulated link has stopped before its time, and the load ended with {reason}"
         seen = self._seen(run.arm, server)
+        if load is None and (fault := application_fault(seen.requests)):
+            reason = f"{fault}; the load ended with {reason}"
         finished = {item["connection"] for item in seen.requests if item["complete"]}
         placements = tuple(item for item in seen.requests if item["connection"] in finished)
         placements += misses_in(load, self._fleet.sizes(run.arm))
@@ -261,7 +267,8 @@ class Lab:
         run = with_evidence(run, log)
         site = self._setup.sites[run.arm]
         sizes = self._fleet.sizes(run.arm)
-        reason = why_invalid(LoadEvidence(load, site.hosts, expected_connections(site), log, run.relay, seen, sizes))
+        expected = expected_connections(site) if site.application is None else None
+        reason = why_invalid(LoadEvidence(load, site.hosts, expected, log, run.relay, seen, sizes))
         return replace(run, status=RunStatus.INVALID, reason=reason) if reason else run
 
 

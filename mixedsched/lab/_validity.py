@@ -19,6 +19,7 @@ _NEVER_MET_THE_LINK = ("missed", "dropped_at_port")  # counters of the relay and
 # How long packets may have been kept before the largest paint; docs/measuring.md says where this comes from.
 MAX_HELD_RATIO = 0.05
 FRAME_MS = 16.0  # paints come with frames, at 60 a second: less than that is beyond their resolution
+_ENDLESS = "EventSource"  # DevTools' word for a stream of events, which is never complete
 _LATE, _OVERRUN = "late_link", "overrun_link"  # words for a machine that was too busy
 
 # How a connection may end: opened beside another one and never used; with the browser; in good order, or idle.
@@ -42,7 +43,7 @@ class LoadEvidence:
 
     load: BrowserLoad
     hosts: Sequence[str]  # of the site
-    expected: Connections  # that a load takes
+    expected: Connections | None  # that a load takes; None where nobody knows, as of a live page
     log: NetLog  # the browser's own
     link: Mapping[str, Any]  # its counters, see emulator.backend.LinkInUse
     server: ServerView = ServerView()
@@ -59,6 +60,7 @@ def is_of_the_machine(reason: str) -> bool:
 def why_invalid(evidence: LoadEvidence) -> str:
     """Why a load must not be trusted, as "word: sentence"; empty if it may."""
     rules: tuple[Callable[[LoadEvidence], str], ...] = (
+        _application,
         _protocol,
         _stray_hosts,
         _unfinished,
@@ -71,6 +73,20 @@ def why_invalid(evidence: LoadEvidence) -> str:
         _link,
     )
     return next((reason for rule in rules if (reason := rule(evidence))), "")
+
+
+def application_fault(requests: Sequence[Mapping[str, Any]]) -> str:
+    """What went wrong between an edge and the application behind it, as "word: sentence"; empty if nothing did."""
+    faults = [item for item in requests if item.get("error")]
+    if not faults:
+        return ""
+    first = faults[0]
+    of = "a request" if len(faults) == 1 else f"{len(faults)} requests, for instance"
+    return f"application: it failed {of} {first['method']} {first['path']}: {first['error']}"
+
+
+def _application(evidence: LoadEvidence) -> str:
+    return application_fault(evidence.server.requests)
 
 
 def _protocol(evidence: LoadEvidence) -> str:
@@ -97,7 +113,11 @@ def _stray_hosts(evidence: LoadEvidence) -> str:
 
 def _unfinished(evidence: LoadEvidence) -> str:
     requests = [item for item in evidence.load.requests if item.url.startswith("http")]
-    open_ones = [item.url for item in requests if _host(item.url) in evidence.hosts and not item.finished]
+    open_ones = [
+        item.url
+        for item in requests
+        if _host(item.url) in evidence.hosts and not item.finished and item.resource_type != _ENDLESS
+    ]
     if open_ones:
         return f"unfinished: {len(open_ones)} requests without a complete answer, for instance {open_ones[0]}"
     return ""
@@ -145,6 +165,8 @@ def _is_harmless(session: QuicSession, closing: Closing, last_ms: float) -> bool
 
 def _connections(evidence: LoadEvidence) -> str:
     used, expected = evidence.log.connections, evidence.expected
+    if expected is None:
+        return "" if used else "connections: none"
     if len(used) == expected.count:
         return ""
     listed = "; ".join(f"{session.host}, {session.why}" for session in used)

@@ -8,20 +8,22 @@ from typing import Any
 
 from mixedsched.core.metrics import PAGE_METRICS, metric_named, page_metrics
 from mixedsched.errors import ExitCode, InputError, UsageError
+from mixedsched.lab._served import opened_site, planned_arms, refuse_not_live, served_arms
 from mixedsched.lab.analysis import analyse
-from mixedsched.lab.bench import Bench, Design, Observe, Say, ServedArm, unobserved
+from mixedsched.lab.bench import Bench, Design, Observe, Say, unobserved
 from mixedsched.lab.comparison import Comparison
 from mixedsched.lab.diagnostics import held_up_of, misses_of
 from mixedsched.lab.engine import always, missing_blocks, stored_runs
 from mixedsched.lab.gates import Gate, GateResult, GateVerdict, is_decided, judge, looks_of, until_decided
+from mixedsched.lab.live import LiveView, live_view
 from mixedsched.lab.machine import machine_facts, own_versions
 from mixedsched.lab.model import Conditions, Plan, Run
-from mixedsched.lab.plan import arms_of, refuse_missing_servers
+from mixedsched.lab.plan import refuse_missing_servers
 from mixedsched.lab.results import DATABASE_NAME, ExperimentFacts, continued, folder_of, open_store, owned
 from mixedsched.model.profile import Profile
 from mixedsched.sites.analysis.connections import expected_connections
-from mixedsched.sites.opening import open_site
-from mixedsched.sites.site import Origins, Site, site_digest
+from mixedsched.sites.application import LiveOptions
+from mixedsched.sites.site import Origins, Site
 from mixedsched.world import catalog
 from mixedsched.world.browser.pageload import Throttling
 from mixedsched.world.emulator.backend import RELAY
@@ -66,6 +68,11 @@ class Experiment:
         last = max(self.comparison.block_indices, default=0)
         return tuple(index for index in missing if index < last)
 
+    @cached_property
+    def live(self) -> LiveView | None:
+        """What the loads of a live page had in common, and what not; None of any other site."""
+        return live_view(self.runs, self.facts.live["url"]) if self.facts.live else None
+
     @property
     def exit_code(self) -> ExitCode:
         """GATE where one has failed, else INVALID_RUNS where something is undecided or missing that was asked for."""
@@ -86,6 +93,8 @@ class Experiment:
         if self.plan.looks is not None:
             looks, made = self.plan.looks, self.comparison.looks_made
             facts["stopping"] = {"least": looks.first, "most": looks.last, "looks": made, "decided": self.is_decided}
+        if self.live is not None:
+            facts["live"] = {**self.facts.live, **self.live.to_dict()}
         if self.gates:
             facts["gates"] = [result.to_dict() for result in self.gates]
         return facts
@@ -114,6 +123,7 @@ def compare(
     throttling: Throttling = "provided",
     against_itself: bool = False,
     packet_log: bool = False,
+    live: LiveOptions | None = None,
     folder: Path | str | None = None,
     observe: Observe = unobserved,
     say: Say = lambda _: None,
@@ -146,6 +156,8 @@ def compare(
             repeat studies that used it.
         against_itself: Compare one scheme with itself, as a test of the laboratory.
         packet_log: Keep the fate of every packet beside the results; for the relay only.
+        live: For an address of an application that runs on this machine: each arm is an edge before it, and nothing is
+            recorded. With rules and one scheme, that is compared without and with them; several schemes all get them.
         folder: For the results; by default one in runs/ that is named after the comparison.
         observe: Watches the runs; called with the number of those that are left.
         say: Takes remarks, a line each, such as what the emulated network cannot do.
@@ -156,16 +168,16 @@ def compare(
     """
     network = catalog.load_profile(link) if isinstance(link, str) else link
     conditions = Conditions.of(congestion_control, cpu_slowdown, throttling)
-    arms = arms_of(schemes, mapping, against_itself=against_itself)
+    if live is not None:
+        refuse_not_live(site, backend, origins)
+    arms = planned_arms(schemes, mapping, live, against_itself=against_itself)
     refuse_missing_servers(arms)
     gates = [Gate.parse(condition) for condition in fail_if]
     keys = dict.fromkeys([metric_named(name.strip()).key for name in primary] + [gate.metric.key for gate in gates])
     primary = tuple(keys) or ("lcp_ms",)
     looks = looks_of(until, blocks, max_blocks, len(primary) * max(1, len(arms) - 1))
     asked = page_metrics(name.strip() for name in metrics)
-    opened = open_site(site, origins, say) if isinstance(site, str) else site  # last, because it may have to be built
-    digest = site_digest(opened)
-    served = tuple(ServedArm(arm, opened, digest) for arm in arms)
+    served = served_arms(arms, opened_site(site, origins, live, say))  # last, because it may have to be built
     design = Design(served, primary, form_factor, seed, baseline, backend, across_connections, asked, conditions)
     plan = replace(design.plan(network, blocks if looks is None else looks.last, warm_up=True), looks=looks)
     if packet_log and backend != RELAY:
@@ -195,7 +207,7 @@ def run_experiment(
 
     site_argument: how the site was named, for reports. The rest, and what it raises, is as in `compare`.
     """
-    facts = _facts(design.arms[0].site, site_argument)
+    facts = _facts(design.arms[-1].site, site_argument)
     conditions = tuple(gate.condition for gate in gates)
 
     async def measure() -> None:
@@ -240,11 +252,13 @@ def read_experiment(folder: Path) -> Experiment:
 
 
 def _facts(site: Site, site_argument: str) -> ExperimentFacts:
+    application = site.application
     return ExperimentFacts(
+        live=application.facts(site.url) if application is not None else {},
         site_argument=site_argument,
         title=site.title or site.name,
         origins=(Origins.MERGE if site.merged_hosts else Origins.KEEP).value,
-        connections=str(expected_connections(site)),
+        connections=str(expected_connections(site)) if application is None else "as many as the page takes",
         licence=site.licence,
         machine=machine_facts(),
         versions=own_versions(),

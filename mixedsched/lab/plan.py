@@ -14,6 +14,7 @@ from mixedsched.world import catalog
 from mixedsched.world.servers import is_server, read_choice, require_server
 
 WARM_UP_INDEX = 0  # the warm-up block; analysed ones count from 1
+WITH_RULES = " (rules)"  # marks the second arm of a scheme that is compared without and with an operator's rules
 AGAIN = " (again)"  # marks the second arm of a scheme that is compared with itself
 
 

@@ -11,6 +11,7 @@ from mixedsched.core import stats
 from mixedsched.core.metrics import Metric, metric_named
 from mixedsched.lab.comparison import ArmSummary, BlockChoice, Comparison, Effect
 from mixedsched.lab.diagnostics import Misses, held_up_of, misses_of
+from mixedsched.lab.live import live_view
 from mixedsched.lab.model import Run, RunStatus
 from mixedsched.report import _charts as charts
 from mixedsched.report._document import render, tables_of
@@ -20,6 +21,7 @@ from mixedsched.report._filmstrip import AFTER_LOAD_MS
 from mixedsched.report._player import FRAMES_BYTES_MOST, Film, film_of, film_store
 from mixedsched.report._words import listed
 from mixedsched.report.compare import _words
+from mixedsched.report.compare._live import live_lines
 from mixedsched.report.compare._loads import block_loads, lcp_elements
 from mixedsched.report.svg import shortened
 from mixedsched.units import format_duration, format_ms
@@ -80,6 +82,7 @@ def render_html(comparison: Comparison, runs: Sequence[Run], facts: Mapping[str,
         failures=failure_rows(comparison),
         health=health_rows(comparison, runs),
         misses=miss_lines(comparison, runs),
+        live=live_lines(live_view(runs, facts["live"]["url"])) if facts.get("live") else [],
         link_rows=network_rows(comparison.plan.link_facts),
         questions=sum(not view.is_exploratory for view in views),
         often_zero=listed([metric.short for metric in comparison.metrics if metric.scale == "difference"]),

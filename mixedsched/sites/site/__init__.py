@@ -6,6 +6,7 @@ Nothing here reads HTML or CSS, or makes files: a server of a built site needs n
 from mixedsched.sites.site._site import (
     MANIFEST_NAME,
     ROOT_NAME,
+    Application,
     Connections,
     Key,
     Origins,
@@ -19,6 +20,7 @@ from mixedsched.sites.site.responses import ResponseSettings
 __all__ = [
     "MANIFEST_NAME",
     "ROOT_NAME",
+    "Application",
     "Connections",
     "Key",
     "Origins",

@@ -49,6 +49,25 @@ class SiteVariant:
 
 
 @dataclass(frozen=True, slots=True)
+class Application:
+    """A web application that runs on this machine, and how an edge before it is to behave."""
+
+    origin: str  # http://HOST:PORT or https://HOST:PORT
+    authority: str  # what it is asked for as Host, as without an edge
+    host: str  # as which browsers know it
+    ca: Path | None = None  # whom to trust about its certificate; None for the system's authorities
+    verify: bool = True  # whether it must prove who it is
+    rules: Path | None = None  # priorities by path
+    rules_digest: str = ""  # fingerprint of these
+
+    def facts(self, url: str) -> dict[str, str | bool]:
+        """What results tell of it, and what a command needs that repeats them. url: of the page, as browsers open it."""
+        given = {"rules": self.rules, "origin_ca": self.ca}
+        paths = {key: str(value) for key, value in given.items() if value is not None}
+        return {"application": self.origin, "url": url, **paths, **({} if self.verify else {"origin_insecure": True})}
+
+
+@dataclass(frozen=True, slots=True)
 class Site:
     """A complete page with its files, ready to serve."""
 
@@ -75,6 +94,9 @@ class Site:
     notes: tuple[str, ...] = ()  # what merging could not do
     replay: bool = False  # requests are matched as in a recording, see docs/sites.md
     variants: tuple[SiteVariant, ...] = ()
+    application: Application | None = (
+        None  # what answers in the place of files; the page's resources are not known then
+    )
 
     @property
     def url(self) -> str:

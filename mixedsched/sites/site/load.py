@@ -200,6 +200,8 @@ def _checked_file(entry: ManifestEntry, root: Path, manifest: Manifest, origin: 
 def site_digest(site: Site) -> str:
     """A fingerprint of what is served: results of a changed site must not be mixed with earlier ones."""
     digest = hashlib.sha256(site.entry.encode())
+    if site.application is not None:  # what it serves is its own affair, and may change
+        digest.update(f"live {site.application.origin} {site.application.rules_digest}".encode())
     for (host, path), file in sorted(site.files.items()):
         content = hashlib.sha256(file.read_bytes()).hexdigest()
         digest.update(f"{host} {path} {site.mimes[host, path]} {site.encodings.get((host, path))} {content}\n".encode())

@@ -17,7 +17,7 @@ from mixedsched.world.edge._budget import Budget
 from mixedsched.world.edge._certificates import covers
 from mixedsched.world.edge._exchange import EdgeRequest
 from mixedsched.world.edge._pool import OriginPool
-from mixedsched.world.edge._rules import Rules
+from mixedsched.world.edge.rules import Rules
 from mixedsched.world.edge.settings import EdgeSettings, OriginAddress
 
 Over = Callable[[EdgeRequest, ServedRequest], None]

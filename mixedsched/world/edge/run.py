@@ -18,9 +18,9 @@ from mixedsched.world.edge._access import AccessLog
 from mixedsched.world.edge._certificates import CertificateStore
 from mixedsched.world.edge._exchange import EdgeRequest
 from mixedsched.world.edge._metrics import Counters, Sample, as_text, serve_metrics
-from mixedsched.world.edge._rules import read_rules
 from mixedsched.world.edge._watch import FileWatch
 from mixedsched.world.edge.responder import Edge, tls_context
+from mixedsched.world.edge.rules import read_rules
 from mixedsched.world.edge.settings import EdgeFacts, EdgeInput, OriginAddress
 from mixedsched.world.server.log import ServerLog
 from mixedsched.world.server.run import LiveEndpoint, Service, listening, run_service

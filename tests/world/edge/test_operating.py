@@ -26,7 +26,7 @@ from pydantic import TypeAdapter
 from mixedsched.core.h3.certificate import Certificate, make_certificate
 from mixedsched.errors import MixedschedError
 from mixedsched.world.edge._certificates import CertificateStore, covers
-from mixedsched.world.edge._rules import parse_rules
+from mixedsched.world.edge.rules import parse_rules
 from mixedsched.world.edge.run import open_edge
 from mixedsched.world.edge.settings import (
     CertificateFiles,

@@ -1,0 +1,144 @@
+"""Arms before an application that runs: each is an edge, which tells what it was asked and how the application fared."""
+
+import asyncio
+import contextlib
+import json
+import shutil
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mixedsched.lab._validity import ServerView
+from mixedsched.lab.model import Arm
+from mixedsched.sites.site import Application, site_name_of
+from mixedsched.world.edge.run import running_edge
+from mixedsched.world.edge.settings import EdgeInput, EdgeLogs, EdgeSettings, OriginAddress
+from mixedsched.world.server.running import MemorySettings, RunningServer
+from mixedsched.world.server.settings import ServerSettings
+from mixedsched.world.system.children import Child
+
+RETURNS_S = 10.0  # for which a load waits for an application that does not listen, such as one that starts again
+_ASK_AGAIN_S = 0.25
+_NOT_KEPT = (
+    "time",
+    "client",
+    "referer",
+    "user_agent",
+)  # of a journal's lines: none of it is needed, and some is private
+
+
+@dataclass(frozen=True, slots=True)
+class OwnServer:
+    """One of ours, with its log."""
+
+    running: RunningServer
+
+    @property
+    def process(self) -> Child:
+        return self.running.process
+
+    @property
+    def address(self) -> tuple[str, int]:
+        return self.running.facts.address
+
+    @property
+    def spki_sha256(self) -> str:
+        return self.running.facts.spki_sha256
+
+    @property
+    def pid(self) -> int:
+        return self.running.process.pid
+
+
+@dataclass(slots=True)
+class Journal:
+    """The access log of an edge, read as it grows."""
+
+    file: Path
+    _read_bytes: int = field(default=0, init=False)
+
+    def take(self) -> list[dict[str, Any]]:
+        """The requests that are over since it was last asked, with `origin_ms` and `error`."""
+        try:
+            with self.file.open("rb") as file:
+                file.seek(self._read_bytes)
+                lines = file.read()
+        except FileNotFoundError:
+            return []
+        whole = lines[: lines.rfind(b"\n") + 1]
+        self._read_bytes += len(whole)
+        entries = [json.loads(line) for line in whole.splitlines()]
+        return [{key: value for key, value in entry.items() if key not in _NOT_KEPT} for entry in entries]
+
+
+@dataclass(frozen=True, slots=True)
+class LiveEdge(OwnServer):
+    """An edge before an application."""
+
+    journal: Journal
+
+    def told(self) -> ServerView:
+        """Its log since it was last asked."""
+        _, connections = self.running.take_log()
+        return ServerView(self.journal.take(), connections)
+
+
+@asynccontextmanager
+async def running_before(
+    application: Application, arm: Arm, settings: ServerSettings, memory: MemorySettings | None, folder: Path
+) -> AsyncIterator[LiveEdge]:
+    """Start an arm's edge. folder: for its journal, which goes with it. Raises MixedschedError if it does not start."""
+    purpose = "lessons" if memory is not None and memory.every_visit else "loads"
+    name = f"edge-{site_name_of(arm.label)}-{purpose}"
+    journal = Journal(folder / f"{name}.jsonl")
+    journal.file.unlink(missing_ok=True)
+    rules = _copy(application.rules, folder / f"{name}-rules.txt")
+    table = Path(arm.mapping) if arm.mapping is not None else None
+    table = _copy(table, folder / f"{name}-mapping.toml") if table is not None and table.is_file() else None
+    edge = EdgeSettings(
+        application.origin,
+        hosts=(application.host,),
+        origin_host=application.authority,
+        origin_ca=application.ca,
+        origin_verify=application.verify,
+        rules=rules,
+        log=EdgeLogs(access_json=journal.file),
+    )
+    mapping = str(table) if table is not None else arm.mapping
+    try:
+        async with running_edge(EdgeInput(edge, arm.scheme, mapping, settings, memory), arm.label) as running:
+            yield LiveEdge(running, journal)
+    finally:
+        for file in (journal.file, rules, table):
+            if file is not None:
+                file.unlink(missing_ok=True)
+
+
+def _copy(file: Path | None, to: Path) -> Path | None:
+    """An edge reads its files again when they change, but the loads of an experiment are all of one kind."""
+    if file is not None:
+        shutil.copyfile(file, to)
+        return to
+    return None
+
+
+async def why_absent(application: Application, limit_s: float = RETURNS_S) -> str:
+    """Why nobody can connect to it, after some patience; empty if it can be connected to."""
+    address = OriginAddress.parse(application.origin)
+    until_s = time.monotonic() + limit_s
+    while True:
+        try:
+            async with asyncio.timeout(limit_s):
+                _, writer = await asyncio.open_connection(address.host, address.port)
+        except OSError as error:  # TimeoutError among them
+            if time.monotonic() >= until_s:
+                return f"nothing answers at {application.origin} ({error.strerror or error or 'it took too long'})"
+            await asyncio.sleep(_ASK_AGAIN_S)
+        else:
+            writer.close()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
+            return ""

@@ -1,0 +1,59 @@
+"""What is said of the loads of a live page."""
+
+from collections.abc import Iterator
+
+from mixedsched.lab.live import Changing, Elsewhere, LiveView, Unrepeated
+from mixedsched.report.svg import shortened
+from mixedsched.units import format_bytes, format_ms
+
+_NAMED_MOST = 8
+_ADDRESS_CHARACTERS = 120
+
+
+def live_lines(view: LiveView) -> list[str]:
+    """A sentence each: what a load was, what loads did not repeat, what was not loaded."""
+    return list(_lines(view))
+
+
+def _lines(view: LiveView) -> Iterator[str]:
+    if not view.loads:
+        yield "live: no load counts, so that nothing can be said of what they repeat"
+        return
+    least, most = view.requests
+    requests = f"{least}" if least == most else f"{least} to {most}"
+    low, high = view.size_bytes
+    size = format_bytes(low) if low == high else f"{format_bytes(low)} to {format_bytes(high)}"
+    yield f"live: {view.loads} loads of {requests} requests, {size} decoded"
+    times = [f"{arm} {format_ms(ms)}" for arm, ms in view.application_ms.items() if ms is not None]
+    if times:
+        yield f"live: the application took until it began the document, in the median: {', '.join(times)}"
+    for item in view.changing[:_NAMED_MOST]:
+        yield f"not repeated: {_changing(item, view.loads)}"
+    if len(view.changing) > _NAMED_MOST:
+        yield f"not repeated: and {len(view.changing) - _NAMED_MOST} more"
+    if not view.changing:
+        yield "live: all loads asked for the same addresses, and got as many bytes; contents are not compared"
+    for place in view.elsewhere[:_NAMED_MOST]:
+        yield f"not loaded, as it is not the application's: {_elsewhere(place)}"
+    if len(view.elsewhere) > _NAMED_MOST:
+        yield f"not loaded: {len(view.elsewhere) - _NAMED_MOST} more origins"
+
+
+def _changing(item: Unrepeated, loads: int) -> str:
+    address = shortened(item.address, _ADDRESS_CHARACTERS)
+    of = f"in {item.loads} of {loads} loads"
+    match item.what:
+        case Changing.ADDRESS if item.values == 1:
+            return f"{address} was asked for {of}"
+        case Changing.ADDRESS:
+            return f"{address} had {item.values} addresses {of}"
+        case Changing.SIZE:
+            return f"{address} had {item.values} sizes {of}, {item.least:,.0f} to {item.most:,.0f} bytes"
+        case Changing.STATUS:
+            return f"{address} had {item.values} statuses {of}, {item.least:.0f} to {item.most:.0f}"
+
+
+def _elsewhere(item: Elsewhere) -> str:
+    requests = "1 request" if item.requests == 1 else f"{item.requests} requests"
+    loads = "1 load" if item.loads == 1 else f"{item.loads} loads"
+    return f"{item.origin}, {requests} in {loads}, such as {shortened(item.example, _ADDRESS_CHARACTERS)}"
