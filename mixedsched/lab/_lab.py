@@ -1,5 +1,6 @@
 """The browser rung: one page load through server, emulated link and Chromium, as a Run."""
 
+import asyncio
 import contextlib
 import datetime as dt
 import re
@@ -26,6 +27,7 @@ from mixedsched.sites.site import Site
 from mixedsched.world.browser.netlog import NetLog, arrival_order, read_netlog
 from mixedsched.world.browser.pageload import BrowserLoad, PageLoadFailed, PageLoadJob
 from mixedsched.world.browser.runner import LighthouseRunner
+from mixedsched.world.edge.settings import PAUSE_MAX_S
 from mixedsched.world.emulator.awake import processors_to_keep_awake
 from mixedsched.world.emulator.backend import RELAY, Backend, LinkInUse, open_backend
 from mixedsched.world.server.running import MemorySettings
@@ -184,7 +186,8 @@ class Lab:
             reason = f"link: the emulated link has stopped before its time, and the load ended with {reason}"
         seen = self._seen(run.arm, server)
         if load is None and (fault := application_fault(seen.requests)):
-            reason = f"{fault}; the load ended with {reason}"
+            reason = f"{fault}; the load ended with {reason.partition(': ')[0]}"
+            await asyncio.sleep(PAUSE_MAX_S)  # the next load is not for an edge that still waits before it tries again
         finished = {item["connection"] for item in seen.requests if item["complete"]}
         placements = tuple(item for item in seen.requests if item["connection"] in finished)
         placements += misses_in(load, self._fleet.sizes(run.arm))

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import os
 import shutil
 import time
 from collections.abc import AsyncIterator
@@ -15,7 +16,7 @@ from mixedsched.lab._validity import ServerView
 from mixedsched.lab.model import Arm
 from mixedsched.sites.site import Application, site_name_of
 from mixedsched.world.edge.run import running_edge
-from mixedsched.world.edge.settings import EdgeInput, EdgeLogs, EdgeSettings, OriginAddress
+from mixedsched.world.edge.settings import PAUSE_MAX_S, EdgeInput, EdgeLogs, EdgeSettings, OriginAddress
 from mixedsched.world.server.running import MemorySettings, RunningServer
 from mixedsched.world.server.settings import ServerSettings
 from mixedsched.world.system.children import Child
@@ -126,19 +127,28 @@ def _copy(file: Path | None, to: Path) -> Path | None:
 
 
 async def why_absent(application: Application, limit_s: float = RETURNS_S) -> str:
-    """Why nobody can connect to it, after some patience; empty if it can be connected to."""
+    """Why nobody can connect to it, after some patience; empty if it can be connected to, also by an edge that could not."""
     address = OriginAddress.parse(application.origin)
-    until_s = time.monotonic() + limit_s
+    began_s = time.monotonic()
+    was_absent = False
     while True:
         try:
             async with asyncio.timeout(limit_s):
                 _, writer = await asyncio.open_connection(address.host, address.port)
         except OSError as error:  # TimeoutError among them
-            if time.monotonic() >= until_s:
-                return f"nothing answers at {application.origin} ({error.strerror or error or 'it took too long'})"
+            if time.monotonic() >= began_s + limit_s:
+                return f"nothing answers at {application.origin} ({_words(error)})"
+            was_absent = True
             await asyncio.sleep(_ASK_AGAIN_S)
         else:
             writer.close()
             with contextlib.suppress(OSError):
                 await writer.wait_closed()
+            if was_absent:
+                await asyncio.sleep(PAUSE_MAX_S)
             return ""
+
+
+def _words(error: OSError) -> str:
+    known = os.strerror(error.errno) if error.errno else ""
+    return known or "it took too long"

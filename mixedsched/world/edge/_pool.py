@@ -13,11 +13,11 @@ from mixedsched.world.edge._http1 import Http1Connection
 from mixedsched.world.edge._http2 import Http2Connection, Http2Stream, Negotiated
 from mixedsched.world.edge._origin import OriginEvents, OriginFault, OriginRequest, OriginStream
 from mixedsched.world.edge._queue import FairQueue
-from mixedsched.world.edge.settings import OriginAddress, OriginLimits
+from mixedsched.world.edge.settings import PAUSE_MAX_S, OriginAddress, OriginLimits
 
 _log = logging.getLogger(__name__)
 
-PAUSE_MIN_S, PAUSE_MAX_S = 0.1, 5.0
+PAUSE_MIN_S = 0.1  # before an origin that could not be reached is tried again, at first
 
 
 class Waiter(Protocol):

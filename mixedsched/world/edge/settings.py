@@ -11,6 +11,7 @@ from mixedsched.errors import UsageError
 from mixedsched.world.server.running import MemorySettings, ServerFacts, WorkerInput
 from mixedsched.world.server.settings import ServerSettings
 
+PAUSE_MAX_S = 5.0  # at most between two tries of an origin that cannot be reached
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
