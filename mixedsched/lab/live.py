@@ -36,7 +36,7 @@ class Unrepeated:
 
 
 @dataclass(frozen=True, slots=True)
-class Elsewhere:
+class NotLoaded:
     """What the page asked for at another origin, and did not get: only the application is there."""
 
     origin: str
@@ -54,7 +54,7 @@ class LiveView:
     size_bytes: tuple[int, int]  # of its responses, decoded, together: likewise
     application_ms: Mapping[str, float | None]  # by arm: until the document's response began at the edge, the median
     changing: tuple[Unrepeated, ...]
-    elsewhere: tuple[Elsewhere, ...]
+    elsewhere: tuple[NotLoaded, ...]
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -158,14 +158,14 @@ def _values(loads: Sequence[_Load]) -> list[Unrepeated]:
     return found
 
 
-def _elsewhere(loads: Sequence[_Load]) -> tuple[Elsewhere, ...]:
+def _elsewhere(loads: Sequence[_Load]) -> tuple[NotLoaded, ...]:
     urls: dict[str, list[str]] = defaultdict(list)
     askers: dict[str, set[int]] = defaultdict(set)
     for number, load in enumerate(loads):
         for url in load.elsewhere:
             urls[_origin(url)].append(url)
             askers[_origin(url)].add(number)
-    return tuple(Elsewhere(origin, len(found), len(askers[origin]), found[0]) for origin, found in sorted(urls.items()))
+    return tuple(NotLoaded(origin, len(found), len(askers[origin]), found[0]) for origin, found in sorted(urls.items()))
 
 
 def _origin(url: str) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from mixedsched.lab.live import Changing, Elsewhere, LiveView, Unrepeated
+from mixedsched.lab.live import Changing, LiveView, NotLoaded, Unrepeated
 from mixedsched.report.svg import shortened
 from mixedsched.units import format_bytes, format_ms
 
@@ -53,7 +53,7 @@ def _changing(item: Unrepeated, loads: int) -> str:
             return f"{address} had {item.values} statuses {of}, {item.least:.0f} to {item.most:.0f}"
 
 
-def _elsewhere(item: Elsewhere) -> str:
+def _elsewhere(item: NotLoaded) -> str:
     requests = "1 request" if item.requests == 1 else f"{item.requests} requests"
     loads = "1 load" if item.loads == 1 else f"{item.loads} loads"
     return f"{item.origin}, {requests} in {loads}, such as {shortened(item.example, _ADDRESS_CHARACTERS)}"
