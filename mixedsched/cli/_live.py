@@ -1,14 +1,19 @@
 """Options of commands that load the page of a running application."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from mixedsched.cli._console import say_remark
 from mixedsched.errors import UsageError
-from mixedsched.sites.application import LiveOptions
+from mixedsched.lab.plan import refuse_not_live
+from mixedsched.sites.application import LiveOptions, open_watched
+from mixedsched.sites.elsewhere import is_address
+from mixedsched.sites.site import Origins, Site
+from mixedsched.world.emulator.backend import RELAY
 
 _option = partial(typer.Option, rich_help_panel="A live page")
 
@@ -16,8 +21,8 @@ LiveOption = Annotated[
     bool,
     _option(
         "--live",
-        help="SITE is the address of an application that runs on this machine: every arm is an edge before it, and nothing is "
-        "recorded.",
+        help="SITE is the address of an application that runs on this machine: what is measured comes from it, through an edge "
+        "for each arm.",
     ),
 ]
 LiveRulesOption = Annotated[
@@ -33,19 +38,36 @@ LiveInsecureOption = Annotated[bool, _option("--origin-insecure", help="Trust an
 
 
 def live_options(
-    live: bool, rules: Path | None, ca: Path | None, *, insecure: bool, brings: bool
+    live: bool, rules: Path | None, ca: Path | None, *, insecure: bool, fresh: bool = False, fetch: bool = False
 ) -> LiveOptions | None:
-    """What was asked for; None without --live. brings: whether --fresh or --fetch were given. Raises UsageError."""
+    """What was asked for; None without --live. fresh, fetch: whether these are given that make no sense. Raises UsageError."""
     given = {"--rules": rules is not None, "--origin-ca": ca is not None, "--origin-insecure": insecure}
     if not live:
         if useless := [name for name, is_given in given.items() if is_given]:
             raise UsageError(f"{', '.join(useless)} goes with --live only", fix="add --live, or leave it out")
         return None
-    if brings:
-        raise UsageError(
-            "--fresh and --fetch are not possible with --live", why="a live page is not kept", fix="leave them out"
-        )
+    for name, is_given in (("--fresh", fresh), ("--fetch", fetch)):
+        if is_given:
+            raise UsageError(f"{name} is not possible with --live", why="a live page is not kept", fix="leave it out")
     return LiveOptions(rules, ca, not insecure)
+
+
+def require_live(sites: Sequence[str]) -> None:
+    """Raises UsageError unless it is one address."""
+    if len(sites) != 1 or not is_address(sites[0]):
+        raise UsageError(
+            "--live is for one page of an application", fix="give its address, such as http://localhost:3000"
+        )
+
+
+def open_live(options: LiveOptions, *, fresh: bool) -> Callable[[str, Origins | None], Site]:
+    """Opens a live page with what was seen of it, for commands that also simulate; as `open_site`."""
+
+    def opened(name: str, origins: Origins | None) -> Site:
+        refuse_not_live(name, RELAY, origins)
+        return open_watched(name, options, say_remark, fresh=fresh)
+
+    return opened
 
 
 def live_words(facts: Mapping[str, Any]) -> list[str]:

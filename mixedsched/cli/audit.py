@@ -20,6 +20,7 @@ from mixedsched.advice.audit.session import (
 from mixedsched.advice.changes.servers import web_server
 from mixedsched.cli._console import err, out, shown
 from mixedsched.cli._interrupts import end_in_order
+from mixedsched.cli._live import LiveCaOption, LiveInsecureOption, LiveOption, live_options, open_live
 from mixedsched.cli._options import (
     SITE_HELP,
     BudgetOption,
@@ -36,6 +37,8 @@ from mixedsched.cli._progress import RunProgress, watch_loads
 from mixedsched.cli._sites import located, open_site
 from mixedsched.errors import UsageError
 from mixedsched.lab.machine import ADVICE_CODE, own_versions
+from mixedsched.lab.model import Arm
+from mixedsched.lab.plan import refuse_servers
 from mixedsched.lab.play.scenario import JUDGE_MODEL
 from mixedsched.lab.play.stored import PlayedLoads
 from mixedsched.lab.play.task import PaintReader
@@ -84,6 +87,9 @@ def audit(
     form_factor: FormFactorOption = Screen.MOBILE,
     origins: OriginsOption = None,
     seed: Annotated[int, typer.Option(help="Seed of orders, of link losses and of simulations.")] = 1,
+    live: LiveOption = False,
+    origin_ca: LiveCaOption = None,
+    origin_insecure: LiveInsecureOption = False,
     fresh: FreshOption = False,
     fetch: FetchOption = False,
     folder: ResultsOption = None,
@@ -99,7 +105,12 @@ def audit(
     profiles = networks_named(networks)
     scheme = _scheme(baseline)
     own_server = None if server is None else web_server(server)
-    opened = open_site(located(site, fresh=fresh, fetch=fetch), origins)
+    live_as = live_options(live, None, origin_ca, insecure=origin_insecure, fetch=fetch)
+    if live_as is not None:
+        refuse_servers([Arm(scheme, scheme)])
+        opened = open_live(live_as, fresh=fresh)(site, origins)
+    else:
+        opened = open_site(located(site, fresh=fresh, fetch=fetch), origins)
     job = AuditJob(
         site=opened,
         site_digest=site_digest(opened),

@@ -156,7 +156,7 @@ def compare(
         throttling=throttling,
         against_itself=aa,
         packet_log=packet_log,
-        live=live_options(live, rules, origin_ca, insecure=origin_insecure, brings=fresh or fetch),
+        live=live_options(live, rules, origin_ca, insecure=origin_insecure, fresh=fresh, fetch=fetch),
         folder=folder,
         observe=RunProgress,
         say=say_remark,

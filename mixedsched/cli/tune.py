@@ -11,6 +11,7 @@ from mixedsched.advice.tuner.job import BROWSER, PIPE, RUNGS, STACK, TABLES, Sub
 from mixedsched.advice.tuner.objective import Objective, parse_objective
 from mixedsched.advice.tuner.space import read_schemes
 from mixedsched.cli._interrupts import end_in_order
+from mixedsched.cli._live import LiveCaOption, LiveInsecureOption, LiveOption, live_options, open_live, require_live
 from mixedsched.cli._options import (
     SITE_HELP,
     BudgetOption,
@@ -106,6 +107,9 @@ def tune(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of searches, of orders and of link losses.", min=0)] = 1,
+    live: LiveOption = False,
+    origin_ca: LiveCaOption = None,
+    origin_insecure: LiveInsecureOption = False,
     fresh: FreshOption = False,
     fetch: FetchOption = False,
     folder: ResultsOption = None,
@@ -128,7 +132,12 @@ def tune(
         wanted, specs = rival(space, sites, networks, rung, objective, schemes)
     wants_all = schemes is not None and ALL_SCHEMES in [word.strip() for word in schemes.split(",")]
     end_in_order()
-    sites = [located(site, fresh=fresh, fetch=fetch) for site in sites]
+    live_as = live_options(live, None, origin_ca, insecure=origin_insecure, fetch=fetch)
+    opener = open_site if live_as is None else open_live(live_as, fresh=fresh)
+    if live_as is not None:
+        require_live(sites)
+    else:
+        sites = [located(site, fresh=fresh, fetch=fetch) for site in sites]
     if _is_for_finder(sites, networks, wants_all=wants_all):
         everything = specs if schemes is not None else read_schemes(ALL_SCHEMES)
         model = _model(browser_model, STACK)
@@ -137,7 +146,7 @@ def tune(
         from mixedsched.cli._tune_one import tune_one  # here, because a finder has no use for what this loads
 
         rung = rung or BROWSER
-        subject, model = Subject.named(sites[0], origins, open_site), _model(browser_model, rung)
+        subject, model = Subject.named(sites[0], origins, opener), _model(browser_model, rung)
         job = TuneJob(
             subject, networks, wanted, specs, rung, form_factor.value, budget_s, seed, penalty / 100, model,
             folder or Path(), own_versions(ADVICE_CODE), candidates, space,

@@ -14,7 +14,7 @@ from mixedsched.lab._validity import ServerView
 from mixedsched.lab.model import Arm, Conditions
 from mixedsched.model.congestion import CongestionControl
 from mixedsched.sites.serving import served_site
-from mixedsched.sites.site import Application, Site
+from mixedsched.sites.site import Site
 from mixedsched.world.browser.pageload import BrowserLoad
 from mixedsched.world.emulator.backend import RELAY, Backend
 from mixedsched.world.server.running import MemorySettings, ServerInput, running_server
@@ -66,7 +66,7 @@ class Fleet:
     choices: Mapping[str, ServerChoice]
     found: Mapping[str, FoundServer]
     notes: tuple[str, ...]  # how arms differ from what they stand for, sentences for a report
-    applications: Mapping[str, Application] = field(default_factory=dict)  # of arms that are edges, by label
+    live: Mapping[str, Site] = field(default_factory=dict)  # of arms that are edges, by label
     journals: Path = Path()  # folder for what edges write down
     _sizes: dict[str, Mapping[str, int]] = field(default_factory=dict)
 
@@ -76,7 +76,7 @@ class Fleet:
 
         Raises MissingPartError for a server that is not here, SiteError for a site that one cannot serve.
         """
-        live = {label: site.application for label, site in sites.items() if site.application is not None}
+        live = {label: site for label, site in sites.items() if site.application is not None}
         if live:
             return cls({}, {}, {}, (), live, folder)
         choices = {arm.label: read_choice(arm.scheme) for arm in arms if is_server(arm.scheme)}
@@ -133,8 +133,8 @@ class Fleet:
             across_connections=across_connections,
             congestion_control=congestion_control,
         )
-        if arm.label in self.applications:
-            async with running_before(self.applications[arm.label], arm, settings, memory, self.journals) as edge:
+        if arm.label in self.live:
+            async with running_before(self.live[arm.label], arm, settings, memory, self.journals) as edge:
                 yield edge
             return
         given = ServerInput(self.sites[arm.label], arm.scheme, arm.mapping, settings, memory)

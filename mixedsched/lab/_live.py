@@ -8,15 +8,16 @@ import shutil
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from mixedsched.lab._validity import ServerView
 from mixedsched.lab.model import Arm
-from mixedsched.sites.site import Application, site_name_of
+from mixedsched.sites.brought import edge_before
+from mixedsched.sites.site import Application, Site, site_name_of
 from mixedsched.world.edge.run import running_edge
-from mixedsched.world.edge.settings import PAUSE_MAX_S, EdgeInput, EdgeLogs, EdgeSettings, OriginAddress
+from mixedsched.world.edge.settings import PAUSE_MAX_S, EdgeInput, EdgeLogs, OriginAddress
 from mixedsched.world.server.running import MemorySettings, RunningServer
 from mixedsched.world.server.settings import ServerSettings
 from mixedsched.world.system.children import Child
@@ -89,25 +90,23 @@ class LiveEdge(OwnServer):
 
 @asynccontextmanager
 async def running_before(
-    application: Application, arm: Arm, settings: ServerSettings, memory: MemorySettings | None, folder: Path
+    site: Site, arm: Arm, settings: ServerSettings, memory: MemorySettings | None, folder: Path
 ) -> AsyncIterator[LiveEdge]:
-    """Start an arm's edge. folder: for its journal, which goes with it. Raises MixedschedError if it does not start."""
+    """Start an arm's edge before a live site. folder: for its journal, which goes with it.
+
+    The site's own `priority` fields, which an edition of it has, become rules. Raises MixedschedError if it does not start.
+    """
+    application = site.application
+    assert application is not None, "the site is live"
     purpose = "lessons" if memory is not None and memory.every_visit else "loads"
     name = f"edge-{site_name_of(arm.label)}-{purpose}"
     journal = Journal(folder / f"{name}.jsonl")
     journal.file.unlink(missing_ok=True)
-    rules = _copy(application.rules, folder / f"{name}-rules.txt")
+    rules = folder / f"{name}-rules.txt"
+    rules.write_text(rules_of(site), encoding="utf-8")
     table = Path(arm.mapping) if arm.mapping is not None else None
     table = _copy(table, folder / f"{name}-mapping.toml") if table is not None and table.is_file() else None
-    edge = EdgeSettings(
-        application.origin,
-        hosts=(application.host,),
-        origin_host=application.authority,
-        origin_ca=application.ca,
-        origin_verify=application.verify,
-        rules=rules,
-        log=EdgeLogs(access_json=journal.file),
-    )
+    edge = replace(edge_before(application), rules=rules, log=EdgeLogs(access_json=journal.file))
     mapping = str(table) if table is not None else arm.mapping
     try:
         async with running_edge(EdgeInput(edge, arm.scheme, mapping, settings, memory), arm.label) as running:
@@ -116,6 +115,24 @@ async def running_before(
         for file in (journal.file, rules, table):
             if file is not None:
                 file.unlink(missing_ok=True)
+
+
+def rules_of(site: Site) -> str:
+    """Lines for an edge: the `priority` fields that a live site has for single paths, then the operator's rules.
+
+    A path counts with any query: applications put what changes there.
+    """
+    lines = {
+        path.partition("?")[0]: value
+        for (_, path), settings in site.settings.items()
+        for name, values in settings.headers
+        if name == "priority"
+        for value in values
+    }
+    application = site.application
+    rules = application.rules if application is not None else None
+    own = rules.read_text(encoding="utf-8") if rules is not None else ""
+    return "".join(f"{path} {value}\n" for path, value in lines.items()) + own
 
 
 def _copy(file: Path | None, to: Path) -> Path | None:

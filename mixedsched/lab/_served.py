@@ -3,33 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mixedsched.errors import UsageError
 from mixedsched.lab.bench import Say, ServedArm
 from mixedsched.lab.model import Arm
-from mixedsched.lab.plan import WITH_RULES, arms_of
+from mixedsched.lab.plan import WITH_RULES, arms_of, refuse_servers
 from mixedsched.sites.application import LiveOptions, open_application
 from mixedsched.sites.opening import open_site
 from mixedsched.sites.site import Origins, Site, site_digest
-from mixedsched.world.emulator.backend import RELAY
-from mixedsched.world.servers import is_server
-
-
-def refuse_not_live(site: Site | str, backend: str, origins: Origins | None) -> None:
-    """Raises UsageError for what a live page cannot have."""
-    if not isinstance(site, str):
-        raise UsageError(f"the site '{site.name}' is not live", fix="give the address of an application")
-    if backend != RELAY:
-        raise UsageError(
-            f"a live page cannot be loaded over --backend {backend}",
-            why="servers are in a network namespace there, from which the application on this machine cannot be reached",
-            fix="leave --backend out: the relay can",
-        )
-    if origins is not None:
-        raise UsageError(
-            "--origins is not possible with --live",
-            why="a live page has one host: the application's",
-            fix="leave it out",
-        )
 
 
 def planned_arms(
@@ -38,22 +17,11 @@ def planned_arms(
     """As `arms_of`; and one scheme with the operator's rules is compared without and with them."""
     arms = arms_of(schemes, mapping, against_itself=against_itself)
     if live is not None:
-        _refuse_servers(arms)
+        refuse_servers(arms)
     if live is None or live.rules is None or len(arms) != 1:
         return arms
     (arm,) = arms
     return [arm, replace(arm, label=arm.label + WITH_RULES)]
-
-
-def _refuse_servers(arms: Sequence[Arm]) -> None:
-    """Raises UsageError for an arm that is no scheme of ours: other people's servers replay files."""
-    others = [arm.label for arm in arms if is_server(arm.scheme)]
-    if others:
-        raise UsageError(
-            f"{', '.join(others)} cannot stand before a live application",
-            why="other servers replay a site's files, and a live page has none",
-            fix="name schemes only, or leave out --live: then the page is recorded once",
-        )
 
 
 def opened_site(site: Site | str, origins: Origins | None, live: LiveOptions | None, say: Say) -> Site:

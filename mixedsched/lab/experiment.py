@@ -8,7 +8,7 @@ from typing import Any
 
 from mixedsched.core.metrics import PAGE_METRICS, metric_named, page_metrics
 from mixedsched.errors import ExitCode, InputError, UsageError
-from mixedsched.lab._served import opened_site, planned_arms, refuse_not_live, served_arms
+from mixedsched.lab._served import opened_site, planned_arms, served_arms
 from mixedsched.lab.analysis import analyse
 from mixedsched.lab.bench import Bench, Design, Observe, Say, unobserved
 from mixedsched.lab.comparison import Comparison
@@ -18,7 +18,7 @@ from mixedsched.lab.gates import Gate, GateResult, GateVerdict, is_decided, judg
 from mixedsched.lab.live import LiveView, live_view
 from mixedsched.lab.machine import machine_facts, own_versions
 from mixedsched.lab.model import Conditions, Plan, Run
-from mixedsched.lab.plan import refuse_missing_servers
+from mixedsched.lab.plan import refuse_missing_servers, refuse_not_live
 from mixedsched.lab.results import DATABASE_NAME, ExperimentFacts, continued, folder_of, open_store, owned
 from mixedsched.model.profile import Profile
 from mixedsched.sites.analysis.connections import expected_connections

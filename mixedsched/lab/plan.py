@@ -10,7 +10,9 @@ from mixedsched.core.schedulers import SCHEMES
 from mixedsched.errors import UsageError
 from mixedsched.lab.model import AS_USUAL, Arm, Block, Conditions, Plan
 from mixedsched.model.scheme import configure
+from mixedsched.sites.site import Origins, Site
 from mixedsched.world import catalog
+from mixedsched.world.emulator.backend import RELAY
 from mixedsched.world.servers import is_server, read_choice, require_server
 
 WARM_UP_INDEX = 0  # the warm-up block; analysed ones count from 1
@@ -37,6 +39,35 @@ def refuse_missing_servers(arms: Sequence[Arm]) -> None:
     for arm in arms:
         if is_server(arm.scheme):
             require_server(read_choice(arm.scheme).kind)
+
+
+def refuse_not_live(site: Site | str, backend: str, origins: Origins | None) -> None:
+    """Raises UsageError for what a live page cannot have."""
+    if not isinstance(site, str):
+        raise UsageError(f"the site '{site.name}' is not live", fix="give the address of an application")
+    if backend != RELAY:
+        raise UsageError(
+            f"a live page cannot be loaded over --backend {backend}",
+            why="servers are in a network namespace there, from which the application on this machine cannot be reached",
+            fix="leave --backend out: the relay can",
+        )
+    if origins is not None:
+        raise UsageError(
+            "--origins is not possible with --live",
+            why="a live page has one host: the application's",
+            fix="leave it out",
+        )
+
+
+def refuse_servers(arms: Sequence[Arm]) -> None:
+    """Raises UsageError for an arm that is no scheme of ours: other people's servers replay files."""
+    others = [arm.label for arm in arms if is_server(arm.scheme)]
+    if others:
+        raise UsageError(
+            f"{', '.join(others)} cannot stand before a live application",
+            why="other servers replay a site's files, and a live page has none",
+            fix="name schemes only, or leave out --live: then the page is recorded once",
+        )
 
 
 def arms_of(schemes: Sequence[str], mapping: str | None = None, *, against_itself: bool = False) -> list[Arm]:

@@ -7,20 +7,20 @@ import re
 import socket
 import ssl
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import SplitResult, urldefrag, urljoin, urlsplit
 
 from mixedsched.errors import MissingPartError, SiteError, UsageError
 from mixedsched.model.page import PAGE_FORMAT, Page, Resource
 from mixedsched.model.request import Flag, Kind
-from mixedsched.sites.brought import page_address
+from mixedsched.sites.brought import bring_live, edge_before, page_address
 from mixedsched.sites.elsewhere import is_address
-from mixedsched.sites.site import Application, Site, site_name_of
+from mixedsched.sites.site import Application, Site, load_built, site_name_of
 from mixedsched.units import printable
 from mixedsched.world.edge.responder import tls_context
 from mixedsched.world.edge.rules import read_rules
-from mixedsched.world.edge.settings import EdgeSettings, OriginAddress
+from mixedsched.world.edge.settings import OriginAddress
 
 HOST_OF_NUMBERS = "localhost"  # as which browsers know an application that has an IP address only
 ANSWER_S = 60.0  # development servers build a page when it is first asked for
@@ -82,6 +82,16 @@ def open_application(address: str, options: LiveOptions, say: Say = lambda _line
     return _site(application, path)
 
 
+def open_watched(address: str, options: LiveOptions, say: Say = lambda _line: None, *, fresh: bool = False) -> Site:
+    """The same with what was seen of the page, once, for simulations; see `bring_live`.
+
+    fresh: look at it again. Raises as `open_application` and `bring_live`.
+    """
+    live = open_application(address, options, say)
+    seen = load_built(bring_live(live, say, fresh=fresh))
+    return replace(seen, name=live.name, hosts=live.hosts, source=live.source, application=live.application)
+
+
 def _site(application: Application, path: str) -> Site:
     """Nothing is known of the page but its address."""
     name = site_name_of(application.authority)
@@ -122,8 +132,7 @@ def _asked(parts: SplitResult, application: Application, path: str) -> _Answer:
     address, what = OriginAddress.parse(application.origin), f"nothing answers at {application.origin}"
     connection: http.client.HTTPConnection
     if address.is_tls:
-        settings = EdgeSettings(application.origin, origin_ca=application.ca, origin_verify=application.verify)
-        context = tls_context(settings)
+        context = tls_context(edge_before(application))
         connection = http.client.HTTPSConnection(address.host, address.port, timeout=ANSWER_S, context=context)
     else:
         connection = http.client.HTTPConnection(address.host, address.port, timeout=ANSWER_S)

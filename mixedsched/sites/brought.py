@@ -5,8 +5,8 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urldefrag, urlsplit
@@ -18,13 +18,15 @@ from mixedsched.sites.live import Loads, RecordingPlan, noticed, observe_all, wr
 from mixedsched.sites.making.plain import INDEX_NAME
 from mixedsched.sites.recorded.names import site_name_of_url
 from mixedsched.sites.recorded.records import RecordingFacts
-from mixedsched.sites.site import MANIFEST_NAME, site_name_of
+from mixedsched.sites.site import MANIFEST_NAME, Application, Site, site_name_of
 from mixedsched.units import format_bytes, printable
 from mixedsched.world import places
 from mixedsched.world.browser.observation import Observation
 from mixedsched.world.browser.observe import Observer
 from mixedsched.world.browser.pageload import FormFactor
 from mixedsched.world.browser.profiles import make_profile_dir, remove_profile_dir
+from mixedsched.world.edge.run import running_edge
+from mixedsched.world.edge.settings import EdgeInput, EdgeSettings
 from mixedsched.world.server.plain import serving
 from mixedsched.world.system.loops import run_to_end
 
@@ -74,7 +76,8 @@ def bring(name: str, say: Say, *, fresh: bool = False) -> Path:
         if address is None:
             _import(Path(name), target, say)
         else:
-            _record(RecordingPlan(address, loads=LOADS, quiet_s=QUIET_S), site_name_of_url(address), target, say)
+            plan = RecordingPlan(address, loads=LOADS, quiet_s=QUIET_S)
+            _record(nullcontext(plan), site_name_of_url(address), target, say)
     return folder
 
 
@@ -93,7 +96,45 @@ def bring_whole(directory: Path, say: Say, *, fresh: bool = False) -> Path:
     with _made(folder) as target, serving(directory) as port:
         host = f"{called}.test"
         plan = RecordingPlan(f"http://{host}/", loads=LOADS, quiet_s=QUIET_S, resolve={host: f"127.0.0.1:{port}"})
-        _record(plan, called, target, say)
+        _record(nullcontext(plan), called, target, say)
+    return folder
+
+
+def edge_before(application: Application) -> EdgeSettings:
+    """What an edge before an application does, without rules and logs."""
+    return EdgeSettings(
+        application.origin,
+        hosts=(application.host,),
+        origin_host=application.authority,
+        origin_ca=application.ca,
+        origin_verify=application.verify,
+    )
+
+
+def bring_live(live: Site, say: Say, *, fresh: bool = False) -> Path:
+    """The folder of what was seen of a live page, once: what simulations need to know of it.
+
+    It is loaded through an edge, as it will be measured: so only what the application itself answers is there.
+    Raises as `bring`.
+    """
+    application = live.application
+    assert application is not None, "the page is live"
+    shown = f"{application.origin}{live.entry}"
+    key = hashlib.sha256(f"live {shown}".encode()).hexdigest()
+    folder = places.writable_cache() / FOLDER / f"live-{_plain(live.name)}-{key[:_DIGITS]}"
+    if (folder / MANIFEST_NAME).is_file() and not fresh:
+        say(f"{printable(shown)} is simulated as it was on {_date_of(folder)}; --fresh looks at it again")
+        return folder
+
+    @asynccontextmanager
+    async def planned() -> AsyncIterator[RecordingPlan]:
+        async with running_edge(EdgeInput(edge_before(application)), live.name) as edge:
+            facts = edge.facts
+            hosts = {application.host: facts.address[1]}
+            yield RecordingPlan(live.url, loads=LOADS, quiet_s=QUIET_S, hosts=hosts, spki_sha256=(facts.spki_sha256,))
+
+    with _made(folder) as target:
+        _record(planned(), live.name, target, say)
     return folder
 
 
@@ -110,17 +151,18 @@ def _made(folder: Path) -> Iterator[Path]:
         shutil.rmtree(making, ignore_errors=True)
 
 
-def _record(plan: RecordingPlan, name: str, target: Path, say: Say) -> None:
-    address = plan.url
-    say(f"recording {printable(address)}: {len(plan.jobs)} loads in Chromium, once; it is kept until --fresh")
+def _record(planned: AbstractAsyncContextManager[RecordingPlan], name: str, target: Path, say: Say) -> None:
     bodies_dir = make_profile_dir()  # swept like these by the next start, should this process be killed
 
-    def tell(number: int, form_factor: FormFactor, result: Observation | MixedschedError | None) -> None:
-        if result is not None:
-            say(f"load {number + 1} of {len(plan.jobs)}, {form_factor}: {_words(result)}")
-
     async def load() -> Loads:
-        async with Observer() as observer:
+        async with planned as plan, Observer() as observer:
+            most = len(plan.jobs)
+            say(f"recording {printable(plan.url)}: {most} loads in Chromium, once; it is kept until --fresh")
+
+            def tell(number: int, form_factor: FormFactor, result: Observation | MixedschedError | None) -> None:
+                if result is not None:
+                    say(f"load {number + 1} of {most}, {form_factor}: {_words(result)}")
+
             return await observe_all(observer, plan, bodies_dir, tell)
 
     try:

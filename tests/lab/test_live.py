@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 
 from mixedsched.errors import UsageError
 from mixedsched.lab._live import Journal, why_absent
-from mixedsched.lab._served import planned_arms, refuse_not_live, served_arms
+from mixedsched.lab._served import planned_arms, served_arms
 from mixedsched.lab._validity import application_fault
 from mixedsched.lab.live import Changing, live_view
 from mixedsched.lab.model import Run, RunStatus
+from mixedsched.lab.plan import refuse_not_live
 from mixedsched.report.compare import live_lines
 from mixedsched.sites.application import LiveOptions, open_application
 from mixedsched.sites.site import Origins

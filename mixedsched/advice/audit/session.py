@@ -195,6 +195,8 @@ class _AuditSession:
         job, site = self._job, self._job.site
         late = [item for result in results for item in result.findings]
         candidates = candidates_of([result.look for result in results], late, document_of(site))
+        if site.application is not None:  # an edge changes fields, not documents
+            candidates = [item for item in candidates if not item.is_html]
         self._world.say(f"simulating {len(candidates)} changes and sets of them")
         screening = screen(candidates, player.under(FOLLOWS_PRIORITIES))
         expected_today = player.under(played_as(job.baseline))([()])[0]

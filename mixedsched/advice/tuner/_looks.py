@@ -156,7 +156,13 @@ async def look(job: TuneJob, world: Surroundings, store: Store) -> View:
     models = tuple(page_model(found, site.page, site.hosts, job.model) for found in looks.values())
     scenes = tuple(scenario_of(model, network, job.model) for model, network in zip(models, job.networks, strict=True))
     changes = candidates_of(list(looks.values()), findings, document)
-    return View(scenes, models, costs_s, tuple(item for item in changes if item.action in TAG_ACTIONS), document)
+    return View(
+        scenes,
+        models,
+        costs_s,
+        tuple(item for item in changes if item.action in TAG_ACTIONS and site.application is None),
+        document,
+    )
 
 
 def hero_note(view: View) -> str:

@@ -48,6 +48,8 @@ class RecordingPlan:
     insecure: bool = False
     quiet_s: float = 2.0
     limit_s: float = 60.0
+    hosts: dict[str, int] | None = None
+    spki_sha256: tuple[str, ...] = ()
 
     @property
     def jobs(self) -> list[FormFactor]:
@@ -123,7 +125,9 @@ def _job(plan: RecordingPlan, form_factor: FormFactor, bodies_dir: Path, *, scro
     bodies_dir.mkdir(parents=True)
     return ObservationJob(
         url=plan.url,
+        hosts=plan.hosts,
         resolve=plan.resolve,
+        spki_sha256=plan.spki_sha256,
         insecure=plan.insecure,
         form_factor=form_factor,
         quiet_s=plan.quiet_s,
