@@ -6,13 +6,18 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.text import Text
 
-from mixedsched.cli._console import say_remark
+from mixedsched.cli._console import out, say_remark
 from mixedsched.errors import UsageError
+from mixedsched.lab.live import live_view_of
 from mixedsched.lab.plan import refuse_not_live
+from mixedsched.lab.results import DATABASE_NAME
+from mixedsched.report.compare import live_lines
 from mixedsched.sites.application import LiveOptions, open_watched
 from mixedsched.sites.elsewhere import is_address
 from mixedsched.sites.site import Origins, Site
+from mixedsched.units import printable
 from mixedsched.world.emulator.backend import RELAY
 
 _option = partial(typer.Option, rich_help_panel="A live page")
@@ -68,6 +73,20 @@ def open_live(options: LiveOptions, *, fresh: bool) -> Callable[[str, Origins | 
         return open_watched(name, options, say_remark, fresh=fresh)
 
     return opened
+
+
+def live_facts(site: Site | None, folder: Path) -> dict[str, Any]:
+    """What the stored loads of a live page did not repeat, for JSON; nothing of any other site."""
+    if site is None or site.application is None or not (folder / DATABASE_NAME).is_file():
+        return {}
+    return {"live": {**site.application.facts(site.url), **live_view_of(folder, site.url).to_dict()}}
+
+
+def say_live(site: Site | None, folder: Path) -> None:
+    """The same in words."""
+    if live_facts(site, folder) and site is not None:
+        for line in live_lines(live_view_of(folder, site.url)):
+            out.print(Text(printable(line)), soft_wrap=True)
 
 
 def live_words(facts: Mapping[str, Any]) -> list[str]:

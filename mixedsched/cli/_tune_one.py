@@ -11,6 +11,7 @@ from mixedsched.advice.tuner.outputs import facts_of, refuse_foreign_folder
 from mixedsched.advice.tuner.result import Outcome, Tuning
 from mixedsched.advice.tuner.session import carry_out
 from mixedsched.cli._console import err, out, shown
+from mixedsched.cli._live import live_facts, say_live
 from mixedsched.cli._output import say_json
 from mixedsched.cli._progress import Progress, RunProgress, SearchProgress
 from mixedsched.errors import ExitCode
@@ -34,7 +35,11 @@ def tune_one(job: TuneJob, began_s: float, *, as_json: bool) -> ExitCode:
             with Progress("making files") as progress:
                 job = replace(job, subject=job.subject.loadable(job.folder, progress.tell))
         tuning = _carried_out(job, began_s)
-        facts = {**facts_of(tuning, job.folder), "report": str(job.folder / REPORT_NAME)}
+        facts = {
+            **facts_of(tuning, job.folder),
+            **live_facts(job.subject.site, job.folder),
+            "report": str(job.folder / REPORT_NAME),
+        }
         with writing_to(job.folder):
             (job.folder / FACTS_NAME).write_text(json.dumps(facts, indent=1, allow_nan=False), encoding="utf-8")
             write_tuning(tuning, job.folder / REPORT_NAME)
@@ -43,6 +48,7 @@ def tune_one(job: TuneJob, began_s: float, *, as_json: bool) -> ExitCode:
         say_json(facts)
     else:
         out.print(render_tuning(tuning))
+        say_live(job.subject.site, job.folder)
         out.print(f"report: {shown(str(job.folder / REPORT_NAME))}", soft_wrap=True)
     if tuning.outcome is Outcome.INTERRUPTED:
         err.print(f"stopped; all finished loads are stored in {shown(str(job.folder))}, the same command continues")

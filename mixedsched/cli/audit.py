@@ -20,7 +20,15 @@ from mixedsched.advice.audit.session import (
 from mixedsched.advice.changes.servers import web_server
 from mixedsched.cli._console import err, out, shown
 from mixedsched.cli._interrupts import end_in_order
-from mixedsched.cli._live import LiveCaOption, LiveInsecureOption, LiveOption, live_options, open_live
+from mixedsched.cli._live import (
+    LiveCaOption,
+    LiveInsecureOption,
+    LiveOption,
+    live_facts,
+    live_options,
+    open_live,
+    say_live,
+)
 from mixedsched.cli._options import (
     SITE_HELP,
     BudgetOption,
@@ -135,7 +143,7 @@ def audit(
         except KeyboardInterrupt:
             err.print(f"stopped; all finished loads are stored in {shown(str(folder))}, the same command goes on")
             raise
-        facts = {**audit_facts(found), "report": str(folder / REPORT_NAME)}
+        facts = {**audit_facts(found), **live_facts(opened, folder), "report": str(folder / REPORT_NAME)}
         with writing_to(folder):
             (folder / FACTS_NAME).write_text(json.dumps(facts, indent=1, allow_nan=False), encoding="utf-8")
             write_audit(found, folder / REPORT_NAME)
@@ -144,6 +152,7 @@ def audit(
         say_json(facts)
     else:
         out.print(render_audit(found))
+        say_live(opened, folder)
         out.print(f"report: {shown(str(folder / REPORT_NAME))}", soft_wrap=True)
 
 

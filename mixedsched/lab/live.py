@@ -6,10 +6,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from mixedsched.lab.engine import stored_runs
 from mixedsched.lab.model import Run, RunStatus
+from mixedsched.lab.results import open_store
 
 _NETWORK = ("http:", "https:", "ws:", "wss:")
 _CHANGEABLE = re.compile(r"[0-9]+|[0-9a-f]{6,}")  # in a segment of a path: what an application makes up
@@ -67,6 +70,13 @@ class _Load:
     sizes: Mapping[str, tuple[int, ...]]
     statuses: Mapping[str, tuple[int, ...]]
     elsewhere: tuple[str, ...]  # URLs
+
+
+def live_view_of(folder: Path, url: str) -> LiveView:
+    """Of all loads that are stored in a folder of results."""
+    with open_store(folder) as store:
+        runs = [run for experiment in store.experiments() for run in stored_runs(store, experiment.digest)]
+    return live_view(runs, url)
 
 
 def live_view(runs: Iterable[Run], url: str) -> LiveView:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.errors import UsageError
-from mixedsched.lab._live import Journal, why_absent
+from mixedsched.lab._live import Journal, rules_of, why_absent
 from mixedsched.lab._served import planned_arms, served_arms
 from mixedsched.lab._validity import application_fault
 from mixedsched.lab.live import Changing, live_view
@@ -21,7 +21,8 @@ from mixedsched.lab.model import Run, RunStatus
 from mixedsched.lab.plan import refuse_not_live
 from mixedsched.report.compare import live_lines
 from mixedsched.sites.application import LiveOptions, open_application
-from mixedsched.sites.site import Origins
+from mixedsched.sites.site import Origins, ResponseSettings
+from mixedsched.world.edge.rules import parse_rules
 from tests.live_app import live_app
 
 HOME = "https://localhost"
@@ -166,3 +167,21 @@ def test_a_journal_is_read_as_whole_lines_and_keeps_nothing_of_clients(tmp_path:
         file.write('.css"}\n')
     assert journal.take() == [{"path": "/a.css"}]
     assert journal.take() == []
+
+
+# Editions
+
+
+def test_an_edition_s_priorities_are_rules_for_its_edge_before_the_operator_s_own(tmp_path: Path) -> None:
+    rules = tmp_path / "rules.txt"
+    rules.write_text("/* u=7\n")
+    with live_app() as app:
+        site = open_application(app.url, LiveOptions(rules=rules))
+    assert rules_of(site) == "/* u=7\n"
+    settings = {
+        (0, "/a.js?visit=1"): ResponseSettings(headers=(("priority", ("u=5",)),)),
+        (0, "/a.css"): ResponseSettings(headers=(("cache-control", ("no-store",)),)),
+    }
+    edition = replace(site, settings=settings)
+    assert rules_of(edition) == "/a.js u=5\n/* u=7\n", "with any query, as that may change"
+    assert parse_rules(rules_of(edition), "rules").value_for("/a.js?visit=2") == b"u=5"

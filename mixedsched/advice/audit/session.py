@@ -196,6 +196,7 @@ class _AuditSession:
         late = [item for result in results for item in result.findings]
         candidates = candidates_of([result.look for result in results], late, document_of(site))
         if site.application is not None:  # an edge changes fields, not documents
+            self._world.say("changes of the document are left out: edges pass on what the application sends")
             candidates = [item for item in candidates if not item.is_html]
         self._world.say(f"simulating {len(candidates)} changes and sets of them")
         screening = screen(candidates, player.under(FOLLOWS_PRIORITIES))

@@ -155,6 +155,8 @@ async def look(job: TuneJob, world: Surroundings, store: Store) -> View:
     findings = [item for network in job.networks for item in findings_of(looks[network.name], network.down.rate_bps)]
     models = tuple(page_model(found, site.page, site.hosts, job.model) for found in looks.values())
     scenes = tuple(scenario_of(model, network, job.model) for model, network in zip(models, job.networks, strict=True))
+    if site.application is not None:
+        world.say("lines of HTML are left out: edges pass on what the application sends")
     changes = candidates_of(list(looks.values()), findings, document)
     return View(
         scenes,

@@ -145,6 +145,12 @@ class Study(BaseModel):
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], folder: Path = Path(), origin: str = "the study") -> Self:
         """A study of the tables of a file. origin: what errors call it. Raises StudyError for anything but names in it."""
+        if "live" in data:
+            raise StudyError(
+                f"{origin} is refused",
+                why="a study has no live pages: its places are the same on every machine and whenever it goes on",
+                fix="leave `live` out, and the address is recorded once; or use `mixedsched compare ADDRESS --live`",
+            )
         unknown = [key for key in data if key not in cls.model_fields or key == "folder"]
         if unknown:
             known = [key for key in cls.model_fields if key != "folder"]
