@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from mixedsched.advice.changes.change import Action, Change
+from mixedsched.advice.changes.page_change import make_edition
+from mixedsched.lab.bench import Bench, Design, ServedArm, unobserved
 from mixedsched.lab.experiment import read_experiment
-from mixedsched.lab.model import RunStatus
+from mixedsched.lab.model import Arm, Run, RunStatus
+from mixedsched.lab.results import ExperimentFacts, open_store
+from mixedsched.sites.application import LiveOptions, open_watched
+from mixedsched.sites.site import site_digest
+from mixedsched.world import catalog, places
 from tests.command import MIXEDSCHED
 from tests.live_app import live_app
 from tests.patience import patiently
@@ -19,9 +27,23 @@ pytestmark = pytest.mark.usefixtures("chromium")
 
 def test_an_application_is_compared_live_with_what_it_does_not_repeat(tmp_path: Path) -> None:
     folder = tmp_path / "results"
+    rules = tmp_path / "rules.txt"
+    rules.write_text("/a.css u=6, i=?0\n")
     # One of the documents that browsers get, after that of the check and two of the warm-up.
     with live_app(breaks=frozenset({4})) as app:
-        words = ["compare", app.url, "--live", "--schemes", "sequential,eps", "--link", "fiber", "--blocks", "1"]
+        words = [
+            "compare",
+            app.url,
+            "--live",
+            "--schemes",
+            "eps",
+            "--rules",
+            str(rules),
+            "--link",
+            "fiber",
+            "--blocks",
+            "1",
+        ]
         words += ["--metrics", "lcp,fcp", "--out", str(folder), "--json"]
 
         def compared() -> subprocess.CompletedProcess[str]:
@@ -41,13 +63,18 @@ def test_an_application_is_compared_live_with_what_it_does_not_repeat(tmp_path: 
     assert ("size", "/feed.json") in told
     assert not [address for _, address in told if address in {"/a.css", "/events"}]
     assert [item["origin"] for item in live["elsewhere"]] == [f"http://localhost:{app.port}", "https://cdn.example.org"]
-    assert set(live["application_ms"]) == {"sequential", "eps"}
+    assert set(live["application_ms"]) == {"eps", "eps (rules)"}
     experiment = read_experiment(folder)
     voided = [run.reason for run in experiment.runs if run.reason.startswith("application:")]
     assert len(voided) == 1
     assert "GET /a.css" in voided[0]
     good = [run for run in experiment.runs if run.status is RunStatus.OK]
     assert {connection.host for run in good for connection in run.quic} == {"localhost"}
+    signals = {
+        (run.arm, item["effective_signal"]) for run in good for item in run.placements if item["path"] == "/a.css"
+    }
+    assert {arm for arm, signal in signals if signal == "u=6"} == {"eps (rules)"}
+    assert len(signals) == 2, signals
     assert {path.name for path in folder.iterdir()} == {
         "lock",
         "report.html",
@@ -56,3 +83,42 @@ def test_an_application_is_compared_live_with_what_it_does_not_repeat(tmp_path: 
         "underway.json",
     }, "journals of edges go with these"
     assert "/a.js?visit=*" in (folder / "report.html").read_text()
+
+
+def test_what_audits_and_tunings_measure_of_a_live_page_comes_from_the_application(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(places.CACHE_VARIABLE, str(tmp_path / "cache"))
+    said: list[str] = []
+    with live_app() as app:
+        site = open_watched(app.url, LiveOptions(), said.append)
+        assert [item.path.partition("?")[0] for item in site.page.resources] == ["/", "/a.css", "/a.js", "/feed.json"]
+        assert site.url == "https://localhost/", "nothing of other hosts is known, as nothing of them came"
+        asked = app.documents
+        assert open_watched(app.url, LiveOptions(), said.append).page == site.page
+        assert app.documents == asked + 1, "it is watched once: then only the address is checked"
+        assert "simulated as it was on" in said[-1]
+
+        digest = site_digest(site)
+        change = Change(Action.HEADER, ((0, "/a.css"),), "why not", "u=6, i=?0")
+        edition = make_edition(site, digest, [change], tmp_path)
+        arms = (
+            ServedArm(Arm("today", "eps"), site, digest),
+            ServedArm(Arm("changed", "eps"), edition.site, edition.digest),
+        )
+        design = Design(arms, ("lcp_ms",), "mobile", seed=1, metrics=("fcp_ms", "lcp_ms"))
+
+        async def looked() -> dict[str, Run]:
+            with open_store(tmp_path) as store:
+                async with Bench(design, store, tmp_path, ExperimentFacts(), unobserved) as bench:
+                    return await bench.look(catalog.load_profile("fiber"))
+
+        runs = patiently(lambda: asyncio.run(looked()), lambda _: True)
+    signals = {
+        label: item["effective_signal"]
+        for label, run in runs.items()
+        for item in run.placements
+        if item["path"] == "/a.css"
+    }
+    assert signals["changed"] == "u=6"
+    assert signals["today"] != "u=6"
