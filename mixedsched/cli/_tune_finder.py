@@ -12,14 +12,19 @@ from pathlib import Path
 
 from mixedsched.advice.finder.job import FinderJob, carry_out
 from mixedsched.advice.finder.result import FinderResult
+from mixedsched.advice.tuner.job import BROWSER, PIPE
+from mixedsched.advice.tuner.objective import Objective
 from mixedsched.cli._console import err, out, say_remark, say_step, shown
 from mixedsched.cli._output import say_json
 from mixedsched.cli._study import StudyProgress
+from mixedsched.core.sim.load import Rung
 from mixedsched.core.stats import RESAMPLES
 from mixedsched.errors import ExitCode, UsageError
 from mixedsched.lab.machine import ADVICE_CODE, machine_facts, own_versions
 from mixedsched.lab.results import folder_of, owned, writing_to
+from mixedsched.model.browser_model import BrowserModel
 from mixedsched.model.page import Page
+from mixedsched.model.profile import Profile
 from mixedsched.report.finder import render_finding, write_finding
 from mixedsched.report.view import ResultKind, write_summary
 from mixedsched.sites.pages import read_pages
@@ -43,6 +48,27 @@ def named_pages(names: Sequence[str]) -> dict[str, Page]:
     if not pages:
         raise UsageError("no site is named", fix="name one or more")
     return pages
+
+
+def finder_job(
+    names: Sequence[str],
+    networks: tuple[Profile, ...],
+    schemes: tuple[str, ...],
+    objective: Objective,
+    rung: str | None,
+    seed: int,
+    model: BrowserModel,
+) -> FinderJob:
+    """Which scheme for these pages and networks. rung: of simulation; None for the stack. Raises UsageError, InputError."""
+    if rung == BROWSER:
+        raise UsageError(
+            "several places are only simulated",
+            why="to load every site under every scheme in a browser takes days",
+            fix="leave --rung out, and have `compare` prove what it says for the sites that matter",
+        )
+    played_on: Rung = "pipe" if rung == PIPE else "stack"
+    pages = named_pages(names)
+    return FinderJob(pages, networks, schemes, objective.weights, played_on, first_seed=seed, model=model)
 
 
 def find_schemes(job: FinderJob, budget_s: float | None, folder: Path | None, *, as_json: bool) -> ExitCode:

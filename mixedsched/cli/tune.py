@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from mixedsched.advice.tuner.job import BROWSER, PIPE, RUNGS, STACK, TABLES, Subject, TuneJob
-from mixedsched.advice.tuner.objective import Objective, parse_objective
+from mixedsched.advice.tuner.job import BROWSER, RUNGS, STACK, TABLES, Subject, TuneJob
+from mixedsched.advice.tuner.objective import parse_objective
 from mixedsched.advice.tuner.space import read_schemes
 from mixedsched.cli._interrupts import end_in_order
 from mixedsched.cli._live import LiveCaOption, LiveInsecureOption, LiveOption, live_options, open_live, require_live
@@ -26,7 +26,7 @@ from mixedsched.cli._options import (
 from mixedsched.cli._output import Json
 from mixedsched.cli._sites import located, open_site
 from mixedsched.cli._tune_rival import rival
-from mixedsched.core.sim.load import Rung
+from mixedsched.cli._tune_server import ServerOption, tuned_server
 from mixedsched.errors import ExitCode, UsageError
 from mixedsched.lab.machine import ADVICE_CODE, own_versions
 from mixedsched.lab.play.scenario import JUDGE_MODEL
@@ -39,7 +39,10 @@ from mixedsched.world import catalog
 
 
 def register(app: typer.Typer) -> None:
-    app.command(epilog="Example: mixedsched tune agency --link slow-4g --budget 10m --objective lcp")(tune)
+    app.command(
+        epilog="Examples: mixedsched tune agency --link slow-4g --budget 10m --objective lcp; "
+        "mixedsched tune agency --server caddy --link slow-4g --budget 10m"
+    )(tune)
 
 
 def tune(
@@ -112,6 +115,7 @@ def tune(
     origin_insecure: LiveInsecureOption = False,
     fresh: FreshOption = False,
     fetch: FetchOption = False,
+    server: ServerOption = None,
     folder: ResultsOption = None,
     as_json: Json = False,
 ) -> None:
@@ -126,8 +130,10 @@ def tune(
         raise UsageError(f"there is no rung '{rung}'", fix=f"choose one of {', '.join(RUNGS)}")
     budget_s = parse_duration_s(budget)
     networks = networks_named(link)
+    own = tuned_server(server, schemes, space, rung, sites)
     if space == TABLES:
-        wanted, specs = parse_objective(objective or "lcp", form_factor.value), read_schemes(schemes)
+        wanted = parse_objective(objective or "lcp", form_factor.value)
+        specs = read_schemes(schemes if own is None else own.model)
     else:
         wanted, specs = rival(space, sites, networks, rung, objective, schemes)
     wants_all = schemes is not None and ALL_SCHEMES in [word.strip() for word in schemes.split(",")]
@@ -138,18 +144,26 @@ def tune(
         require_live(sites)
     else:
         sites = [located(site, fresh=fresh, fetch=fetch) for site in sites]
+    if live_as is not None and own is not None:
+        raise UsageError(
+            "--server is for a server of other people's", why="with --live an edge is in front", fix="leave one out"
+        )
     if _is_for_finder(sites, networks, wants_all=wants_all):
+        from mixedsched.cli._tune_finder import find_schemes, finder_job  # here, because one page has no use for them
+
         everything = specs if schemes is not None else read_schemes(ALL_SCHEMES)
-        model = _model(browser_model, STACK)
-        code = _find(sites, networks, everything, wanted, rung, budget_s, seed, model, folder, as_json=as_json)
+        job = finder_job(sites, networks, everything, wanted, rung, seed, _model(browser_model, STACK))
+        code = find_schemes(job, budget_s, folder, as_json=as_json)
     else:
         from mixedsched.cli._tune_one import tune_one  # here, because a finder has no use for what this loads
 
         rung = rung or BROWSER
-        subject, model = Subject.named(sites[0], origins, opener), _model(browser_model, rung)
+        subject = Subject.named(sites[0], origins, opener)
+        # Late updates of the browser are its model's affair.
+        model = _model(browser_model, rung if own is None else BROWSER)
         job = TuneJob(
             subject, networks, wanted, specs, rung, form_factor.value, budget_s, seed, penalty / 100, model,
-            folder or Path(), own_versions(ADVICE_CODE), candidates, space,
+            folder or Path(), own_versions(ADVICE_CODE), candidates, space, own,
         )  # fmt: skip
         if folder is None:
             job = replace(job, folder=folder_of(f"tune-{job.subject.name}", job.digest, job.versions))
@@ -169,31 +183,3 @@ def _is_for_finder(sites: list[str], networks: tuple[Profile, ...], *, wants_all
         return True
     folder = Path(sites[0])
     return folder.is_dir() and not any((folder / name).is_file() for name in ("index.html", "page.json"))
-
-
-def _find(
-    sites: list[str],
-    networks: tuple[Profile, ...],
-    schemes: tuple[str, ...],
-    objective: Objective,
-    rung: str | None,
-    budget_s: float,
-    seed: int,
-    model: BrowserModel,
-    folder: Path | None,
-    *,
-    as_json: bool,
-) -> ExitCode:
-    # Here, as above.
-    from mixedsched.advice.finder.job import FinderJob
-    from mixedsched.cli._tune_finder import find_schemes, named_pages
-
-    if rung == BROWSER:
-        raise UsageError(
-            "several places are only simulated",
-            why="to load every site under every scheme in a browser takes days",
-            fix="leave --rung out, and have `compare` prove what it says for the sites that matter",
-        )
-    played_on: Rung = "pipe" if rung == PIPE else "stack"
-    job = FinderJob(named_pages(sites), networks, schemes, objective.weights, played_on, first_seed=seed, model=model)
-    return find_schemes(job, budget_s, folder, as_json=as_json)

@@ -132,6 +132,8 @@ class Request:
     """Whether there is something under its path: its response is no error."""
     referrer: str | None = None
     """Path (with query) of the document or style sheet that the client says it comes from, of the same host."""
+    update: Priority | None = None
+    """What the client said in a PRIORITY_UPDATE after its request had come; None if it did not."""
 
     @property
     def hints(self) -> frozenset[Flag]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from mixedsched.advice.changes.own_server import OwnServer
 from mixedsched.advice.tuner._contest import TUNED, Raced, all_contenders, label_of
 from mixedsched.advice.tuner._looks import View, hero_note
 from mixedsched.advice.tuner._proof import Judgement, Proof, Remains
@@ -16,12 +17,13 @@ from mixedsched.advice.tuner._reasons import (
     unconfirmed_reason,
 )
 from mixedsched.advice.tuner._search import SearchResult
-from mixedsched.advice.tuner.candidate import deviations
+from mixedsched.advice.tuner.candidate import Deviation, deviations
 from mixedsched.advice.tuner.job import BROWSER, VGPRIO, TuneJob, deciding_blocks
 from mixedsched.advice.tuner.objective import BASELINES, SEQUENTIAL
 from mixedsched.advice.tuner.result import Contender, NetworkProof, Outcome, Role, Scored, Tuning
 from mixedsched.advice.tuner.ship.headers import HeaderPlan
-from mixedsched.advice.tuner.ship.screening import Shipping
+from mixedsched.advice.tuner.ship.own_lines import OwnLines
+from mixedsched.advice.tuner.ship.screening import Shipping, changed_scene
 from mixedsched.advice.tuner.vgprio import WHOLE_COST_LOADS
 from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.core.sim.load import PlayedLoad
@@ -51,6 +53,7 @@ class Known:
     finalists: tuple[Contender, ...] = ()  # of the proof
     proof_plans: dict[str, Plan] = field(default_factory=dict)  # by network
     runs: Mapping[tuple[str, str], tuple[Run, ...]] = field(default_factory=dict)  # stored ones by phase and network
+    own: OwnLines | None = None  # for the server that one has
 
     @property
     def page(self) -> Page:
@@ -64,7 +67,9 @@ class Known:
 
     @property
     def best_baseline(self) -> str:
-        """The one to beat: by the race, or by simulation where none was run."""
+        """The one to beat: by the race, or by simulation where none was run; the server that one has is the only one."""
+        if self.job.server is not None:
+            return self.job.server.on
         labels = [item.label for item in self.racing if item.role is Role.BASELINE]
         return self.raced.best(labels) or (self.search.best_baseline if self.search is not None else SEQUENTIAL)
 
@@ -112,7 +117,7 @@ def concluded(known: Known, spent_s: float, facts: Mapping[str, Any], *, interru
         best_baseline=known.best_baseline,
         winner=winner,
         runners_up=tuple(item for item in known.candidates if item is not winner),
-        deviations=deviations(winner.candidate, known.page) if winner is not None else (),
+        deviations=_deviations(known),
         contenders=all_contenders(known.finalists, known.racing, known.winner_label),
         networks=tuple(_network(known, network, comparisons, judgement) for network in job.networks),
         headers=() if Role.HEADERS in left.withheld else known.header_plan.rules,
@@ -123,7 +128,17 @@ def concluded(known: Known, spent_s: float, facts: Mapping[str, Any], *, interru
         notes=tuple(_notes(known, comparisons)),
         facts={**facts, "missing_blocks": _missing(known)},
         rung=job.rung,
+        server=job.server,
+        setting=known.own.setting if known.own is not None else None,
     )
+
+
+def _deviations(known: Known) -> tuple[Deviation, ...]:
+    """Of the winner; the scheme of the server that one has is none."""
+    if known.winner is None:
+        return ()
+    found = deviations(known.winner.candidate, known.page)
+    return found if known.job.server is None else tuple(item for item in found if item.covers or ":" in item.what)
 
 
 def _comparisons(known: Known, phase: str, plans: Mapping[str, Plan]) -> dict[str, Comparison]:
@@ -163,9 +178,12 @@ def _simulated(known: Known, name: str) -> tuple[PlayedLoad, ...]:
     if known.view is None or known.search is None or known.winner is None:
         return ()
     scene = next(scene for scene in known.view.scenes if scene.name == name)
-    baseline = known.search.baselines[known.best_baseline].candidate
+    baseline, after = known.search.baselines[known.best_baseline].candidate, scene
+    if known.own is not None:
+        after = changed_scene(scene, known.view.models[known.view.scenes.index(scene)], known.own.changes)
     try:
-        return tuple(play_whole(Task(scene, item, known.job.seed)) for item in (baseline, known.winner.candidate))
+        plays = ((scene, baseline), (after, known.winner.candidate))
+        return tuple(play_whole(Task(where, item, known.job.seed)) for where, item in plays)
     except PageLoadError:
         return ()
 
@@ -212,9 +230,12 @@ def _notes(known: Known, comparisons: Mapping[str, Comparison]) -> Iterator[str]
             "Learned as VGPrio does, without a guard: first and largest paints may come later, and so may all of it. "
             f"In a browser it would have taken {WHOLE_COST_LOADS} loads."
         )
+    elif known.job.server is not None:
+        yield from _notes_on_server(known, known.job.server)
     elif known.job.rung == BROWSER and known.candidates and not known.racing:
         yield "There was no time for a race: simulation chose the candidate and the best baseline."
-    if known.search is not None and (failed := len(BASELINES) - len(known.search.baselines)) > 0:
+    wanted = BASELINES if known.job.server is None else {}
+    if known.search is not None and (failed := len(wanted) - len(known.search.baselines)) > 0:
         yield f"Loads of {failed} of the baselines never end in simulation."
     for text in known.header_plan.lost:
         yield f"Headers cannot say everything: {text}."
@@ -226,10 +247,17 @@ def _notes(known: Known, comparisons: Mapping[str, Comparison]) -> Iterator[str]
         yield f"{few} too few to decide anything; the same command with a larger --budget continues."
 
 
+def _notes_on_server(known: Known, server: OwnServer) -> Iterator[str]:
+    yield f"For {server.title}: {server.words}."
+    yield f"How it was found out: {server.proof_words(is_loaded=known.job.rung == BROWSER)}."
+    if server.version_words:
+        yield f"{server.version_words}."
+
+
 def _notes_on_search(known: Known, found: SearchResult) -> Iterator[str]:
     if known.winner is not None and found.all_tried:
         yield f"All {found.all_tried} different orders of delivery were tried."
-    if known.winner is None:
+    if known.winner is None and known.job.server is None:
         if found.rungs and not found.all_tried and not _room(known, found).is_used_up:
             yield (
                 f"{found.tried} of many orders were tried, {found.tried_on_stack} of them on rung stack: "

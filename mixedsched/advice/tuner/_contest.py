@@ -191,7 +191,7 @@ def _served_arm(job: TuneJob, contender: Contender) -> ServedArm:
     folder = (job.folder / EDITIONS_FOLDER).resolve()
     edition = make_edition(subject.site, subject.digest, contender.changes, folder)
     file, own = None, contender.candidate.mapping()
-    if own is not None:  # servers take tables as files
+    if own is not None and not contender.on:  # servers take tables as files
         file = (job.folder / MAPPINGS_FOLDER / f"{own.digest}.toml").resolve()
         file.parent.mkdir(exist_ok=True)
         file.write_text(dump_mapping(own, {}), encoding="utf-8")
@@ -201,6 +201,8 @@ def _served_arm(job: TuneJob, contender: Contender) -> ServedArm:
 def contender_arm(contender: Contender) -> Arm:
     """The arm as plans have it: a mapping table of its own goes by its fingerprint, wherever its file is."""
     candidate, own = contender.candidate, contender.candidate.mapping()
+    if contender.on:
+        return replace(arm_of(contender.on), label=contender.label)
     if own is not None:
         return Arm(contender.label, candidate.scheme, f"{own.name}-{own.digest}", own.digest)
     usual = SCHEMES[candidate.scheme.partition(":")[0]].default_mapping

@@ -147,7 +147,8 @@ async def look(job: TuneJob, world: Surroundings, store: Store) -> View:
     costs_s: dict[str, float] = {}
     for network in job.networks:
         world.say(f"looking at {job.subject.name} as browsers ask for it, over {network.name}")
-        async with bench_of(job, world, store, "look", [plain_eps("look", Role.BASELINE)]) as bench:
+        looking = replace(plain_eps("look", Role.BASELINE), on=job.server.on if job.server is not None else "")
+        async with bench_of(job, world, store, "look", [looking]) as bench:
             run = (await bench.look(network))["look"]
         looks[network.name] = look_at(run, site.page, site.hosts, network.rtt_ms)
         costs_s[network.name] = run.cost_s
@@ -158,13 +159,8 @@ async def look(job: TuneJob, world: Surroundings, store: Store) -> View:
     if site.application is not None:
         world.say("lines of HTML are left out: edges pass on what the application sends")
     changes = candidates_of(list(looks.values()), findings, document)
-    return View(
-        scenes,
-        models,
-        costs_s,
-        tuple(item for item in changes if item.action in TAG_ACTIONS and site.application is None),
-        document,
-    )
+    wanted = [item for item in changes if item.action in TAG_ACTIONS or (job.server is not None and item.is_html)]
+    return View(scenes, models, costs_s, tuple(wanted if site.application is None else ()), document)
 
 
 def hero_note(view: View) -> str:

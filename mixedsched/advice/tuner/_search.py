@@ -13,6 +13,7 @@ from typing import Any, Final
 from mixedsched.advice.tuner._canonical import enumerated
 from mixedsched.advice.tuner._proposals import anyone, crossed, informed, mutated, neighbour, simpler
 from mixedsched.advice.tuner._stack import STACK, StackRung, has_room, run_held_out
+from mixedsched.advice.tuner.candidate import Candidate
 from mixedsched.advice.tuner.objective import BASELINES, Objective
 from mixedsched.advice.tuner.result import RungResult, Scored
 from mixedsched.advice.tuner.space import Genome, Space
@@ -228,14 +229,16 @@ def run_search(
     clock_s: Callable[[], float],
     watch: Watch = lambda _: None,
     bounds: Mapping[str, PaintEstimate] = MappingProxyType({}),
+    baselines: Mapping[str, Candidate] = BASELINES,
 ) -> SearchResult:
     """Search, or continue a search that is stored. With no trials for rung stack it ends with rung pipe.
 
     bounds: the earliest paints on rung stack, by scene; where they are known, it ends as soon as nothing better can follow,
     without any rung if the best baseline is as good as that already. Whatever interrupts it, finished batches are stored
-    before. Raises MixedschedError if on some network no load ends, or the database cannot be used.
+    before. baselines: to be beaten, by label. Raises MixedschedError if on some network no load ends, or the database cannot be
+    used.
     """
-    trials = Trials(space, tuple(scenes), objective, simulator, options, clock_s, watch, BASELINES, bounds)
+    trials = Trials(space, tuple(scenes), objective, simulator, options, clock_s, watch, baselines, bounds)
     _search(trials)
     result = _result(trials)
     assert result is not None, "a baseline ended, or there was an error"

@@ -14,7 +14,7 @@ from mixedsched.model.mapping import Cell, Override, PriorityMapping
 from mixedsched.model.page import Page, Resource, derive_incremental
 from mixedsched.model.priority import Priority
 from mixedsched.model.request import ChromiumPriority, Flag, Kind
-from mixedsched.model.scheme import ConfiguredScheme, MappingLoader, configure
+from mixedsched.model.scheme import SERVERS, ConfiguredScheme, MappingLoader, configure
 
 MAPPING_NAME = "tuned"
 
@@ -116,8 +116,13 @@ def departures(candidate: Candidate, pages: Iterable[Page]) -> int:
     count = len(changed) + len([word for word in parameters.split(",") if word]) + len(candidate.overrides)
     late = (lateness(cell[1], SIGNALLED[cell].urgency, priority.urgency) for cell, priority in placed)
     count += max(late, default=0)
-    is_plain = name == PLAIN and candidate.published in {None, AS_SENT}
+    is_plain = _is_given(name) and candidate.published in {None, AS_SENT}
     return count if is_plain else count + COST_OF_A_SCHEME
+
+
+def _is_given(scheme: str) -> bool:
+    """Whether it is no choice: plain EPS, or the model of the server that one has."""
+    return scheme == PLAIN or SCHEMES[scheme].group == SERVERS
 
 
 def lateness(kind: Kind, signalled: int, urgency: int) -> int:
@@ -181,7 +186,7 @@ def deviations(candidate: Candidate, page: Page) -> tuple[Deviation, ...]:
 def _of_scheme(candidate: Candidate) -> list[Deviation]:
     name, _, parameters = candidate.scheme.partition(":")
     found = []
-    if name != PLAIN:
+    if not _is_given(name):
         found.append(Deviation("delivery scheme", PLAIN, name, (), SCHEMES[name].description))
     if candidate.published not in {None, AS_SENT}:
         found.append(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
+from mixedsched.advice.changes.own_server import OwnServer
 from mixedsched.advice.tuner.objective import Objective
 from mixedsched.advice.tuner.trials import Watch
 from mixedsched.core.metrics.paint import PaintEstimate
@@ -176,6 +177,7 @@ class TuneJob:
     versions: Mapping[str, str]  # of our own programs
     candidates: int | None = None  # tried on rung stack at most; None for as many as the time allows
     space: str = TABLES  # what is searched: schemes and their tables, or the few knobs of VGPrio
+    server: OwnServer | None = None  # that one has, and does not want to replace
 
     @property
     def digest(self) -> str:
@@ -188,6 +190,7 @@ class TuneJob:
             (self.objective.text, self.schemes, self.rung, self.form_factor, self.seed, self.penalty, self.candidates),
             self.model,
             *([self.space] if self.space != TABLES else ()),
+            *([(self.server.model, self.server.on, self.server.version)] if self.server is not None else ()),
         )
         return hashlib.sha256(repr(facts).encode()).hexdigest()[:12]
 

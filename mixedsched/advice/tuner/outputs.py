@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from mixedsched.advice.tuner._conclude import Known
+from mixedsched.advice.tuner.candidate import Candidate
 from mixedsched.advice.tuner.job import DECISIONS_NAME
 from mixedsched.advice.tuner.objective import BASELINES
 from mixedsched.advice.tuner.result import Outcome, Role, Tuning
 from mixedsched.advice.tuner.ship.files import MAPPING_NAME, Shipment, write_ship
 from mixedsched.advice.tuner.ship.headers import HeaderPlan
+from mixedsched.advice.tuner.ship.own_lines import plain_of
 from mixedsched.errors import UsageError
 
 SHIP_NAME = "ship"
@@ -46,6 +48,8 @@ def ship(tuning: Tuning, known: Known) -> Tuning:
         hosts=site.hosts if site is not None else (),
         document=known.view.document if known.view is not None else None,
         evidence=_evidence(tuning),
+        server=tuning.server,
+        setting=tuning.setting,
     )
     return replace(tuning, files=tuple(f"{SHIP_NAME}/{name}" for name in write_ship(folder, shipment)))
 
@@ -58,9 +62,17 @@ def facts_of(tuning: Tuning, folder: Path) -> dict[str, Any]:
     if facts["tuned"] is not None:
         facts["tuned"]["mapping_file"] = file
     is_tuned = tuning.shipped and tuning.winner is not None
-    best = tuning.winner.candidate if is_tuned and tuning.winner is not None else BASELINES[tuning.best_baseline]
+    best = tuning.winner.candidate if is_tuned and tuning.winner is not None else _baseline(tuning)
     mapping = file if is_tuned and file is not None else best.published
     return {**facts, "use": {"scheme": best.scheme, "mapping": mapping}}
+
+
+def _baseline(tuning: Tuning) -> Candidate:
+    """The best one; without a search, the label says which."""
+    found = tuning.baselines.get(tuning.best_baseline)
+    if found is not None:
+        return found.candidate
+    return BASELINES[tuning.best_baseline] if tuning.server is None else plain_of(tuning.server)
 
 
 def _remove(folder: Path) -> None:

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from mixedsched.advice.changes.change import Change
+from mixedsched.advice.changes.own_server import OwnServer
 from mixedsched.advice.tuner.candidate import Candidate, Deviation
 from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.core.sim.load import PlayedLoad
@@ -54,6 +55,16 @@ class HtmlLine:
             "measured": self.measured,
             "measured_pct": {name: [round(value, 2) for value in found] for name, found in self.measured_pct.items()},
         }
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSetting:
+    """A line of a server's configuration."""
+
+    directive: str
+    value: str
+    usual: str
+    effect_pct: Mapping[str, float]  # change by network if it alone is left out, simulated as for headers
 
 
 TUNING_FORMAT = "mixedsched.tuning/1"
@@ -139,11 +150,14 @@ class Contender:
     role: Role
     candidate: Candidate  # how the server delivers; plain eps for what is shipped to other servers
     changes: tuple[Change, ...] = ()  # to the site that it serves
+    on: str = (
+        ""  # the arm that stands for one's own server: real (@caddy), or its model; empty for a scheme of the search
+    )
 
     @property
     def is_by_headers(self) -> bool:
         """Whether it is the winner, loaded as plain eps with response headers that say all of it."""
-        return self.role is Role.TUNED and bool(self.changes)
+        return self.role is Role.TUNED and bool(self.changes) and not self.on
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -151,6 +165,7 @@ class Contender:
             "role": self.role.value,
             **self.candidate.to_dict(),
             "changes": [item.code for item in self.changes],
+            **({"on": self.on} if self.on else {}),
         }
 
 
@@ -237,6 +252,8 @@ class Tuning:
     """95 % interval of kept_pct, where loads were measured."""
     withheld: Mapping[Role, str] = field(default_factory=dict)
     """Why headers, or lines of HTML, are not to be shipped although simulation likes them, a sentence without a stop."""
+    server: OwnServer | None = None  # that it was made for, where one was named
+    setting: ServerSetting | None = None  # to be shipped
 
     @property
     def shipped(self) -> bool:
@@ -284,7 +301,9 @@ class Tuning:
                 "headers": [item.to_dict() for item in self.headers],
                 "html": [item.to_dict() for item in self.html],
                 "withheld": {role.value: why for role, why in self.withheld.items()},
+                "setting": asdict(self.setting) if self.setting is not None else None,
             },
+            "server": self.server.to_dict(is_loaded=self.rung == "browser") if self.server is not None else None,
             "notes": list(self.notes),
             **self.facts,
         }

@@ -5,11 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from mixedsched.advice.changes.own_server import OwnServer
 from mixedsched.advice.tuner._conclude import Known, concluded
 from mixedsched.advice.tuner._contest import Contest, bench_of, by_headers, entrants, finalists, plain_eps, promising
 from mixedsched.advice.tuner._looks import View, bounds, look, view_of_manifest
+from mixedsched.advice.tuner._own import OWN_ARMS, as_seen_by, find_lines, in_order_of_interest, search_orders
 from mixedsched.advice.tuner._search import SearchResult, best_so_far, run_search
-from mixedsched.advice.tuner.candidate import PLAIN
+from mixedsched.advice.tuner.candidate import PLAIN, Candidate
 from mixedsched.advice.tuner.job import (
     BROWSER,
     PIPE,
@@ -27,7 +29,9 @@ from mixedsched.advice.tuner.objective import BASELINES
 from mixedsched.advice.tuner.outputs import ship
 from mixedsched.advice.tuner.result import Contender, Role, Tuning
 from mixedsched.advice.tuner.ship.headers import as_changes
-from mixedsched.advice.tuner.ship.screening import Ground, screened
+from mixedsched.advice.tuner.ship.own_lines import plain_of
+from mixedsched.advice.tuner.ship.screening import PLAIN as AS_BROWSERS_ASK
+from mixedsched.advice.tuner.ship.screening import Ground, Shipping, screened
 from mixedsched.advice.tuner.trials import Limit, Options, Trials
 from mixedsched.advice.tuner.vgprio import ITERATIONS, run_vgprio
 from mixedsched.core.metrics.paint import PaintEstimate
@@ -45,6 +49,7 @@ SHIPPING_SHARE = 0.1  # of the time left, that trying what is shipped may take e
 REPORT_S = 3.0  # to write it
 RACE_AND_PROOF = 2.0  # of the least time that a proof takes
 PIPE_FINALISTS = 24  # of rung pipe, that are played on rung stack, so that all reported numbers are of one kind
+ORDERS_SHARE = 0.6  # of the search's time, where lines of HTML for one's own server are to be tried, too
 SEARCH_SHARE = 0.7  # of what bounds leave, where no browser is asked; the rest is for trying what is shipped
 
 
@@ -93,26 +98,22 @@ class TuneSession:
     def result(self, facts: Mapping[str, Any], *, interrupted: bool) -> Tuning:
         """The tuning as it is known now."""
         known, view = self.known, self.known.view
-        if interrupted and known.search is None and view is not None and not self._is_vgprio:
-            space, options = view.space(self._job.schemes), self._options(None)
-            known.search = best_so_far(space, view.scenes, self._job.objective, options)
+        if interrupted and known.search is None and view is not None and self._searches_tables:
+            space = view.space(self._job.schemes)
+            known.search = best_so_far(space, view.scenes, self._job.objective, self._options(None))
             known.candidates = promising(known.search) if known.search is not None else ()
         known.runs = {
             key: tuple(stored_runs(self._store, plan.digest))
             for phase, plans in (("race", known.raced.plans), ("proof", known.proof_plans))
             for key, plan in (((phase, name), plan) for name, plan in plans.items())
         }
-        versions = {**facts.get("versions", {}), **self._stored_versions()}
+        stored = next((dict(item.facts["versions"]) for item in self._store.experiments()), {})  # that made the loads
+        versions = {**facts.get("versions", {}), **stored}
         return concluded(known, self._spent_s, {**facts, "versions": versions}, interrupted=interrupted)
 
-    def _stored_versions(self) -> dict[str, str]:
-        """The versions of all programs that made the loads."""
-        return next((dict(item.facts["versions"]) for item in self._store.experiments()), {})
-
     @property
-    def _is_vgprio(self) -> bool:
-        """Whether what was learned goes straight to the proof, as VGPrio has neither guard nor race, and ships a list."""
-        return self._job.space == VGPRIO
+    def _searches_tables(self) -> bool:
+        return self._job.space != VGPRIO and self._job.server is None
 
     async def run(self) -> None:
         """All of it. Raises MixedschedError where the page cannot be loaded, or no load ends."""
@@ -122,14 +123,14 @@ class TuneSession:
         self.known.view = view
         self._bound(view)
         shares = self._shares(view)
-        if self._is_vgprio:
-            self._learn(view, shares)
-        else:
-            self._search(view, shares)
-        if not self.known.candidates:
+        if self._job.server is not None:
+            await self._find_for_own(self._job.server, view, shares)
             return
-        if self._is_vgprio:
-            await self._prove_learned(view)
+        if not self._searches_tables:
+            await self._learn(view, shares)
+            return
+        self._search(view, shares)
+        if not self.known.candidates:
             return
         if self._job.rung != BROWSER:
             self._ship(view)
@@ -142,8 +143,8 @@ class TuneSession:
 
     async def _look(self) -> View:
         if self._job.rung != BROWSER:
-            return view_of_manifest(self._job)
-        return await look(self._job, self._world, self._store)
+            return as_seen_by(self._job.server, view_of_manifest(self._job))
+        return as_seen_by(self._job.server, await look(self._job, self._world, self._store))
 
     def _shares(self, view: View) -> Shares:
         """By costs of the looks, which are stored, so that a session that is continued decides alike."""
@@ -194,13 +195,18 @@ class TuneSession:
             known.search = searched(spare_s)
         tried = next((item.tried for item in known.search.rungs if item.rung == STACK), 0)
         self._decisions.make("tried", lambda: tried)
-        scored = [*known.search.baselines.values(), *known.search.best]
-        for name, bound in known.bounds.items():  # with losses, a page of fewer packets loses other ones
-            known.bounds[name] = PaintEstimate.earliest_of([bound, *(item.by_network[name] for item in scored)])
+        self._lower_bounds(known.search)
         known.candidates = promising(known.search)
 
-    def _learn(self, view: View, shares: Shares) -> None:
-        """As VGPrio: what its own loads liked best is the candidate, better than the baselines or not."""
+    def _lower_bounds(self, found: SearchResult) -> None:
+        """With losses, a page of fewer packets loses other ones; and lines of HTML may do what no order can."""
+        scored = [*found.baselines.values(), *found.best]
+        for name, bound in self.known.bounds.items():
+            self.known.bounds[name] = PaintEstimate.earliest_of([bound, *(item.by_network[name] for item in scored)])
+
+    async def _learn(self, view: View, shares: Shares) -> None:
+        """As VGPrio: what its own loads liked best is the candidate, better than the baselines or not. It goes straight to the
+        proof, as VGPrio has neither guard nor race, and ships a list."""
         job, world, known = self._job, self._world, self.known
         world.say("learning as VGPrio: image clusters and late scripts, by Speed Index")
         seconds = None if job.candidates is not None else shares.search_s
@@ -210,10 +216,28 @@ class TuneSession:
             Trials(space, view.scenes, job.objective, world.workers, options, world.clock_s, world.watch, BASELINES)
         )
         known.candidates = known.search.best
+        if job.rung == BROWSER and known.candidates:
+            known.entrants = entrants(known.search, known.candidates)
+            await self._prove(view)
 
-    async def _prove_learned(self, view: View) -> None:
-        if self._job.rung == BROWSER and self.known.search is not None:
-            self.known.entrants = entrants(self.known.search, self.known.candidates)
+    async def _find_for_own(self, server: OwnServer, view: View, shares: Shares) -> None:
+        """What acts on the server that one has, and its proof there."""
+        job, known = self._job, self.known
+        seconds = None if job.candidates is not None else shares.search_s * ORDERS_SHARE
+        found = (
+            None if server.headers == "none" else search_orders(server, job, self._world, view, self._options(seconds))
+        )
+        if found is not None:
+            self._decisions.make("tried", lambda: found.tried_on_stack)
+        ground = self._ground(view, self._load_s(found), plain_of(server))
+        kept = self._decisions.known().get("lines")  # by an earlier start
+        known.own, known.search = find_lines(server, self._world, view, ground, found, kept)
+        self._decisions.make("lines", known.own.to_kept)
+        known.shipping = Shipping(known.own.plan, known.own.html, {})
+        known.candidates = known.search.best
+        self._lower_bounds(known.search)
+        if known.candidates and job.rung == BROWSER:
+            known.entrants = in_order_of_interest(server, known.own, known.page)
             await self._prove(view)
 
     def _spare_s(self, view: View, found: SearchResult) -> float:
@@ -226,31 +250,28 @@ class TuneSession:
 
     def _ship(self, view: View) -> None:
         """Find what can be shipped of the winner to any server."""
-        known, job = self.known, self._job
+        known = self.known
         assert known.search is not None
-        options = self._options(None)
-        until_s = min(self._proof_least_s(view), (1 - SHIPPING_SHARE) * self._left_s)
         self._world.say("trying headers and lines of HTML that express the order on any server")
-        ground = Ground(
-            view.scenes,
-            view.models,
-            tuple(item.name for item in view.scenes),
-            job.objective,
-            self._world.workers,
-            options.search_seeds,
-            options.held_out_seeds,
-            lambda seconds: self._left_s - seconds > until_s,
-            self._load_s(known.search),
-            self._world.clock_s,
-        )
+        ground = self._ground(view, self._load_s(known.search))
         winner = known.winner
         assert winner is not None, "there are candidates"
         known.shipping = screened(ground, winner, known.search.baselines[known.best_baseline], view.changes)
 
+    def _ground(self, view: View, load_s: float, plain: Candidate = AS_BROWSERS_ASK) -> Ground:
+        """Where lines are tried, as long as the proof can still decide. load_s: of one load, as far as it is known."""
+        options, world = self._options(None), self._world
+        until_s = min(self._proof_least_s(view), (1 - SHIPPING_SHARE) * self._left_s)
+        names = tuple(item.name for item in view.scenes)
+        return Ground(
+            view.scenes, view.models, names, self._job.objective, world.workers, options.search_seeds,
+            options.held_out_seeds, lambda seconds: self._left_s - seconds > until_s, load_s, world.clock_s, plain,
+        )  # fmt: skip
+
     @staticmethod
-    def _load_s(found: SearchResult) -> float:
-        """Time of a load of rung stack, all processes together."""
-        stack = [item for item in found.rungs if item.rung == STACK]
+    def _load_s(found: SearchResult | None) -> float:
+        """Time of a load of rung stack, all processes together; 0 where none was played."""
+        stack = [item for item in found.rungs if item.rung == STACK] if found is not None else []
         return sum(item.seconds for item in stack) / max(1, sum(item.loads for item in stack))
 
     # Browser
@@ -308,6 +329,8 @@ class TuneSession:
     def _shipped(self) -> tuple[Contender, ...]:
         """Arms with headers, with lines of HTML, and with each line alone where there are several."""
         shipping, view = self.known.shipping, self.known.view
+        if self._job.server is not None:
+            return self.known.entrants[OWN_ARMS:]
         if shipping is None:
             return ()
         assert view is not None

@@ -64,6 +64,7 @@ class Signal:
     client: Priority
     by: SignalledBy  # how the client said so; `default` if it did not
     server: PriorityParameters = NOTHING  # the `priority` field of the site's response
+    is_late: bool = False  # whether the client changed its mind after its request had come
 
     @property
     def priority(self) -> Priority:
@@ -77,13 +78,13 @@ class Signal:
 
     def updated(self, client: Priority) -> Signal:
         """The signal after a PRIORITY_UPDATE, which replaces all of the client's parameters."""
-        return Signal(client, "update", self.server)
+        return Signal(client, "update", self.server, self.is_late or client != self.client)
 
     def answered(self, fields: Headers) -> Signal:
         """The signal with the site's parameters from its response, several `priority` lines read as one dictionary."""
         lines = [value for name, value in fields if name == b"priority"]
         parameters = parse_parameters(b", ".join(lines)) if lines else None
-        return self if parameters is None else Signal(self.client, self.by, parameters)
+        return self if parameters is None else Signal(self.client, self.by, parameters, self.is_late)
 
 
 class Signals:

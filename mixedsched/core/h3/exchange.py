@@ -80,6 +80,7 @@ class ServerExchange:
             navigates=head.field(b"sec-fetch-dest") == "document",
             is_found=response.status < 400 and not response.missed,
             referrer=_path_of(head.field(b"referer"), head.authority),
+            update=self.signal.client if self.signal.is_late else None,
         )
         self.placement = scheme.place(self.request)
 

@@ -158,6 +158,11 @@ class UrgencyShares:
         return False
 
 
+def by_latest_word(request: Request, mapping: PriorityMapping | None, values: Values) -> Priority:
+    """By the mapping, which stands for what the site says, until the client changes its mind: then as the client says."""
+    return request.update if request.update is not None else by_mapping(request, mapping, values)
+
+
 def by_mapping(request: Request, mapping: PriorityMapping | None, _values: Values) -> Priority:
     assert mapping is not None, "schemes that place by mapping name a default one"
     return mapping.priority_for(request)

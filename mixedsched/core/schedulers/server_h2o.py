@@ -6,7 +6,7 @@ the model is of its source alone.
 
 from itertools import count
 
-from mixedsched.core.schedulers._gupta import by_mapping
+from mixedsched.core.schedulers._gupta import by_latest_word
 from mixedsched.core.schedulers._queue import KeyedHeap
 from mixedsched.core.schedulers._urgency import UrgencyLevels
 from mixedsched.model.scheme import SERVERS, Scheme
@@ -57,11 +57,11 @@ SCHEMES = (
         name="server-h2o",
         description="What H2O does: the most urgent first; inside one urgency non-incremental responses and the first packets "
         "of incremental ones by stream ID, then incremental ones in turn, packet by packet. "
-        "It reads the response's own priority.",
+        "It reads the response's own priority, which a later PRIORITY_UPDATE of the client undoes.",
         source="H2O edd7a120, lib/http3/server.c",
         needs="the client's signal (or a mapping's)",
         create=lambda _: UrgencyLevels(_BlocksAndNewcomers),
-        place=by_mapping,
+        place=by_latest_word,
         default_mapping="chromium",
         group=SERVERS,
     ),

@@ -1,11 +1,11 @@
 """`server-lsquic`: the order of LiteSpeed's and OpenLiteSpeed's QUIC library.
 
 Source: lsquic 4.9.3 (2026), `lsquic_hpi.c`; it reads the request's priority since 4.7.2. OpenLiteSpeed places what has no
-signal at u=2, i, and by kind; Chromium signals every request. It was not run: the model is of its source alone. Left out: lost
-data goes before new data.
+signal at u=2, i, and by kind; Chromium signals every request. A rewrite rule sets a priority once; that a later update of the
+client replaces it is inferred. It was not run: the model is of its source alone. Left out: lost data goes before new data.
 """
 
-from mixedsched.core.schedulers._gupta import by_mapping
+from mixedsched.core.schedulers._gupta import by_latest_word
 from mixedsched.core.schedulers._queue import KeyedHeap, RoundRobin
 from mixedsched.core.schedulers._urgency import UrgencyLevels
 from mixedsched.model.scheme import SERVERS, Scheme
@@ -53,7 +53,7 @@ SCHEMES = (
         source="lsquic 4.9.3, lsquic_hpi.c",
         needs="the client's signal (or a mapping's)",
         create=lambda _: UrgencyLevels(_BlocksFirst),
-        place=by_mapping,
+        place=by_latest_word,
         default_mapping="chromium",
         group=SERVERS,
     ),

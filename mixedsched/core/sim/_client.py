@@ -97,7 +97,8 @@ class PageClient:
     A request that is due leaves as soon as the handshake is complete and the server grants a stream; those that wait for
     a stream leave in the order in which they were found. exchanges: in order of request, which is that of stream IDs.
     stream_bytes: of responses, in order and without repeats, headers included. connected_us: when the handshake was complete.
-    tells: whether requests say where they come from, and images that layout finds in view are raised while under way.
+    tells: whether requests say where they come from. raises: whether images that layout finds in view are raised while under
+    way.
     hol: complete after `finish`, if packets may come reordered. ordered: may keep responses from the page; set by those who
     have both ends.
     """
@@ -111,6 +112,7 @@ class PageClient:
         *,
         reordered: bool = False,
         tells: bool = False,
+        raises: bool = False,
     ) -> None:
         self.hol = HolCounter()
         self._by_number = PacketsByNumber(self.hol.packet)
@@ -122,7 +124,7 @@ class PageClient:
         self._page = discoveries.page
         self._addresses = addresses
         self._playback = playback_of(discoveries)
-        self._tells = tells
+        self._tells, self._raises = tells, raises
         self._parents = self._referrers() if tells else ()
         self._waiting: deque[int] = deque()  # due, but without a stream yet
         self.quic = ObservedConnection(
@@ -165,7 +167,7 @@ class PageClient:
         self._waiting.extend(self._playback.pop_due(now_us))
         while self._waiting and self.quic.request_credit > 0:
             self._request(self._waiting.popleft(), now_us)
-        if self._tells:
+        if self._raises:
             self._raise(self._playback.take_raised())
 
     def _request(self, index: int, now_us: int) -> None:

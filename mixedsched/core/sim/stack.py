@@ -87,13 +87,15 @@ def play_stack(
     served: Callable[[ServedRequest], None] = lambda _: None,
     qlog: Callable[[bytes], None] | None = None,
     visited: Callable[[Visit], None] | None = None,
+    raises: bool = False,
 ) -> PlayedLoad:
     """Play a page under a scheme over a network. seed: decides which packets the link loses. congestion_control: of both ends.
 
     in_order: keep responses in one line at the receiver, as over TCP, instead of each for itself.
     served: told what the server made of each request, as the log of `serve` would be. qlog: takes the records of a trace of the
     server's connection, see h3.qlog; t = 0 is when the client begins. visited: takes the load as a server can know it; the
-    client then also says where requests come from, and raises images that layout finds in view, as Chromium does.
+    client then also says where requests come from, and raises. raises: images that layout finds in view, after they were asked
+    for, become more urgent by a PRIORITY_UPDATE, as in Chromium, where the browser model has that layout.
     The load's facts: packets_seen, packets_lost: numbers that the client could read, and lower ones that it never did.
     loss_runs: how often so many of these in a row.
     retransmitted_bytes: response data sent again, needed or not. connection_hol_bytes: see metrics.hol. link_down, link_up:
@@ -106,7 +108,10 @@ def play_stack(
     _refuse_unknown(congestion_control)
     addresses, tells = addresses_of(discoveries.page), visited is not None
     timeout_s, may_reorder = _idle_timeout_s(discoveries), network.down.may_reorder
-    client = PageClient(discoveries, addresses, congestion_control, timeout_s, reordered=may_reorder, tells=tells)
+    client = PageClient(
+        discoveries, addresses, congestion_control, timeout_s,
+        reordered=may_reorder, tells=tells, raises=raises or tells,
+    )  # fmt: skip
     configuration = _configuration(discoveries, congestion_control)
     recorders = _recorders(visited, lambda: SeenNetwork(session.quic.least_rtt_ms))
     events = SessionEvents(lambda _: None, lambda _: None, served, decisions=recorders)

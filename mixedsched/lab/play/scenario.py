@@ -48,6 +48,9 @@ class Scenario:
     is_varied: bool = False  # whether each seed gets a slightly different network (`varied`)
     congestion_control: str = CongestionControl.CUBIC.value  # of both ends on rung `stack`
     in_order: bool = False  # whether responses come in one line on rung `stack`, as over TCP
+    raises: bool = (
+        False  # whether images that layout finds in view are raised on rung `stack` after they were asked for
+    )
 
     @property
     def rung(self) -> Rung:
@@ -71,6 +74,7 @@ class Scenario:
         model = {**asdict(self.model), "name": "", "source": ""}
         facts = [self.page.fingerprint, link, self.hero_needs, model, self.is_varied, self.congestion_control]
         facts += ["in order"] if self.in_order else []
+        facts += ["raises"] if self.raises else []
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
 
     def seeds_of(self, seeds: Sequence[int]) -> Sequence[int]:

@@ -236,6 +236,7 @@ def _play_by(task: Task, discoveries: Discoveries, scheme: ConfiguredScheme) -> 
             seed=task.seed,
             congestion_control=scenario.congestion_control,
             in_order=scenario.in_order,
+            raises=scenario.raises,
             qlog=write,
         )
     finally:

@@ -13,7 +13,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from mixedsched.advice.tuner.result import HeaderRule
+from mixedsched.advice.tuner.result import HeaderRule, ServerSetting
 from mixedsched.advice.tuner.ship._patterns import Octet, octets, pieces
 from mixedsched.advice.tuner.ship.headers import Elsewhere
 
@@ -32,6 +32,13 @@ def server_file(name: str, rules: Sequence[HeaderRule]) -> str:
 def header_list(rules: Sequence[HeaderRule], elsewhere: Sequence[Elsewhere], hosts: Sequence[str]) -> str:
     """One rule a line. elsewhere: files of other hosts, as lines with the host's name before the path."""
     return _rendered("headers.txt", rules, elsewhere=elsewhere, hosts=hosts)
+
+
+def setting_file(setting: ServerSetting, title: str) -> str:
+    """The configuration of a setting that changes a server's order."""
+    effect = f" Without it: {in_words(setting.effect_pct)}." if setting.effect_pct else ""
+    about = f"Acts here. For {title}, in the server block with `listen ... quic`; its own default is {setting.usual}.{effect}"
+    return f"{comment(about)}\n{setting.directive} {setting.value};\n"
 
 
 def _rendered(name: str, rules: Sequence[HeaderRule], **values: Any) -> str:

@@ -10,15 +10,26 @@ from typing import Any
 
 from mixedsched.advice.changes.change import Action, Change
 from mixedsched.advice.changes.html_change import Document, TagEdit, edits_of, url_of
+from mixedsched.advice.changes.own_server import OwnServer
 from mixedsched.advice.tuner.candidate import Candidate
-from mixedsched.advice.tuner.result import HtmlLine
-from mixedsched.advice.tuner.ship._servers import SERVERS, comment, header_list, in_words, plain, server_file
+from mixedsched.advice.tuner.result import HtmlLine, ServerSetting
+from mixedsched.advice.tuner.ship._servers import (
+    SERVERS,
+    comment,
+    header_list,
+    in_words,
+    plain,
+    server_file,
+    setting_file,
+)
 from mixedsched.advice.tuner.ship.headers import HeaderPlan
 from mixedsched.model.mapping_file import dump_mapping
 from mixedsched.model.page import Page
 from mixedsched.sites.site.folders import make_folder
 
 MAPPING_NAME, HEADERS_NAME, HTML_NAME, NOTHING_NAME = "mapping.toml", "headers.txt", "html.md", "nothing.txt"
+_FILE_OF = {"h2o": "h2o.conf", "litespeed": "litespeed.conf"}
+_NOTHING_ACTS = "There is nothing to ship that acts on %s."
 _MARKDOWN_SIGNS = re.compile(r"([\\`*_{}\[\]<>#|!~])")
 
 
@@ -34,11 +45,17 @@ class Shipment:
     document: Document | None = None  # the page's own, where there is one
     evidence: Mapping[str, Any] = field(default_factory=dict)
     """For the mapping's file, as plain TOML values: where it was found, over what, by how much it gains."""
+    server: OwnServer | None = None  # that it is all for; None for any
+    setting: ServerSetting | None = None  # of its configuration
 
 
 def ship_files(shipment: Shipment) -> dict[str, str]:
     """Texts by file name, in the order in which people should look at them; at least one."""
     plan, rules = shipment.plan, shipment.plan.rules
+    if shipment.server is not None:
+        return _own_files(shipment, shipment.server) or {
+            NOTHING_NAME: f"{_NOTHING_ACTS % plain(shipment.server.title)}\n"
+        }
     files: dict[str, str] = {}
     if rules or plan.elsewhere:
         lost = [comment(f"Not said by these headers: {text}.") for text in plan.lost]
@@ -51,6 +68,21 @@ def ship_files(shipment: Shipment) -> dict[str, str]:
     if mapping is not None:
         files[MAPPING_NAME] = dump_mapping(mapping, shipment.evidence)
     return files or {NOTHING_NAME: _nothing_text(shipment)}
+
+
+def _own_files(shipment: Shipment, server: OwnServer) -> dict[str, str]:
+    """Only what acts on the server that one has."""
+    files: dict[str, str] = {}
+    if shipment.html:
+        files[HTML_NAME] = html_text(shipment)
+    if shipment.plan.rules:
+        name = _FILE_OF.get(server.name)
+        files |= {name: server_file(name, shipment.plan.rules)} if name is not None else {}
+        if server.headers == "merged":
+            files[HEADERS_NAME] = header_list(shipment.plan.rules, shipment.plan.elsewhere, shipment.hosts)
+    if shipment.setting is not None:
+        files[f"{server.name}.conf"] = setting_file(shipment.setting, server.title)
+    return files
 
 
 def write_ship(folder: Path, shipment: Shipment) -> tuple[str, ...]:

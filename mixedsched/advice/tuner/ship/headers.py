@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mixedsched.advice.changes.change import Action, Change
-from mixedsched.advice.tuner.candidate import SIGNALLED, Candidate
+from mixedsched.advice.tuner.candidate import PLAIN, SIGNALLED, Candidate
 from mixedsched.advice.tuner.result import HeaderRule
 from mixedsched.advice.tuner.ship._patterns import Wish, canonical, fits, rules_for
 from mixedsched.advice.tuner.ship._translation import Translation, signals_of, translations_of
@@ -90,14 +90,17 @@ def covered(rules: Sequence[HeaderRule], page: Page) -> tuple[HeaderRule, ...]:
     return tuple(replace(rule, covers=tuple(names)) for rule, names in zip(rules, ids, strict=True) if names)
 
 
-def as_candidate(rules: Sequence[HeaderRule], page: Page) -> Candidate:
-    """Plain `eps` with these headers, to be played: each file of the page that they make differ from its cell, by its path."""
+def as_candidate(rules: Sequence[HeaderRule], page: Page, scheme: str = PLAIN) -> Candidate:
+    """Plain `eps` with these headers, to be played: each file of the page that they make differ from its cell, by its path.
+
+    scheme: another one that places by a table.
+    """
     overrides: dict[str, Override] = {}
     for item in sorted(page.resources, key=lambda item: item.host):
         told = effective(rules, item)
         if told != SIGNALLED[item.chromium_priority, item.kind]:
             overrides.setdefault(item.path, Override(glob.escape(item.path), told))
-    return Candidate("eps", overrides=tuple(overrides.values()))
+    return Candidate(scheme, overrides=tuple(overrides.values()))
 
 
 def as_changes(rules: Sequence[HeaderRule], page: Page) -> tuple[Change, ...]:

@@ -7,7 +7,7 @@ effects that are reported. Playing may raise NoTime: then what was found by then
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from mixedsched.advice.changes.change import Change, code_of
@@ -44,7 +44,11 @@ class Played:
 
     score: float  # of the objective; lower is better, 0.01 is about one per cent
     metric_ms: Mapping[str, float]  # the objective's first metric by network, median over seeds
+    paints: Mapping[str, PaintEstimate] = field(default_factory=dict)  # likewise, all of it
 
+
+Lines = tuple[tuple[Change, ...], tuple[HeaderRule, ...], str]
+"""Lines of HTML, headers, and the scheme with its parameters."""
 
 # Plays the page under plain eps with sets of lines, the empty one being the page as it is; results have their order.
 Play = Callable[[Sequence[tuple[Line, ...]]], Sequence[Played]]
@@ -66,6 +70,7 @@ class Ground:
     )  # asked before loads are played, given how many seconds these will take
     load_s: float = 0.0  # of one load, as far as it is known before any is played
     clock_s: Callable[[], float] = lambda: 0.0
+    plain: Candidate = PLAIN  # how the page is delivered as it is; lines are tried under its scheme
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +90,7 @@ def screened(ground: Ground, winner: Scored, baseline: Scored, changes: Sequence
 
     Raises MixedschedError if a load under plain `eps` never ends.
     """
-    page, trials = ground.scenes[0].page, _Trials(ground)
+    page, trials = ground.scenes[0].page, LineTrials(ground)
     choosing, telling = ground.search_seeds, ground.held_out_seeds
     plans = header_plans(page, winner.candidate, catalog.load_mapping)
     plan = best_headers(
@@ -144,9 +149,9 @@ def best_headers(
         none, *played = play([(), *(plan.rules for plan in plans)])
     except NoTime:
         return replace(plans[0], lost=(*plans[0].lost, NOT_TRIED))
-    place = min(range(len(plans)), key=lambda index: (_penalised(played[index], plans[index].rules), index))
+    place = min(range(len(plans)), key=lambda index: (penalised(played[index], plans[index].rules), index))
     plan = plans[place]
-    rules, score, is_over = plan.rules, _penalised(played[place], plan.rules), True
+    rules, score, is_over = plan.rules, penalised(played[place], plan.rules), True
     if not keep_all:
         rules, score, is_over = _pruned(rules, score, play)
     if score > none.score - LEAST_GAIN:
@@ -155,7 +160,9 @@ def best_headers(
     lost = plan.lost if is_over else (*plan.lost, NOT_ALL_TRIED)
     with suppress(NoTime):
         whole, *without = held_out([rules, *_each_left_out(rules)])
-        rules = tuple(replace(rule, effect_pct=_effect(item, whole)) for rule, item in zip(rules, without, strict=True))
+        rules = tuple(
+            replace(rule, effect_pct=effect_of(item, whole)) for rule, item in zip(rules, without, strict=True)
+        )
     return replace(plan, rules=rules, lost=lost)
 
 
@@ -173,7 +180,7 @@ def best_html(candidates: Sequence[Change], play: Play[Change], held_out: Play[C
         score = none.score
         for index in in_order:
             grown = (*best, candidates[index])
-            found = _penalised(play([grown])[0], grown)
+            found = penalised(play([grown])[0], grown)
             if len(grown) <= HTML_LINES_MOST and found < score - LEAST_GAIN:
                 best, score = grown, found
         best, score, _ = _pruned(best, score, play)
@@ -182,7 +189,7 @@ def best_html(candidates: Sequence[Change], play: Play[Change], held_out: Play[C
         today, *singles = held_out([(), *((change,) for change in best)])
     except NoTime:
         return ()
-    return tuple(HtmlLine(change, _effect(item, today)) for change, item in zip(best, singles, strict=True))
+    return tuple(HtmlLine(change, effect_of(item, today)) for change, item in zip(best, singles, strict=True))
 
 
 def _pruned(lines: tuple[Line, ...], score: float, play: Play[Line]) -> tuple[tuple[Line, ...], float, bool]:
@@ -205,7 +212,7 @@ def _pruned_one_by_one(lines: tuple[Line, ...], score: float, play: Play[Line]) 
     with suppress(NoTime):
         for line in reversed(lines):
             rest = tuple(other for other in lines if other is not line)
-            found = _penalised(play([rest])[0], rest)
+            found = penalised(play([rest])[0], rest)
             if found <= score:
                 lines, score = rest, found
     return lines, score
@@ -214,13 +221,13 @@ def _pruned_one_by_one(lines: tuple[Line, ...], score: float, play: Play[Line]) 
 def _without_idle(lines: tuple[Line, ...], score: float, play: Play[Line]) -> tuple[tuple[Line, ...], float] | None:
     """Fewer lines and their score; None if each of them contributes."""
     smaller = _each_left_out(lines)
-    scores = [_penalised(item, rest) for item, rest in zip(play(smaller), smaller, strict=True)]
+    scores = [penalised(item, rest) for item, rest in zip(play(smaller), smaller, strict=True)]
     idle = [index for index, found in enumerate(scores) if found <= score]
     if not idle:
         return None
     if len(idle) > 1:
         rest = tuple(line for index, line in enumerate(lines) if index not in idle)
-        found = _penalised(play([rest])[0], rest)
+        found = penalised(play([rest])[0], rest)
         if found <= min(scores):
             return rest, found
     lightest = min(idle, key=lambda index: (scores[index], -index))
@@ -231,11 +238,11 @@ def _each_left_out(lines: tuple[Line, ...]) -> list[tuple[Line, ...]]:
     return [lines[:index] + lines[index + 1 :] for index in range(len(lines))]
 
 
-def _penalised(played: Played, lines: Sequence[object]) -> float:
+def penalised(played: Played, lines: Sequence[object]) -> float:
     return played.score + COST * len(lines)
 
 
-def _effect(changed: Played, base: Played) -> dict[str, float]:
+def effect_of(changed: Played, base: Played) -> dict[str, float]:
     """Change by network in per cent; 0 where the base takes no time at all."""
     return {
         name: (changed.metric_ms[name] / value_ms - 1) * 100 if value_ms else 0.0
@@ -249,33 +256,48 @@ _Setting = tuple[str, Scenario, Candidate]  # code of the changes that make the 
 _ByScene = tuple[tuple[PaintEstimate, ...], ...]  # then by seed
 
 
-class _Trials:
-    """Plays sets of lines against the page as it is under plain eps; each load once."""
+class LineTrials:
+    """Plays sets of lines against the page as it is, under plain eps or what the ground has instead; each load once."""
 
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
         self._known: dict[tuple[str, str, str, int], PaintEstimate] = {}  # by changes, network, candidate and seed
         self._load_s = ground.load_s
+        self.hurries = True  # whether loads are left out for which there is no time
+
+    @property
+    def loads(self) -> int:
+        """How many were played."""
+        return len(self._known)
 
     def of_rules(self, sets: Sequence[tuple[HeaderRule, ...]], seeds: Sequence[int]) -> list[Played]:
-        scenes = self._ground.scenes
-        settings = [[("", scene, as_candidate(rules, scene.page)) for scene in scenes] for rules in sets]
-        return self._results_of(settings, seeds)
+        return self.of_lines([((), rules, self._ground.plain.scheme) for rules in sets], seeds)
 
     def of_changes(self, sets: Sequence[tuple[Change, ...]], seeds: Sequence[int]) -> list[Played]:
-        pairs = list(zip(self._ground.scenes, self._ground.models, strict=True))
-        return self._results_of([[_changed(*pair, changes) for pair in pairs] for changes in sets], seeds)
+        return self.of_lines([(changes, (), self._ground.plain.scheme) for changes in sets], seeds)
+
+    def of_lines(self, sets: Sequence[Lines], seeds: Sequence[int]) -> list[Played]:
+        return self._results_of([self._settings(*lines) for lines in sets], seeds)
+
+    def _settings(self, changes: tuple[Change, ...], rules: tuple[HeaderRule, ...], scheme: str) -> list[_Setting]:
+        """Headers are told of the page as it is: what they are for goes by its path."""
+        ground, found = self._ground, []
+        for scene, model in zip(ground.scenes, ground.models, strict=True):
+            candidate = as_candidate(rules, scene.page, scheme) if rules else replace(ground.plain, scheme=scheme)
+            found.append((code_of(changes), changed_scene(scene, model, changes), candidate))
+        return found
 
     def _results_of(self, sets: Sequence[Sequence[_Setting]], seeds: Sequence[int]) -> list[Played]:
         ground = self._ground
-        plain, *found = self._played([[("", scene, PLAIN) for scene in ground.scenes], *sets], seeds)
+        plain, *found = self._played([[("", scene, ground.plain) for scene in ground.scenes], *sets], seeds)
         scorer = Scorer.of(ground.objective, (ground.scenes[0].page,), 0.0, ground.names, {"eps": plain})
         results = []
         for item in found:
             value = scorer.value(item)
             assert value is not None, "all loads ended"
-            by_name = zip(ground.names, map(PaintEstimate.median_of, item), strict=True)
-            results.append(Played(value, {name: each.to_dict()[ground.objective.primary] for name, each in by_name}))
+            paints = dict(zip(ground.names, map(PaintEstimate.median_of, item), strict=True))
+            times_ms = {name: each.to_dict()[ground.objective.primary] for name, each in paints.items()}
+            results.append(Played(value, times_ms, paints))
         return results
 
     def _played(self, sets: Sequence[Sequence[_Setting]], seeds: Sequence[int]) -> list[_ByScene]:
@@ -291,7 +313,7 @@ class _Trials:
         for key, result in zip(missing, results, strict=True):
             if result is None:
                 raise MixedschedError(
-                    f"a load under plain eps never ends over {key[1]}",
+                    f"a load under {self._ground.plain.scheme} never ends over {key[1]}",
                     why="the network loses too much, or is too slow for the page",
                     fix="choose another --link",
                 )
@@ -305,7 +327,7 @@ class _Trials:
     def _results(self, tasks: Sequence[Task]) -> Sequence[PaintEstimate | None]:
         if not tasks:
             return ()
-        if not self._ground.has_time(self._load_s * len(tasks)):
+        if self.hurries and not self._ground.has_time(self._load_s * len(tasks)):
             raise NoTime
         began_s = self._ground.clock_s()
         results = self._ground.workers.play(tasks)
@@ -313,6 +335,9 @@ class _Trials:
         return results
 
 
-def _changed(scene: Scenario, model: PageModel, changes: tuple[Change, ...]) -> _Setting:
+def changed_scene(scene: Scenario, model: PageModel, changes: tuple[Change, ...]) -> Scenario:
+    """The scene of the changed site. model: of the page as it is."""
+    if not changes:
+        return scene
     changed = model.with_changes(changes)
-    return code_of(changes), replace(scene, page=changed.played(), hero_needs=changed.hero_needs), PLAIN
+    return replace(scene, page=changed.played(), hero_needs=changed.hero_needs)
