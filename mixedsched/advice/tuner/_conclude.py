@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from mixedsched.advice.changes.own_server import OwnServer
 from mixedsched.advice.tuner._contest import TUNED, Raced, all_contenders, label_of
 from mixedsched.advice.tuner._looks import View, hero_note
 from mixedsched.advice.tuner._proof import Judgement, Proof, Remains
@@ -231,7 +230,8 @@ def _notes(known: Known, comparisons: Mapping[str, Comparison]) -> Iterator[str]
             f"In a browser it would have taken {WHOLE_COST_LOADS} loads."
         )
     elif known.job.server is not None:
-        yield from _notes_on_server(known, known.job.server)
+        if words := known.job.server.version_words:
+            yield f"{words}."
     elif known.job.rung == BROWSER and known.candidates and not known.racing:
         yield "There was no time for a race: simulation chose the candidate and the best baseline."
     wanted = BASELINES if known.job.server is None else {}
@@ -245,13 +245,6 @@ def _notes(known: Known, comparisons: Mapping[str, Comparison]) -> Iterator[str]
     if comparisons and blocks < deciding_blocks(len(comparisons)):
         few = "1 complete block is" if blocks == 1 else f"{blocks} complete blocks are"
         yield f"{few} too few to decide anything; the same command with a larger --budget continues."
-
-
-def _notes_on_server(known: Known, server: OwnServer) -> Iterator[str]:
-    yield f"For {server.title}: {server.words}."
-    yield f"How it was found out: {server.proof_words(is_loaded=known.job.rung == BROWSER)}."
-    if server.version_words:
-        yield f"{server.version_words}."
 
 
 def _notes_on_search(known: Known, found: SearchResult) -> Iterator[str]:

@@ -37,7 +37,7 @@ def render_tuning(tuning: Tuning) -> RenderableType:
     tone, _ = _words.TONES[tuning.outcome]
     parts: list[RenderableType] = [
         line(_words.headline(tuning), STYLES[tone]),
-        *lines([tuning.reason]),
+        *lines([tuning.reason, *_words.server_lines(tuning)]),
         *lines(tuning.notes, "yellow"),
         Text(),
         *_deviations(tuning),
@@ -56,7 +56,7 @@ def render_tuning(tuning: Tuning) -> RenderableType:
 def _deviations(tuning: Tuning) -> list[RenderableType]:
     if tuning.winner is None:
         return []
-    delivered = line(f"tuned: {_words.candidate_words(tuning.winner.candidate)}")
+    delivered = line(f"tuned: {_words.winner_words(tuning)}")
     if not tuning.deviations:
         return [delivered, Text()]
     table = plain_table("Where it departs from what the browser asks for", "what", "browser", "tuned", "why")
@@ -94,6 +94,8 @@ def _shipping(tuning: Tuning) -> list[RenderableType]:
     for item in tuning.html[:_LINES_MOST]:
         effects = _words.effect_by_network(item.effect_pct)
         tags.append(line(f"{item.change.title}{f' ({effects})' if effects else ''}"))
+    if tuning.setting is not None:
+        tags.append(line(_words.setting_line(tuning)))
     files = lines([f"files: {', '.join(tuning.files)}"] if tuning.files else [], "dim")
     advice = [*headers, *tags, *lines([*_words.kept_lines(tuning), *_words.withheld_lines(tuning)]), *files]
     return [line("What to ship", "bold"), *(Padding(item, _INDENT) for item in advice), Text()]

@@ -12,6 +12,7 @@ from mixedsched.report._words import (
     direction_text,
     expected_text,
     interval_text,
+    listed,
     p_text,
     with_minus,
 )
@@ -42,10 +43,10 @@ def headline(tuning: Tuning) -> str:
     promised = _joined([text for item in tuning.networks if (text := _promised(tuning, item.name))])
     match tuning.outcome:
         case Outcome.CONFIRMED:
-            return f"With the tuned order of bytes, {_joined(measured)}."
+            return f"With {subject_words(tuning)}, {_joined(measured)}."
         case Outcome.UNCONFIRMED if measured:
             expected = f" Simulation had promised: {promised}." if promised else ""
-            return f"Not confirmed, so {best} stays. With the tuned order, {_joined(measured)}.{expected}"
+            return f"Not confirmed, so {best} stays. With {subject_words(tuning)}, {_joined(measured)}.{expected}"
         case Outcome.UNCONFIRMED:
             expected = f" Simulation promises: {promised}." if promised else ""
             return f"Not confirmed, so {best} stays: no block of loads is complete.{expected}"
@@ -53,12 +54,48 @@ def headline(tuning: Tuning) -> str:
             shown = f" The tuned order was measured all the same: {_joined(measured)}." if measured else ""
             return f"Nothing to gain over {best}.{shown}"
         case Outcome.SIMULATED if tuning.winner is not None:
-            return f"In simulation, with the tuned order of bytes: {promised or 'no estimate'}. No browser has confirmed it."
+            return f"In simulation, with {subject_words(tuning)}: {promised or 'no estimate'}. No browser has confirmed it."
         case Outcome.SIMULATED:
             return f"In simulation, nothing that was tried is better than {best}."
         case Outcome.INTERRUPTED:
             so_far = f" Best so far, in simulation: {promised}." if promised else ""
             return f"Stopped before the proof, so {best} stays.{so_far}"
+
+
+def subject_words(tuning: Tuning) -> str:
+    """What the verdict is about: an order of our own server, or changes for the server that one has."""
+    return "the tuned order of bytes" if tuning.server is None else f"these changes on {tuning.server.title}"
+
+
+def winner_words(tuning: Tuning) -> str:
+    """What the winner is: an order, or lines for the server that one has."""
+    if tuning.winner is None:
+        return ""
+    if tuning.server is None:
+        return candidate_words(tuning.winner.candidate)
+    parts = [counted(len(tuning.html), "change") + " of the document"] if tuning.html else []
+    parts += [counted(len(tuning.headers), "header")] if tuning.headers else []
+    parts += [f"{tuning.setting.directive} {tuning.setting.value}"] if tuning.setting is not None else []
+    return f"{tuning.server.title} as it is, with {listed(parts)}" if parts else f"{tuning.server.title} as it is"
+
+
+def server_lines(tuning: Tuning) -> list[str]:
+    """What is known of the server that one has, and how results for it were come by."""
+    server = tuning.server
+    if server is None:
+        return []
+    proof = server.proof_words(is_loaded=tuning.rung == "browser")
+    return [f"For {server.title}: {server.words}.", f"How it was found out: {proof}."]
+
+
+def setting_line(tuning: Tuning) -> str:
+    """As "http3_stream_buffer_size 1048576 instead of 65536 (without it: slow-4g +12 %)"."""
+    setting = tuning.setting
+    if setting is None:
+        return ""
+    effects = effect_by_network(setting.effect_pct)
+    without = f" (without it: {effects})" if effects else ""
+    return f"{setting.directive} {setting.value} instead of {setting.usual}{without}"
 
 
 def _measured(evidence: Evidence) -> str:
@@ -117,6 +154,8 @@ def candidate_words(candidate: Candidate) -> str:
 
 def contender_words(tuning: Tuning, contender: Contender) -> str:
     """The candidate of an arm of the browser rung."""
+    if contender.on and tuning.server is not None:
+        return f"{contender.on}, with these changes" if contender.changes else f"{contender.on}, the page as it is"
     if contender.is_by_headers and tuning.winner is not None:
         return (
             f"{candidate_words(tuning.winner.candidate)}: loaded as plain eps with response headers that say the same"
@@ -159,7 +198,8 @@ def kept_lines(tuning: Tuning) -> list[str]:
             low, high = tuning.kept_range_pct.get(role, {}).get(network, (math.nan, math.nan))
             interval = f" (95 % interval {_whole(low)} to {_whole(high)} %)" if low <= high else ""
             remains = f"{_whole(share)} % of the gain remains" if share > 0 else "nothing of the gain remains"
-            lines.append(f"With plain eps and {ROLES[role]}, {remains} over {network}{interval if share > 0 else ''}.")
+            where = "plain eps and" if tuning.server is None else f"{tuning.best_baseline} and"
+            lines.append(f"With {where} {ROLES[role]}, {remains} over {network}{interval if share > 0 else ''}.")
     return lines
 
 
