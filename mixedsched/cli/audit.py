@@ -18,6 +18,7 @@ from mixedsched.advice.audit.session import (
     run_audit,
 )
 from mixedsched.advice.changes.servers import web_server
+from mixedsched.cli._audit_server import baseline_named, server_of
 from mixedsched.cli._console import err, out, shown
 from mixedsched.cli._interrupts import end_in_order
 from mixedsched.cli._live import (
@@ -43,7 +44,6 @@ from mixedsched.cli._options import (
 from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._progress import RunProgress, watch_loads
 from mixedsched.cli._sites import located, open_site
-from mixedsched.errors import UsageError
 from mixedsched.lab.machine import ADVICE_CODE, own_versions
 from mixedsched.lab.model import Arm
 from mixedsched.lab.plan import refuse_servers
@@ -56,16 +56,15 @@ from mixedsched.report.view import ResultKind, write_summary
 from mixedsched.sites.site import site_digest
 from mixedsched.units import parse_duration_s
 from mixedsched.world import catalog
-from mixedsched.world.servers import is_server, read_choice, require_server
 
 DEFAULT_NETWORKS = "4g,slow-4g"
-BASELINES = ("eps", "stock", "sequential", "none")
 REPORT_NAME, FACTS_NAME = "audit.html", "audit.json"
 
 
 def register(app: typer.Typer) -> None:
     app.command(
-        epilog="Example: mixedsched audit https://example.org --networks 4g,slow-4g --budget 10m --baseline stock"
+        epilog="Example: mixedsched audit https://example.org --networks 4g,slow-4g --budget 10m --baseline stock; "
+        "mixedsched audit agency --server caddy"
     )(audit)
 
 
@@ -76,19 +75,19 @@ def audit(
     ] = DEFAULT_NETWORKS,
     budget: BudgetOption = "10m",
     baseline: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="What your server does today: eps follows the priorities that browsers signal (RFC 9218), stock sends all "
             "responses in turns, sequential one after the other; none is the same as eps. @NAME is a real server, such as "
-            "@caddy (`mixedsched servers` lists them).",
+            "@caddy (`mixedsched servers` lists them). By default eps, or what --server is played as.",
             metavar="S",
         ),
-    ] = FOLLOWS_PRIORITIES,
+    ] = None,
     server: Annotated[
         str | None,
         typer.Option(
-            help="Your web server, for lines to paste: nginx, caddy, apache, h2o, litespeed, cloudflare or other. "
-            "Recorded sites tell it themselves.",
+            help="Your web server, which stays: nginx, caddy, apache, h2o, litespeed, cloudflare or other. What is searched "
+            "and measured is what acts there, with lines to paste. Recorded sites tell it themselves, for the lines.",
             metavar="NAME",
         ),
     ] = None,
@@ -111,9 +110,10 @@ def audit(
     began_s = time.monotonic()
     budget_s = parse_duration_s(budget)
     profiles = networks_named(networks)
-    scheme = _scheme(baseline)
-    own_server = None if server is None else web_server(server)
     live_as = live_options(live, None, origin_ca, insecure=origin_insecure, fetch=fetch)
+    # An edge in front of a live page is what sends: its server is told lines for, and not played.
+    own = None if server is None or live_as is not None else server_of(server, baseline)
+    scheme = baseline_named(baseline or FOLLOWS_PRIORITIES) if own is None else own.on
     if live_as is not None:
         refuse_servers([Arm(scheme, scheme)])
         opened = open_live(live_as, fresh=fresh)(site, origins)
@@ -130,7 +130,8 @@ def audit(
         folder=folder or Path(),
         versions=own_versions(ADVICE_CODE),
         model=catalog.load_browser_model(JUDGE_MODEL),
-        server=own_server,
+        server=None if server is None else web_server(server),
+        own=own,
     )
     if folder is None:
         job = replace(job, folder=folder_of(f"audit-{job.site.name}", job.digest, job.versions))
@@ -154,18 +155,6 @@ def audit(
         out.print(render_audit(found))
         say_live(opened, folder)
         out.print(f"report: {shown(str(folder / REPORT_NAME))}", soft_wrap=True)
-
-
-def _scheme(baseline: str) -> str:
-    if is_server(baseline):
-        require_server(read_choice(baseline).kind)
-        return baseline
-    if baseline not in BASELINES:
-        raise UsageError(
-            f"there is no baseline '{baseline}'",
-            fix=f"choose one of {', '.join(BASELINES)}, or a server such as @caddy",
-        )
-    return FOLLOWS_PRIORITIES if baseline == "none" else baseline
 
 
 def _carry_out(job: AuditJob, began_s: float) -> Audit:

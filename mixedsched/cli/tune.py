@@ -40,7 +40,7 @@ from mixedsched.world import catalog
 
 def register(app: typer.Typer) -> None:
     app.command(
-        epilog="Examples: mixedsched tune agency --link slow-4g --budget 10m --objective lcp; "
+        epilog="Example: mixedsched tune agency --link slow-4g --budget 10m --objective lcp; "
         "mixedsched tune agency --server caddy --link slow-4g --budget 10m"
     )(tune)
 
@@ -152,8 +152,8 @@ def tune(
         from mixedsched.cli._tune_finder import find_schemes, finder_job  # here, because one page has no use for them
 
         everything = specs if schemes is not None else read_schemes(ALL_SCHEMES)
-        job = finder_job(sites, networks, everything, wanted, rung, seed, _model(browser_model, STACK))
-        code = find_schemes(job, budget_s, folder, as_json=as_json)
+        finding = finder_job(sites, networks, everything, wanted, rung, seed, _model(browser_model, STACK))
+        code = find_schemes(finding, budget_s, folder, as_json=as_json)
     else:
         from mixedsched.cli._tune_one import tune_one  # here, because a finder has no use for what this loads
 

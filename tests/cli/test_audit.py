@@ -36,6 +36,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> str:
         (("--networks", "4g,4g"), 2, "a network is named twice"),
         (("--networks", ","), 2, "0 networks were named"),
         (("--baseline", "magic"), 2, "no baseline 'magic'"),
+        (("--server", "iis"), 2, "nothing is known of the server 'iis'"),
     ],
 )
 def test_bad_options_are_refused_before_any_work(

@@ -105,6 +105,10 @@ def refusal(*arguments: str) -> MixedschedError:
         (("--space", "outer"), 2, "there is no space 'outer'"),
         (("--space", "vgprio", "--link", "4g,slow-4g"), 2, "one site over one network"),
         (("--space", "vgprio", "--objective", "lcp"), 2, "VGPrio learns the Speed Index"),
+        (("--server", "iis"), 2, "nothing is known of the server 'iis'"),
+        (("--server", "caddy", "--schemes", "eps"), 2, "--server caddy and --schemes contradict each other"),
+        (("--server", "caddy", "--space", "vgprio"), 2, "--space vgprio is not for --server"),
+        (("--server", "caddy", "--rung", "pipe"), 2, "cannot be played on rung pipe"),
     ],
 )
 def test_bad_options_are_refused_before_any_work(
@@ -131,6 +135,30 @@ def test_what_is_no_page_is_refused(tmp_path: Path) -> None:
 def test_several_places_are_for_the_finder_which_asks_no_browser(tmp_path: Path) -> None:
     page = page_file(tmp_path, SHOP)
     assert "several places are only simulated" in refusal(page, page, "--rung", "browser").what
+
+
+def test_a_server_is_for_one_page_and_not_for_the_finder(tmp_path: Path) -> None:
+    page = page_file(tmp_path, SHOP)
+    assert "--server is for one page" in refusal(page, page, "--server", "caddy").what
+    assert "--server is for one page" in refusal(str(tmp_path), "--server", "caddy").what
+
+
+def test_an_unknown_server_is_answered_with_the_list(tmp_path: Path) -> None:
+    fix = refusal(page_file(tmp_path, SHOP), "--server", "caddi").fix
+    assert "did you mean 'caddy'?" in fix
+    assert "apache, caddy, cloudflare, h2o, litespeed, nginx, other" in fix
+
+
+def test_a_server_without_http3_has_the_html_left_and_that_is_told(tmp_path: Path) -> None:
+    words = ["--server", "apache", "--rung", "stack", "--budget", "10m", "--json", "--out", str(tmp_path / "out")]
+    result = CliRunner().invoke(app, ["tune", page_file(tmp_path, SHOP), *words], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert (found["server"]["name"], found["server"]["acts"]) == ("apache", ["html"])
+    assert "has no HTTP/3" in found["server"]["words"]
+    assert found["server"]["model"]["over_tcp"]
+    assert found["ship"]["headers"] == []
+    assert "has no HTTP/3" in Path(found["report"]).read_text(encoding="utf-8")
 
 
 def test_a_link_that_never_lets_a_load_end_is_said_at_once(tmp_path: Path) -> None:

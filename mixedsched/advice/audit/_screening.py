@@ -7,10 +7,11 @@ change.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mixedsched.advice.changes.change import Change
 from mixedsched.advice.changes.observed import scenario_of
+from mixedsched.advice.changes.own_server import OwnServer
 from mixedsched.advice.changes.page_change import PageModel
 from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.errors import PageLoadError
@@ -123,7 +124,8 @@ def _mean(values: Sequence[float]) -> float:
 class EditionPlayer:
     """Plays sets of changes to today's page.
 
-    models: of today's page, by network name. browser: plays all of them. seed: of the audit.
+    models: of today's page, by network name. browser: plays all of them. seed: of the audit. own: the server
+    that advice is for, if it is for one.
     """
 
     def __init__(
@@ -133,12 +135,14 @@ class EditionPlayer:
         simulator: Simulator[PaintEstimate | None],
         browser: BrowserModel,
         seed: int,
+        own: OwnServer | None = None,
     ) -> None:
         self._models = models
         self._networks = tuple(networks)
         self._simulator = simulator
         self._browser = browser
         self._seeds = seeds_for(seed)
+        self._own = own
 
     def under(self, scheme: str) -> Callable[[Sequence[Changes]], list[ByNetwork]]:
         """A function that plays editions under a delivery scheme. Raises PageLoadError where a load never ends."""
@@ -166,5 +170,7 @@ class EditionPlayer:
         return [{name: PaintEstimate.median_of(items) for name, items in of_set.items()} for of_set in paints]
 
     def _tasks(self, scheme: NamedScheme, model: PageModel, network: Profile) -> list[Task]:
-        scenario = scenario_of(model, network, self._browser)
+        scenario, own = scenario_of(model, network, self._browser), self._own
+        if own is not None:
+            scenario = replace(scenario, raises=own.heeds, in_order=own.in_order)
         return [Task(scenario, scheme, seed) for seed in scenario.few_seeds_of(self._seeds)]

@@ -12,6 +12,7 @@ from mixedsched.advice.changes.change import Change
 from mixedsched.advice.changes.findings import LateResource
 from mixedsched.advice.changes.html_change import Document, edits_of
 from mixedsched.advice.changes.look import Look
+from mixedsched.advice.changes.own_server import OwnServer
 from mixedsched.advice.changes.servers import WebServer
 from mixedsched.core import stats
 from mixedsched.core.metrics import metric_named
@@ -88,6 +89,7 @@ class Audit:
     facts: Mapping[str, Any]  # machine, versions, browser model
     wastes: Wastes = NO_WASTES  # beside the order of delivery
     server: WebServer | None = None  # the owner's own, as far as it is known
+    own: OwnServer | None = None  # that advice is for alone, if one was named
 
     @property
     def complete_blocks(self) -> int:
@@ -180,6 +182,7 @@ def audit_facts(audit: Audit) -> dict[str, Any]:
         "tried": [_tried(item, audit) for item in audit.screening.singles],
         "wastes": audit.wastes.to_dict(audit.document.url),
         "server": audit.server.name if audit.server is not None else None,
+        "own_server": audit.own.to_dict(is_loaded=True) if audit.own is not None else None,
         **audit.facts,
     }
 

@@ -24,6 +24,7 @@ from mixedsched.advice.changes.change import Change
 from mixedsched.advice.changes.findings import findings_of
 from mixedsched.advice.changes.look import look_at
 from mixedsched.advice.changes.observed import page_model, scenario_of
+from mixedsched.advice.changes.own_server import OwnServer
 from mixedsched.advice.changes.page_change import PageModel, document_of, make_edition
 from mixedsched.advice.changes.servers import WebServer, web_server_of_field
 from mixedsched.advice.changes.waste import wastes_of
@@ -69,17 +70,19 @@ class AuditJob:
     versions: Mapping[str, str]  # of our own programs
     model: BrowserModel  # plays the page in simulation
     server: WebServer | None = None  # the owner's own, if it was named; else a recording may say
+    own: OwnServer | None = None  # the same, if it was named: advice is for it alone
 
     @property
     def schemes(self) -> tuple[str, ...]:
         """Under which today's page is looked at, the baseline first."""
-        return tuple(dict.fromkeys((self.baseline, FOLLOWS_PRIORITIES)))
+        return (self.baseline,) if self.own is not None else tuple(dict.fromkeys((self.baseline, FOLLOWS_PRIORITIES)))
 
     @property
     def digest(self) -> str:
         """Names the audit: equal for equal ones, whatever their budget."""
         networks = [f"{item.name} {sorted(item.facts().items())}" for item in self.networks]
-        facts = (self.site_digest, networks, self.baseline, self.form_factor, self.seed)
+        own = () if self.own is None else (self.own.name, self.own.on, self.own.version)
+        facts = (self.site_digest, networks, self.baseline, self.form_factor, self.seed, *own)
         return hashlib.sha256(repr(facts).encode()).hexdigest()[:12]
 
     @property
@@ -140,7 +143,7 @@ class _AuditSession:
         job, world = self._job, self._world
         results = [await self._looked_at(network) for network in job.networks]
         models = {item.name: page_model(item.look, job.site.page, job.site.hosts, job.model) for item in results}
-        player = EditionPlayer(models, job.networks, self._world.simulator, job.model, job.seed)
+        player = EditionPlayer(models, job.networks, self._world.simulator, job.model, job.seed, job.own)
         wastes = self._wastes(results, models, player)
         screening, contenders, expected_today = self._screen(results, player)
         measuring = self._measuring(results, len(contenders))
@@ -198,10 +201,14 @@ class _AuditSession:
         if site.application is not None:  # an edge changes fields, not documents
             self._world.say("changes of the document are left out: edges pass on what the application sends")
             candidates = [item for item in candidates if not item.is_html]
+        elif job.own is not None and job.own.headers != "merged":
+            candidates = [item for item in candidates if item.is_html]
         self._world.say(f"simulating {len(candidates)} changes and sets of them")
-        screening = screen(candidates, player.under(FOLLOWS_PRIORITIES))
+        today = FOLLOWS_PRIORITIES if job.own is None else played_as(job.baseline)
+        screening = screen(candidates, player.under(today))
         expected_today = player.under(played_as(job.baseline))([()])[0]
-        return screening, _contenders(screening, job.baseline, player), expected_today
+        is_kept = job.own is not None
+        return screening, _contenders(screening, job.baseline, player, is_kept=is_kept), expected_today
 
     def _measuring(self, results: Sequence[NetworkResult], contenders: int) -> Measuring:
         """From costs of the looks, which are stored, so that an audit that goes on decides alike."""
@@ -261,6 +268,7 @@ class _AuditSession:
             chosen=chosen,
             outcome=_outcome(effects, chosen, expected_today),
             server=job.server or _recorded_server(job.site),
+            own=job.own,
             facts={
                 "machine": self._machine,
                 "versions": dict(job.versions),
@@ -269,19 +277,22 @@ class _AuditSession:
         )
 
 
-def _contenders(screening: Screening, baseline: str, player: EditionPlayer) -> list[Alternative]:
-    """Deliveries worth measuring, in order of interest."""
+def _contenders(
+    screening: Screening, baseline: str, player: EditionPlayer, *, is_kept: bool = False
+) -> list[Alternative]:
+    """Deliveries worth measuring, in order of interest. is_kept: whether the server is to stay."""
     best = screening.best.changes
     if not best and screening.singles and screening.singles[0].score < 0:
         best = screening.singles[0].changes  # little, if anything; simulation may be wrong
-    wanted: list[tuple[str, str, tuple[Change, ...]]] = [(CHANGED, FOLLOWS_PRIORITIES, best)] if best else []
-    if baseline != FOLLOWS_PRIORITIES:
+    changed_on = baseline if is_kept else FOLLOWS_PRIORITIES
+    wanted: list[tuple[str, str, tuple[Change, ...]]] = [(CHANGED, changed_on, best)] if best else []
+    if baseline != FOLLOWS_PRIORITIES and not is_kept:
         in_document = tuple(change for change in best if change.is_html)
         wanted += [(CHANGED_SAME_SERVER, baseline, in_document)] if in_document else []
         wanted.append((NEW_SERVER, FOLLOWS_PRIORITIES, ()))
     else:
         simpler = [item.changes for item in screening.simpler][:1]
-        wanted += [(_SIMPLER_LABELS, FOLLOWS_PRIORITIES, changes) for changes in simpler]
+        wanted += [(_SIMPLER_LABELS, changed_on, changes) for changes in simpler]
     return [
         Alternative(label, scheme, changes, player.under(played_as(scheme))([changes])[0])
         for label, scheme, changes in wanted

@@ -43,7 +43,11 @@ _SECONDS_PER_MINUTE = 60
 
 def server(scheme: str) -> str:
     """What serves under a scheme, or the server itself that "@NAME" stands for."""
-    return f"{read_choice(scheme).kind.title} itself ({scheme})" if is_server(scheme) else SCHEMES[scheme]
+    return (
+        f"{read_choice(scheme).kind.title} itself ({scheme})"
+        if is_server(scheme)
+        else SCHEMES.get(scheme, f"a server played as {scheme}")
+    )
 
 
 def headline(audit: Audit) -> str:
@@ -70,8 +74,16 @@ def headline(audit: Audit) -> str:
 
 def notes(audit: Audit) -> list[str]:
     """Notes on the verdict: the server that the advice needs, what gets worse, how much time would decide."""
-    found = (_server_note(audit), _guard_note(audit), _advice_on_time(audit))
+    found = (_server_note(audit), _guard_note(audit), _advice_on_time(audit), *_own_notes(audit))
     return [note for note in found if note]
+
+
+def _own_notes(audit: Audit) -> list[str]:
+    """What acts on the server that advice is for, and what loads were made with."""
+    own = audit.own
+    if own is None:
+        return []
+    return [f"For {own.title}: {own.words}.", f"How it was found out: {own.proof_words(is_loaded=True)}."]
 
 
 def _server_note(audit: Audit) -> str:

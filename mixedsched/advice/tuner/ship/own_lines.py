@@ -122,7 +122,7 @@ def _headers(server: OwnServer, trials: LineTrials, ground: Ground, order: Candi
     page, said = ground.scenes[0].page, replace(order, scheme=PLAIN)
     plans = header_plans(page, said, catalog.load_mapping)
     if server.headers == "rewrite":
-        plans = tuple(_urgency_alone(item) for item in plans)
+        plans = tuple(urgency_alone(item) for item in plans)
     return best_headers(
         plans,
         page,
@@ -131,7 +131,7 @@ def _headers(server: OwnServer, trials: LineTrials, ground: Ground, order: Candi
     )
 
 
-def _urgency_alone(plan: HeaderPlan) -> HeaderPlan:
+def urgency_alone(plan: HeaderPlan) -> HeaderPlan:
     """Values as the rewrite variable has them: an urgency, and incremental."""
     rules = []
     for rule in plan.rules:
