@@ -68,8 +68,10 @@ def _with_setting(server: OwnServer, lines: OwnLines) -> str:
 
 def search_orders(
     server: OwnServer, job: TuneJob, world: TuneSurroundings, view: View, options: Options
-) -> SearchResult:
-    """The best among the orders that headers can say there, or go on with that search."""
+) -> SearchResult | None:
+    """The best among the orders that headers can say there, or go on with that search; None where they do not act."""
+    if server.headers == "none":
+        return None
     world.say(f"searching orders that headers can say, played as {server.model}")
     return run_search(
         view.space((server.model,)), view.scenes, job.objective, world.workers, options,

@@ -46,6 +46,7 @@ PIPE_TRIALS, STACK_TRIALS = 20_000, 2_000  # at most, however much time there is
 PIPE_PER_STACK = 16  # candidates of rung pipe for each that rung stack is to try, where not time limits them
 RACING_MOST = 4  # candidates
 SHIPPING_SHARE = 0.1  # of the time left, that trying what is shipped may take even from the proof
+OWN_SHARE = 0.4  # the same for one's own server, where it is all of the search
 REPORT_S = 3.0  # to write it
 RACE_AND_PROOF = 2.0  # of the least time that a proof takes
 PIPE_FINALISTS = 24  # of rung pipe, that are played on rung stack, so that all reported numbers are of one kind
@@ -98,7 +99,8 @@ class TuneSession:
     def result(self, facts: Mapping[str, Any], *, interrupted: bool) -> Tuning:
         """The tuning as it is known now."""
         known, view = self.known, self.known.view
-        if interrupted and known.search is None and view is not None and self._searches_tables:
+        is_of_tables = self._job.space != VGPRIO and self._job.server is None
+        if interrupted and known.search is None and view is not None and is_of_tables:
             space = view.space(self._job.schemes)
             known.search = best_so_far(space, view.scenes, self._job.objective, self._options(None))
             known.candidates = promising(known.search) if known.search is not None else ()
@@ -111,10 +113,6 @@ class TuneSession:
         versions = {**facts.get("versions", {}), **stored}
         return concluded(known, self._spent_s, {**facts, "versions": versions}, interrupted=interrupted)
 
-    @property
-    def _searches_tables(self) -> bool:
-        return self._job.space != VGPRIO and self._job.server is None
-
     async def run(self) -> None:
         """All of it. Raises MixedschedError where the page cannot be loaded, or no load ends."""
         self._began_s -= spent_before_s(self._store, self._job.work)
@@ -126,7 +124,7 @@ class TuneSession:
         if self._job.server is not None:
             await self._find_for_own(self._job.server, view, shares)
             return
-        if not self._searches_tables:
+        if self._job.space == VGPRIO:
             await self._learn(view, shares)
             return
         self._search(view, shares)
@@ -142,9 +140,9 @@ class TuneSession:
         await self._prove(view)
 
     async def _look(self) -> View:
-        if self._job.rung != BROWSER:
-            return as_seen_by(self._job.server, view_of_manifest(self._job))
-        return as_seen_by(self._job.server, await look(self._job, self._world, self._store))
+        if self._job.rung == BROWSER:
+            return as_seen_by(self._job.server, await look(self._job, self._world, self._store))
+        return as_seen_by(self._job.server, view_of_manifest(self._job))
 
     def _shares(self, view: View) -> Shares:
         """By costs of the looks, which are stored, so that a session that is continued decides alike."""
@@ -224,20 +222,18 @@ class TuneSession:
         """What acts on the server that one has, and its proof there."""
         job, known = self._job, self.known
         seconds = None if job.candidates is not None else shares.search_s * ORDERS_SHARE
-        found = (
-            None if server.headers == "none" else search_orders(server, job, self._world, view, self._options(seconds))
-        )
+        found = search_orders(server, job, self._world, view, self._options(seconds))
         if found is not None:
             self._decisions.make("tried", lambda: found.tried_on_stack)
         ground = self._ground(view, self._load_s(found), plain_of(server))
-        kept = self._decisions.known().get("lines")  # by an earlier start
-        known.own, known.search = find_lines(server, self._world, view, ground, found, kept)
-        self._decisions.make("lines", known.own.to_kept)
-        known.shipping = Shipping(known.own.plan, known.own.html, {})
+        kept = self._decisions.known().get("lines")
+        own, known.search = find_lines(server, self._world, view, ground, found, kept)
+        self._decisions.make("lines", own.to_kept)
+        known.own, known.shipping = own, Shipping(own.plan, own.html, {})
         known.candidates = known.search.best
         self._lower_bounds(known.search)
         if known.candidates and job.rung == BROWSER:
-            known.entrants = in_order_of_interest(server, known.own, known.page)
+            known.entrants = in_order_of_interest(server, own, known.page)
             await self._prove(view)
 
     def _spare_s(self, view: View, found: SearchResult) -> float:
@@ -261,7 +257,8 @@ class TuneSession:
     def _ground(self, view: View, load_s: float, plain: Candidate = AS_BROWSERS_ASK) -> Ground:
         """Where lines are tried, as long as the proof can still decide. load_s: of one load, as far as it is known."""
         options, world = self._options(None), self._world
-        until_s = min(self._proof_least_s(view), (1 - SHIPPING_SHARE) * self._left_s)
+        share = SHIPPING_SHARE if self._job.server is None else OWN_SHARE
+        until_s = min(self._proof_least_s(view), (1 - share) * self._left_s)
         names = tuple(item.name for item in view.scenes)
         return Ground(
             view.scenes, view.models, names, self._job.objective, world.workers, options.search_seeds,

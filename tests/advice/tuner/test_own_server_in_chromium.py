@@ -1,0 +1,87 @@
+"""A tuning for the server that one has, where that is here: it is looked at, and proved, on the real one."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import struct
+import time
+import zlib
+from pathlib import Path
+
+import pytest
+
+from mixedsched.advice.changes.own_server import own_server
+from mixedsched.advice.tuner.job import BROWSER, Subject, TuneSurroundings
+from mixedsched.advice.tuner.result import Role, Tuning
+from mixedsched.advice.tuner.session import carry_out
+from mixedsched.lab.play.pool import Pool
+from mixedsched.lab.play.scenario import JUDGE_MODEL
+from mixedsched.lab.play.task import PaintReader
+from mixedsched.world import catalog
+from tests.advice.tuner.sessions import job_of
+from tests.lab.scripted import Watching
+from tests.patience import patiently
+from tests.world.servers.sites import installed
+
+pytestmark = pytest.mark.usefixtures("chromium")
+
+DOCUMENT = (
+    '<!DOCTYPE html><html lang="en"><head><title>t</title><link rel="icon" href="data:,">'
+    '<link rel="stylesheet" href="/a.css"></head><body><div class="hero"></div></body></html>'
+)
+STYLE = ".hero { width: 100vw; height: 100vh; background: url(/hero.png) center / cover } /* " + "x" * 60_000 + " */"
+"""The largest paint is known only when it has come: to preload that image helps on any server."""
+
+
+def picture(side: int) -> bytes:
+    """A PNG that no compression makes smaller."""
+    rows = b"".join(b"\0" + random.Random(row).randbytes(3 * side) for row in range(side))
+
+    def chunk(kind: bytes, body: bytes) -> bytes:
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+    header = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+
+
+BUDGET_S = 25.0
+"""Of each start: every further one adds as much, where a busy machine has let no block be complete."""
+
+
+def test_a_change_of_the_document_is_proved_on_the_real_server(tmp_path: Path) -> None:
+    version = installed("caddy").version
+    assert version is not None
+    site, results = tmp_path / "shop", tmp_path / "results"
+    site.mkdir()
+    results.mkdir()
+    (site / "index.html").write_text(DOCUMENT, encoding="utf-8")
+    (site / "a.css").write_text(STYLE, encoding="utf-8")
+    (site / "hero.png").write_bytes(picture(120))
+
+    starts = itertools.count(1)
+
+    def tuned() -> Tuning:
+        server = own_server("caddy")
+        job = job_of(
+            results, subject=Subject.named(str(site), None), server=server, schemes=(server.model,),
+            rung=BROWSER, networks=(catalog.load_profile("slow-4g"),), model=catalog.load_browser_model(JUDGE_MODEL),
+            budget_s=BUDGET_S * next(starts),
+        )  # fmt: skip
+        began_s = time.monotonic()
+        world = TuneSurroundings(
+            time.monotonic, began_s, lambda _: None, Watching(), lambda _: None, Pool(PaintReader, 1)
+        )
+        return carry_out(job, world, {})
+
+    found = patiently(tuned, lambda tuning: bool(tuning.networks[0].effects))
+    arms = {item.label: (item.role, item.on) for item in found.contenders}
+    assert arms["tuned"] == (Role.TUNED, "@caddy")
+    assert arms["@caddy"] == (Role.BASELINE, "@caddy")
+    assert found.facts["versions"]["@caddy"] == version.name
+    assert found.to_dict()["server"]["proved"] == "real"
+    (effect,) = found.networks[0].effects[:1]
+    assert effect.baseline == "@caddy"
+    assert effect.change is not None
+    assert effect.change < 0, "the image no longer waits for the style sheet"
+    assert found.headers == ()
