@@ -10,12 +10,14 @@ LEARNER = "mixedsched.lab.learning"
 
 
 def memory_settings(
-    scheme: str, file: Path | None, *, across_connections: bool = False, hosts: int = 1
+    scheme: str, file: Path | None, *, across_connections: bool = False, hosts: int = 1, beacons: bool = False
 ) -> MemorySettings | None:
     """What is kept between visits, and which process thinks about it; None without --memory. Raises UsageError.
 
-    hosts: how many are served: pages are remembered by path.
+    hosts: how many are served: pages are remembered by path. beacons: whether documents get the script of the beacon.
     """
+    if file is None and beacons:
+        raise UsageError("--beacon is of no use without --memory", why="nothing would read it", fix="add --memory FILE")
     if file is None:
         return None
     if not is_adaptive(scheme):
@@ -38,4 +40,4 @@ def memory_settings(
         raise UsageError(
             f"--memory {file} is not possible", why="it is no file, nor can it become one", fix="name a file"
         )
-    return MemorySettings(file, learner=LEARNER)
+    return MemorySettings(file, beacons=beacons, learner=LEARNER)

@@ -58,6 +58,13 @@ MemoryOption = Annotated[
     Path | None,
     typer.Option(help="File in which scheme adaptive keeps what it learns; made if there is none.", metavar="FILE"),
 ]
+BeaconOption = Annotated[
+    bool,
+    typer.Option(
+        "--beacon",
+        help="Append a script to documents that reports paints to this server, for the memory: no cookie, no identifier.",
+    ),
+]
 BudgetOption = Annotated[str, typer.Option(help="Time for all of it; the more, the surer the answer.", metavar="TIME")]
 ResultsOption = Annotated[
     Path | None, typer.Option("--out", help="Folder of results; by default one in runs/.", metavar="DIR")

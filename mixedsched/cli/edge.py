@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from mixedsched.cli._memory import memory_settings
-from mixedsched.cli._options import DatagramSizeOption, MemoryOption
+from mixedsched.cli._options import BeaconOption, DatagramSizeOption, MemoryOption
 from mixedsched.cli._output import Json
 from mixedsched.cli._server_log import server_log
 from mixedsched.cli._stdout import end_with_reader
@@ -63,6 +63,7 @@ def edge(
         str | None, typer.Option(help="Mapping table, by name or file; read again when it changes.", metavar="M")
     ] = None,
     memory: MemoryOption = None,
+    beacon: BeaconOption = False,
     rules: Annotated[
         Path | None,
         typer.Option(
@@ -157,7 +158,6 @@ def edge(
     requests and finishes those under way; told again, it stops at once.
     """
     end_with_reader()
-    certificates = certificate_pairs(cert or [], key or [])
     if workers > 1 and (across_connections or metrics_port is not None):
         other = "--across-connections" if across_connections else "--metrics-port"
         raise UsageError(
@@ -181,7 +181,7 @@ def edge(
     edge_settings = EdgeSettings(
         origin=origin,
         hosts=tuple(map(served_name, host or [])),
-        certificates=certificates,
+        certificates=certificate_pairs(cert or [], key or []),
         origin_host=origin_host,
         origin_ca=origin_ca,
         origin_verify=not origin_insecure,
@@ -196,5 +196,7 @@ def edge(
         log=EdgeLogs(access_log, access_json, metrics_port),
     )
     configure(scheme, SCHEMES, catalog.load_mapping, mapping)
-    kept = memory_settings(scheme, memory, across_connections=across_connections, hosts=len(host or []))
-    run_edge(EdgeInput(edge_settings, scheme, mapping, settings, kept), server_log(as_json))
+    keeps = memory_settings(
+        scheme, memory, across_connections=across_connections, hosts=len(host or []), beacons=beacon
+    )
+    run_edge(EdgeInput(edge_settings, scheme, mapping, settings, keeps), server_log(as_json))

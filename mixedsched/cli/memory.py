@@ -49,7 +49,12 @@ def _print(item: dict, details: bool) -> None:  # type: ignore[type-arg]
     for name, why in item["left"].items():
         out.print(f"  left: {escape(name)}: {escape(why)}", soft_wrap=True)
     for network in item["networks"]:
-        out.print(f"  network: {network['name']}, {network['share'] * 100:.0f} % of visits")
+        share = f"{network['share'] * 100:.0f} % of visits"
+        out.print(f"  network: {network['name']}, {share}, order {escape(network['order'])}")
+    if (told := item["beacons"]) is not None:
+        latest = f"FCP {told['fcp_ms']:.0f} ms, LCP {told['lcp_ms']:.0f} ms, CLS {told['cls']:.3f}"
+        means = f"mean FCP {told['mean_fcp_ms']:.0f} ms, LCP {told['mean_lcp_ms']:.0f} ms"
+        out.print(f"  told by browsers: {told['visits']} visits, {means}; the latest {latest}", soft_wrap=True)
     for name, paints in item["outcomes"].items():
         out.print(f"  seen under {escape(name)}: {paints['visits']:.0f} visits, paints {paints['lcp_ms']:.0f} ms")
     if not details:

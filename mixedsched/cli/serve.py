@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from mixedsched.cli._memory import memory_settings
-from mixedsched.cli._options import SITE_HELP, DatagramSizeOption, FetchOption, FreshOption, MemoryOption
+from mixedsched.cli._options import SITE_HELP, BeaconOption, DatagramSizeOption, FetchOption, FreshOption, MemoryOption
 from mixedsched.cli._output import Json
 from mixedsched.cli._server_log import server_log
 from mixedsched.cli._sites import located, open_site
@@ -70,6 +70,7 @@ def serve(
         str | None, typer.Option(help="Mapping table, by name or file; the scheme's own by default.", metavar="M")
     ] = None,
     memory: MemoryOption = None,
+    beacon: BeaconOption = False,
     host: Annotated[str, _network("Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, _network("UDP port; 0 takes any free one.", min=0, max=65535)] = 4433,
     congestion_control: Annotated[
@@ -168,7 +169,7 @@ def serve(
         scheme,
         mapping,
         settings,
-        memory_settings(scheme, memory, across_connections=across_connections),
+        memory_settings(scheme, memory, across_connections=across_connections, beacons=beacon),
     )
     with appending(log) if log is not None else nullcontext() as kept:
         run_server(given, server_log(as_json, kept))

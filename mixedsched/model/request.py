@@ -134,6 +134,8 @@ class Request:
     """Path (with query) of the document or style sheet that the client says it comes from, of the same host."""
     update: Priority | None = None
     """What the client said in a PRIORITY_UPDATE after its request had come; None if it did not."""
+    is_prefetch: bool = False
+    """Whether the browser fetches it in advance, for a page that may be shown later."""
 
     @property
     def hints(self) -> frozenset[Flag]:

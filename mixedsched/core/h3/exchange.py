@@ -81,6 +81,7 @@ class ServerExchange:
             is_found=response.status < 400 and not response.missed,
             referrer=_path_of(head.field(b"referer"), head.authority),
             update=self.signal.client if self.signal.is_late else None,
+            is_prefetch="prefetch" in (head.field(b"sec-purpose") or head.field(b"purpose") or ""),
         )
         self.placement = scheme.place(self.request)
 

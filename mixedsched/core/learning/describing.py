@@ -4,9 +4,10 @@ import math
 from typing import Any
 
 from mixedsched.core.learning.learned import LearnedPage
-from mixedsched.core.learning.networks import usual
+from mixedsched.core.learning.networks import NetworkClass, usual
 from mixedsched.core.learning.plan import SAFE
 from mixedsched.core.learning.state import PageState
+from mixedsched.core.learning.visit import SeenNetwork
 
 
 def describe(state: PageState) -> dict[str, Any]:
@@ -43,10 +44,28 @@ def describe(state: PageState) -> dict[str, Any]:
             {"name": item.plan.name, "expected_lcp_ratio": round(item.lcp_ratio, 4)} for item in state.proposals
         ],
         "left": dict(guard.left),
+        "beacons": None
+        if not state.told.visits
+        else {
+            "visits": state.told.visits,
+            "fcp_ms": round(state.told.fcp_ms, 1),
+            "lcp_ms": round(state.told.lcp_ms, 1),
+            "cls": round(state.told.cls, 4),
+            "mean_fcp_ms": round(math.exp(state.told.mean_fcp), 1),
+            "mean_lcp_ms": round(math.exp(state.told.mean_lcp), 1),
+        },
         "outcomes": outcomes,
-        "networks": [{"name": item.name, "share": round(share, 3)} for item, share in usual(state.classes, 6)],
+        "networks": [
+            {"name": item.name, "share": round(share, 3), "order": _order_for(state, item)}
+            for item, share in usual(state.classes, 6)
+        ],
         "roles": _roles(state),
     }
+
+
+def _order_for(state: PageState, network: NetworkClass) -> str:
+    plan = state.settled(SeenNetwork(network.rtt_ms, network.rate_bps))
+    return SAFE if plan is None else plan.name
 
 
 def _roles(state: PageState) -> list[dict[str, Any]]:

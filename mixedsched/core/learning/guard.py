@@ -1,4 +1,8 @@
-"""Which order the next visit gets: the safe one, or one of a few proposals; and which proposals do visitors no good."""
+"""Which order the next visit gets: the safe one, or one of a few proposals; and which proposals do visitors no good.
+
+Without beacons the best proposal is tried, and stays or is left. Where browsers tell their paints it is a bandit: proposals are
+tried one after another, and then each gets visits as often as it is likely the best by what was told (Thompson sampling).
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,13 @@ SAFE_SHARE = 0.1
 """Share of the visits that go on with the safe order, to compare with."""
 MAX_NUMBER = 500
 """What many visits count for at most, so that a change shows."""
-MAX_ARMS = 8
+MAX_ARMS = 10
+TOLD = 100
+"""Added to the place of a class of networks: paints that browsers told, which are compared only with each other."""
+FAR = math.log(3.0)
+"""A paint that is further from the mean counts as so far: one visit does not outweigh many, whoever made it up."""
+LEAST_DEVIATION = 0.02
+"""Of logarithms of paints, as far as the bandit believes it."""
 
 
 @dataclass(slots=True)
@@ -40,6 +50,9 @@ class Outcomes:
     def add(self, fcp_ms: float, lcp_ms: float) -> None:
         self.number = min(self.number + 1, MAX_NUMBER)
         fcp, lcp = math.log(max(fcp_ms, 1.0)), math.log(max(lcp_ms, 1.0))
+        if self.number > FEWEST:
+            fcp = min(max(fcp, self.fcp - FAR), self.fcp + FAR)
+            lcp = min(max(lcp, self.lcp - FAR), self.lcp + FAR)
         before_fcp, before_lcp = fcp - self.fcp, lcp - self.lcp
         self.fcp += before_fcp / self.number
         self.lcp += before_lcp / self.number
@@ -61,8 +74,9 @@ class OrderGuard:
     left: dict[str, str] = field(default_factory=dict)
     """Orders that are not used any more, and why."""
 
-    def note(self, order: str, network: int, fcp_ms: float, lcp_ms: float) -> None:
-        """A visit is over."""
+    def note(self, order: str, network: int, fcp_ms: float, lcp_ms: float, *, told: bool = False) -> None:
+        """A visit is over. network: place of its class. told: whether the paints are what the visitor's browser said."""
+        network += TOLD if told else 0
         if order not in self.outcomes and len(self.outcomes) >= MAX_ARMS:
             return
         self.outcomes.setdefault(order, {}).setdefault(network, Outcomes()).add(fcp_ms, lcp_ms)
@@ -87,13 +101,38 @@ class OrderGuard:
         useful = [order for order in orders if order not in self.left]
         if not useful:
             return SAFE
-        best = useful[0]
-        share = TRIAL_SHARE if self.visits_of(best) < TRIED else 1 - SAFE_SHARE
-        return best if rng.random() < share else SAFE
+        compared = self._told_of(useful)
+        untried = next((order for order in useful if self.visits_of(order) < TRIED), None)
+        draw = rng.random()
+        if not compared:
+            best = useful[0]
+            return best if draw < (TRIAL_SHARE if untried == best else 1 - SAFE_SHARE) else SAFE
+        if untried is not None and draw < TRIAL_SHARE:
+            return untried
+        if draw >= 1 - SAFE_SHARE:
+            return SAFE
+        sampled = {order: rng.gauss(later, deviation) for order, (later, deviation) in compared.items()}
+        best = min(sampled, key=lambda order: sampled[order])
+        return best if sampled[best] < 0 else SAFE
 
     def settled(self, orders: Sequence[str]) -> str:
         """The order that most visits get, or would get."""
-        return next((order for order in orders if order not in self.left), SAFE)
+        useful = [order for order in orders if order not in self.left]
+        compared = self._told_of(useful)
+        if compared:
+            best = min(compared, key=lambda order: compared[order][0])
+            return best if compared[best][0] < 0 else SAFE
+        return next(iter(useful), SAFE)
+
+    def _told_of(self, orders: Sequence[str]) -> dict[str, tuple[float, float]]:
+        """Of those that enough browsers have told of: how much later the largest paint came than by the safe order, as a
+        logarithm, and how sure that is."""
+        found = {}
+        for order in orders:
+            compared = self._later(order, "lcp", told=True) if self.visits_of(order) >= TRIED else None
+            if compared is not None:
+                found[order] = (compared[0], max(LEAST_DEVIATION, compared[1]))
+        return found
 
     def visits_of(self, order: str) -> float:
         """How many visits it served."""
@@ -104,12 +143,12 @@ class OrderGuard:
         self.outcomes.clear()
         self.left.clear()
 
-    def _later(self, order: str, key: str) -> tuple[float, float] | None:
+    def _later(self, order: str, key: str, *, told: bool = False) -> tuple[float, float] | None:
         """(mean difference of logarithms to the safe order, its standard error); None as long as visits are too few."""
         differences, weights, variance = [], [], 0.0
         for network, own in self.outcomes.get(order, {}).items():
             safe = self.outcomes.get(SAFE, {}).get(network)
-            if safe is None or min(own.number, safe.number) < FEWEST:
+            if (told and network < TOLD) or safe is None or min(own.number, safe.number) < FEWEST:
                 continue
             weight = 1 / (1 / own.number + 1 / safe.number)
             differences.append(getattr(own, key) - getattr(safe, key))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -82,7 +83,21 @@ def note(classes: list[NetworkClass], seen: SeenNetwork) -> int | None:
     return nearest
 
 
-def usual(classes: list[NetworkClass], most: int = 2) -> list[tuple[NetworkClass, float]]:
+def place_of(classes: Sequence[NetworkClass], seen: SeenNetwork) -> int | None:
+    """The class that a connection most likely is of, by what its first flights have told: the round trip, and the rate where an
+    earlier visit over it has shown that. None where no class is within a doubling."""
+    if seen.rtt_ms is None:
+        return None
+    rtt_ms = min(60_000.0, max(1.0, seen.rtt_ms))
+    near = []
+    for place, item in enumerate(classes):
+        rate_bps = item.rate_bps if seen.rate_bps is None else min(float(TOP_BPS), max(1000.0, seen.rate_bps))
+        if _apart(item, rtt_ms, rate_bps, item.loss_ratio) <= 1.0:
+            near.append(place)
+    return max(near, key=lambda place: (classes[place].weight, -place), default=None)
+
+
+def usual(classes: Sequence[NetworkClass], most: int = 2) -> list[tuple[NetworkClass, float]]:
     """The most frequent classes, with the share of visits that each stands for."""
     chosen = sorted(classes, key=lambda item: -item.weight)[:most]
     total = sum(item.weight for item in chosen)

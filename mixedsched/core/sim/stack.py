@@ -20,7 +20,8 @@ from mixedsched.core.h3.exchange import ServedRequest
 from mixedsched.core.h3.qlog import QlogTrace, traced
 from mixedsched.core.h3.seam import ScheduledConnection
 from mixedsched.core.h3.session import Session
-from mixedsched.core.learning.visit import SeenNetwork, Visit, VisitRecorder
+from mixedsched.core.learning.recorder import VisitRecorder
+from mixedsched.core.learning.visit import SeenNetwork, Visit
 from mixedsched.core.link import Link
 from mixedsched.core.metrics.paint import work_ms
 from mixedsched.core.sim._client import CIPHER_SUITES, Exchange, PageClient

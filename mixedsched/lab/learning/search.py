@@ -61,7 +61,7 @@ def search(
     if learned is None:
         return []
     page, awaited = learned.page, learned.awaited
-    usually = [] if pipe is not None else [(item.profile, share) for item, share in usual(list(classes))]
+    usually = [] if pipe is not None else [(item.profile, share) for item, share in usual(classes)]
     quick = _Trials(learned, model, goes_on)
     if pipe is not None:
         quick.add(Discoveries.of(page, model, awaited), pipe, 1.0)
@@ -76,17 +76,31 @@ def search(
         trials, discoveries = _Trials(learned, model, goes_on), Discoveries.of(page, model, awaited)
         for profile, share in usually:
             trials.add(discoveries, profile, share)
-        for recipe in [SAFE_RECIPE, *(item for item in quick.ranked() if item != SAFE_RECIPE)][:REFINED]:
+        for recipe in quick.to_refine():
             trials.try_out(recipe)
     if not trials.has_safe:
         return []
     least = LEAST_GAIN_UNDER_LOSS if any(profile.is_random for profile, _ in usually) else LEAST_GAIN
-    found = [trials.proposal(recipe) for recipe in trials.ranked() if recipe.name not in left]
-    return [
+    places = (
+        [next(at for at, own in enumerate(classes) if own is item) for item, _ in usual(classes)] if usually else []
+    )
+    found = [trials.proposal(recipe, places, least) for recipe in trials.ranked() if recipe.name not in left]
+    useful = [
         item
         for item in found
-        if item.plan.name != SAFE and math.log(item.lcp_ratio) < -least and item.fcp_ratio <= 1 + FCP_MOST
+        if item.plan.name != SAFE and (item.everywhere or any(ratio < 1 for ratio in item.by_network.values()))
     ]
+    return sorted(useful, key=lambda item: not item.everywhere)
+
+
+def _ratios(own: tuple[float, float], safe: tuple[float, float]) -> tuple[float, float]:
+    """Of FCP and LCP to those by the safe order, from logarithms."""
+    return math.exp(own[0] - safe[0]), math.exp(own[1] - safe[1])
+
+
+def _is_good(fcp_ratio: float, lcp_ratio: float, least: float) -> bool:
+    """Whether an order is worth leaving the safe one for."""
+    return math.log(lcp_ratio) < -least and fcp_ratio <= 1 + FCP_MOST
 
 
 class _Trials:
@@ -99,6 +113,7 @@ class _Trials:
         self._scheme = adaptive_scheme()
         self._networks: list[tuple[Discoveries, Profile | PipeOptions, float]] = []
         self._logs: dict[OrderRecipe, tuple[float, float]] = {}  # mean logarithms of FCP and LCP
+        self._each: dict[OrderRecipe, list[tuple[float, float]]] = {}  # the same for each network
         self._plans: dict[OrderRecipe, OrderPlan] = {}
         self._same: dict[tuple[object, ...], OrderRecipe] = {}
 
@@ -119,9 +134,23 @@ class _Trials:
         """The best first; of equals the one that was tried first."""
         return sorted(self._logs, key=self._score)
 
-    def proposal(self, recipe: OrderRecipe) -> Proposal:
-        (fcp, lcp), (safe_fcp, safe_lcp) = self._logs[recipe], self._logs[SAFE_RECIPE]
-        return Proposal(self._plans[recipe], math.exp(fcp - safe_fcp), math.exp(lcp - safe_lcp))
+    def to_refine(self) -> list[OrderRecipe]:
+        """The safe order, the best over all networks, and the best over each."""
+        others = [item for item in self.ranked() if item != SAFE_RECIPE]
+        chosen = dict.fromkeys([SAFE_RECIPE, *others[: REFINED - 1]])
+        for place in range(len(self._networks)):
+            chosen[min(others, key=lambda item: self._each[item][place][1], default=SAFE_RECIPE)] = None
+        return list(chosen)
+
+    def proposal(self, recipe: OrderRecipe, places: Sequence[int], least: float) -> Proposal:
+        """places: of the networks among the classes. least: logarithm that is worth leaving the safe order for."""
+        ratios = _ratios(self._logs[recipe], self._logs[SAFE_RECIPE])
+        by_network: dict[int, float] = {}
+        if len(places) > 1:
+            for place, own, safe in zip(places, self._each[recipe], self._each[SAFE_RECIPE], strict=True):
+                fcp_ratio, lcp_ratio = _ratios(own, safe)
+                by_network[place] = lcp_ratio if _is_good(fcp_ratio, lcp_ratio, least) else max(1.0, lcp_ratio)
+        return Proposal(self._plans[recipe], *ratios, by_network, _is_good(*ratios, least))
 
     def try_out(self, recipe: OrderRecipe) -> None:
         if recipe in self._logs or not self._goes_on():
@@ -130,7 +159,7 @@ class _Trials:
         turns = tuple(role.turn for role in plan.roles)
         if turns in self._same:
             return
-        logs = self._played(plan)
+        logs = self._played(plan, recipe)
         if logs is not None:
             self._same[turns] = recipe
             self._plans[recipe], self._logs[recipe] = plan, logs
@@ -140,19 +169,23 @@ class _Trials:
         worse = max(0.0, fcp - self._logs[SAFE_RECIPE][0] - FCP_MOST) if SAFE_RECIPE in self._logs else 0.0
         return lcp + FCP_WEIGHT * fcp + 10 * worse
 
-    def _played(self, plan: OrderPlan) -> tuple[float, float] | None:
-        fcp = lcp = 0.0
-        for discoveries, network, share in self._networks:
-            loads = self._loads(plan, discoveries, network)
+    def _played(self, plan: OrderPlan, recipe: OrderRecipe) -> tuple[float, float] | None:
+        each: list[tuple[float, float]] = []
+        for discoveries, network, _ in self._networks:
+            loads, fcp, lcp = self._loads(plan, discoveries, network), 0.0, 0.0
             for load in loads:
                 if load is None:
                     return None
                 first = {item.id: item.first_byte_ms for item in load.resources}
                 complete = {item.id: item.complete_ms for item in load.resources}
                 fcp_ms, lcp_ms = self._learned.paints(first, complete, self._model)
-                fcp += share / len(loads) * math.log(max(fcp_ms, 1e-3))
-                lcp += share / len(loads) * math.log(max(lcp_ms, 1e-3))
-        return fcp, lcp
+                fcp += math.log(max(fcp_ms, 1e-3)) / len(loads)
+                lcp += math.log(max(lcp_ms, 1e-3)) / len(loads)
+            each.append((fcp, lcp))
+        self._each[recipe] = each
+        shares = [share for _, _, share in self._networks]
+        fcp = sum(share * own[0] for share, own in zip(shares, each, strict=True))
+        return fcp, sum(share * own[1] for share, own in zip(shares, each, strict=True))
 
     def _loads(
         self, plan: OrderPlan, discoveries: Discoveries, network: Profile | PipeOptions

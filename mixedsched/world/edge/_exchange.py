@@ -4,8 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from mixedsched.core.h3.appending import (
+    ScriptAppender,
+    changed_fields,
+    for_plain_document,
+    forbidden_by,
+    is_plain_document,
+    takes_gzip,
+    wants_script,
+)
 from mixedsched.core.h3.codes import ErrorCode
 from mixedsched.core.h3.exchange import ServedRequest
 from mixedsched.core.h3.forwarding import (
@@ -20,6 +30,7 @@ from mixedsched.core.h3.response import Headers, RequestHead, Response
 from mixedsched.model.priority import parse_field
 from mixedsched.world.edge._inflow import Inflow
 from mixedsched.world.edge._origin import OriginEvents, OriginFault, OriginRequest, OriginStream
+from mixedsched.world.server.beacons import SCRIPT_BYTES
 
 if TYPE_CHECKING:
     from mixedsched.world.edge.responder import Edge
@@ -64,6 +75,9 @@ class EdgeRequest:
         self._has_answered = False
         self._is_refused = False
         self._inflow: Inflow | None = None
+        left_alone = edge.left_alone
+        self._wants_script = left_alone is not None and wants_script(head) and not left_alone.knows(head.path)
+        self._appender: ScriptAppender | None = None
         length = head.field_lines(b"content-length")
         self._length = int(length[0]) if length else None  # one number: the session has checked it
         self.request = OriginRequest(head.method, head.path, [], self._length, has_body=False)
@@ -154,6 +168,9 @@ class EdgeRequest:
         if has_body and self.head.method != "HEAD" and status not in _WITHOUT_BODY and length != 0:
             assert self._stream is not None
             buffers = self._edge.settings.buffers
+            passed = self._with_script(status, passed)
+            if self._appender is not None:
+                length = 0 if self._appender.gzips or length is None else length + len(SCRIPT_BYTES)
             self._inflow = Inflow(self._stream, self._edge.budget, buffers, length or 0, self._lose)
             body = self._inflow.body
         mime = next((value.decode("latin-1") for name, value in passed if name == b"content-type"), "")
@@ -161,13 +178,18 @@ class EdgeRequest:
 
     def received(self, data: bytes) -> None:
         if self._inflow is not None:
-            self._inflow.feed(data)
+            passed = data if self._appender is None else self._appender.feed(data)
+            if passed:
+                self._inflow.feed(passed)
 
     def ended(self, trailers: Iterable[tuple[bytes, bytes]]) -> None:
         self._stream = None
         if self._inflow is not None:
             kept = trailer_fields(trailers)
-            self._inflow.end(lambda: self._reply.finish(kept))
+            last = b"" if self._appender is None else self._appender.end()
+            self._inflow.end(lambda: self._reply.finish(kept), last)
+            if self._appender is not None and self._appender.why_not is not None:
+                self._leave_alone(self._appender.why_not)
 
     def failed(self, fault: OriginFault) -> None:
         self._stream = None
@@ -193,7 +215,8 @@ class EdgeRequest:
     def _ask(self) -> None:
         self._is_asked = True
         head, settings = self.head, self._edge.settings
-        fields = request_fields(head, self.client, settings.origin_host)
+        asked = replace(head, fields=for_plain_document(head)) if self._wants_script else head
+        fields = request_fields(asked, self.client, settings.origin_host)
         method = head.method
         if head.protocol is not None:
             method = "GET"
@@ -209,6 +232,21 @@ class EdgeRequest:
             upgrade=head.protocol,
         )
         self._edge.pool.ask(self)
+
+    def _with_script(self, status: int, fields: Headers) -> Headers:
+        """The response's fields, changed where the script of the beacon goes behind its body."""
+        if not self._wants_script or not is_plain_document(status, fields):
+            return fields
+        why_not = forbidden_by(fields)
+        if why_not is not None:
+            self._leave_alone(why_not)
+            return fields
+        self._appender = ScriptAppender(SCRIPT_BYTES, takes_gzip(self.head))
+        return changed_fields(fields, len(SCRIPT_BYTES), gzips=self._appender.gzips)
+
+    def _leave_alone(self, why: str) -> None:
+        if self._edge.left_alone is not None:
+            self._edge.left_alone.tell(self.head.path, why)
 
     def _send_on(self) -> None:
         """Send the origin what it takes of the request's body."""
@@ -232,8 +270,12 @@ class EdgeRequest:
     def refuse(self, status: int, why: str) -> None:
         """Answer in the origin's place. Clients are told the status alone."""
         self.why = why
+        self.answer_here(Response(status, list(_EMPTY)))
+
+    def answer_here(self, response: Response) -> None:
+        """Answer what the origin is not asked for, or not any more."""
         self._has_answered = self._is_asked = self._is_refused = True
         if self._stream is not None:
             self._stream.cancel()
             self._stream = None
-        self._reply.answer(Response(status, list(_EMPTY)))
+        self._reply.answer(response)

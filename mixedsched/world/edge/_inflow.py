@@ -48,9 +48,11 @@ class Inflow:
         if (self._is_full and spool is None) or (spool is not None and self._is_full and not spool.has_room(1)):
             self._pause()
 
-    def end(self, finish: Callable[[], None]) -> None:
-        """The origin has sent all. finish: to be called behind the last byte."""
+    def end(self, finish: Callable[[], None], last: bytes = b"") -> None:
+        """The origin has sent all. last: of our own behind it. finish: to be called behind the last byte."""
         self._stream = None
+        if last:
+            self.feed(last)
         self._finish = finish
         self._finish_if_empty()
 

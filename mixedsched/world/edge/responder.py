@@ -12,6 +12,7 @@ from mixedsched.core.h3.exchange import ServedRequest
 from mixedsched.core.h3.forwarding import refusal
 from mixedsched.core.h3.live import LiveRequest, LiveResponder, Reply
 from mixedsched.core.h3.response import RequestHead, Response
+from mixedsched.core.learning.beacon import is_beacon
 from mixedsched.errors import UsageError
 from mixedsched.world.edge._budget import Budget
 from mixedsched.world.edge._certificates import covers
@@ -19,6 +20,7 @@ from mixedsched.world.edge._exchange import EdgeRequest
 from mixedsched.world.edge._pool import OriginPool
 from mixedsched.world.edge.rules import Rules
 from mixedsched.world.edge.settings import EdgeSettings, OriginAddress
+from mixedsched.world.server.beacons import LeftAlone, answer_to_beacon
 
 Over = Callable[[EdgeRequest, ServedRequest], None]
 
@@ -26,13 +28,22 @@ Over = Callable[[EdgeRequest, ServedRequest], None]
 class Edge(LiveResponder):
     """Passes requests on to the origin, on the running event loop. Close it at the end.
 
-    hosts: names that are served; none: all. over: told of each request that is over. Raises UsageError.
+    hosts: names that are served; none: all. over: told of each request that is over. left_alone: told of documents that get no
+    script of the beacon; None where none does. Raises UsageError.
     """
 
-    def __init__(self, settings: EdgeSettings, hosts: tuple[str, ...], rules: Rules, over: Over) -> None:
+    def __init__(
+        self,
+        settings: EdgeSettings,
+        hosts: tuple[str, ...],
+        rules: Rules,
+        over: Over,
+        left_alone: LeftAlone | None = None,
+    ) -> None:
         self.settings = settings
         self.hosts = hosts
         self.rules = rules
+        self.left_alone = left_alone
         self.budget = Budget(settings.buffers.all_bytes)
         address = OriginAddress.parse(settings.origin)
         self.pool = OriginPool(address, settings.limits, partial(tls_context, settings) if address.is_tls else None)
@@ -49,6 +60,8 @@ class Edge(LiveResponder):
         request = EdgeRequest(self, head, reply)
         if refused is not None:
             request.refuse(refused.status, refused.why)
+        elif self.left_alone is not None and is_beacon(head.path):
+            request.answer_here(answer_to_beacon(head))
         else:
             request.start()
         return request

@@ -22,6 +22,7 @@ from mixedsched.world.edge._watch import FileWatch
 from mixedsched.world.edge.responder import Edge, tls_context
 from mixedsched.world.edge.rules import read_rules
 from mixedsched.world.edge.settings import EdgeFacts, EdgeInput, OriginAddress
+from mixedsched.world.server.beacons import LeftAlone
 from mixedsched.world.server.log import ServerLog
 from mixedsched.world.server.run import LiveEndpoint, Service, listening, run_service
 from mixedsched.world.server.running import FACTS, RunningServer, ServerFacts
@@ -116,8 +117,14 @@ class _EdgeProcess:
                 self._metrics_url = metrics.url
             watch = FileWatch(self._files(), self.reload)
             stack.callback(watch.stop)
-            self._edge = await stack.enter_async_context(Edge(settings, self._hosts, self._rules, self._over))
+            self._edge = await stack.enter_async_context(
+                Edge(settings, self._hosts, self._rules, self._over, self._left_alone())
+            )
             yield self._edge
+
+    def _left_alone(self) -> LeftAlone | None:
+        memory = self._given.memory
+        return LeftAlone(_log.warning) if memory is not None and memory.beacons else None
 
     def _joined(self, endpoint: LiveEndpoint) -> None:
         self._endpoint = endpoint

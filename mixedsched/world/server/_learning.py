@@ -20,7 +20,7 @@ from pathlib import Path
 from mixedsched.core.learning.plan import OrderPlan
 from mixedsched.core.learning.state import PageState
 from mixedsched.core.learning.steering import Steering
-from mixedsched.core.learning.visit import Visit
+from mixedsched.core.learning.visit import SeenNetwork, Visit
 from mixedsched.errors import MixedschedError
 from mixedsched.model.scheme import ConfiguredScheme
 from mixedsched.world.server.running import MemorySettings
@@ -43,6 +43,7 @@ class Learning:
     """file: the memory. say: takes one line about an error; called from another thread. rng: decides which visits try an order.
 
     every_visit: learn from all visits of a client, however close together, as a laboratory's are. frozen: learn nothing more.
+    beacons: whether visitors' browsers report their paints.
     """
 
     def __init__(
@@ -52,11 +53,13 @@ class Learning:
         *,
         every_visit: bool = False,
         frozen: bool = False,
+        beacons: bool = False,
         rng: random.Random | None = None,
     ) -> None:
         self._file = file
         self._every_visit = every_visit
         self._frozen = frozen
+        self._beacons = beacons
         self._say = say
         self._rng = rng or random.Random()
         self._visits: queue.Queue[object] = queue.Queue(QUEUE_MOST)
@@ -72,7 +75,7 @@ class Learning:
 
     def join(self, client: str, scheme: ConfiguredScheme) -> Steering:
         """For a new connection. client: its address, without the port."""
-        return Steering(scheme, self._plan_for, lambda visit: self._take(client, visit))
+        return Steering(scheme, self._plan_for, lambda visit: self._take(client, visit), beacons=self._beacons)
 
     def stop(self) -> None:
         """Remember what has come, for a moment at most."""
@@ -82,11 +85,11 @@ class Learning:
             self._visits.put_nowait(_STOP)
         self._thread.join(2.0)
 
-    def _plan_for(self, path: str) -> OrderPlan | None:
+    def _plan_for(self, path: str, network: SeenNetwork) -> OrderPlan | None:
         state = self._states.get(path.partition("?")[0])
         if state is None:
             return None
-        return state.settled() if self._frozen else state.choose(self._rng)
+        return state.settled(network) if self._frozen else state.choose(self._rng, network)
 
     def _take(self, client: str, visit: Visit) -> None:
         if self._frozen or len(visit.requests) < REQUESTS_FEWEST:
@@ -176,7 +179,9 @@ def learning_of(settings: MemorySettings | None) -> Iterator[Learning | None]:
     if settings is None:
         yield None
         return
-    learning = Learning(settings.file, _say, every_visit=settings.every_visit, frozen=settings.frozen)
+    learning = Learning(
+        settings.file, say, every_visit=settings.every_visit, frozen=settings.frozen, beacons=settings.beacons
+    )
     try:
         yield learning
     finally:
@@ -207,7 +212,7 @@ def background_learner(settings: MemorySettings | None) -> Iterator[None]:
             process.wait()
 
 
-def _say(line: str) -> None:
+def say(line: str) -> None:
     """An error that does not end the server."""
     with contextlib.suppress(OSError):
         sys.stderr.write(f"{line}\n")

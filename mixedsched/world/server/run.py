@@ -29,7 +29,8 @@ from mixedsched.model.scheme import ConfiguredScheme, configure
 from mixedsched.world import catalog
 from mixedsched.world.server._endpoint import Endpoint
 from mixedsched.world.server._files import SiteFiles
-from mixedsched.world.server._learning import background_learner, learning_of
+from mixedsched.world.server._learning import background_learner, learning_of, say
+from mixedsched.world.server.beacons import BeaconFiles
 from mixedsched.world.server.handover import Handover
 from mixedsched.world.server.log import ServerLog
 from mixedsched.world.server.running import (
@@ -113,7 +114,8 @@ def _site_service(given: ServerInput) -> Service:
 
     @asynccontextmanager
     async def responding(_log: ServerLog) -> AsyncIterator[Responder]:
-        yield SiteFiles(site.entries, site.hosts[0], recorded=site.recorded)
+        files = SiteFiles(site.entries, site.hosts[0], recorded=site.recorded)
+        yield BeaconFiles(files, say) if given.memory is not None and given.memory.beacons else files
 
     return Service(
         module="mixedsched.world.server",

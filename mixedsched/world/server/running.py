@@ -71,6 +71,7 @@ class MemorySettings:
     file: Path
     every_visit: bool = False  # learn from all visits of a client, however close together
     frozen: bool = False  # learn nothing more, and give every visit the order that most visits get
+    beacons: bool = False  # append the script of the beacon to documents, and take its reports
     learner: str | None = None  # module of a process that searches orders in the background; None for no such process
 
 

@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from mixedsched.core.learning.guard import OrderGuard
+from mixedsched.core.learning.guard import MAX_ARMS, OrderGuard
 from mixedsched.core.learning.plan import SAFE
 
 
@@ -52,7 +52,7 @@ def test_orders_of_strangers_cannot_make_it_grow() -> None:
     guard = OrderGuard()
     for number in range(100):
         guard.note(f"order {number}", 0, 1, 1)
-    assert len(guard.outcomes) <= 8
+    assert len(guard.outcomes) <= MAX_ARMS
 
 
 def test_it_is_read_back_as_it_was() -> None:

@@ -1,5 +1,6 @@
 from mixedsched.core.learning.networks import MAX_CLASSES, NetworkClass, note, usual
-from mixedsched.core.learning.visit import MAX_PATH, MAX_REQUESTS, SeenNetwork, Visit, VisitRecorder
+from mixedsched.core.learning.recorder import VisitRecorder
+from mixedsched.core.learning.visit import MAX_PATH, MAX_REQUESTS, SeenNetwork, Visit
 from mixedsched.model.priority import Priority
 from mixedsched.model.request import ChromiumPriority, Kind, Request
 

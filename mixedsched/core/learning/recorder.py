@@ -1,0 +1,214 @@
+"""Makes visits of what one connection's decisions tell."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from mixedsched.core.learning.beacon import BeaconReport, counted, is_beacon, read_beacon
+from mixedsched.core.learning.visit import (
+    MAX_PATH,
+    MAX_POINTS,
+    MAX_REQUESTS,
+    MAX_SIZE_BYTES,
+    SeenNetwork,
+    SeenRequest,
+    Visit,
+)
+from mixedsched.model.request import Request
+
+MOMENT_MS = 40.0
+"""Repeats that are no further apart are of one loss."""
+FEWEST_MOMENTS = 3
+PACKET_BYTES = 1160
+HOLD_S = 10.0
+"""How long a visit that is over waits for its beacon."""
+PAGES_MOST = 8
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """A visit that is over, and waits for its beacon."""
+
+    visit: Visit
+    began_s: float
+    ended_s: float
+
+
+class VisitRecorder:
+    """Listens to the decisions of one connection and makes visits of them; h3.events.DecisionObserver. Must not raise.
+
+    take: told of each visit when it is over. order: asked for the name of the order in force when a visit begins.
+    connection: asked for what the transport knows when it ends. beacons: whether requests under the reserved path are read; a
+    visit without one then waits a while for it, as a page reports when another one takes its place.
+
+    A visit has what its page asks for: not what is fetched in advance for another page, nor what another page of this
+    connection asks for, which the browser shows again without asking for its document.
+    """
+
+    def __init__(
+        self,
+        take: Callable[[Visit], None],
+        order: Callable[[], str] = lambda: "safe",
+        connection: Callable[[], SeenNetwork] = SeenNetwork,
+        *,
+        beacons: bool = False,
+    ) -> None:
+        self.latest_rate_bps: float | None = None
+        """Of the latest visit that told it."""
+        self._take = take
+        self._order_now = order
+        self._connection = connection
+        self._beacons = beacons
+        self._held: _Held | None = None
+        self._beacon: BeaconReport | None = None
+        self._pages: deque[str] = deque(maxlen=PAGES_MOST)  # that were navigated to before
+        self._order = ""
+        self._began_s = 0.0
+        self._requests: dict[int, SeenRequest] = {}
+        self._main = -1
+        self._progress: list[tuple[float, int]] = []
+        self._all_bytes = 0
+        self._repeats: list[tuple[float, int]] = []  # (ms, bytes sent again), a moment each
+
+    def placed(self, now_s: float, stream_id: int, request: Request, placement: str) -> None:  # noqa: ARG002
+        self._release(now_s, HOLD_S)
+        seen = self._requests.get(stream_id)
+        if seen is not None:
+            seen.raised |= request.chromium_priority.rank < seen.priority.rank
+            return
+        if self._beacons and is_beacon(request.path):
+            if request.is_found:
+                self._note_beacon(now_s, request.path)
+            return
+        if request.is_prefetch:
+            return
+        if not request.is_found:
+            if request.navigates:
+                self._end(now_s)
+            return
+        if request.navigates:
+            self._end(now_s)
+            self._main, self._began_s, self._order = stream_id, now_s, self._order_now()
+        elif self._main < 0 or len(self._requests) >= MAX_REQUESTS or self._is_of_another_page(request):
+            return
+        self._requests[stream_id] = SeenRequest(
+            path=request.path[:MAX_PATH],
+            kind=request.kind,
+            mime=request.mime[:60],
+            size_bytes=min(request.body_bytes, MAX_SIZE_BYTES),
+            is_sized=request.body_bytes > 0,
+            priority=request.chromium_priority,
+            incremental=request.signal.incremental,
+            requested_ms=(now_s - self._began_s) * 1000,
+            referrer=None if request.referrer is None else request.referrer[:MAX_PATH],
+        )
+
+    def scheduled(self, now_s: float, stream_id: int, size_bytes: int, again_bytes: int, packet: int) -> None:  # noqa: ARG002
+        seen = self._requests.get(stream_id)
+        if seen is None:
+            return
+        now_ms = (now_s - self._began_s) * 1000
+        if seen.first_byte_ms is None:
+            seen.first_byte_ms = now_ms
+        seen.sent_bytes += size_bytes - again_bytes
+        self._all_bytes += size_bytes
+        if again_bytes:
+            self._note_repeat(now_ms, again_bytes)
+        if seen.sent_bytes >= seen.size_bytes and (seen.last_byte_ms is None or not seen.is_sized):
+            seen.last_byte_ms = now_ms
+        if stream_id == self._main and (len(self._progress) < MAX_POINTS or seen.last_byte_ms == now_ms):
+            most_bytes = seen.size_bytes if seen.is_sized else MAX_SIZE_BYTES
+            self._progress.append((now_ms, min(seen.sent_bytes, most_bytes)))
+
+    def closed(self, now_s: float, stream_id: int) -> None:
+        """The times of a response are known by when it has left."""
+
+    def finish(self) -> None:
+        """The connection ends, and so does the visit."""
+        self._end(math.inf)
+        self._release(math.inf, 0.0)
+
+    def _end(self, now_s: float) -> None:
+        """The visit is over: another one begins, or the connection ends."""
+        self._release(now_s, 0.0)
+        for seen in self._requests.values():
+            if not seen.is_sized:  # an answer that comes with time does not tell its length before its end
+                seen.size_bytes = min(seen.sent_bytes, MAX_SIZE_BYTES)
+        if self._main >= 0 and self._main in self._requests:
+            known = self._connection()
+            rate_bps = self._rate_bps(known.rtt_ms)
+            self.latest_rate_bps = rate_bps or self.latest_rate_bps
+            visit = Visit(
+                tuple(self._requests.values()),
+                tuple(self._progress),
+                SeenNetwork(known.rtt_ms, rate_bps, *self._losses()),
+                self._order,
+            )
+            self._pages.append(self._requests[self._main].path)
+            if self._beacons and self._beacon is None:
+                self._held = _Held(visit, self._began_s, now_s)
+            else:
+                self._take(visit if self._beacon is None else replace(visit, beacon=self._beacon.beacon))
+        self._main, self._requests, self._progress = -1, {}, []
+        self._all_bytes, self._repeats, self._beacon = 0, [], None
+
+    def _release(self, now_s: float, after_s: float) -> None:
+        """Hand over the visit that waits for its beacon, if it has waited so long."""
+        held = self._held
+        if held is not None and (now_s == math.inf or now_s - held.ended_s >= after_s):
+            self._held = None
+            self._take(held.visit)
+
+    def _note_beacon(self, now_s: float, path: str) -> None:
+        """Count a beacon for the visit that it is of; each has one at most."""
+        report = read_beacon(path)
+        if report is None:
+            return
+        if self._held is not None:
+            told = counted(self._held.visit, report, (now_s - self._held.began_s) * 1000)
+            if told is not None:
+                self._held = None
+                self._take(told)
+                return
+        if self._beacon is None and self._main in self._requests:
+            age_ms = (now_s - self._began_s) * 1000
+            told = counted(Visit(tuple(self._requests.values())), report, age_ms)
+            if told is not None and told.beacon is not None:
+                self._beacon = replace(report, beacon=told.beacon)
+
+    def _is_of_another_page(self, request: Request) -> bool:
+        """Whether it says that it comes from a page that was navigated to before this one."""
+        return (
+            request.referrer is not None
+            and request.referrer[:MAX_PATH] in self._pages
+            and request.referrer[:MAX_PATH] != self._requests[self._main].path
+        )
+
+    def _note_repeat(self, now_ms: float, again_bytes: int) -> None:
+        if self._repeats and now_ms - self._repeats[-1][0] < MOMENT_MS:
+            self._repeats[-1] = (now_ms, self._repeats[-1][1] + again_bytes)
+        elif len(self._repeats) < MAX_POINTS:
+            self._repeats.append((now_ms, again_bytes))
+
+    def _losses(self) -> tuple[float, float]:
+        """Share of packets lost, and how many in a row. The largest moment is left out: a queue overflows once or twice."""
+        sizes = sorted(size_bytes for _, size_bytes in self._repeats)[:-1]
+        if len(sizes) < FEWEST_MOMENTS or not self._all_bytes:
+            return 0.0, 1.0
+        return sum(sizes) / self._all_bytes, max(1.0, sum(sizes) / len(sizes) / PACKET_BYTES)
+
+    def _rate_bps(self, rtt_ms: float | None) -> float | None:
+        """Bytes over time from the first large response's beginning to the last response's end."""
+        done = [
+            item for item in self._requests.values() if item.last_byte_ms is not None and item.first_byte_ms is not None
+        ]
+        if len(done) < 2:
+            return None
+        end_ms = max(item.last_byte_ms or 0.0 for item in done)
+        begin_ms = min(item.first_byte_ms or 0.0 for item in done)
+        wait_ms = 2 * (rtt_ms or 0.0)
+        size_bytes = sum(item.size_bytes for item in done)
+        return size_bytes * 8000 / max(1.0, end_ms - begin_ms - wait_ms)
