@@ -67,10 +67,9 @@ def forbidden_by(fields: Iterable[tuple[bytes, bytes]]) -> str | None:
     """The directive of a response's policies that forbids an inline script or its report; None if none does."""
     for name, value in fields:
         if name in _POLICIES:
-            for policy in value.decode("latin-1").split(","):
-                found = _forbidding(policy)
-                if found is not None:
-                    return found
+            found = _forbidding(value.decode("latin-1"))
+            if found is not None:
+                return found
     return None
 
 
@@ -85,7 +84,11 @@ def forbidden_within(start: bytes) -> str | None:
     return None
 
 
-def _forbidding(policy: str) -> str | None:
+def _forbidding(policies: str) -> str | None:
+    return next(filter(None, map(_forbidding_of, policies.split(","))), None)
+
+
+def _forbidding_of(policy: str) -> str | None:
     directives: dict[str, list[str]] = {}
     for part in policy.split(";"):
         words = part.lower().split()

@@ -29,7 +29,7 @@ MAX_NUMBER = 500
 MAX_ARMS = 10
 TOLD = 100
 """Added to the place of a class of networks: paints that browsers told, which are compared only with each other."""
-FAR = math.log(3.0)
+FAR = math.log(1.5)
 """A paint that is further from the mean counts as so far: one visit does not outweigh many, whoever made it up."""
 LEAST_DEVIATION = 0.02
 """Of logarithms of paints, as far as the bandit believes it."""

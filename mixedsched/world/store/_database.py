@@ -30,14 +30,15 @@ class UnreachableDatabaseError(MixedschedError):
     """The database does not answer, or has no room; what was to be stored is not stored, and may be tried again."""
 
 
-def open_database(url: str) -> Engine:
+def open_database(url: str, *, wait_s: float = _WAIT_FOR_WRITER_S) -> Engine:
     """Connect, and make missing tables.
 
-    url: as SQLAlchemy writes it: "sqlite:///runs/x/results.sqlite", "postgresql://user@host/name". Raises UsageError for a URL
-    that is none, MissingPartError without the driver, and MixedschedError if the database cannot be used.
+    url: as SQLAlchemy writes it: "sqlite:///runs/x/results.sqlite", "postgresql://user@host/name". wait_s: for another
+    process that writes, in SQLite. Raises UsageError for a URL that is none, MissingPartError without the driver, and
+    MixedschedError if the database cannot be used.
     """
     try:
-        engine = _connect(url)
+        engine = _connect(url, wait_s)
     except ArgumentError as error:
         raise UsageError(
             f"'{url}' is not the address of a database", fix="write it as sqlite:///FILE or postgresql://USER@HOST/NAME"
@@ -83,7 +84,7 @@ def now_s(connection: Connection) -> float:
     return float(connection.execute(text("SELECT extract(epoch FROM clock_timestamp())")).scalar_one())
 
 
-def _connect(url: str) -> Engine:
+def _connect(url: str, wait_s: float) -> Engine:
     address = make_url(url)
     if address.drivername in ("postgresql", "postgres"):
         address = address.set(drivername="postgresql+psycopg")
@@ -91,7 +92,7 @@ def _connect(url: str) -> Engine:
         engine = create_engine(address, pool_pre_ping=True)
         event.listen(engine, "connect", _prepare_postgresql)
         return engine
-    engine = create_engine(address, connect_args={"timeout": _WAIT_FOR_WRITER_S})
+    engine = create_engine(address, connect_args={"timeout": wait_s})
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine

@@ -21,6 +21,8 @@ PAGES_MOST = 10_000
 ROW_BYTES_MOST = 60_000
 """Of a page, compressed; one that needs more starts anew."""
 UNPACKED_BYTES_MOST = 4_000_000
+LOCK_WAIT_S = 5.0
+"""For another process that writes: visits come all the time, and one that cannot be remembered is no harm."""
 AGE_MOST_S = 90 * 24 * 3600
 """A page that nobody has visited for so long is forgotten."""
 
@@ -112,7 +114,7 @@ class MemoryStore:
 
 def open_memory(file: Path, pages_most: int = PAGES_MOST) -> MemoryStore:
     """Open a memory file; it is made if there is none. Raises MixedschedError where it cannot be used."""
-    return MemoryStore(open_database(f"sqlite:///{file}"), pages_most)
+    return MemoryStore(open_database(f"sqlite:///{file}", wait_s=LOCK_WAIT_S), pages_most)
 
 
 @contextmanager

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import subprocess
+import sys
 import time
 import zlib
 from collections.abc import Callable
@@ -111,3 +113,57 @@ def test_a_hostile_client_makes_no_page_larger_than_its_bound(tmp_path: Path) ->
     assert state is not None
     assert len(state.memory.roles) <= 300
     assert file.stat().st_size < 500_000
+
+
+def test_visits_are_not_waited_for_while_another_process_holds_the_file_and_that_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mixedsched.world.store._memories.LOCK_WAIT_S", 0.1)
+    file, said = tmp_path / "memory.sqlite", []
+    open_memory(file).__exit__()
+    other = sqlite3.connect(file, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    learning = Learning(file, said.append)
+    steering = learning.join("127.0.0.1", SCHEME)
+    steering.recorder._take(visit())
+    assert until(lambda: said)
+    assert "locked" in said[0]
+    assert steering.scheme.place(NAVIGATION) == safe_turn(NAVIGATION)
+    other.close()
+    learning.stop()
+
+
+FULL_DISK = """
+import resource, signal, sys, time
+from pathlib import Path
+from mixedsched.core.schedulers import SCHEMES
+from mixedsched.core.schedulers.inferred import safe_turn
+from mixedsched.model.request import Kind, Request
+from mixedsched.model.scheme import configure
+from mixedsched.world.server._learning import Learning
+from mixedsched.world.store import open_memory
+from tests.core.learning.visits import visit
+
+file, said = Path(sys.argv[1]), []
+open_memory(file).__exit__()
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))  # no file may grow beyond that: writing fails as on a full disk
+learning = Learning(file, said.append)
+steering = learning.join("127.0.0.1", configure("adaptive", SCHEMES, None))
+steering.recorder._take(visit())
+end_s = time.monotonic() + 30
+while not said and time.monotonic() < end_s:
+    time.sleep(0.02)
+navigation = Request(0, "/", Kind.DOCUMENT, body_bytes=1000, navigates=True)
+assert steering.scheme.place(navigation) == safe_turn(navigation)
+learning.stop()
+print(len(said), said[0])
+"""
+
+
+def test_serving_goes_on_where_the_disk_is_full_and_that_is_said(tmp_path: Path) -> None:
+    told = subprocess.run(
+        [sys.executable, "-c", FULL_DISK, str(tmp_path / "memory.sqlite")], capture_output=True, text=True, check=True
+    )
+    assert told.stdout.startswith("1 ")
+    assert "pages are served by what is known so far" in told.stdout

@@ -1,0 +1,76 @@
+"""A real browser tells its paints to a server with --beacon, and the memory has them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.command import run
+from tests.world.server.client import RunningServer, serving
+
+LIMIT_S = 60.0
+
+
+@contextmanager
+def browsing(server: RunningServer, profile: Path) -> Iterator[None]:
+    """Chromium, which shows the site's page until the end."""
+    program = shutil.which("chromium") or shutil.which("google-chrome")
+    assert program is not None
+    arguments = [
+        *(
+            "--headless=new",
+            "--no-sandbox",
+            "--no-first-run",
+            f"--user-data-dir={profile}",
+            "--remote-debugging-port=0",
+        ),
+        *("--enable-quic", f"--origin-to-force-quic-on=shop.test:{server.port}"),
+        f"--host-resolver-rules=MAP shop.test 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1:{server.port}",
+        f"--ignore-certificate-errors-spki-list={server.first['spki_sha256']}",
+    ]
+    with subprocess.Popen(
+        [program, *arguments, f"https://shop.test:{server.port}/"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as browser:
+        try:
+            yield
+        finally:
+            browser.terminate()
+            browser.wait(LIMIT_S)
+
+
+def pages(memory: Path) -> list[dict[str, Any]]:
+    return list(json.loads(run("memory", "show", memory, "--json").stdout)["pages"]) if memory.exists() else []
+
+
+@pytest.mark.usefixtures("chromium")
+def test_a_visits_first_and_largest_paint_are_in_the_memory(tmp_path: Path) -> None:
+    site, memory = tmp_path / "shop", tmp_path / "memory.sqlite"
+    site.mkdir()
+    square = '<rect width="300" height="300" fill="red"/>'
+    (site / "hero.svg").write_text(f'<svg xmlns="http://www.w3.org/2000/svg" width="300" height="300">{square}</svg>')
+    (site / "index.html").write_text('<!doctype html><title>shop</title><p>shop</p><img src="hero.svg">')
+    options = ("--scheme", "adaptive", "--memory", str(memory), "--beacon", "--idle-timeout", "5s")
+    with serving(site, *options) as server:
+        with browsing(server, tmp_path / "profile"):
+            until_s = time.monotonic() + LIMIT_S
+            while "mixedsched-beacon" not in (line := server.next_line())["request"]["path"]:
+                assert time.monotonic() < until_s
+            assert line["request"]["status"] == 204
+        until_s = time.monotonic() + LIMIT_S
+        while not pages(memory) and time.monotonic() < until_s:
+            time.sleep(0.2)
+    (page,) = pages(memory)
+    told = page["beacons"]
+    assert told["visits"] == page["visits"] == 1
+    assert 0 < told["fcp_ms"] <= told["lcp_ms"] < LIMIT_S * 1000
+    assert {role["path"]: role["largest"] for role in page["roles"]}["/hero.svg"] > 0.5
+    shown = run("memory", "show", memory).stdout
+    assert f"FCP {told['fcp_ms']:.0f} ms, LCP {told['lcp_ms']:.0f} ms" in shown
