@@ -110,7 +110,7 @@ class RoundRobin:
     """
 
     def __init__(self, packets: int = 1) -> None:
-        self._packets = packets
+        self.packets = packets
         self._ready: list[int] = []
         self._last: int | None = None
         self._batch = 0  # packets that _last has sent in this turn
@@ -131,7 +131,7 @@ class RoundRobin:
         ready, last = self._ready, self._last
         if last is None or not ready:
             return ready[0] if ready else None
-        if self._batch < self._packets:
+        if self._batch < self.packets:
             place = bisect_left(ready, last)
             if place < len(ready) and ready[place] == last:
                 return last
@@ -139,13 +139,13 @@ class RoundRobin:
         return ready[place] if place < len(ready) else ready[0]
 
     def sent(self, member: int, size_bytes: int) -> None:  # noqa: ARG002 - packets count, not bytes
-        if member == self._last and self._batch < self._packets:
+        if member == self._last and self._batch < self.packets:
             self._batch += 1
         else:
             self._last, self._batch = member, 1
 
     def is_steady(self) -> bool:
-        return len(self._ready) == 1 and self._packets == 1
+        return len(self._ready) == 1 and self.packets == 1
 
 
 class NewcomersFirst:
