@@ -2,7 +2,7 @@
 
 Those that take minutes, or want the machine for themselves, are run by themselves: `benchmarks.memory`, `benchmarks.relay`,
 `benchmarks.networks`, `benchmarks.backends`, `benchmarks.copies`, `benchmarks.gates`, `benchmarks.view`,
-`benchmarks.accessibility` and `benchmarks.tuned`.
+`benchmarks.accessibility`, `benchmarks.tuned` and `benchmarks.remembering`.
 """
 
 from __future__ import annotations

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, Self
 
 from mixedsched.core.learning._matching import best, folder_and_ending, pattern_of
@@ -34,8 +36,16 @@ class PlannedRole:
     @classmethod
     def from_list(cls, facts: list[Any]) -> Self:
         path, kind, size_bytes, rank, position, (level, shared, early, batch), why = facts
-        turn = LevelTurn(int(level), bool(shared), tuple((int(until), int(at)) for until, at in early), int(batch))
-        return cls(path, Kind(kind), int(size_bytes), tuple(ChromiumPriority)[rank], float(position), turn, why)
+        turn = _turn(int(level), bool(shared), tuple((int(until), int(at)) for until, at in early), int(batch))
+        # A page's orders have the same paths and reasons: a server that holds many of them holds each once.
+        names = sys.intern(str(path)), sys.intern(str(why))
+        return cls(
+            names[0], Kind(kind), int(size_bytes), tuple(ChromiumPriority)[rank], float(position), turn, names[1]
+        )
+
+
+_turn = lru_cache(1000)(LevelTurn)
+_Patterns = dict[Kind, list[tuple[PlannedRole, str, tuple[str, str]]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +65,12 @@ class OrderPlan:
     roles: tuple[PlannedRole, ...]
     why: str = ""
     _index: Mapping[str, PlannedRole] = field(init=False, repr=False, compare=False)
-    _by_kind: Mapping[Kind, list[tuple[PlannedRole, str, tuple[str, str]]]] = field(
-        init=False, repr=False, compare=False
-    )
+    _patterns: _Patterns = field(init=False, repr=False, compare=False)
+    """By kind; made for the first request of that kind whose path is new."""
 
     def __post_init__(self) -> None:
-        by_kind: dict[Kind, list[tuple[PlannedRole, str, tuple[str, str]]]] = {}
-        for role in self.roles:
-            by_kind.setdefault(role.kind, []).append((role, pattern_of(role.path), folder_and_ending(role.path)))
         object.__setattr__(self, "_index", {role.path: role for role in reversed(self.roles)})
-        object.__setattr__(self, "_by_kind", by_kind)
+        object.__setattr__(self, "_patterns", {})
 
     def turn_of(self, request: Request) -> LevelTurn:
         """The turn of a request: its role's, else the safe one. The same for the same request, whoever asked before."""
@@ -78,7 +84,13 @@ class OrderPlan:
         asked = _Asked(
             request.path, request.kind, request.body_bytes, request.chromium_priority, float(request.stream_id // 4)
         )
-        found = best(asked, self._by_kind.get(request.kind, ()))
+        if request.kind not in self._patterns:
+            self._patterns[request.kind] = [
+                (role, pattern_of(role.path), folder_and_ending(role.path))
+                for role in self.roles
+                if role.kind is request.kind
+            ]
+        found = best(asked, self._patterns[request.kind])
         assert found is None or isinstance(found, PlannedRole)
         return found
 

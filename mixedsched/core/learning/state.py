@@ -172,6 +172,12 @@ class PageState:
             return None
         return learned.paints({learned.needs.main: begun_ms}, {**ends, learned.needs.main: begun_ms})
 
+    def for_serving(self) -> Self | None:
+        """What decisions need of it, without what is remembered of the page; None where the safe order is all there is."""
+        if not self.proposals:
+            return None
+        return type(self)(PageMemory(self.memory.path), self.classes, self.proposals, self.guard)
+
     def to_dict(self) -> dict[str, Any]:
         return {
             "version": MEMORY_VERSION,

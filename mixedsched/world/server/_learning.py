@@ -146,22 +146,24 @@ class Learning:
 
     def _remember(self, store: MemoryStore, visit: Visit) -> None:
         path = visit.path
-        self._states[path] = store.change(path, time.time(), lambda state: state.learn(visit))
-        self._bound()
+        self._keep(path, store.change(path, time.time(), lambda state: state.learn(visit)))
 
     def _look(self, store: MemoryStore) -> None:
         """Take over what others have changed."""
-        versions = dict(list(store.versions().items())[:PAGES_AT_HAND])
+        versions = store.versions(PAGES_AT_HAND)
         for path, version in versions.items():
             if self._versions.get(path) != version:
-                state = store.page(path)
-                if state is not None:
-                    self._states[path] = state
+                self._keep(path, store.page(path))
         for path in [path for path in self._states if path not in versions]:
             del self._states[path]
         self._versions = versions
 
-    def _bound(self) -> None:
+    def _keep(self, path: str, state: PageState | None) -> None:
+        """Keep at hand what decides, of pages that have an order of their own."""
+        kept = None if state is None else state.for_serving()
+        self._states.pop(path, None)
+        if kept is not None:
+            self._states[path] = kept
         while len(self._states) > PAGES_AT_HAND:
             del self._states[next(iter(self._states))]
 

@@ -85,11 +85,11 @@ class MemoryStore:
             row = session.get(PageMemoryRow, path)
             return None if row is None else _unpacked(row.state)
 
-    def versions(self) -> dict[str, int]:
-        """Of all pages, by path, the latest visit first: what has another one than before has changed."""
+    def versions(self, most: int = PAGES_MOST) -> dict[str, int]:
+        """Of so many pages, by path, the latest visit first: what has another one than before has changed."""
         with _told(), Session(self._engine) as session:
             rows = session.execute(
-                select(PageMemoryRow.path, PageMemoryRow.version).order_by(PageMemoryRow.seen_s.desc())
+                select(PageMemoryRow.path, PageMemoryRow.version).order_by(PageMemoryRow.seen_s.desc()).limit(most)
             )
             return {row.path: row.version for row in rows}
 
