@@ -136,9 +136,7 @@ def edge(
     idle_timeout: Annotated[
         str, _limit("Time without a packet from the client.", metavar="TIME")
     ] = f"{_LIMITS.idle_s:g}s",
-    grace: Annotated[
-        str, _limit("Time for responses under way when the edge is told to stop.", metavar="TIME")
-    ] = "10s",
+    grace: Annotated[str, _limit("Time for responses under way when told to stop.", metavar="TIME")] = "10s",
     access_log: Annotated[
         Path | None, _log_option("Append a line for each request, in the combined format.", metavar="FILE")
     ] = None,
