@@ -1,4 +1,5 @@
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -6,6 +7,7 @@ from mixedsched.core.learning.learned import LearnedPage
 from mixedsched.core.learning.plan import OrderPlan
 from mixedsched.core.learning.proposals import OrderRecipe, first_round, next_round, plan_of
 from mixedsched.core.learning.state import PageState, Proposal
+from mixedsched.core.learning.visit import SeenNetwork
 from mixedsched.core.schedulers.inferred import safe_turn
 from mixedsched.model.request import ChromiumPriority, Kind, Request
 from tests.core.learning.visits import other_page, renamed, requests, visit
@@ -96,3 +98,55 @@ def test_a_state_is_read_back_as_it_was_and_one_of_another_version_is_refused() 
     for wrong in ({**facts, "version": 99}, {}, {**facts, "networks": [[1]]}, {**facts, "memory": None}):
         with pytest.raises(ValueError):  # noqa: PT011 - whatever it says
             PageState.from_dict(wrong)
+
+
+NEAR, FAR, STRANGE = SeenNetwork(20.0, 20e6), SeenNetwork(200.0, 1e6), SeenNetwork(5000.0, 1e6)
+
+
+def over_two_networks() -> PageState:
+    """A page whose visitors come by two classes of networks, with an order that is good for each alone and one for both."""
+    state = PageState.of("/")
+    for network in (NEAR, FAR) * 3:
+        state.learn(replace(visit(), connection=network))
+    for_near, for_far, for_both = (
+        plan(state, OrderRecipe(document, "value")) for document in ("staged", "needed", "head")
+    )
+    state.propose(
+        [
+            Proposal(for_both, 1.0, 0.95, {0: 0.97, 1: 0.96}),
+            Proposal(for_near, 1.0, 1.01, {0: 0.8, 1: 1.2}, everywhere=False),
+            Proposal(for_far, 1.0, 1.02, {0: 1.0, 1: 0.9}, everywhere=False),
+        ]
+    )
+    return state
+
+
+@pytest.mark.parametrize(
+    ("network", "orders"),
+    [
+        (NEAR, ["staged/value", "head/value"]),
+        (SeenNetwork(25.0), ["staged/value", "head/value"]),  # the rate of a new connection is not known
+        (FAR, ["needed/value", "head/value"]),
+        (STRANGE, ["head/value"]),
+        (SeenNetwork(), ["head/value"]),
+    ],
+)
+def test_each_class_of_networks_has_its_own_orders_and_others_what_is_good_for_all(
+    network: SeenNetwork, orders: list[str]
+) -> None:
+    assert over_two_networks().orders_for(network) == orders
+
+
+def test_orders_of_classes_are_read_back_as_they_were() -> None:
+    facts = over_two_networks().to_dict()
+    assert PageState.from_dict(facts).to_dict() == facts
+
+
+def test_what_a_server_holds_of_a_page_decides_as_the_whole() -> None:
+    state = over_two_networks()
+    held = state.for_serving()
+    assert held is not None
+    assert held.memory.roles == {}
+    for seed in range(20):
+        assert held.choose(random.Random(seed), FAR) == state.choose(random.Random(seed), FAR)
+    assert PageState.of("/").for_serving() is None

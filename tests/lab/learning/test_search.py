@@ -1,0 +1,29 @@
+"""The search for orders over the classes of networks that visitors come by."""
+
+from dataclasses import replace
+
+from mixedsched.core.learning.state import PageState
+from mixedsched.core.learning.visit import Beacon, SeenNetwork
+from mixedsched.lab.learning.search import search
+from mixedsched.world import catalog
+from tests.core.learning.visits import requests, visit
+
+CHROMIUM = catalog.load_browser_model("chromium")
+
+
+def test_orders_are_ranked_for_each_class_of_networks() -> None:
+    state = PageState.of("/")
+    largest = Beacon(500, 900, requests()[5].path)  # an image that is asked for last, as Low
+    for number in range(6):
+        network = SeenNetwork(20.0, 5e6) if number % 2 else SeenNetwork(200.0, 1e6)
+        state.learn(replace(visit(), connection=network, beacon=largest))
+    both = search(state.memory, state.classes, CHROMIUM)
+    assert both
+    for item in both:
+        assert sorted(item.by_network) == [0, 1]
+        assert item.everywhere or min(item.by_network.values()) < 1
+    for place in (0, 1):
+        assert any(item.by_network[place] < 1 for item in both)
+    alone = search(state.memory, state.classes[:1], CHROMIUM)
+    assert alone
+    assert all(not item.by_network and item.everywhere for item in alone)
