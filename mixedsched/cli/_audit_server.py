@@ -3,14 +3,14 @@
 from dataclasses import replace
 
 from mixedsched.advice.audit.session import FOLLOWS_PRIORITIES
-from mixedsched.advice.changes.own_server import OwnServer, own_server
+from mixedsched.advice.changes.own_server import KeptServer, own_server
 from mixedsched.errors import UsageError
 from mixedsched.world.servers import is_server, read_choice, require_server
 
 BASELINES = ("eps", "stock", "sequential", "none")
 
 
-def server_of(name: str, baseline: str | None) -> OwnServer:
+def server_of(name: str, baseline: str | None) -> KeptServer:
     """The server, loaded with what the baseline says, else itself where it is here, else its model. Raises UsageError."""
     found = own_server(name)
     if baseline is None:

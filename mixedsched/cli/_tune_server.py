@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mixedsched.advice.changes.own_server import OwnServer, own_server
+from mixedsched.advice.changes.own_server import KeptServer, own_server
 from mixedsched.advice.tuner.job import BROWSER, PIPE, TABLES
 from mixedsched.errors import UsageError
 
@@ -24,7 +24,7 @@ ServerOption = Annotated[
 
 def tuned_server(
     name: str | None, schemes: str | None, space: str, rung: str | None, sites: Sequence[str]
-) -> OwnServer | None:
+) -> KeptServer | None:
     """The server, and what is on this machine of it; None where none is named.
 
     Raises UsageError for an unknown one, and for what contradicts it.

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from mixedsched.advice.changes.change import Change
 from mixedsched.advice.changes.observed import scenario_of
-from mixedsched.advice.changes.own_server import OwnServer
+from mixedsched.advice.changes.own_server import KeptServer
 from mixedsched.advice.changes.page_change import PageModel
 from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.errors import PageLoadError
@@ -135,7 +135,7 @@ class EditionPlayer:
         simulator: Simulator[PaintEstimate | None],
         browser: BrowserModel,
         seed: int,
-        own: OwnServer | None = None,
+        own: KeptServer | None = None,
     ) -> None:
         self._models = models
         self._networks = tuple(networks)

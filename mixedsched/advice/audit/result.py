@@ -12,7 +12,7 @@ from mixedsched.advice.changes.change import Change
 from mixedsched.advice.changes.findings import LateResource
 from mixedsched.advice.changes.html_change import Document, edits_of
 from mixedsched.advice.changes.look import Look
-from mixedsched.advice.changes.own_server import OwnServer
+from mixedsched.advice.changes.own_server import KeptServer
 from mixedsched.advice.changes.servers import WebServer
 from mixedsched.core import stats
 from mixedsched.core.metrics import metric_named
@@ -89,7 +89,7 @@ class Audit:
     facts: Mapping[str, Any]  # machine, versions, browser model
     wastes: Wastes = NO_WASTES  # beside the order of delivery
     server: WebServer | None = None  # the owner's own, as far as it is known
-    own: OwnServer | None = None  # that advice is for alone, if one was named
+    own: KeptServer | None = None  # that advice is for alone, if one was named
 
     @property
     def complete_blocks(self) -> int:

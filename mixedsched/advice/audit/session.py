@@ -24,7 +24,7 @@ from mixedsched.advice.changes.change import Change
 from mixedsched.advice.changes.findings import findings_of
 from mixedsched.advice.changes.look import look_at
 from mixedsched.advice.changes.observed import page_model, scenario_of
-from mixedsched.advice.changes.own_server import OwnServer
+from mixedsched.advice.changes.own_server import KeptServer
 from mixedsched.advice.changes.page_change import PageModel, document_of, make_edition
 from mixedsched.advice.changes.servers import WebServer, web_server_of_field
 from mixedsched.advice.changes.waste import wastes_of
@@ -70,7 +70,7 @@ class AuditJob:
     versions: Mapping[str, str]  # of our own programs
     model: BrowserModel  # plays the page in simulation
     server: WebServer | None = None  # the owner's own, if it was named; else a recording may say
-    own: OwnServer | None = None  # the same, if it was named: advice is for it alone
+    own: KeptServer | None = None  # the same, if it was named: advice is for it alone
 
     @property
     def schemes(self) -> tuple[str, ...]:

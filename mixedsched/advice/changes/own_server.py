@@ -13,7 +13,7 @@ from mixedsched.world.servers import KINDS, find_server
 
 
 @dataclass(frozen=True, slots=True)
-class OwnServer:
+class KeptServer:
     """A server that advice is made for."""
 
     name: str
@@ -87,7 +87,7 @@ class OwnServer:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class OrderSetting:
     """A setting of a server's configuration that changes its order: its name there, and as a parameter of model and arm."""
 
     scheme: str
@@ -97,42 +97,42 @@ class Setting:
     values: tuple[int, ...]
 
 
-SETTING = Setting(
+SETTING = OrderSetting(
     "server-nginx", "stream_buffer_bytes", "http3_stream_buffer_size", 65_536, (16_384, 262_144, 1_048_576)
 )
 """The only one that is known. With its default nginx 1.31.4 ends connections of many responses early (docs/servers.md)."""
 
 _KNOWN = (
-    OwnServer(
+    KeptServer(
         "nginx", "nginx", "server-nginx", "none", heeds=False, arm="nginx",
         words="nginx sends all responses in turns, whatever browsers ask for, and does not read the header that it sends; what "
         "is left is when the page asks for what (preloads act, fetchpriority only by what the browser itself holds back), and "
         "http3_stream_buffer_size",
     ),
-    OwnServer(
+    KeptServer(
         "caddy", "Caddy", "server-quic-go", "none", heeds=True, arm="caddy",
         words="Caddy follows what browsers ask for, and does not read the header that it sends: what acts is the HTML",
     ),
-    OwnServer(
+    KeptServer(
         "apache", "Apache", "rr", "none", heeds=False, in_order=True,
         words="Apache has no HTTP/3, and headers act only behind an edge or CDN that has: what acts is the HTML. It is played "
         "as responses in turns in one line, as over TCP",
     ),
-    OwnServer(
+    KeptServer(
         "h2o", "H2O", "server-h2o", "merged", heeds=True, update_wins=True, arm="h2o",
         words="H2O merges `priority` headers, until Chromium raises an image that it finds on the screen: this undoes them",
     ),
-    OwnServer(
+    KeptServer(
         "litespeed", "LiteSpeed", "server-lsquic", "rewrite", heeds=True, update_wins=True,
         words="OpenLiteSpeed follows what browsers ask for, and does not read headers; its rewrite variable http-prio sets an "
         "urgency, which is not documented. That a later update of the browser undoes it is inferred",
     ),
-    OwnServer(
+    KeptServer(
         "cloudflare", "Cloudflare", "eps", "merged", heeds=True,
         words="Cloudflare merges `priority` headers of the origin by its own word; its order inside one urgency is not public, "
         "so it is played as RFC 9218 has it, and whether a late update of the browser undoes a header is not known",
     ),
-    OwnServer(
+    KeptServer(
         OTHER, "an unknown server", "rr", "none", heeds=False,
         words="nothing is known of the server, so it is played as one that heeds no priorities and sends responses in turns, "
         "as most do: only the HTML is proposed",
@@ -140,7 +140,7 @@ _KNOWN = (
 )  # fmt: skip
 
 
-def own_server(name: str) -> OwnServer:
+def own_server(name: str) -> KeptServer:
     """The one of that name, with what is on this machine of it. Raises UsageError for a name that is not known."""
     web_server(name)
     known = next(item for item in _KNOWN if item.name == name)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from mixedsched.advice.changes.change import Change
-from mixedsched.advice.changes.own_server import OwnServer
+from mixedsched.advice.changes.own_server import KeptServer
 from mixedsched.advice.tuner._contest import TUNED, promising
 from mixedsched.advice.tuner._looks import View
 from mixedsched.advice.tuner._search import SearchResult, run_search
@@ -22,7 +22,7 @@ LINES = "lines"  # the rung of what acts on one's own server
 OWN_ARMS = 2  # the server with all lines, and as it is; others show what a part of the lines does
 
 
-def as_seen_by(server: OwnServer | None, view: View) -> View:
+def as_seen_by(server: KeptServer | None, view: View) -> View:
     """The view with what only this server's loads have: late updates of the browser, or responses in one line."""
     if server is None:
         return view
@@ -30,12 +30,12 @@ def as_seen_by(server: OwnServer | None, view: View) -> View:
     return replace(view, scenes=scenes)
 
 
-def as_it_is(server: OwnServer) -> Contender:
+def as_it_is(server: KeptServer) -> Contender:
     """The server with the page as it is: the baseline."""
     return Contender(server.on, Role.BASELINE, plain_of(server), on=server.on)
 
 
-def in_order_of_interest(server: OwnServer, lines: OwnLines, page: Page) -> tuple[Contender, ...]:
+def in_order_of_interest(server: KeptServer, lines: OwnLines, page: Page) -> tuple[Contender, ...]:
     """All lines together and the page as it is; then each kind of lines, and each line of HTML, where there are several."""
     headers = as_changes(lines.plan.rules, page)
     on = _with_setting(server, lines)
@@ -57,7 +57,7 @@ def _arm(label: str, role: Role, on: str, scheme: str, changes: Sequence[Change]
     return Contender(label, role, plain_under(scheme), tuple(changes), on=on)
 
 
-def _with_setting(server: OwnServer, lines: OwnLines) -> str:
+def _with_setting(server: KeptServer, lines: OwnLines) -> str:
     """What tuned loads are made with: the server with its setting, as an arm has it, or its model."""
     if lines.setting is None:
         return server.on
@@ -67,7 +67,7 @@ def _with_setting(server: OwnServer, lines: OwnLines) -> str:
 
 
 def search_orders(
-    server: OwnServer, job: TuneJob, world: TuneSurroundings, view: View, options: Options
+    server: KeptServer, job: TuneJob, world: TuneSurroundings, view: View, options: Options
 ) -> SearchResult | None:
     """The best among the orders that headers can say there, or go on with that search; None where they do not act."""
     if server.headers == "none":
@@ -80,7 +80,7 @@ def search_orders(
 
 
 def find_lines(
-    server: OwnServer,
+    server: KeptServer,
     world: TuneSurroundings,
     view: View,
     ground: Ground,

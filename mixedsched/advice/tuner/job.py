@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
-from mixedsched.advice.changes.own_server import OwnServer
+from mixedsched.advice.changes.own_server import KeptServer
 from mixedsched.advice.tuner.objective import Objective
 from mixedsched.advice.tuner.trials import Watch
 from mixedsched.core.metrics.paint import PaintEstimate
@@ -177,7 +177,7 @@ class TuneJob:
     versions: Mapping[str, str]  # of our own programs
     candidates: int | None = None  # tried on rung stack at most; None for as many as the time allows
     space: str = TABLES  # what is searched: schemes and their tables, or the few knobs of VGPrio
-    server: OwnServer | None = None  # that one has, and does not want to replace
+    server: KeptServer | None = None  # that one has, and does not want to replace
 
     @property
     def digest(self) -> str:

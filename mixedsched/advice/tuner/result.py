@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from mixedsched.advice.changes.change import Change
-from mixedsched.advice.changes.own_server import OwnServer
+from mixedsched.advice.changes.own_server import KeptServer
 from mixedsched.advice.tuner.candidate import Candidate, Deviation
 from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.core.sim.load import PlayedLoad
@@ -252,7 +252,7 @@ class Tuning:
     """95 % interval of kept_pct, where loads were measured."""
     withheld: Mapping[Role, str] = field(default_factory=dict)
     """Why headers, or lines of HTML, are not to be shipped although simulation likes them, a sentence without a stop."""
-    server: OwnServer | None = None  # that it was made for, where one was named
+    server: KeptServer | None = None  # that it was made for, where one was named
     setting: ServerSetting | None = None  # to be shipped
 
     @property

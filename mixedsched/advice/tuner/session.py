@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from mixedsched.advice.changes.own_server import OwnServer
+from mixedsched.advice.changes.own_server import KeptServer
 from mixedsched.advice.tuner._conclude import Known, concluded
 from mixedsched.advice.tuner._contest import Contest, bench_of, by_headers, entrants, finalists, plain_eps, promising
 from mixedsched.advice.tuner._looks import View, bounds, look, view_of_manifest
@@ -218,7 +218,7 @@ class TuneSession:
             known.entrants = entrants(known.search, known.candidates)
             await self._prove(view)
 
-    async def _find_for_own(self, server: OwnServer, view: View, shares: Shares) -> None:
+    async def _find_for_own(self, server: KeptServer, view: View, shares: Shares) -> None:
         """What acts on the server that one has, and its proof there."""
         job, known = self._job, self.known
         seconds = None if job.candidates is not None else shares.search_s * ORDERS_SHARE

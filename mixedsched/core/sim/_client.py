@@ -97,8 +97,8 @@ class PageClient:
     A request that is due leaves as soon as the handshake is complete and the server grants a stream; those that wait for
     a stream leave in the order in which they were found. exchanges: in order of request, which is that of stream IDs.
     stream_bytes: of responses, in order and without repeats, headers included. connected_us: when the handshake was complete.
-    tells: whether requests say where they come from. raises: whether images that layout finds in view are raised while under
-    way.
+    tells: whether requests say where they come from, too. raises: whether images that layout finds in view are raised while
+    under way; so they are with `tells`.
     hol: complete after `finish`, if packets may come reordered. ordered: may keep responses from the page; set by those who
     have both ends.
     """
@@ -124,7 +124,7 @@ class PageClient:
         self._page = discoveries.page
         self._addresses = addresses
         self._playback = playback_of(discoveries)
-        self._tells, self._raises = tells, raises
+        self._tells, self._raises = tells, raises or tells
         self._parents = self._referrers() if tells else ()
         self._waiting: deque[int] = deque()  # due, but without a stream yet
         self.quic = ObservedConnection(

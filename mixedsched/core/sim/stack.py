@@ -103,16 +103,14 @@ def play_stack(
     what happened on the link, as LinkCounters tell it, in packets, and in bytes with the headers that the profile adds. With
     in_order also hol_blocking, and inter_stream_held_bytes: OrderedReceiver.held_bytes.
 
-    Raises UsageError for an unknown congestion control, and PageLoadError where the network does not let
-    the load come to an end.
+    Raises UsageError for an unknown congestion control, PageLoadError where the network does not let the load come to an end.
     """
     _refuse_unknown(congestion_control)
-    addresses, tells = addresses_of(discoveries.page), visited is not None
-    timeout_s, may_reorder = _idle_timeout_s(discoveries), network.down.may_reorder
+    addresses, timeout_s = addresses_of(discoveries.page), _idle_timeout_s(discoveries)
+    late, tells = network.down.may_reorder, visited is not None
     client = PageClient(
-        discoveries, addresses, congestion_control, timeout_s,
-        reordered=may_reorder, tells=tells, raises=raises or tells,
-    )  # fmt: skip
+        discoveries, addresses, congestion_control, timeout_s, reordered=late, tells=tells, raises=raises
+    )
     configuration = _configuration(discoveries, congestion_control)
     recorders = _recorders(visited, lambda: SeenNetwork(session.quic.least_rtt_ms))
     events = SessionEvents(lambda _: None, lambda _: None, served, decisions=recorders)
@@ -139,8 +137,8 @@ def play_stack(
     client.finish()
     for recorder in recorders:
         recorder.finish()
-    facts = {"link": network.name, "seed": seed, "congestion_control": congestion_control}
-    return _played(discoveries.page, scheme.label, client, order, {**facts, **_seen(client, wire, order)})
+    facts = {"link": network.name, "seed": seed, "congestion_control": congestion_control, **_seen(client, wire, order)}
+    return _played(discoveries.page, scheme.label, client, order, facts)
 
 
 def _recorders(

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mixedsched.advice.changes.own_server import OwnServer, own_server
+from mixedsched.advice.changes.own_server import KeptServer, own_server
 from mixedsched.advice.tuner._looks import view_of_manifest
 from mixedsched.advice.tuner._own import as_seen_by
 from mixedsched.advice.tuner.candidate import Candidate
@@ -47,7 +47,7 @@ def page(**hero: Any) -> Page:
     return Page.from_dict({"format": PAGE_FORMAT, "name": "shop", "resources": resources}, "test")
 
 
-def simulated(name: str) -> OwnServer:
+def simulated(name: str) -> KeptServer:
     """The server by its model, whatever is on this machine."""
     found = own_server(name)
     return replace(found, on=found.model, version="")

@@ -10,7 +10,7 @@ from typing import Any
 
 from mixedsched.advice.changes.change import Action, Change
 from mixedsched.advice.changes.html_change import Document, TagEdit, edits_of, url_of
-from mixedsched.advice.changes.own_server import OwnServer
+from mixedsched.advice.changes.own_server import KeptServer
 from mixedsched.advice.tuner.candidate import Candidate
 from mixedsched.advice.tuner.result import HtmlLine, ServerSetting
 from mixedsched.advice.tuner.ship._servers import (
@@ -45,7 +45,7 @@ class Shipment:
     document: Document | None = None  # the page's own, where there is one
     evidence: Mapping[str, Any] = field(default_factory=dict)
     """For the mapping's file, as plain TOML values: where it was found, over what, by how much it gains."""
-    server: OwnServer | None = None  # that it is all for; None for any
+    server: KeptServer | None = None  # that it is all for; None for any
     setting: ServerSetting | None = None  # of its configuration
 
 
@@ -70,7 +70,7 @@ def ship_files(shipment: Shipment) -> dict[str, str]:
     return files or {NOTHING_NAME: _nothing_text(shipment)}
 
 
-def _own_files(shipment: Shipment, server: OwnServer) -> dict[str, str]:
+def _own_files(shipment: Shipment, server: KeptServer) -> dict[str, str]:
     """Only what acts on the server that one has."""
     files: dict[str, str] = {}
     if shipment.html:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mixedsched.advice.changes.change import Change
-from mixedsched.advice.changes.own_server import SETTING, OwnServer
+from mixedsched.advice.changes.own_server import SETTING, KeptServer
 from mixedsched.advice.tuner.candidate import PLAIN, Candidate
 from mixedsched.advice.tuner.result import HeaderRule, HtmlLine, Scored, ServerSetting
 from mixedsched.advice.tuner.ship.headers import HeaderPlan, as_candidate, header_plans
@@ -32,7 +32,7 @@ from mixedsched.world import catalog
 URGENCY_ONLY = "its rewrite variable sets urgency alone, responses stay incremental"
 
 
-def plain_of(server: OwnServer) -> Candidate:
+def plain_of(server: KeptServer) -> Candidate:
     """How the server delivers the page as it is."""
     return plain_under(server.model)
 
@@ -70,7 +70,7 @@ class OwnLines:
 
 
 def lines_for(
-    server: OwnServer,
+    server: KeptServer,
     ground: Ground,
     order: Candidate | None,
     changes: Sequence[Change],
@@ -115,7 +115,7 @@ def _html(trials: LineTrials, ground: Ground, changes: Sequence[Change]) -> tupl
     )
 
 
-def _headers(server: OwnServer, trials: LineTrials, ground: Ground, order: Candidate | None) -> HeaderPlan:
+def _headers(server: KeptServer, trials: LineTrials, ground: Ground, order: Candidate | None) -> HeaderPlan:
     """Only where they act."""
     if order is None or server.headers == "none":
         return HeaderPlan(())
@@ -141,7 +141,7 @@ def urgency_alone(plan: HeaderPlan) -> HeaderPlan:
     return replace(plan, rules=tuple(rules), lost=(*plan.lost, URGENCY_ONLY))
 
 
-def _schemes(server: OwnServer) -> tuple[str, ...]:
+def _schemes(server: KeptServer) -> tuple[str, ...]:
     """The model with every setting that is worth a try, as it is first."""
     if server.model != SETTING.scheme:
         return (server.model,)
@@ -149,7 +149,7 @@ def _schemes(server: OwnServer) -> tuple[str, ...]:
 
 
 def _together(
-    server: OwnServer, trials: LineTrials, ground: Ground, rules: tuple[HeaderRule, ...], changes: tuple[Change, ...]
+    server: KeptServer, trials: LineTrials, ground: Ground, rules: tuple[HeaderRule, ...], changes: tuple[Change, ...]
 ) -> tuple[Lines | None, int]:
     """The best set, None where nothing is better than the page as it is; and how many there were."""
     as_it_is: Lines = ((), (), server.model)
@@ -171,13 +171,13 @@ def _together(
     return (sets[best] if scores[best] < none.score - LEAST_GAIN else None), len(sets)
 
 
-def _counted(server: OwnServer, lines: Lines) -> tuple[object, ...]:
+def _counted(server: KeptServer, lines: Lines) -> tuple[object, ...]:
     changes, rules, scheme = lines
     return (*changes, *rules, *((scheme,) if scheme != server.model else ()))
 
 
 def _told(
-    server: OwnServer,
+    server: KeptServer,
     trials: LineTrials,
     ground: Ground,
     plan: HeaderPlan,
