@@ -98,19 +98,16 @@ def play_stack(
     client then also says where requests come from, and raises. raises: images that layout finds in view, after they were asked
     for, become more urgent by a PRIORITY_UPDATE, as in Chromium, where the browser model has that layout.
     The load's facts: packets_seen, packets_lost: numbers that the client could read, and lower ones that it never did.
-    loss_runs: how often so many of these in a row.
-    retransmitted_bytes: response data sent again, needed or not. connection_hol_bytes: see metrics.hol. link_down, link_up:
-    what happened on the link, as LinkCounters tell it, in packets, and in bytes with the headers that the profile adds. With
-    in_order also hol_blocking, and inter_stream_held_bytes: OrderedReceiver.held_bytes.
+    loss_runs: how often so many of these in a row. retransmitted_bytes: response data sent again, needed or not.
+    connection_hol_bytes: see metrics.hol. link_down, link_up: LinkCounters, in packets, and in bytes with the headers that the
+    profile adds. With in_order also hol_blocking, and inter_stream_held_bytes: OrderedReceiver.held_bytes.
 
     Raises UsageError for an unknown congestion control, PageLoadError where the network does not let the load come to an end.
     """
     _refuse_unknown(congestion_control)
-    addresses, timeout_s = addresses_of(discoveries.page), _idle_timeout_s(discoveries)
+    addresses, idle_s = addresses_of(discoveries.page), _idle_timeout_s(discoveries)
     late, tells = network.down.may_reorder, visited is not None
-    client = PageClient(
-        discoveries, addresses, congestion_control, timeout_s, reordered=late, tells=tells, raises=raises
-    )
+    client = PageClient(discoveries, addresses, congestion_control, idle_s, reordered=late, tells=tells, raises=raises)
     configuration = _configuration(discoveries, congestion_control)
     recorders = _recorders(visited, lambda: SeenNetwork(session.quic.least_rtt_ms))
     events = SessionEvents(lambda _: None, lambda _: None, served, decisions=recorders)
@@ -123,8 +120,8 @@ def play_stack(
             title=f"{discoveries.page.name}, {scheme.label}, {network.name}, seed {seed}",
         )
         configuration, events = traced(trace, configuration, events)
-    responder, client_id = PageResponder(discoveries.page, addresses), client.quic.original_destination_connection_id
-    session = _session(configuration, scheme, responder, events, client_id)
+    responder, first_id = PageResponder(discoveries.page, addresses), client.quic.original_destination_connection_id
+    session = _session(configuration, scheme, responder, events, first_id)
     order = PacketOrder(session.quic)
     if in_order:
         client.ordered = OrderedReceiver(session.quic)
