@@ -56,7 +56,11 @@ def main() -> None:
 
 
 def _heads(runs: dict[tuple[int, float, bool], object]) -> list[str]:
-    return [f"{key[0]} visits" for key in sorted(runs) if key[0]]
+    return [
+        f"{visits} visits{f', churn {churn:.0%}' if churn else ''}{', beacons' if beacons else ''}"
+        for visits, churn, beacons in sorted(runs)
+        if visits
+    ]
 
 
 if __name__ == "__main__":
