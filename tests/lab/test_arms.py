@@ -36,7 +36,7 @@ def test_a_version_that_nobody_read_and_its_own_congestion_control_are_remarks_f
     monkeypatch.setenv("MIXEDSCHED_SERVERS", str(tmp_path))
     conditions = replace(AS_USUAL, congestion_control=CongestionControl.RENO)
     found = fleet(tmp_path, "eps", "@nginx", conditions=conditions)
-    assert "@nginx: version 1.99.0 is not one whose priorities were read (1.31)" in found.notes
+    assert "@nginx: version 1.99.0 is not one whose priorities were read (1.26, 1.31)" in found.notes
     assert "@nginx: its congestion control is its own, not reno" in found.notes
     assert found.versions == {"@nginx": "1.99.0"}
 
