@@ -25,7 +25,8 @@ from mixedsched.model.scheme import ConfiguredScheme
 class Answering:
     """What a session keeps of requests and their responses; the session drives it.
 
-    quic: the connection, http: its HTTP layer, once there is one; number: names the connection in logs.
+    quic: the connection, http: its HTTP layer, once there is one; number: names the connection in logs. again_bytes:
+    of responses, sent again because they were lost, or might be.
     """
 
     quic: ScheduledConnection
@@ -40,6 +41,7 @@ class Answering:
         now_s: float,
     ) -> None:
         self.number = number
+        self.again_bytes = 0
         self.http: HttpLayer | None = None
         self._scheme = scheme
         self._responder = responder
@@ -154,12 +156,14 @@ class Answering:
 
     def _place(self, exchange: ServerExchange) -> None:
         exchange.place(self._scheme)
+        self.quic.set_urgency(exchange.stream_id, exchange.signal.priority.urgency)
         for observer in self._events.decisions:
             observer.placed(self._now_s, exchange.stream_id, exchange.request, exchange.placement_text)
 
     def _note_sent(self, stream_id: int, size_bytes: int, again_bytes: int, fin: bool) -> None:
         for observer in self._events.decisions:
             observer.scheduled(self._now_s, stream_id, size_bytes, again_bytes, self.quic.packet)
+        self.again_bytes += again_bytes
         exchange = self._exchanges.get(stream_id)
         if exchange is None or exchange.is_over:
             return

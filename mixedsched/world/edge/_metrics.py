@@ -12,6 +12,9 @@ Sample = tuple[str, str, str, float]
 _HELP = {
     "mixedsched_edge_requests_total": "Requests that are over, by status.",
     "mixedsched_edge_sent_bytes_total": "Bytes of responses on their streams, repeats included.",
+    "mixedsched_edge_lost_packets_total": "Packets to clients that were declared lost.",
+    "mixedsched_edge_repeated_bytes_total": "Bytes of responses that were sent again.",
+    "mixedsched_edge_late_bytes_total": "Bytes of responses that left while a more urgent one of the connection could have sent.",
     "mixedsched_edge_incomplete_total": "Responses that were cut off, by whichever side.",
     "mixedsched_edge_origin_faults_total": "Requests that failed at the origin.",
     "mixedsched_edge_origin_seconds_total": "Time from requests to the origin's first answer, all together.",

@@ -183,6 +183,10 @@ class _EdgeProcess:
             yield "mixedsched_edge_origin_up", "gauge", "", int(not pool.is_down)
             yield "mixedsched_edge_held_bytes", "gauge", "", self._edge.budget.held_bytes
         if self._endpoint is not None:
+            traffic = self._endpoint.traffic
+            yield "mixedsched_edge_lost_packets_total", "counter", "", traffic.lost_packets
+            yield "mixedsched_edge_repeated_bytes_total", "counter", "", traffic.again_bytes
+            yield "mixedsched_edge_late_bytes_total", "counter", "", traffic.late_bytes
             sessions = self._endpoint.sessions
             rtts = [session.quic.rtt_s for session in sessions if session.quic.is_established]
             yield "mixedsched_edge_connections", "gauge", "", len(sessions)

@@ -5,7 +5,7 @@ and, where the server schedules across connections, those of each client, which 
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mixedsched.core.h3.session import Session
@@ -70,12 +70,28 @@ class ServedConnection:
     is_gone: bool = False
 
 
+@dataclass(slots=True)
+class Traffic:
+    """What has happened to packets and response bytes."""
+
+    lost_packets: int = 0  # that were declared lost
+    again_bytes: int = 0  # of responses, sent again
+    late_bytes: int = 0  # of responses, sent while a more urgent one of the connection had bytes to send
+
+    def add(self, session: Session) -> None:
+        """Add what has happened on one connection so far."""
+        self.lost_packets += session.quic.lost_packets
+        self.again_bytes += session.again_bytes
+        self.late_bytes += session.quic.late_bytes
+
+
 class ConnectionTable:
     """All connections, in the order in which they were opened."""
 
     def __init__(self) -> None:
         self._by_id: dict[bytes, ServedConnection] = {}
         self._by_number: dict[int, ServedConnection] = {}
+        self._past = Traffic()  # of connections that are gone
 
     def __len__(self) -> int:
         return len(self._by_number)
@@ -108,6 +124,14 @@ class ConnectionTable:
         for connection_id in connection.connection_ids:
             self._by_id.pop(connection_id, None)
         del self._by_number[connection.number]
+        self._past.add(connection.session)
+
+    def traffic(self) -> Traffic:
+        """Of all connections since the start."""
+        total = replace(self._past)
+        for connection in self._by_number.values():
+            total.add(connection.session)
+        return total
 
 
 @dataclass(slots=True)

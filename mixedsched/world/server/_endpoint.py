@@ -24,11 +24,12 @@ from mixedsched.world.server._connections import (
     ConnectionTable,
     LazyTimer,
     ServedConnection,
+    Traffic,
     WakeList,
 )
 from mixedsched.world.server._datagram_sizes import DatagramSizes
 from mixedsched.world.server._first_packets import Admission, FirstPackets, MemoryLimit, NewClient
-from mixedsched.world.server._inbox import received
+from mixedsched.world.server._inbox import Inlet
 from mixedsched.world.server._learning import Learning
 from mixedsched.world.server._observers import ConnectionObservers
 from mixedsched.world.server._outbox import Outbox
@@ -40,7 +41,6 @@ from mixedsched.world.system.udp import host_and_port
 
 _log = logging.getLogger(__name__)
 
-BATCH = 64  # datagrams taken before their answers are sent, and timers and other sockets get their turn
 _LONG_HEADER = 0x80
 
 
@@ -76,6 +76,7 @@ class Endpoint:
         self._workers = settings.workers
         self._loop = asyncio.get_running_loop()
         self._sock = sock
+        self.inlet = Inlet(sock, handover, self._receive, self._flush_touched)
         self._outbox = Outbox(sock, settings.gso, self._flush_delayed)
         self._admission = Admission(limits, settings.retry)
         memory, versions = MemoryLimit(limits.memory_bytes), self._configuration.supported_versions
@@ -98,6 +99,10 @@ class Endpoint:
         return self._outbox.uses_gso
 
     @property
+    def traffic(self) -> Traffic:
+        return self._connections.traffic()
+
+    @property
     def sessions(self) -> list[Session]:
         return [connection.session for connection in self._connections]
 
@@ -108,9 +113,7 @@ class Endpoint:
                 session.use_scheme(scheme)
 
     def start(self) -> None:
-        self._loop.add_reader(self._sock, self._on_readable)
-        if self._handover is not None:
-            self._loop.add_reader(self._handover.fileno(), self._on_handed_over)
+        self.inlet.start()
 
     async def shut_down(self, grace_s: float) -> None:
         """Take no more requests, tell every client so (GOAWAY), and wait until the responses under way are over.
@@ -131,25 +134,9 @@ class Endpoint:
         for connection in self._connections:
             self._end(connection, H3_NO_ERROR)
         self._observers.stop()
-        self._loop.remove_reader(self._sock)
-        if self._handover is not None:
-            self._loop.remove_reader(self._handover.fileno())
-            self._handover.close()
+        self.inlet.close()
         self._outbox.close()
         self._sock.close()
-
-    def _on_readable(self) -> None:
-        now_s = time.monotonic()
-        for data, address in received(self._sock, BATCH):
-            self._receive(data, address, now_s, handed_over=False)
-        self._flush_touched()
-
-    def _on_handed_over(self) -> None:
-        assert self._handover is not None
-        now_s = time.monotonic()
-        for data, address in self._handover.take():
-            self._receive(data, address, now_s, handed_over=True)
-        self._flush_touched()
 
     def _receive(self, data: bytes, address: Address, now_s: float, handed_over: bool) -> None:
         """Give a datagram to its session. now_s: when the datagrams of this turn were read."""

@@ -1,9 +1,14 @@
-"""Datagrams that have come to a socket."""
+"""Datagrams that have come to a socket, or from another process on the same port."""
 
+import asyncio
 import socket
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 
 from mixedsched.core.h3.session import Address
+from mixedsched.world.server.handover import Handover
+
+BATCH = 64  # datagrams taken before their answers are sent, and timers and other sockets get their turn
 
 _LARGEST_DATAGRAM_BYTES = 65536
 
@@ -16,3 +21,55 @@ def received(sock: socket.socket, count: int) -> Iterator[tuple[bytes, Address]]
             yield receive(_LARGEST_DATAGRAM_BYTES)
         except OSError:  # nothing left, or an earlier packet of ours was refused
             return
+
+
+class Inlet:
+    """Reads from the socket and from the other processes, as the event loop finds that there is something.
+
+    take: (datagram, sender, when this turn of the loop began, whether another process has passed it on). answer: called when all
+    of a turn were taken.
+    """
+
+    def __init__(
+        self,
+        sock: socket.socket,
+        handover: Handover | None,
+        take: Callable[[bytes, Address, float, bool], None],
+        answer: Callable[[], None],
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._sock = sock
+        self._handover = handover
+        self._take = take
+        self._answer = answer
+
+    def start(self) -> None:
+        self.read_on()
+        if self._handover is not None:
+            self._loop.add_reader(self._handover.fileno(), self._on_handed_over)
+
+    def pause(self) -> None:
+        """Leave what comes to the socket there, for another process or for later."""
+        self._loop.remove_reader(self._sock)
+
+    def read_on(self) -> None:
+        self._loop.add_reader(self._sock, self._on_readable)
+
+    def close(self) -> None:
+        self.pause()
+        if self._handover is not None:
+            self._loop.remove_reader(self._handover.fileno())
+            self._handover.close()
+
+    def _on_readable(self) -> None:
+        now_s = time.monotonic()
+        for data, address in received(self._sock, BATCH):
+            self._take(data, address, now_s, False)
+        self._answer()
+
+    def _on_handed_over(self) -> None:
+        assert self._handover is not None
+        now_s = time.monotonic()
+        for data, address in self._handover.take():
+            self._take(data, address, now_s, True)
+        self._answer()

@@ -27,6 +27,7 @@ from mixedsched.core.schedulers import SCHEMES
 from mixedsched.errors import MixedschedError
 from mixedsched.model.scheme import ConfiguredScheme, configure
 from mixedsched.world import catalog
+from mixedsched.world.server._connections import Traffic
 from mixedsched.world.server._endpoint import Endpoint
 from mixedsched.world.server._files import SiteFiles
 from mixedsched.world.server._learning import background_learner, learning_of, say
@@ -57,6 +58,9 @@ class LiveEndpoint(Protocol):
 
     @property
     def sessions(self) -> list[Session]: ...
+
+    @property
+    def traffic(self) -> Traffic: ...
 
     def use_scheme(self, scheme: ConfiguredScheme) -> None:
         """Place responses by another mapping from now on. The scheduler must be of the same kind."""

@@ -291,6 +291,16 @@ class ScheduledConnection(QuicConnection):
         return self._loss._rtt_smoothed
 
     @property
+    def lost_packets(self) -> int:
+        """Packets that were declared lost, without probes for larger datagrams."""
+        return self._loss.lost_packets
+
+    @property
+    def late_bytes(self) -> int:
+        """Bytes of responses that left while a more urgent one had bytes to send, see Lateness."""
+        return self._service.lateness.late_bytes
+
+    @property
     def least_rtt_ms(self) -> float | None:
         """The shortest round trip so far; None before the first."""
         shortest_s = self._loss._rtt_min
@@ -320,6 +330,10 @@ class ScheduledConnection(QuicConnection):
     def body_changed(self, stream_id: int) -> None:
         """The body of a response, a GrowingBody, has more to read or has ended. Nothing happens if the response is over."""
         self._service.body_changed(stream_id)
+
+    def set_urgency(self, stream_id: int, urgency: int) -> None:
+        """A response's urgency as the client would have it, 0 first, for `late_bytes`; the order is the scheduler's."""
+        self._service.set_urgency(stream_id, urgency)
 
     def reprioritize(self, stream_id: int, placement: Any) -> None:
         """Move a response; takes effect at the next packet. Nothing happens if it is over already."""

@@ -29,13 +29,16 @@ class PacketRecovery(QuicPacketRecovery):
     Here an acknowledgement is looked up packet by packet; aioquic's own method gets only the last ones, which count for the
     round-trip time. choose_repeats: given the application's packets in flight, oldest first, returns those that a probe should
     repeat; none for the oldest. path_size: is told what became of datagrams larger than every path carries, if there are any;
-    the loss of its probes does not count for congestion control (RFC 9000 section 14.4).
+    the loss of its probes does not count for congestion control (RFC 9000 section 14.4). lost_packets: that were declared lost so
+    far, without such probes.
     """
 
     def __init__(self, *, choose_repeats: ChooseRepeats, path_size: PathSize | None = None, **arguments: Any) -> None:
         super().__init__(**arguments)
         self._path_size = path_size
         self._choose_repeats = choose_repeats
+        self.lost_packets = 0
+        self._is_detecting = False
         self._others: dict[int, QuicSentPacket] | None = None  # in flight, put aside
 
     def on_ack_received(self, *, ack_rangeset: RangeSet, ack_delay: float, now: float, space: QuicPacketSpace) -> None:
@@ -72,7 +75,11 @@ class PacketRecovery(QuicPacketRecovery):
 
     def _detect_loss(self, *, now: float, space: QuicPacketSpace) -> None:
         self._put_back(space)
-        super()._detect_loss(now=now, space=space)
+        self._is_detecting = True
+        try:
+            super()._detect_loss(now=now, space=space)
+        finally:
+            self._is_detecting = False
 
     def _on_packets_lost(
         self,
@@ -93,6 +100,9 @@ class PacketRecovery(QuicPacketRecovery):
                 persistent_congestion = persistent_congestion and self._in_persistent_congestion(packets=packets)
                 super()._on_packets_lost(congestion_event=False, now=now, packets=probes, space=space)
             sizing.note_lost(packets, now)
+        if self._is_detecting:  # else a probe repeats what may have arrived
+            packets = list(packets)
+            self.lost_packets += len(packets)
         super()._on_packets_lost(
             congestion_event=congestion_event,
             now=now,

@@ -9,6 +9,7 @@ from aioquic.quic.packet import QuicStreamFrame
 from aioquic.quic.stream import QuicStream
 
 from mixedsched.core.h3.response import Body
+from mixedsched.core.h3.seam._lateness import Lateness
 from mixedsched.core.h3.seam._streams import NotingReceiver, PullingSender, Turn
 from mixedsched.model.scheduler import Scheduler
 
@@ -32,6 +33,7 @@ class ServiceQueue:
         self._ahead, self._parked = self._queues[Turn.AHEAD], self._queues[Turn.PARKED]
         self._in_packet = False
         self._has_room = False
+        self.lateness = Lateness()
         self.has_placements = False  # whether the scheme tells responses apart
         self.packets = 0
         self.lost_body = False  # a packet ended early since a response had to be reset
@@ -83,6 +85,12 @@ class ServiceQueue:
         if sender is not None and sender.body is not None:
             sender.write(b"")
 
+    def set_urgency(self, stream_id: int, urgency: int) -> None:
+        """What a response is worth to the client, for the count of bytes that are late. Changes no order."""
+        sender = self._senders.get(stream_id)
+        if sender is not None:
+            self.lateness.moved(sender, urgency)
+
     def reprioritize(self, stream_id: int, placement: Any) -> None:
         if self.has_response(stream_id):
             self._scheduler.reprioritize(stream_id, placement)
@@ -111,6 +119,7 @@ class ServiceQueue:
             del self._queues[sender.turn][sender.stream_id]
             self._queues[turn][sender.stream_id] = None
             sender.turn = turn
+            self.lateness.turned(sender, is_ready=turn is Turn.SCHEDULED or turn is Turn.EXEMPT)
 
     def _pause(self, sender: PullingSender, turn: Turn) -> None:
         self._set_turn(sender, turn)
@@ -131,6 +140,7 @@ class ServiceQueue:
         if sender.is_response:
             size_bytes = len(frame.data)
             self._scheduler.sent(stream_id, size_bytes, again_bytes)
+            self.lateness.sent(sender, size_bytes)
             self._connection.sent(stream_id, size_bytes, again_bytes, frame.fin)
             if (
                 sender.body is not None
@@ -210,6 +220,7 @@ class ServiceQueue:
     def _forget(self, stream_id: int) -> None:
         sender = self._senders.pop(stream_id)
         del self._queues[sender.turn][stream_id]
+        self.lateness.turned(sender, is_ready=False)
         if sender.is_response:
             self._scheduler.close(stream_id)
         self._connection.discarded(stream_id)

@@ -14,6 +14,7 @@ from aioquic.quic.stream import QuicStream, QuicStreamReceiver, QuicStreamSender
 from mixedsched.core.h3.codes import ErrorCode
 from mixedsched.core.h3.response import Body, BodyLostError, GrowingBody
 from mixedsched.core.h3.seam._credit import ReadCredit
+from mixedsched.model.priority import URGENCY_DEFAULT
 
 if TYPE_CHECKING:
     from mixedsched.core.h3.seam._service import ServiceQueue
@@ -32,7 +33,7 @@ class Turn(Enum):
 class PullingSender(QuicStreamSender):
     """Send part of a stream that takes a response body's bytes only when a packet has room for them.
 
-    is_response, turn: kept for the service queue; a response is a stream that the scheduler knows. body: what the stream is fed
+    is_response, turn, urgency, is_ready: kept for the service queue; a response is a stream that the scheduler knows. body: what the stream is fed
     from once everything written to it has been sent; the stream ends with it.
     """
 
@@ -44,6 +45,8 @@ class PullingSender(QuicStreamSender):
         self.body: Body | None = None
         self.is_response = False
         self.turn = Turn.IDLE
+        self.urgency = URGENCY_DEFAULT
+        self.is_ready = False
         self._id = stream.stream_id
         self._queue = queue
 
