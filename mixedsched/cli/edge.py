@@ -156,10 +156,9 @@ def edge(
     requests and finishes those under way; told again, it stops at once.
     """
     end_with_reader()
-    if workers > 1 and (across_connections or metrics_port is not None):
-        other = "--across-connections" if across_connections else "--metrics-port"
+    if workers > 1 and across_connections:
         raise UsageError(
-            f"{other} is not possible with several --workers",
+            "--across-connections is not possible with several --workers",
             why="each of them knows of its own connections only",
             fix="leave out one of the two",
         )

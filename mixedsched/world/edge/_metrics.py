@@ -2,9 +2,10 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 
 from mixedsched.core.h3.exchange import ServedRequest
+from mixedsched.errors import MixedschedError
 
 Sample = tuple[str, str, str, float]
 """(name, type, labels with braces or "", value)"""
@@ -14,12 +15,13 @@ _HELP = {
     "mixedsched_edge_sent_bytes_total": "Bytes of responses on their streams, repeats included.",
     "mixedsched_edge_lost_packets_total": "Packets to clients that were declared lost.",
     "mixedsched_edge_repeated_bytes_total": "Bytes of responses that were sent again.",
-    "mixedsched_edge_late_bytes_total": "Bytes of responses that left while a more urgent one of the connection could have sent.",
+    "mixedsched_edge_late_bytes_total": "Bytes of responses that left while a more urgent one had bytes to send.",
     "mixedsched_edge_incomplete_total": "Responses that were cut off, by whichever side.",
     "mixedsched_edge_origin_faults_total": "Requests that failed at the origin.",
     "mixedsched_edge_origin_seconds_total": "Time from requests to the origin's first answer, all together.",
     "mixedsched_edge_origin_answers_total": "Requests that the origin has answered.",
     "mixedsched_edge_connections": "Open connections of clients.",
+    "mixedsched_edge_workers": "Worker processes that say what they count.",
     "mixedsched_edge_origin_connections": "Open connections to the origin.",
     "mixedsched_edge_origin_waiting": "Requests that wait for a connection to the origin.",
     "mixedsched_edge_origin_up": "Whether the origin can be reached.",
@@ -71,22 +73,18 @@ def as_text(samples: Iterator[Sample]) -> str:
 
 
 class MetricsServer:
-    """Answers GET /metrics over HTTP/1.1 on 127.0.0.1, one request a connection. text: what it answers with."""
+    """Answers GET /metrics over HTTP/1.1, one request a connection. url: where, if on a port."""
 
-    def __init__(self, server: asyncio.Server, text: Callable[[], str]) -> None:
+    def __init__(self, server: asyncio.Server, url: str | None) -> None:
         self._server = server
-        self._text = text
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/metrics"
+        self.url = url
 
     def close(self) -> None:
         self._server.close()
 
 
-async def serve_metrics(port: int, text: Callable[[], str]) -> MetricsServer:
-    """port: 0 for any free one. Raises OSError if it cannot be had."""
+async def serve_metrics(where: int | str, samples: Callable[[], Awaitable[Iterator[Sample]]]) -> MetricsServer:
+    """where: a TCP port of 127.0.0.1, 0 for any free one, or the path of a Unix socket. Raises MixedschedError."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -94,7 +92,7 @@ async def serve_metrics(port: int, text: Callable[[], str]) -> MetricsServer:
                 head = await reader.readuntil(b"\r\n\r\n")
                 first = head.split(b"\r\n", 1)[0].split(b" ")
                 is_known = first[:1] == [b"GET"] and first[1:2] == [b"/metrics"]
-                body = text().encode() if is_known else b"there is only /metrics\n"
+                body = as_text(await samples()).encode() if is_known else b"there is only /metrics\n"
                 status = b"200 OK" if is_known else b"404 Not Found"
                 fields = (
                     b"content-type: text/plain; version=0.0.4\r\ncontent-length: %d\r\nconnection: close\r\n\r\n"
@@ -107,4 +105,14 @@ async def serve_metrics(port: int, text: Callable[[], str]) -> MetricsServer:
         finally:
             writer.close()
 
-    return MetricsServer(await asyncio.start_server(answer, "127.0.0.1", port), text)
+    try:
+        if isinstance(where, str):
+            return MetricsServer(await asyncio.start_unix_server(answer, where), None)
+        server = await asyncio.start_server(answer, "127.0.0.1", where)
+    except OSError as error:
+        raise MixedschedError(
+            f"cannot listen on TCP 127.0.0.1:{where}" if isinstance(where, int) else f"cannot listen on {where}",
+            why=error.strerror or str(error),
+            fix="choose another --metrics-port, or 0 for a free one",
+        ) from error
+    return MetricsServer(server, f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/metrics")

@@ -2,10 +2,12 @@
 
 import datetime as dt
 import logging
+import tempfile
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 from pydantic import TypeAdapter
 
@@ -17,7 +19,8 @@ from mixedsched.world import catalog
 from mixedsched.world.edge._access import AccessLog
 from mixedsched.world.edge._certificates import CertificateStore
 from mixedsched.world.edge._exchange import EdgeRequest
-from mixedsched.world.edge._metrics import Counters, Sample, as_text, serve_metrics
+from mixedsched.world.edge._metrics import Counters, Sample, serve_metrics
+from mixedsched.world.edge._sum import WorkerCounters, socket_of
 from mixedsched.world.edge._watch import FileWatch
 from mixedsched.world.edge.responder import Edge, tls_context
 from mixedsched.world.edge.rules import read_rules
@@ -25,7 +28,7 @@ from mixedsched.world.edge.settings import EdgeFacts, EdgeInput, OriginAddress
 from mixedsched.world.server.beacons import LeftAlone
 from mixedsched.world.server.log import ServerLog
 from mixedsched.world.server.run import LiveEndpoint, Service, listening, run_service
-from mixedsched.world.server.running import FACTS, RunningServer, ServerFacts
+from mixedsched.world.server.running import FACTS, RunningServer, ServerFacts, WorkerInput
 from mixedsched.world.system.children import child
 
 _log = logging.getLogger(__name__)
@@ -80,12 +83,14 @@ class _EdgeProcess:
         self._edge: Edge | None = None
         self._endpoint: LiveEndpoint | None = None
         self._metrics_url: str | None = None
+        self._counted: WorkerCounters | None = None  # of the workers, in the process that has them
 
     def service(self) -> Service:
         given, store = self._given, self._certificates
         return Service(
             module="mixedsched.world.edge",
-            input=lambda worker: INPUT.dump_python(replace(given, worker=worker), mode="json"),
+            input=self._worker_input,
+            beside=self._beside_workers,
             scheme=given.scheme,
             mapping=given.mapping,
             settings=given.settings,
@@ -99,20 +104,37 @@ class _EdgeProcess:
             reload=self.reload,
         )
 
+    def _worker_input(self, worker: WorkerInput) -> Any:
+        """What a worker reads: it counts for itself, and says so to the process that has started it."""
+        given = self._given
+        if self._counted is not None:
+            log = replace(given.edge.log, metrics_port=socket_of(self._counted.folder, worker.number))
+            given = replace(given, edge=replace(given.edge, log=log))
+        return INPUT.dump_python(replace(given, worker=worker), mode="json")
+
+    @asynccontextmanager
+    async def _beside_workers(self) -> AsyncIterator[None]:
+        """In the process that has the workers: answer with what they count, all together."""
+        port = self._given.edge.log.metrics_port
+        if port is None:
+            yield
+            return
+        with tempfile.TemporaryDirectory(prefix="mixedsched-edge-") as folder:
+            self._counted = WorkerCounters(Path(folder), self._given.settings.workers)
+            metrics = await serve_metrics(port, self._counted.samples)
+            self._metrics_url = metrics.url
+            try:
+                yield
+            finally:
+                metrics.close()
+
     @asynccontextmanager
     async def _responding(self, _log: ServerLog) -> AsyncIterator[Edge]:
         settings = self._given.edge
         async with AsyncExitStack() as stack:
             stack.enter_context(self._access)
             if settings.log.metrics_port is not None:
-                try:
-                    metrics = await serve_metrics(settings.log.metrics_port, lambda: as_text(self._samples()))
-                except OSError as error:
-                    raise MixedschedError(
-                        f"cannot listen on TCP 127.0.0.1:{settings.log.metrics_port}",
-                        why=error.strerror or str(error),
-                        fix="choose another --metrics-port, or 0 for a free one",
-                    ) from error
+                metrics = await serve_metrics(settings.log.metrics_port, self._own_samples)
                 stack.callback(metrics.close)
                 self._metrics_url = metrics.url
             watch = FileWatch(self._files(), self.reload)
@@ -173,6 +195,9 @@ class _EdgeProcess:
         self._access.write(request, record, dt.datetime.now().astimezone())
         if request.why is not None and record.status >= 500:
             _log.warning("%s %s: %d, %s", request.head.method, request.head.path[:200], record.status, request.why)
+
+    async def _own_samples(self) -> Iterator[Sample]:
+        return self._samples()
 
     def _samples(self) -> Iterator[Sample]:
         yield from self._counters.samples()

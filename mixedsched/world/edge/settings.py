@@ -103,7 +103,8 @@ class EdgeLogs:
 
     access: Path | None = None  # a line for each request in the combined format of web servers
     access_json: Path | None = None  # or as JSON
-    metrics_port: int | None = None  # on 127.0.0.1, 0 for any free one: counters in Prometheus' text format
+    metrics_port: int | str | None = None
+    """Counters in Prometheus' text format on this port of 127.0.0.1, 0 for any free one; or, in a worker, on a Unix socket."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,8 @@ def received(sock: socket.socket, count: int) -> Iterator[tuple[bytes, Address]]
 class Inlet:
     """Reads from the socket and from the other processes, as the event loop finds that there is something.
 
-    take: (datagram, sender, when this turn of the loop began, whether another process has passed it on). answer: called when all
-    of a turn were taken.
+    take: (datagram, sender, when this turn of the loop began, whether another process has passed it on). answer: called when
+    all of a turn were taken.
     """
 
     def __init__(

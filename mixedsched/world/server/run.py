@@ -74,6 +74,7 @@ class Service:
     certificate, if it is made here. memory: of a scheme that learns. responding: what answers, while the server runs.
     described: the facts of such a server. choose_certificate: by the host name that a client gives; else there is just the one
     made here. joined: told of the endpoint before it starts. reload: reads files again, upon SIGHUP.
+    beside: what runs in the process that has several workers, while they run.
     """
 
     module: str
@@ -89,6 +90,7 @@ class Service:
     choose_certificate: Callable[[str | None], Certificate] | None = None
     joined: Callable[[LiveEndpoint], None] = lambda _endpoint: None
     reload: Callable[[], None] | None = None
+    beside: Callable[[], AbstractAsyncContextManager[None]] = contextlib.nullcontext
 
     def configured(self) -> ConfiguredScheme:
         """Raises UsageError or MappingError for a bad scheme or mapping."""
@@ -108,7 +110,7 @@ def run_service(service: Service, log: ServerLog) -> None:
     """
     with background_learner(service.memory if service.worker is None else None):
         if service.settings.workers > 1 and service.worker is None:
-            asyncio.run(_run_workers(service, log))  # uvloop starts no processes in groups of their own
+            asyncio.run(_run_workers_and_more(service, log))  # uvloop starts no processes in groups of their own
         else:
             uvloop.run(_run(service, log))
 
@@ -181,6 +183,11 @@ async def _run(service: Service, log: ServerLog) -> None:
             log.listening(facts)
             await stop.asked.wait()
             await _first_of(endpoint.shut_down(service.settings.grace_s), stop.at_once.wait())
+
+
+async def _run_workers_and_more(service: Service, log: ServerLog) -> None:
+    async with service.beside():
+        await _run_workers(service, log)
 
 
 async def _run_workers(service: Service, log: ServerLog) -> None:

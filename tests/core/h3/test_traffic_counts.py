@@ -80,7 +80,9 @@ def test_a_response_that_becomes_more_urgent_makes_the_others_late_from_then_on(
 
 
 @examples(20)
-@given(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 20_000)), min_size=1, max_size=8), st.sampled_from([0.0, 0.05]))
+@given(
+    st.lists(st.tuples(st.integers(0, 7), st.integers(0, 20_000)), min_size=1, max_size=8), st.sampled_from([0.0, 0.05])
+)
 def test_late_bytes_are_none_in_order_of_urgency_and_never_more_than_were_sent(
     asked: list[tuple[int, int]], loss_ratio: float
 ) -> None:

@@ -293,6 +293,7 @@ class ScheduledConnection(QuicConnection):
     @property
     def lost_packets(self) -> int:
         """Packets that were declared lost, without probes for larger datagrams."""
+        assert isinstance(self._loss, PacketRecovery)
         return self._loss.lost_packets
 
     @property
