@@ -12,8 +12,9 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -25,16 +26,20 @@ WINDOW = "64M"
 
 @dataclass(slots=True)
 class Server:
-    """A server that listens. port: of 127.0.0.1. lines: what it has printed since, if anything."""
+    """A server that listens. port: of 127.0.0.1. lines: what it has printed since, if anything. facts: of our own servers."""
 
     process: subprocess.Popen[str]
     port: int
     lines: list[str]
+    facts: dict[str, Any] = field(default_factory=dict)
 
     def cpu_s(self) -> float:
         """What it has used of a processor so far."""
         times = psutil.Process(self.process.pid).cpu_times()
         return float(times.user + times.system)
+
+    def descriptors(self) -> int:
+        return int(psutil.Process(self.process.pid).num_fds())
 
     def rss_bytes(self) -> int:
         return int(psutil.Process(self.process.pid).memory_info().rss)
@@ -45,7 +50,8 @@ def our_server(folder: Path, scheme: str = "eps", *options: str) -> Iterator[Ser
     """`mixedsched serve` for a folder."""
     command = ["-m", "mixedsched", "serve", str(folder), "--scheme", scheme, "--port", "0", "--json", *options]
     with _server([*command, "--stop-with-stdin"]) as (process, first_line):
-        yield _listening(process, json.loads(first_line)["listening"])
+        facts = json.loads(first_line)
+        yield _listening(process, facts["listening"], facts)
 
 
 @contextmanager
@@ -53,7 +59,8 @@ def our_edge(origin: str, *options: str) -> Iterator[Server]:
     """`mixedsched edge` in front of an origin."""
     command = ["-m", "mixedsched", "edge", "--origin", origin, "--port", "0", "--json", *options]
     with _server([*command, "--stop-with-stdin"]) as (process, first_line):
-        yield _listening(process, json.loads(first_line)["listening"])
+        facts = json.loads(first_line)
+        yield _listening(process, facts["listening"], facts)
 
 
 @contextmanager
@@ -63,11 +70,11 @@ def stock_server(folder: Path) -> Iterator[Server]:
         yield _listening(process, first_line.strip())
 
 
-def _listening(process: subprocess.Popen[str], address: str) -> Server:
+def _listening(process: subprocess.Popen[str], address: str, facts: dict[str, Any] | None = None) -> Server:
     lines: list[str] = []
     assert process.stdout is not None
     threading.Thread(target=lines.extend, args=(process.stdout,), daemon=True).start()
-    return Server(process, int(address.rpartition(":")[2]), lines)
+    return Server(process, int(address.rpartition(":")[2]), lines, facts or {})
 
 
 @contextmanager

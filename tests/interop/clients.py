@@ -166,6 +166,7 @@ def fetch_with_chromium(target: Target) -> Fetched:
             "profile_dir": profile,
             "url": f"https://{HOST_NAME}/",
             "hosts": {HOST_NAME: target.port},
+            "address": target.host,
             "spki_sha256": [target.spki_sha256],
             "paths": target.site.paths,
         }

@@ -66,7 +66,7 @@ def test_what_is_written_can_be_read_again() -> None:
 
 @pytest.mark.parametrize("text", ["rubbish", "a_total 1", "# TYPE a_total counter\na_total x"])
 def test_what_is_no_exposition_is_refused(text: str) -> None:
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match=r"is no sample|could not convert"):
         list(parse_text(text))
 
 

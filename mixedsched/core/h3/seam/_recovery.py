@@ -29,8 +29,8 @@ class PacketRecovery(QuicPacketRecovery):
     Here an acknowledgement is looked up packet by packet; aioquic's own method gets only the last ones, which count for the
     round-trip time. choose_repeats: given the application's packets in flight, oldest first, returns those that a probe should
     repeat; none for the oldest. path_size: is told what became of datagrams larger than every path carries, if there are any;
-    the loss of its probes does not count for congestion control (RFC 9000 section 14.4). lost_packets: that were declared lost so
-    far, without such probes.
+    the loss of its probes does not count for congestion control (RFC 9000 section 14.4). lost_packets: that were declared
+    lost so far, without such probes.
     """
 
     def __init__(self, *, choose_repeats: ChooseRepeats, path_size: PathSize | None = None, **arguments: Any) -> None:

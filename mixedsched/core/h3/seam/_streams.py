@@ -33,8 +33,8 @@ class Turn(Enum):
 class PullingSender(QuicStreamSender):
     """Send part of a stream that takes a response body's bytes only when a packet has room for them.
 
-    is_response, turn, urgency, is_ready: kept for the service queue; a response is a stream that the scheduler knows. body: what the stream is fed
-    from once everything written to it has been sent; the stream ends with it.
+    is_response, turn, urgency, is_ready: kept for the service queue; a response is a stream that the scheduler knows. body:
+    what the stream is fed from once everything written to it has been sent; the stream ends with it.
     """
 
     def __init__(self, stream: QuicStream, writable: bool, queue: ServiceQueue) -> None:
