@@ -35,7 +35,7 @@ NGINX = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr
 NO_NGINX = "left out: nginx is missing (package nginx-light of Debian and Ubuntu)"
 _CONFIGURATION = """daemon off; pid {folder}/pid; error_log {folder}/error.log; worker_processes 1;
 events {{ worker_connections 1024; }}
-http {{ access_log off; sendfile on; keepalive_requests 1000000;
+http {{ {log} sendfile on; keepalive_requests 1000000;
   client_body_temp_path {folder}/1; proxy_temp_path {folder}/2; fastcgi_temp_path {folder}/3;
   uwsgi_temp_path {folder}/4; scgi_temp_path {folder}/5;
   server {{ listen unix:{folder}/socket; root {site}; }} }}
@@ -43,15 +43,15 @@ http {{ access_log off; sendfile on; keepalive_requests 1000000;
 
 
 @contextmanager
-def nginx(site: Path) -> Iterator[Path]:
-    """nginx with these files; gives its Unix socket."""
+def nginx(site: Path, log: str = "access_log off;") -> Iterator[Path]:
+    """nginx with these files; gives its Unix socket. log: its lines about logs."""
     assert NGINX is not None
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for path in (folder, site):
             path.chmod(0o755)  # its worker may be another user
         configuration = folder / "nginx.conf"
-        configuration.write_text(_CONFIGURATION.format(folder=folder, site=site))
+        configuration.write_text(_CONFIGURATION.format(folder=folder, site=site, log=log))
         with subprocess.Popen([NGINX, "-c", str(configuration)], stderr=subprocess.DEVNULL) as process:
             try:
                 while not (folder / "socket").exists() and process.poll() is None:

@@ -121,6 +121,12 @@ def edge(
         bool,
         _network("Schedule across all connections from one IP address, as if they were one.", "--across-connections"),
     ] = False,
+    hand_over: Annotated[
+        Path | None,
+        _network(
+            "Take over from the edge that listens on this Unix socket, and hand over there to the next.", metavar="PATH"
+        ),
+    ] = None,
     buffer_mb: Annotated[
         int, _limit("Bytes of responses in memory, in all, in megabytes.", min=1, metavar="N")
     ] = _BUFFERS.all_bytes // 1_000_000,
@@ -156,14 +162,7 @@ def edge(
     requests and finishes those under way; told again, it stops at once.
     """
     end_with_reader()
-    if workers > 1 and across_connections:
-        raise UsageError(
-            "--across-connections is not possible with several --workers",
-            why="each of them knows of its own connections only",
-            fix="leave out one of the two",
-        )
-    if spool is not None and not spool.is_dir():
-        raise UsageError(f"there is no folder {spool}", fix="make it, or name another with --spool")
+    _check(workers, spool, across_connections=across_connections, hands_over=hand_over is not None)
     settings = ServerSettings(
         host=listen,
         port=port,
@@ -174,6 +173,7 @@ def edge(
         stop_with_stdin=stop_with_stdin,
         max_datagram_bytes=parse_datagram_bytes(max_datagram_size),
         across_connections=across_connections,
+        hand_over=hand_over,
     )
     edge_settings = EdgeSettings(
         origin=origin,
@@ -197,3 +197,15 @@ def edge(
         scheme, memory, across_connections=across_connections, hosts=len(host or []), beacons=beacon
     )
     run_edge(EdgeInput(edge_settings, scheme, mapping, settings, keeps), server_log(as_json))
+
+
+def _check(workers: int, spool: Path | None, *, across_connections: bool, hands_over: bool) -> None:
+    """Raises UsageError for what does not go together, or is not there."""
+    if workers > 1 and (across_connections or hands_over):
+        raise UsageError(
+            f"--{'across-connections' if across_connections else 'hand-over'} is not possible with several --workers",
+            why="each of them knows of its own connections only",
+            fix="leave out one of the two",
+        )
+    if spool is not None and not spool.is_dir():
+        raise UsageError(f"there is no folder {spool}", fix="make it, or name another with --spool")

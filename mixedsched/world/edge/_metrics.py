@@ -83,8 +83,11 @@ class MetricsServer:
         self._server.close()
 
 
-async def serve_metrics(where: int | str, samples: Callable[[], Awaitable[Iterator[Sample]]]) -> MetricsServer:
-    """where: a TCP port of 127.0.0.1, 0 for any free one, or the path of a Unix socket. Raises MixedschedError."""
+async def serve_metrics(
+    where: int | str, samples: Callable[[], Awaitable[Iterator[Sample]]], *, shared: bool = False
+) -> MetricsServer:
+    """where: a TCP port of 127.0.0.1, 0 for any free one, or the path of a Unix socket. shared: with the process before or
+    after this one, for as long as both run. Raises MixedschedError."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -108,7 +111,7 @@ async def serve_metrics(where: int | str, samples: Callable[[], Awaitable[Iterat
     try:
         if isinstance(where, str):
             return MetricsServer(await asyncio.start_unix_server(answer, where), None)
-        server = await asyncio.start_server(answer, "127.0.0.1", where)
+        server = await asyncio.start_server(answer, "127.0.0.1", where, reuse_port=shared or None)
     except OSError as error:
         raise MixedschedError(
             f"cannot listen on TCP 127.0.0.1:{where}" if isinstance(where, int) else f"cannot listen on {where}",

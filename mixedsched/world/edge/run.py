@@ -19,7 +19,7 @@ from mixedsched.world import catalog
 from mixedsched.world.edge._access import AccessLog
 from mixedsched.world.edge._certificates import CertificateStore
 from mixedsched.world.edge._exchange import EdgeRequest
-from mixedsched.world.edge._metrics import Counters, Sample, serve_metrics
+from mixedsched.world.edge._metrics import Counters, MetricsServer, Sample, serve_metrics
 from mixedsched.world.edge._sum import WorkerCounters, socket_of
 from mixedsched.world.edge._watch import FileWatch
 from mixedsched.world.edge.responder import Edge, tls_context
@@ -82,6 +82,7 @@ class _EdgeProcess:
         self._access = AccessLog(edge.log)
         self._edge: Edge | None = None
         self._endpoint: LiveEndpoint | None = None
+        self._metrics: MetricsServer | None = None
         self._metrics_url: str | None = None
         self._counted: WorkerCounters | None = None  # of the workers, in the process that has them
 
@@ -102,6 +103,7 @@ class _EdgeProcess:
             choose_certificate=store.choose if store is not None else None,
             joined=self._joined,
             reload=self.reload,
+            leaving=self._leave,
         )
 
     def _worker_input(self, worker: WorkerInput) -> Any:
@@ -134,9 +136,11 @@ class _EdgeProcess:
         async with AsyncExitStack() as stack:
             stack.enter_context(self._access)
             if settings.log.metrics_port is not None:
-                metrics = await serve_metrics(settings.log.metrics_port, self._own_samples)
+                metrics = await serve_metrics(
+                    settings.log.metrics_port, self._own_samples, shared=self._given.settings.hand_over is not None
+                )
                 stack.callback(metrics.close)
-                self._metrics_url = metrics.url
+                self._metrics, self._metrics_url = metrics, metrics.url
             watch = FileWatch(self._files(), self.reload)
             stack.callback(watch.stop)
             self._edge = await stack.enter_async_context(
@@ -195,6 +199,10 @@ class _EdgeProcess:
         self._access.write(request, record, dt.datetime.now().astimezone())
         if request.why is not None and record.status >= 500:
             _log.warning("%s %s: %d, %s", request.head.method, request.head.path[:200], record.status, request.why)
+
+    def _leave(self) -> None:
+        if self._metrics is not None:
+            self._metrics.close()  # from now on the other process answers
 
     async def _own_samples(self) -> Iterator[Sample]:
         return self._samples()

@@ -10,8 +10,8 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -31,6 +31,7 @@ from mixedsched.world.server._connections import Traffic
 from mixedsched.world.server._endpoint import Endpoint
 from mixedsched.world.server._files import SiteFiles
 from mixedsched.world.server._learning import background_learner, learning_of, say
+from mixedsched.world.server._stopping import StopRequest, first_of
 from mixedsched.world.server.beacons import BeaconFiles
 from mixedsched.world.server.handover import Handover
 from mixedsched.world.server.log import ServerLog
@@ -45,10 +46,10 @@ from mixedsched.world.server.running import (
 )
 from mixedsched.world.server.schedule import ScheduleInterval
 from mixedsched.world.server.settings import ServerSettings
+from mixedsched.world.server.takeover import Place
 from mixedsched.world.system.children import Child
 from mixedsched.world.system.udp import buffer_sizes, host_and_port, open_shared_udp_sockets, open_udp_socket
 
-_STDIN = 0
 _INTERVAL = TypeAdapter(ScheduleInterval)
 _STOP_SLACK_S = 3.0  # that a worker may take to stop, beyond the grace of its clients, before it is killed
 
@@ -74,7 +75,7 @@ class Service:
     certificate, if it is made here. memory: of a scheme that learns. responding: what answers, while the server runs.
     described: the facts of such a server. choose_certificate: by the host name that a client gives; else there is just the one
     made here. joined: told of the endpoint before it starts. reload: reads files again, upon SIGHUP.
-    beside: what runs in the process that has several workers, while they run.
+    beside: what runs in the process that has several workers, while they run. leaving: told when another process has the port.
     """
 
     module: str
@@ -91,6 +92,7 @@ class Service:
     joined: Callable[[LiveEndpoint], None] = lambda _endpoint: None
     reload: Callable[[], None] | None = None
     beside: Callable[[], AbstractAsyncContextManager[None]] = contextlib.nullcontext
+    leaving: Callable[[], None] = lambda: None
 
     def configured(self) -> ConfiguredScheme:
         """Raises UsageError or MappingError for a bad scheme or mapping."""
@@ -140,13 +142,20 @@ def _site_service(given: ServerInput) -> Service:
 
 
 @asynccontextmanager
-async def listening(service: Service, log: ServerLog) -> AsyncIterator[tuple[Endpoint, ServerFacts]]:
+async def listening(
+    service: Service, log: ServerLog, place: Place | None = None
+) -> AsyncIterator[tuple[Endpoint, ServerFacts]]:
     """Serve on the running event loop until the end of the `async with`, which ends all connections. Raises as run_service."""
     settings, worker = service.settings, service.worker
     scheme = service.configured()
     certificate = Certificate.from_pem(worker.certificate_pem) if worker is not None else _certificate(service)
-    (sock,) = _open_sockets(settings) if worker is None else (socket.socket(fileno=worker.socket),)
-    choose, handover = service.choose_certificate, _handover(worker)
+    handover: Handover | None
+    if place is not None:
+        sock, handover = place.sock, place.handover
+    else:
+        (sock,) = _open_sockets(settings) if worker is None else (socket.socket(fileno=worker.socket),)
+        handover = _handover(worker)
+    choose = service.choose_certificate
     with learning_of(service.memory) as learning:
         async with service.responding(log) as responder:
             endpoint = Endpoint(sock, settings, certificate, scheme, responder, log, handover, choose, learning)
@@ -175,14 +184,35 @@ async def listening(service: Service, log: ServerLog) -> AsyncIterator[tuple[End
 
 
 async def _run(service: Service, log: ServerLog) -> None:
-    stop = _StopRequest(with_stdin=service.settings.stop_with_stdin)
+    stop = StopRequest(with_stdin=service.settings.stop_with_stdin)
     if service.reload is not None:
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, service.reload)
-    with log:
-        async with listening(service, log) as (endpoint, facts):
+    with log, _place(service) as place:
+        async with listening(service, log, place) as (endpoint, facts), AsyncExitStack() as stack:
+            if place is not None:
+
+                def leave() -> None:
+                    service.leaving()
+                    stop.asked.set()
+
+                stack.enter_context(place.kept(endpoint.inlet, leave))
             log.listening(facts)
             await stop.asked.wait()
-            await _first_of(endpoint.shut_down(service.settings.grace_s), stop.at_once.wait())
+            await first_of(endpoint.shut_down(service.settings.grace_s), stop.at_once.wait())
+
+
+@contextmanager
+def _place(service: Service) -> Iterator[Place | None]:
+    """The place of the process that runs, if the settings say where to find it."""
+    settings = service.settings
+    if settings.hand_over is None or service.worker is not None:
+        yield None
+        return
+    place = Place.found(settings.hand_over, lambda: _open_sockets(settings)[0])
+    try:
+        yield place
+    finally:
+        place.give_up()
 
 
 async def _run_workers_and_more(service: Service, log: ServerLog) -> None:
@@ -198,7 +228,7 @@ async def _run_workers(service: Service, log: ServerLog) -> None:
     settings = service.settings
     service.configured()  # so that a bad one is reported once
     certificate, sockets = _certificate(service), _open_sockets(settings)
-    stop = _StopRequest(with_stdin=settings.stop_with_stdin)
+    stop = StopRequest(with_stdin=settings.stop_with_stdin)
     workers: list[Child] = []
     handovers = Handover.among(len(sockets))
     try:
@@ -237,9 +267,9 @@ def _tell_to_reload(workers: Sequence[Child]) -> None:
             os.kill(worker.pid, signal.SIGHUP)
 
 
-async def _until_stopped(workers: Sequence[Child], stop: _StopRequest, grace_s: float, log: ServerLog) -> None:
+async def _until_stopped(workers: Sequence[Child], stop: StopRequest, grace_s: float, log: ServerLog) -> None:
     relays = [asyncio.create_task(_relay_log(number, worker, log)) for number, worker in enumerate(workers)]
-    await _first_of(stop.asked.wait(), *(asyncio.shield(relay) for relay in relays))
+    await first_of(stop.asked.wait(), *(asyncio.shield(relay) for relay in relays))
     ended = [number for number, relay in enumerate(relays) if relay.done()]
     asked = stop.asked.is_set()
     for worker in workers:
@@ -247,7 +277,7 @@ async def _until_stopped(workers: Sequence[Child], stop: _StopRequest, grace_s: 
     over = asyncio.gather(*relays)
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(grace_s + _STOP_SLACK_S):
-            await _first_of(asyncio.shield(over), stop.at_once.wait())
+            await first_of(asyncio.shield(over), stop.at_once.wait())
     if not over.done():
         for worker in workers:
             worker.terminate()  # which asks a second time
@@ -277,7 +307,7 @@ def _certificate(service: Service) -> Certificate:
 def _handover(worker: WorkerInput | None) -> Handover | None:
     if worker is None:
         return None
-    inboxes = [socket.socket(fileno=inbox) for inbox in worker.inboxes]
+    inboxes = {number: socket.socket(fileno=inbox) for number, inbox in enumerate(worker.inboxes)}
     return Handover(worker.number, socket.socket(fileno=worker.inbox), inboxes)
 
 
@@ -294,42 +324,3 @@ def _open_sockets(settings: ServerSettings) -> list[socket.socket]:
         else:
             why, fix = error.strerror or str(error), "check --host and --port"
         raise MixedschedError(f"cannot listen on UDP {where}", why=why, fix=fix) from error
-
-
-class _StopRequest:
-    """Whether the server is asked to stop, by a signal or the end of standard input, and asked again, to stop at once."""
-
-    def __init__(self, *, with_stdin: bool) -> None:
-        self.asked = asyncio.Event()
-        self.at_once = asyncio.Event()
-        self._loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            self._loop.add_signal_handler(number, self._on_signal)
-        if with_stdin:
-            try:
-                self._loop.add_reader(_STDIN, self._on_stdin)
-            except PermissionError:  # epoll cannot wait for a file or /dev/null, which count as ended
-                self.asked.set()
-
-    def _on_signal(self) -> None:
-        if self.asked.is_set():
-            self.at_once.set()
-        self.asked.set()
-
-    def _on_stdin(self) -> None:
-        if not os.read(_STDIN, 4096):  # what it says is ignored
-            self._loop.remove_reader(_STDIN)
-            self.asked.set()
-
-
-async def _first_of(*coroutines: object) -> None:
-    """Wait until one of them is done, and cancel the others. Raises what the first one raises."""
-    tasks = [asyncio.ensure_future(coroutine) for coroutine in coroutines]  # type: ignore[call-overload]
-    try:
-        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        for task in done:
-            task.result()
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import json
 import os
 import signal
-import subprocess
-import sys
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
-from pydantic import TypeAdapter
 
 from mixedsched.world.edge._metrics import Sample, as_text, serve_metrics
 from mixedsched.world.edge._sum import WorkerCounters, parse_text, socket_of, summed
-from mixedsched.world.edge.settings import EdgeFacts, EdgeLogs
+from mixedsched.world.edge.settings import EdgeLogs
+from tests.world.edge.commanding import FACTS, edge_command
 from tests.world.edge.edging import Edging, Origin, answering, client_of, origin_running, plain, playing, run
 
 REQUESTS = "mixedsched_edge_requests_total"
@@ -116,40 +111,15 @@ def test_a_worker_that_is_gone_keeps_its_counters_and_loses_its_gauges(tmp_path:
     run(play)
 
 
-@contextlib.contextmanager
-def edge_with_workers(origin: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
-    command = [
-        sys.executable,
-        "-m",
-        "mixedsched",
-        "edge",
-        "--port",
-        "0",
-        "--json",
-        "--stop-with-stdin",
-        "--origin",
-        origin,
-    ]
-    options = ["--host", "x.test", "--workers", "2", "--metrics-port", "0"]
-    pipe = subprocess.PIPE
-    with subprocess.Popen([*command, *options], stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        try:
-            yield process, json.loads(process.stdout.readline())
-        finally:
-            process.stdin.close()
-            process.wait(60)
-
-
 @pytest.mark.slow
 def test_one_port_tells_of_all_workers_even_while_one_stands_still() -> None:
     origin = Origin()
 
     async def play() -> None:
         async with origin_running(origin, answering(origin, plain())):
-            with edge_with_workers(origin.url) as (process, first):
-                facts = TypeAdapter(EdgeFacts).validate_python(first)
+            options = ["--origin", origin.url, "--host", "x.test", "--workers", "2", "--metrics-port", "0"]
+            with edge_command(*options) as (process, first):
+                facts = FACTS.validate_python(first)
                 for _ in range(8):  # the kernel gives each to one of the workers
                     async with client_of(facts) as client:
                         assert (await client.ask("GET", "/")).status == 200

@@ -12,7 +12,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import time
 import urllib.request
 from collections.abc import AsyncIterator, Iterator
@@ -21,7 +20,6 @@ from typing import Any
 
 import pytest
 from cryptography import x509
-from pydantic import TypeAdapter
 
 from mixedsched.core.h3.certificate import Certificate, make_certificate
 from mixedsched.errors import MixedschedError
@@ -30,7 +28,6 @@ from mixedsched.world.edge.rules import parse_rules
 from mixedsched.world.edge.run import open_edge
 from mixedsched.world.edge.settings import (
     CertificateFiles,
-    EdgeFacts,
     EdgeInput,
     EdgeLogs,
     EdgeSettings,
@@ -38,6 +35,7 @@ from mixedsched.world.edge.settings import (
     served_name,
 )
 from mixedsched.world.server.settings import ServerSettings
+from tests.world.edge.commanding import FACTS, edge_command
 from tests.world.edge.edging import (
     ROOM,
     Edging,
@@ -358,20 +356,6 @@ def test_each_request_is_in_the_access_logs_and_in_the_counters(tmp_path: Path) 
 # The command
 
 
-@contextlib.contextmanager
-def edge_command(*options: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
-    command = [sys.executable, "-m", "mixedsched", "edge", "--port", "0", "--json", "--stop-with-stdin", *options]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        try:
-            yield process, json.loads(process.stdout.readline())
-        finally:
-            process.stdin.close()
-            process.wait(60)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_the_command_says_where_it_listens_survives_hangup_and_finishes_what_is_under_way(workers: int) -> None:
@@ -384,7 +368,7 @@ def test_the_command_says_where_it_listens_survives_hangup_and_finishes_what_is_
                 assert {"listening", "spki_sha256", "url", "hosts", "scheme", "workers", "gso"} <= first.keys()
                 assert (first["origin"], first["hosts"], first["scheme"]) == (origin.url, ["x.test"], "eps")
                 process.send_signal(signal.SIGHUP)
-                facts = _facts(first)
+                facts = FACTS.validate_python(first)
                 async with client_of(facts) as client:
                     assert (await client.ask("GET", "/")).body == b"hello"
                     assert process.stdout is not None
@@ -394,7 +378,3 @@ def test_the_command_says_where_it_listens_survives_hangup_and_finishes_what_is_
                 assert await asyncio.to_thread(process.wait, 60) == 0
 
     run(play)
-
-
-def _facts(first: dict[str, Any]) -> Any:
-    return TypeAdapter(EdgeFacts).validate_python(first)
