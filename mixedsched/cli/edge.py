@@ -1,17 +1,17 @@
 """`edge`: HTTP/3 in front of any web server."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from mixedsched.cli._edge_options import check_together, limit_option, log_option, network_option, origin_option
 from mixedsched.cli._memory import memory_settings
 from mixedsched.cli._options import BeaconOption, DatagramSizeOption, MemoryOption
 from mixedsched.cli._output import Json
 from mixedsched.cli._server_log import server_log
 from mixedsched.cli._stdout import end_with_reader
 from mixedsched.core.schedulers import SCHEMES
-from mixedsched.errors import UsageError
 from mixedsched.model.congestion import CongestionControl
 from mixedsched.model.scheme import configure
 from mixedsched.units import parse_duration_s
@@ -32,29 +32,13 @@ from mixedsched.world.server.settings import Limits, ServerSettings, parse_datag
 _LIMITS, _ORIGIN, _BUFFERS = Limits(), OriginLimits(), Buffers()
 
 
-def _origin(help_text: str, **arguments: Any) -> Any:
-    return typer.Option(help=help_text, rich_help_panel="Origin", **arguments)
-
-
-def _network(help_text: str, *names: str, **arguments: Any) -> Any:
-    return typer.Option(*names, help=help_text, rich_help_panel="Network", **arguments)
-
-
-def _limit(help_text: str, **arguments: Any) -> Any:
-    return typer.Option(help=help_text, rich_help_panel="Limits", **arguments)
-
-
-def _log_option(help_text: str, **arguments: Any) -> Any:
-    return typer.Option(help=help_text, rich_help_panel="Logs", **arguments)
-
-
 def register(app: typer.Typer) -> None:
     app.command(epilog="Example: mixedsched edge --origin http://127.0.0.1:8080 --cert chain.pem --key key.pem")(edge)
 
 
 def edge(
     origin: Annotated[
-        str, _origin("The web server: http://HOST[:PORT], https://HOST[:PORT] or unix:/PATH.", metavar="URL")
+        str, origin_option("The web server: http[s]://HOST[:PORT], h2c://HOST[:PORT] or unix:/PATH.", metavar="URL")
     ],
     scheme: Annotated[
         str, typer.Option(help="Delivery scheme, with parameters: mixed:alpha=0.5.", metavar="S")
@@ -90,66 +74,76 @@ def edge(
         list[Path] | None, typer.Option(help="The certificate's key in PEM; as many as --cert.", metavar="FILE")
     ] = None,
     origin_host: Annotated[
-        str | None, _origin("Ask the origin for this host instead of the one that clients ask for.", metavar="NAME")
+        str | None,
+        origin_option("Ask the origin for this host instead of the one that clients ask for.", metavar="NAME"),
     ] = None,
     origin_ca: Annotated[
-        Path | None, _origin("Trust this authority about an https origin, instead of the system's.", metavar="FILE")
+        Path | None,
+        origin_option("Trust this authority about an https origin, instead of the system's.", metavar="FILE"),
     ] = None,
     origin_insecure: Annotated[
         bool, typer.Option("--origin-insecure", help="Trust any https origin.", rich_help_panel="Origin")
     ] = False,
     origin_connections: Annotated[
-        int, _origin("Connections to the origin, or requests on one connection of HTTP/2.", min=1, metavar="N")
+        int, origin_option("Connections to the origin, or requests on one connection of HTTP/2.", min=1, metavar="N")
     ] = _ORIGIN.connections,
     connect_timeout: Annotated[
-        str, _origin("Time for a connection to the origin.", metavar="TIME")
+        str, origin_option("Time for a connection to the origin.", metavar="TIME")
     ] = f"{_ORIGIN.connect_s:g}s",
     answer_timeout: Annotated[
-        str, _origin("Time until the origin begins to answer.", metavar="TIME")
+        str, origin_option("Time until the origin begins to answer.", metavar="TIME")
     ] = f"{_ORIGIN.answer_s:g}s",
     silence_timeout: Annotated[
-        str, _origin("Time without a byte of a response under way.", metavar="TIME")
+        str, origin_option("Time without a byte of a response under way.", metavar="TIME")
     ] = f"{_ORIGIN.silence_s:g}s",
-    listen: Annotated[str, _network("Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, _network("UDP port; 0 takes any free one.", min=0, max=65535)] = 4433,
+    health_path: Annotated[
+        str | None,
+        origin_option(
+            "Ask the origin for this path again and again, and answer with 503 while it fails.", metavar="PATH"
+        ),
+    ] = None,
+    listen: Annotated[str, network_option("Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, network_option("UDP port; 0 takes any free one.", min=0, max=65535)] = 4433,
     max_datagram_size: DatagramSizeOption = "auto",
     congestion_control: Annotated[
-        CongestionControl, _network("Congestion control of all connections.")
+        CongestionControl, network_option("Congestion control of all connections.")
     ] = CongestionControl.CUBIC,
-    workers: Annotated[int, _network("Processes that share the port.", min=1, max=MAX_WORKERS)] = 1,
+    workers: Annotated[int, network_option("Processes that share the port.", min=1, max=MAX_WORKERS)] = 1,
     across_connections: Annotated[
         bool,
-        _network("Schedule across all connections from one IP address, as if they were one.", "--across-connections"),
+        network_option(
+            "Schedule across all connections from one IP address, as if they were one.", "--across-connections"
+        ),
     ] = False,
     hand_over: Annotated[
         Path | None,
-        _network(
+        network_option(
             "Take over from the edge that listens on this Unix socket, and hand over there to the next.", metavar="PATH"
         ),
     ] = None,
     buffer_mb: Annotated[
-        int, _limit("Bytes of responses in memory, in all, in megabytes.", min=1, metavar="N")
+        int, limit_option("Bytes of responses in memory, in all, in megabytes.", min=1, metavar="N")
     ] = _BUFFERS.all_bytes // 1_000_000,
     spool: Annotated[
         Path | None,
-        _limit("Keep what the origin sends faster than a client reads in files of this folder.", metavar="DIR"),
+        limit_option("Keep what the origin sends faster than a client reads in files of this folder.", metavar="DIR"),
     ] = None,
     max_body_mb: Annotated[
-        int, _limit("The largest body of a request, in megabytes.", min=1, metavar="N")
+        int, limit_option("The largest body of a request, in megabytes.", min=1, metavar="N")
     ] = _BUFFERS.request_bytes // 1_000_000,
-    max_connections: Annotated[int, _limit("Connections of clients.", min=1, metavar="N")] = _LIMITS.connections,
-    max_streams: Annotated[int, _limit("Open requests of one connection.", min=1, metavar="N")] = _LIMITS.streams,
+    max_connections: Annotated[int, limit_option("Connections of clients.", min=1, metavar="N")] = _LIMITS.connections,
+    max_streams: Annotated[int, limit_option("Open requests of one connection.", min=1, metavar="N")] = _LIMITS.streams,
     idle_timeout: Annotated[
-        str, _limit("Time without a packet from the client.", metavar="TIME")
+        str, limit_option("Time without a packet from the client.", metavar="TIME")
     ] = f"{_LIMITS.idle_s:g}s",
-    grace: Annotated[str, _limit("Time for responses under way when told to stop.", metavar="TIME")] = "10s",
+    grace: Annotated[str, limit_option("Time for responses under way when told to stop.", metavar="TIME")] = "10s",
     access_log: Annotated[
-        Path | None, _log_option("Append a line for each request, in the combined format.", metavar="FILE")
+        Path | None, log_option("Append a line for each request, in the combined format.", metavar="FILE")
     ] = None,
-    access_json: Annotated[Path | None, _log_option("Append a JSON line for each request.", metavar="FILE")] = None,
+    access_json: Annotated[Path | None, log_option("Append a JSON line for each request.", metavar="FILE")] = None,
     metrics_port: Annotated[
         int | None,
-        _log_option(
+        log_option(
             "Counters in Prometheus' text format on this TCP port of 127.0.0.1; 0 takes any free one.", min=0, max=65535
         ),
     ] = None,
@@ -162,7 +156,7 @@ def edge(
     requests and finishes those under way; told again, it stops at once.
     """
     end_with_reader()
-    _check(workers, spool, across_connections=across_connections, hands_over=hand_over is not None)
+    check_together(workers, spool, health_path, across_connections=across_connections, hands_over=hand_over is not None)
     settings = ServerSettings(
         host=listen,
         port=port,
@@ -188,6 +182,7 @@ def edge(
             connect_s=parse_duration_s(connect_timeout),
             answer_s=parse_duration_s(answer_timeout),
             silence_s=parse_duration_s(silence_timeout),
+            health_path=health_path,
         ),
         buffers=Buffers(all_bytes=buffer_mb * 1_000_000, spool=spool, request_bytes=max_body_mb * 1_000_000),
         log=EdgeLogs(access_log, access_json, metrics_port),
@@ -197,15 +192,3 @@ def edge(
         scheme, memory, across_connections=across_connections, hosts=len(host or []), beacons=beacon
     )
     run_edge(EdgeInput(edge_settings, scheme, mapping, settings, keeps), server_log(as_json))
-
-
-def _check(workers: int, spool: Path | None, *, across_connections: bool, hands_over: bool) -> None:
-    """Raises UsageError for what does not go together, or is not there."""
-    if workers > 1 and (across_connections or hands_over):
-        raise UsageError(
-            f"--{'across-connections' if across_connections else 'hand-over'} is not possible with several --workers",
-            why="each of them knows of its own connections only",
-            fix="leave out one of the two",
-        )
-    if spool is not None and not spool.is_dir():
-        raise UsageError(f"there is no folder {spool}", fix="make it, or name another with --spool")

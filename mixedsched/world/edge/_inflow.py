@@ -9,7 +9,8 @@ from mixedsched.world.edge._origin import OriginStream
 from mixedsched.world.edge._spool import Spool
 from mixedsched.world.edge.settings import Buffers
 
-_REFILL_BYTES = 64 * 1024
+_REFILL_BYTES = 32 * 1024
+_SPOOLED_BYTES = 64 * 1024  # of a response in memory where a file has the rest
 
 
 class Inflow:
@@ -25,7 +26,9 @@ class Inflow:
         self.body = GrowingBody(size_bytes, taken=self._taken, closed=self.close)
         self._stream: OriginStream | None = stream
         self._budget = budget
-        self._buffers = buffers
+        self._window_bytes = (
+            buffers.window_bytes if buffers.spool is None else min(_SPOOLED_BYTES, buffers.window_bytes)
+        )
         self._spool = Spool(buffers.spool, buffers.spool_bytes) if buffers.spool is not None else None
         self._loop = asyncio.get_running_loop()
         self._is_paused = False
@@ -68,7 +71,7 @@ class Inflow:
     @property
     def _is_full(self) -> bool:
         held_bytes = self.body.remaining_bytes
-        return held_bytes >= self._buffers.window_bytes or (held_bytes > 0 and self._budget.is_spent)
+        return held_bytes >= self._window_bytes or (held_bytes > 0 and self._budget.is_spent)
 
     def _to_body(self, data: bytes) -> None:
         before = self.body.remaining_bytes
@@ -79,7 +82,7 @@ class Inflow:
         if not self._is_paused and self._stream is not None:
             self._is_paused = True
             self._stream.pause()
-            if self.body.remaining_bytes < self._buffers.window_bytes:
+            if self.body.remaining_bytes < self._window_bytes:
                 self._budget.wait(self._resume)
 
     def _taken(self, size_bytes: int) -> None:
@@ -87,7 +90,7 @@ class Inflow:
         self._budget.release(size_bytes)
         if self._is_refilling or self._is_closed:
             return
-        if self.body.remaining_bytes <= self._buffers.window_bytes // 2 and (
+        if self.body.remaining_bytes <= self._window_bytes // 2 and (
             self._is_paused or (self._spool is not None and self._spool.size_bytes)
         ):
             self._resume()

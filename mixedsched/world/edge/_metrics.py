@@ -21,6 +21,7 @@ _HELP = {
     "mixedsched_edge_origin_seconds_total": "Time from requests to the origin's first answer, all together.",
     "mixedsched_edge_origin_answers_total": "Requests that the origin has answered.",
     "mixedsched_edge_connections": "Open connections of clients.",
+    "mixedsched_edge_health_checks_total": "Health checks of the origin, by result.",
     "mixedsched_edge_workers": "Worker processes that say what they count.",
     "mixedsched_edge_origin_connections": "Open connections to the origin.",
     "mixedsched_edge_origin_waiting": "Requests that wait for a connection to the origin.",

@@ -50,13 +50,15 @@ class OriginPool:
         self._idle: dict[Http1Connection, None] = {}  # that used last at the end
         self._busy: dict[Http1Connection | Http2Stream, None] = {}
         self._shared: Http2Connection | None = None  # where the origin speaks HTTP/2
-        self._is_known = tls is None  # which HTTP the origin speaks
+        self._is_known = tls is None and not address.is_h2c  # which HTTP the origin speaks
+        self._is_shared = address.is_h2c  # it was HTTP/2 so far, of which one connection is enough
         self._connecting: set[asyncio.Task[None]] = set()
         self._queue: FairQueue[Waiter] = FairQueue()
         self._pause_s = 0.0
         self._trial: asyncio.TimerHandle | None = None
         self._is_closed = False
         self.fault: OriginFault | None = None  # the last one in reaching it, until it is reached
+        self.sick: OriginFault | None = None  # what the last health check has found
         self._sweeper = self._loop.call_later(self._sweep_s, self._sweep)
 
     @property
@@ -70,12 +72,13 @@ class OriginPool:
 
     @property
     def is_down(self) -> bool:
-        return self.fault is not None
+        return self.fault is not None or self.sick is not None
 
     def ask(self, waiter: Waiter, *, fresh: bool = False) -> None:
         """Send a request as soon as there is a connection. fresh: only over a new one, as one that was kept has failed."""
-        if self.fault is not None:
-            waiter.events.failed(self.fault)
+        fault = self.fault or self.sick
+        if fault is not None:
+            waiter.events.failed(fault)
         elif waiter.request.upgrade is not None and self._shared is not None:
             self._begin(self._connect(alone=waiter))  # tunnels need HTTP/1.1
         elif len(self._queue) >= self._limits.waiting:
@@ -83,6 +86,14 @@ class OriginPool:
         else:
             if fresh:
                 self._drop_idle()
+            self._queue.add(waiter.client, waiter.urgency, waiter)
+            self._serve()
+
+    def check(self, waiter: Waiter) -> None:
+        """Send the request of a health check, in its turn, also while the last one says that the origin is not well."""
+        if self.fault is not None:
+            waiter.events.failed(self.fault)
+        else:
             self._queue.add(waiter.client, waiter.urgency, waiter)
             self._serve()
 
@@ -127,7 +138,8 @@ class OriginPool:
             return
         room = self._limits.connections - len(self._busy) - len(self._idle) - len(self._connecting)
         wanted = min(room, len(self._queue) - len(self._connecting))
-        for _ in range(wanted if self._is_known else min(wanted, 1 - len(self._connecting))):
+        is_many = self._is_known and not self._is_shared
+        for _ in range(wanted if is_many else min(wanted, 1 - len(self._connecting))):
             self._begin(self._connect())
 
     def _use(self, connection: Http1Connection, waiter: Waiter) -> None:
@@ -173,9 +185,14 @@ class OriginPool:
             _log.warning("the origin %s can be reached again", self._address.text)
         self.fault, self._pause_s, self._is_known = None, 0.0, True
         self._connecting.discard(asyncio.current_task())
+        if not isinstance(connection, Http2Connection) and alone is None:
+            self._is_shared = False
         if isinstance(connection, Http2Connection):
+            self._is_shared = True
             if self._shared is None:
                 self._shared = connection
+            else:
+                connection.close()
             self._serve()
         elif alone is not None:
             self._use(connection, alone)
@@ -183,8 +200,11 @@ class OriginPool:
             self._released1(connection)
 
     async def _open(self, *, only_http1: bool) -> Http1Connection | Http2Connection:
+        is_h2c = self._address.is_h2c and not only_http1
+
         def make(protocol: str | None = None) -> Http1Connection | Http2Connection:
-            return Http2Connection(self._released2) if protocol == "h2" else Http1Connection(self._released1)
+            is_http2 = is_h2c or protocol == "h2"
+            return Http2Connection(self._released2) if is_http2 else Http1Connection(self._released1)
 
         if self._address.socket:
             _, plain = await self._loop.create_unix_connection(make, self._address.socket)

@@ -17,6 +17,7 @@ from mixedsched.errors import UsageError
 from mixedsched.world.edge._budget import Budget
 from mixedsched.world.edge._certificates import covers
 from mixedsched.world.edge._exchange import EdgeRequest
+from mixedsched.world.edge._health import HealthCheck
 from mixedsched.world.edge._pool import OriginPool
 from mixedsched.world.edge.rules import Rules
 from mixedsched.world.edge.settings import EdgeSettings, OriginAddress
@@ -48,11 +49,16 @@ class Edge(LiveResponder):
         address = OriginAddress.parse(settings.origin)
         self.pool = OriginPool(address, settings.limits, partial(tls_context, settings) if address.is_tls else None)
         self._over = over
+        host = settings.origin_host or next((name for name in hosts if not name.startswith("*")), "localhost")
+        path, every_s = settings.limits.health_path, settings.limits.health_s
+        self.health = HealthCheck(self.pool, path, host, every_s) if path is not None else None
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        if self.health is not None:
+            self.health.stop()
         self.pool.close()
 
     def begin(self, head: RequestHead, reply: Reply) -> LiveRequest:

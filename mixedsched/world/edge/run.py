@@ -214,6 +214,10 @@ class _EdgeProcess:
             yield "mixedsched_edge_origin_connections", "gauge", "", pool.open_connections
             yield "mixedsched_edge_origin_waiting", "gauge", "", pool.waiting
             yield "mixedsched_edge_origin_up", "gauge", "", int(not pool.is_down)
+            if self._edge.health is not None:
+                health = self._edge.health
+                yield "mixedsched_edge_health_checks_total", "counter", '{result="passed"}', health.passed
+                yield "mixedsched_edge_health_checks_total", "counter", '{result="failed"}', health.failures
             yield "mixedsched_edge_held_bytes", "gauge", "", self._edge.budget.held_bytes
         if self._endpoint is not None:
             traffic = self._endpoint.traffic

@@ -12,7 +12,7 @@ from mixedsched.world.server.running import MemorySettings, ServerFacts, WorkerI
 from mixedsched.world.server.settings import ServerSettings
 
 PAUSE_MAX_S = 5.0  # at most between two tries of an origin that cannot be reached
-_DEFAULT_PORTS = {"http": 80, "https": 443}
+_DEFAULT_PORTS = {"http": 80, "https": 443, "h2c": 80}
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +21,14 @@ class OriginAddress:
 
     text: str  # as it was given
     is_tls: bool = False
+    is_h2c: bool = False  # HTTP/2 without TLS, by prior knowledge
     host: str = ""  # of TCP
     port: int = 0
     socket: str = ""  # path of a Unix socket, instead
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read http://HOST[:PORT], https://HOST[:PORT] or unix:/PATH. Raises UsageError."""
+        """Read http://HOST[:PORT], https://HOST[:PORT], h2c://HOST[:PORT] or unix:/PATH. Raises UsageError."""
         fix = "give it like http://127.0.0.1:8080, https://app.example or unix:/run/app.sock"
         if text.startswith("unix:"):
             path = text.removeprefix("unix:").removeprefix("//")
@@ -45,7 +46,9 @@ class OriginAddress:
             raise UsageError(
                 f"'{text}' is no origin", why="requests are passed on with their own path", fix="leave out the path"
             )
-        return cls(text, parts.scheme == "https", parts.hostname, port or _DEFAULT_PORTS[parts.scheme])
+        return cls(
+            text, parts.scheme == "https", parts.scheme == "h2c", parts.hostname, port or _DEFAULT_PORTS[parts.scheme]
+        )
 
 
 def served_name(text: str) -> str:
@@ -66,6 +69,8 @@ class OriginLimits:
     answer_s: float = 60.0  # until a response begins, beyond which clients get 504
     silence_s: float = 300.0  # within a response that is wanted, beyond which it is cut off
     keep_s: float = 20.0  # for which an idle connection is kept
+    health_path: str | None = None  # asked for again and again; None for no health checks
+    health_s: float = 5.0  # between checks while the origin is well
     waiting: int = 10_000  # requests in the queue; beyond, clients get 503
 
 
@@ -111,7 +116,7 @@ class EdgeLogs:
 class EdgeSettings:
     """What an edge does."""
 
-    origin: str  # http://HOST[:PORT], https://HOST[:PORT] or unix:/PATH
+    origin: str  # http://HOST[:PORT], https://HOST[:PORT], h2c://HOST[:PORT] or unix:/PATH
     hosts: tuple[str, ...] = ()  # names that are served, "*.example.org" among them; none: those of the certificates
     certificates: tuple[CertificateFiles, ...] = ()  # none: one made for the hosts, for tests
     origin_host: str | None = None  # what the origin is asked for as Host; None for what the client asked for

@@ -107,7 +107,7 @@ class Endpoint:
         return [connection.session for connection in self._connections]
 
     def use_scheme(self, scheme: ConfiguredScheme) -> None:
-        """Place responses by another mapping from now on. The scheduler must be of the same kind."""
+        """HeldPort responses by another mapping from now on. The scheduler must be of the same kind."""
         if self._observers.use_scheme(scheme):
             for session in self.sessions:
                 session.use_scheme(scheme)

@@ -7,7 +7,7 @@ import signal
 _STDIN = 0
 
 
-class StopRequest:
+class StopSignal:
     """Whether the server is asked to stop, by a signal or the end of standard input, and asked again, to stop at once."""
 
     def __init__(self, *, with_stdin: bool) -> None:

@@ -31,7 +31,7 @@ from mixedsched.world.server._connections import Traffic
 from mixedsched.world.server._endpoint import Endpoint
 from mixedsched.world.server._files import SiteFiles
 from mixedsched.world.server._learning import background_learner, learning_of, say
-from mixedsched.world.server._stopping import StopRequest, first_of
+from mixedsched.world.server._stopping import StopSignal, first_of
 from mixedsched.world.server.beacons import BeaconFiles
 from mixedsched.world.server.handover import Handover
 from mixedsched.world.server.log import ServerLog
@@ -46,7 +46,7 @@ from mixedsched.world.server.running import (
 )
 from mixedsched.world.server.schedule import ScheduleInterval
 from mixedsched.world.server.settings import ServerSettings
-from mixedsched.world.server.takeover import Place
+from mixedsched.world.server.takeover import HeldPort
 from mixedsched.world.system.children import Child
 from mixedsched.world.system.udp import buffer_sizes, host_and_port, open_shared_udp_sockets, open_udp_socket
 
@@ -64,7 +64,7 @@ class LiveEndpoint(Protocol):
     def traffic(self) -> Traffic: ...
 
     def use_scheme(self, scheme: ConfiguredScheme) -> None:
-        """Place responses by another mapping from now on. The scheduler must be of the same kind."""
+        """HeldPort responses by another mapping from now on. The scheduler must be of the same kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ def _site_service(given: ServerInput) -> Service:
 
 @asynccontextmanager
 async def listening(
-    service: Service, log: ServerLog, place: Place | None = None
+    service: Service, log: ServerLog, place: HeldPort | None = None
 ) -> AsyncIterator[tuple[Endpoint, ServerFacts]]:
     """Serve on the running event loop until the end of the `async with`, which ends all connections. Raises as run_service."""
     settings, worker = service.settings, service.worker
@@ -184,7 +184,7 @@ async def listening(
 
 
 async def _run(service: Service, log: ServerLog) -> None:
-    stop = StopRequest(with_stdin=service.settings.stop_with_stdin)
+    stop = StopSignal(with_stdin=service.settings.stop_with_stdin)
     if service.reload is not None:
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, service.reload)
     with log, _place(service) as place:
@@ -202,13 +202,13 @@ async def _run(service: Service, log: ServerLog) -> None:
 
 
 @contextmanager
-def _place(service: Service) -> Iterator[Place | None]:
+def _place(service: Service) -> Iterator[HeldPort | None]:
     """The place of the process that runs, if the settings say where to find it."""
     settings = service.settings
     if settings.hand_over is None or service.worker is not None:
         yield None
         return
-    place = Place.found(settings.hand_over, lambda: _open_sockets(settings)[0])
+    place = HeldPort.found(settings.hand_over, lambda: _open_sockets(settings)[0])
     try:
         yield place
     finally:
@@ -228,7 +228,7 @@ async def _run_workers(service: Service, log: ServerLog) -> None:
     settings = service.settings
     service.configured()  # so that a bad one is reported once
     certificate, sockets = _certificate(service), _open_sockets(settings)
-    stop = StopRequest(with_stdin=settings.stop_with_stdin)
+    stop = StopSignal(with_stdin=settings.stop_with_stdin)
     workers: list[Child] = []
     handovers = Handover.among(len(sockets))
     try:
@@ -267,7 +267,7 @@ def _tell_to_reload(workers: Sequence[Child]) -> None:
             os.kill(worker.pid, signal.SIGHUP)
 
 
-async def _until_stopped(workers: Sequence[Child], stop: StopRequest, grace_s: float, log: ServerLog) -> None:
+async def _until_stopped(workers: Sequence[Child], stop: StopSignal, grace_s: float, log: ServerLog) -> None:
     relays = [asyncio.create_task(_relay_log(number, worker, log)) for number, worker in enumerate(workers)]
     await first_of(stop.asked.wait(), *(asyncio.shield(relay) for relay in relays))
     ended = [number for number, relay in enumerate(relays) if relay.done()]

@@ -36,7 +36,7 @@ class Reading(Protocol):
     def read_on(self) -> None: ...
 
 
-class Place:
+class HeldPort:
     """A process's right to a port. sock: of the port. handover: to processes that had it before. path: of the Unix socket."""
 
     def __init__(self, path: Path, sock: socket.socket, handover: Handover, link: socket.socket | None = None) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from mixedsched.errors import MixedschedError
 from mixedsched.world.server.handover import MAX_WORKERS, Handover, make_connection_id
-from mixedsched.world.server.takeover import Place
+from mixedsched.world.server.takeover import HeldPort
 from tests.world.edge.commanding import FACTS, edge_command
 from tests.world.edge.edging import Origin, Script, client_of, origin_running, plain, run
 
@@ -50,7 +50,7 @@ async def seen(holds: object) -> None:
             await asyncio.sleep(0.01)
 
 
-def close(*places: Place) -> None:
+def close(*places: HeldPort) -> None:
     for place in places:
         place.handover.close()
         place.sock.close()
@@ -59,10 +59,10 @@ def close(*places: Place) -> None:
 def test_the_next_process_gets_the_socket_itself_and_the_one_before_leaves(tmp_path: Path) -> None:
     async def play() -> None:
         path, old_reads, left = tmp_path / "edge", Reader(), []
-        old = Place.found(path, bound)
+        old = HeldPort.found(path, bound)
         with old.kept(old_reads, lambda: left.append("old")):
             assert stat.S_IMODE(path.stat().st_mode) == 0o600
-            new = await asyncio.to_thread(Place.found, path, nobody)
+            new = await asyncio.to_thread(HeldPort.found, path, nobody)
             assert new.sock.getsockname() == old.sock.getsockname()
             await seen(lambda: not old_reads.reads)
             with new.kept(Reader(), lambda: left.append("new")):
@@ -81,9 +81,9 @@ def test_the_next_process_gets_the_socket_itself_and_the_one_before_leaves(tmp_p
 def test_where_the_next_process_fails_the_one_before_goes_on(tmp_path: Path) -> None:
     async def play() -> None:
         path, reads = tmp_path / "edge", Reader()
-        old = Place.found(path, bound)
+        old = HeldPort.found(path, bound)
         with old.kept(reads, lambda: pytest.fail("it has left")):
-            new = await asyncio.to_thread(Place.found, path, nobody)
+            new = await asyncio.to_thread(HeldPort.found, path, nobody)
             await seen(lambda: not reads.reads)
             new.give_up()
             await seen(lambda: reads.reads)
@@ -97,12 +97,12 @@ def test_a_socket_that_nobody_listens_on_any_more_is_replaced_and_a_file_is_not(
         path, file = tmp_path / "edge", tmp_path / "file"
         with socket.socket(socket.AF_UNIX) as left_behind:
             left_behind.bind(str(path))
-        place = Place.found(path, bound)
+        place = HeldPort.found(path, bound)
         with place.kept(Reader(), lambda: None):
             assert path.is_socket()
         file.write_text("mine")
         with pytest.raises(MixedschedError, match="hand over"):
-            Place.found(file, bound)
+            HeldPort.found(file, bound)
         close(place)
 
     run(play)

@@ -312,6 +312,18 @@ def test_nginx_over_tls_and_http2_which_must_prove_who_it_is(files: Path) -> Non
         run(play)
 
 
+@needs_nginx
+def test_nginx_over_http2_without_tls_on_one_connection(files: Path) -> None:
+    async def play() -> None:
+        async with edge_before(f"h2c://127.0.0.1:{port}") as (client, _):
+            answers = await all_of_it(client, files / "www")
+            assert answers[0]["via"] == ["2 mixedsched"]
+
+    port = free_port()
+    with nginx(files, f"127.0.0.1:{port} http2"):
+        run(play)
+
+
 def free_port() -> int:
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))

@@ -298,7 +298,7 @@ class ScheduledConnection(QuicConnection):
 
     @property
     def late_bytes(self) -> int:
-        """Bytes of responses that left while a more urgent one had bytes to send, see Lateness."""
+        """Bytes of responses that left while a more urgent one had bytes to send, see LateBytes."""
         return self._service.lateness.late_bytes
 
     @property

@@ -9,7 +9,7 @@ from aioquic.quic.packet import QuicStreamFrame
 from aioquic.quic.stream import QuicStream
 
 from mixedsched.core.h3.response import Body
-from mixedsched.core.h3.seam._lateness import Lateness
+from mixedsched.core.h3.seam._late_bytes import LateBytes
 from mixedsched.core.h3.seam._streams import NotingReceiver, PullingSender, Turn
 from mixedsched.model.scheduler import Scheduler
 
@@ -33,7 +33,7 @@ class ServiceQueue:
         self._ahead, self._parked = self._queues[Turn.AHEAD], self._queues[Turn.PARKED]
         self._in_packet = False
         self._has_room = False
-        self.lateness = Lateness()
+        self.lateness = LateBytes()
         self.has_placements = False  # whether the scheme tells responses apart
         self.packets = 0
         self.lost_body = False  # a packet ended early since a response had to be reset

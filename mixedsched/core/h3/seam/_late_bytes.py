@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from mixedsched.core.h3.seam._streams import PullingSender
 
 
-class Lateness:
+class LateBytes:
     """Counts, for each urgency, the responses of one connection that have bytes to send which flow control lets leave.
 
     late_bytes: of frames that left although a response with a lower number of urgency was counted, repeats included. A response

@@ -1,0 +1,93 @@
+"""Health checks of the origin, and an origin that speaks HTTP/2 without TLS."""
+
+from __future__ import annotations
+
+import asyncio
+import urllib.request
+from collections.abc import Callable
+
+import pytest
+
+from mixedsched.errors import UsageError
+from mixedsched.world.edge.settings import EdgeLogs, OriginAddress, OriginLimits
+from tests.world.edge.edging import Edging, Origin, Script, plain, playing
+
+CHECKED = OriginLimits(health_path="/health", health_s=0.05)
+METRICS = EdgeLogs(metrics_port=0)
+
+
+def with_health(answer: Callable[[], bytes]) -> Callable[[Origin], Script]:
+    """An origin whose /health answers as told; everything else is well."""
+
+    def made(origin: Origin) -> Script:
+        async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            while True:
+                head = await origin.read(reader)
+                writer.write(answer() if head.startswith("GET /health") else plain())
+
+        return script
+
+    return made
+
+
+async def until_status(edge: Edging, status: int) -> None:
+    async with asyncio.timeout(30):
+        while (await edge.ask("GET", "/")).status != status:
+            await asyncio.sleep(0.02)
+
+
+async def metrics(edge: Edging) -> dict[str, str]:
+    text = await asyncio.to_thread(lambda: urllib.request.urlopen(edge.facts.metrics or "").read().decode())
+    return dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
+
+
+def test_while_checks_fail_requests_get_503_at_once_and_when_they_pass_again_the_origin() -> None:
+    state = {"is_well": True}
+    answer = lambda: plain(status="200 OK" if state["is_well"] else "500 Oops")  # noqa: E731
+
+    async def test(edge: Edging) -> None:
+        await until_status(edge, 200)
+        state["is_well"] = False
+        await until_status(edge, 503)
+        seen = await metrics(edge)
+        assert seen["mixedsched_edge_origin_up"] == "0"
+        assert int(seen['mixedsched_edge_health_checks_total{result="failed"}']) >= 1
+        asked = len([head for head in edge.origin.heads if head.startswith("GET / ")])
+        assert (await edge.ask("GET", "/")).status == 503
+        assert len([head for head in edge.origin.heads if head.startswith("GET / ")]) == asked
+        state["is_well"] = True
+        await until_status(edge, 200)
+        seen = await metrics(edge)
+        assert seen["mixedsched_edge_origin_up"] == "1"
+        assert int(seen['mixedsched_edge_health_checks_total{result="passed"}']) >= 1
+
+    playing(with_health(answer), test, limits=CHECKED, log=METRICS)
+
+
+@pytest.mark.parametrize("status", ["204 No Content", "301 Moved", "404 Not Found"])
+def test_any_answer_below_500_is_well(status: str) -> None:
+    async def test(edge: Edging) -> None:
+        async with asyncio.timeout(30):
+            while len([head for head in edge.origin.heads if head.startswith("GET /health")]) < 3:
+                await asyncio.sleep(0.02)
+        assert (await edge.ask("GET", "/")).status == 200
+
+    playing(with_health(lambda: plain(b"", status=status)), test, limits=CHECKED)
+
+
+def test_the_check_names_the_host_that_is_served() -> None:
+    async def test(edge: Edging) -> None:
+        async with asyncio.timeout(30):
+            while not edge.origin.heads:
+                await asyncio.sleep(0.02)
+        assert "host: x.test" in edge.origin.heads[0].lower()
+
+    playing(with_health(plain), test, limits=CHECKED)
+
+
+def test_an_origin_of_http2_without_tls_is_one_of_its_own() -> None:
+    address = OriginAddress.parse("h2c://127.0.0.1:8080")
+    assert (address.is_h2c, address.is_tls, address.host, address.port) == (True, False, "127.0.0.1", 8080)
+    assert not OriginAddress.parse("http://127.0.0.1:8080").is_h2c
+    with pytest.raises(UsageError):
+        OriginAddress.parse("h2c://")
