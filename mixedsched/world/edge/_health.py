@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from mixedsched.world.edge._origin import OriginEvents, OriginFault, OriginRequest, OriginStream
+from mixedsched.world.edge.settings import PAUSE_MAX_S
 
 if TYPE_CHECKING:
     from mixedsched.world.edge._pool import OriginPool
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 EVERY_S = 5.0  # while it is well
-PAUSE_MIN_S, PAUSE_MAX_S = 0.1, 5.0  # while it is not: doubled each time
+PAUSE_MIN_S = 0.1  # while it is not, at first: doubled each time, up to PAUSE_MAX_S
 LIMIT_S = 5.0  # for the whole answer, from when the request is sent
 
 
