@@ -227,3 +227,13 @@ def test_on_paper_the_verdict_what_to_change_and_what_could_be_spared_are_one_pa
     page.write_text(render_html(replace(audit, chosen=chosen)))
     seen = browse(tmp_path / "profile", ("goto", page.as_uri()), ("paper", ""))
     assert (seen.results, seen.console) == ([1], [])
+
+
+@pytest.mark.parametrize(
+    ("scheme", "said"), [("@caddy", "Caddy itself (@caddy)"), ("server-nginx", "played as server-nginx")]
+)
+def test_a_contender_on_a_server_of_other_people_is_named_by_it(scheme: str, said: str) -> None:
+    audit = made_up_audit()
+    contenders = tuple(replace(item, scheme=scheme) for item in audit.contenders)
+    text = unescape(render_html(replace(audit, baseline=scheme, contenders=contenders)))
+    assert said in text.replace("\xa0", " ")
