@@ -1,0 +1,65 @@
+"""Plays the studies of this folder, or goes on with them, writes what there is of their loads here, and README.md anew.
+
+python results/servers/play.py [--only GLOB] [--blocks N] [--models] [--collect]
+
+Chromium needs the machine to itself; 1,200 loads take some five hours, and may be stopped at any time. --models plays the same
+places on rung stack, in minutes. --collect plays nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from table import HERE, write_readme
+
+from mixedsched.errors import ExitCode, MixedschedError
+from mixedsched.lab.results import DATABASE_NAME
+from mixedsched.lab.study.definition import read_study
+from mixedsched.lab.study.lean import write_lean
+from mixedsched.lab.study.session import find_study, run_study, study_store
+
+RUNS = HERE.parents[1] / "runs" / "servers"
+KEPT = ("fcp_ms", "lcp_ms", "si_ms", "finished_ms")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Loads pages from other people's servers, or goes on with that.")
+    parser.add_argument("--only", help="a glob over sites, or SITE@LINK")
+    parser.add_argument("--blocks", type=int, help="so many repeats, instead of those of the study")
+    parser.add_argument("--models", action="store_true", help="the models on rung stack, instead of Chromium")
+    parser.add_argument("--runs", type=Path, default=RUNS, help="where the databases are")
+    parser.add_argument("--collect", action="store_true", help="play nothing, write what there is")
+    options = parser.parse_args()
+    name = "models" if options.models else "browser"
+    folder, known = options.runs / name, HERE / f"{name}.parquet"
+    try:
+        if not options.collect:
+            run_study(
+                read_study(HERE / f"{name}.toml"),
+                folder=folder,
+                only=options.only,
+                blocks=options.blocks,
+                start_from=known if known.exists() else None,
+                say=_say,
+            )
+    finally:
+        if (folder / DATABASE_NAME).exists():
+            with study_store(folder, None) as store:
+                _say(f"{name}: {write_lean(store, find_study(store), known, KEPT)} loads")
+        write_readme()
+
+
+def _say(remark: str) -> None:
+    print(remark, file=sys.stderr)  # noqa: T201
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except MixedschedError as error:
+        _say(str(error))
+        sys.exit(ExitCode.FAILED)
+    except KeyboardInterrupt:
+        sys.exit(ExitCode.INTERRUPTED)

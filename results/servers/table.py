@@ -1,0 +1,90 @@
+"""Writes README.md of this folder anew from the committed loads: python results/servers/table.py"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from scipy.stats import spearmanr
+
+from mixedsched.lab.comparison import Effect
+from mixedsched.lab.study.lean import LeanStudy, read_lean
+from mixedsched.lab.study.results import StudyResult
+
+HERE = Path(__file__).parent
+TEXT = HERE / "README.md.in"
+METRICS = {"lcp_ms": "LCP", "fcp_ms": "FCP", "si_ms": "SI"}
+MODELS = {
+    "eps": "eps", "@caddy": "server-quic-go", "@quic-go": "server-quic-go", "@gtlsserver": "server-nghttp3",
+    "@nginx": "server-nginx",
+}  # fmt: skip
+ARMS_LEAST = 3  # to rank
+
+
+def change(effect: Effect | None) -> str:
+    """With its interval, where there are enough blocks for one."""
+    if effect is None or effect.change_pct is None:
+        return ""
+    if effect.low_pct is None or effect.high_pct is None:
+        return f"{effect.change_pct:+.1f} %"
+    return f"{effect.change_pct:+.1f} % ({effect.low_pct:+.1f} to {effect.high_pct:+.1f}) {effect.verdict.value}"
+
+
+def place_rows(result: StudyResult) -> Iterator[str]:
+    """Of a Markdown table: each place and server, against eps."""
+    for place in result.places:
+        for arm in result.arms[1:]:
+            effects = [place.effect(arm.label, key) for key in METRICS]
+            if any(effect is not None for effect in effects):
+                cells = " | ".join(map(change, effects))
+                yield f"| {place.site} | {place.link} | `{arm.label}` | {len(place.blocks)} | {cells} |"
+
+
+def medians(study: LeanStudy) -> dict[tuple[str, str], dict[str, float]]:
+    """LCP in ms by place and arm, over the blocks that count."""
+    found: dict[tuple[str, str], dict[str, float]] = {}
+    for place in study.result.places:
+        if len(place.blocks):
+            rows = {arm.label: place.row(number, "lcp_ms") for number, arm in enumerate(study.result.arms)}
+            found[place.site, place.link] = {
+                label: float(np.nanmedian(row)) for label, row in rows.items() if not np.isnan(row).all()
+            }
+    return found
+
+
+def agreement(measured: LeanStudy, played: LeanStudy) -> str:
+    """In words: whether the models rank the servers of a place as Chromium does."""
+    simulated, correlations = medians(played), []
+    for place, by_arm in medians(measured).items():
+        models = simulated.get(place, {})
+        arms = [arm for arm in by_arm if MODELS[arm] in models]
+        if len(arms) >= ARMS_LEAST:
+            found = spearmanr([by_arm[arm] for arm in arms], [models[MODELS[arm]] for arm in arms])
+            correlations.append(0.0 if np.isnan(found.statistic) else float(found.statistic))
+    if not correlations:
+        return "No place has loads of both yet."
+    mean, least = statistics.fmean(correlations), min(correlations)
+    return (
+        f"Rank correlation (Spearman) of median LCP between Chromium and the models, place by place over the servers: "
+        f"{mean:.2f} in the mean of {len(correlations)} places, {least:.2f} at the least. Caddy and quic-go share a model, "
+        "and so a rank."
+    )
+
+
+def write_readme() -> None:
+    """From what there is."""
+    files = {name: HERE / f"{name}.parquet" for name in ("browser", "models")}
+    studies = {name: read_lean(file) for name, file in files.items() if file.exists()}
+    heads = " | ".join(METRICS.values())
+    rows = [f"| site | network | server | blocks | {heads} |", "|---|---|---|---:|" + "---|" * len(METRICS)]
+    if "browser" in studies:
+        rows += place_rows(studies["browser"].result)
+    told = agreement(studies["browser"], studies["models"]) if len(studies) == len(files) else "Not played yet."
+    text = TEXT.read_text(encoding="utf-8").replace("@PLACES@", "\n".join(rows)).replace("@MODELS@", told)
+    (HERE / "README.md").write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write_readme()
