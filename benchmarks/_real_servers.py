@@ -33,9 +33,9 @@ class RealServer:
     command: Callable[[Path, Path, Path, int, Path, Path], Sequence[str]]
 
     def find(self) -> Path | None:
-        """Where arms find it."""
-        program = find_server(KINDS[self.name]).program
-        return program.path if program is not None else None
+        """Where arms find one that speaks HTTP/3."""
+        found = find_server(KINDS[self.name])
+        return found.program.path if found.program is not None and found.is_usable else None
 
 
 def _gtlsserver(program: Path, files: Path, _: Path, port: int, certificate: Path, key: Path) -> Sequence[str]:

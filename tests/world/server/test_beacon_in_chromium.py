@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-import shutil
+import os
 import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 
+from mixedsched.world.browser.find import find_chromium
 from tests.command import run
 from tests.world.server.client import RunningServer, serving
 
@@ -22,23 +24,22 @@ LIMIT_S = 60.0
 @contextmanager
 def browsing(server: RunningServer, profile: Path) -> Iterator[None]:
     """Chromium, which shows the site's page until the end."""
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    assert program is not None
     arguments = [
-        *(
-            "--headless=new",
-            "--no-sandbox",
-            "--no-first-run",
-            f"--user-data-dir={profile}",
-            "--remote-debugging-port=0",
-        ),
+        *(["--no-sandbox"] if os.getuid() == 0 else []),
+        *("--headless=new", "--no-first-run", f"--user-data-dir={profile}", "--remote-debugging-port=0"),
         *("--enable-quic", f"--origin-to-force-quic-on=shop.test:{server.port}"),
         f"--host-resolver-rules=MAP shop.test 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1:{server.port}",
         f"--ignore-certificate-errors-spki-list={server.first['spki_sha256']}",
     ]
-    with subprocess.Popen(
-        [program, *arguments, f"https://shop.test:{server.port}/"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    ) as browser:
+    with (
+        TemporaryDirectory(prefix="chromium-") as sockets,  # which it leaves there when it is told to end
+        subprocess.Popen(
+            [find_chromium(), *arguments, f"https://shop.test:{server.port}/"],
+            env={**os.environ, "TMPDIR": sockets},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        ) as browser,
+    ):
         try:
             yield
         finally:
