@@ -21,6 +21,7 @@ MODELS = {
     "@nginx": "server-nginx",
 }  # fmt: skip
 ARMS_LEAST = 3  # to rank
+PLACES_LEAST = 4
 
 
 def change(effect: Effect | None) -> str:
@@ -63,8 +64,8 @@ def agreement(measured: LeanStudy, played: LeanStudy) -> str:
         if len(arms) >= ARMS_LEAST:
             found = spearmanr([by_arm[arm] for arm in arms], [models[MODELS[arm]] for arm in arms])
             correlations.append(0.0 if np.isnan(found.statistic) else float(found.statistic))
-    if not correlations:
-        return "No place has loads of both yet."
+    if len(correlations) < PLACES_LEAST:
+        return f"Places with loads of both: {len(correlations)}, which is too few to say whether the models rank servers alike."
     mean, least = statistics.fmean(correlations), min(correlations)
     return (
         f"Rank correlation (Spearman) of median LCP between Chromium and the models, place by place over the servers: "
