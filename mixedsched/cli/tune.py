@@ -146,7 +146,7 @@ def tune(
         sites = [located(site, fresh=fresh, fetch=fetch) for site in sites]
     if live_as is not None and own is not None:
         raise UsageError(
-            "--server is for a server of other people's", why="with --live an edge is in front", fix="leave one out"
+            "--live and --server contradict each other", why="with --live an edge is in front", fix="leave one out"
         )
     if _is_for_finder(sites, networks, wants_all=wants_all):
         from mixedsched.cli._tune_finder import find_schemes, finder_job  # here, because one page has no use for them

@@ -65,6 +65,10 @@ def test_what_makes_no_difference_is_told_as_good_as_it_is() -> None:
     assert "is not seen to help" in headline(audit)
 
 
+def test_what_comes_at_the_same_time_is_not_told_by_how_much() -> None:
+    assert "the largest paint comes at the same time (" in headline(made_up_audit([1.001, 0.998]))
+
+
 def test_too_few_blocks_ask_for_more_time_and_promise_nothing() -> None:
     audit = made_up_audit([0.8, 0.81])
     text = terminal(audit)

@@ -201,7 +201,8 @@ def _measured(network: NetworkResult, chosen: Alternative) -> str:
     confidence = "" if confidence_text(effect) == "95 %" else f"{confidence_text(effect)} "
     text = f"{change}, {confidence}interval {interval}" if interval else f"{change}, one block, no interval"
     basis = f"{text}; {counted(effect.blocks, 'block')}; {effect.verdict.value}"
-    return f"over {network.name} the largest paint {_moves(effect)} {_gain(network, chosen)}({basis})"
+    gain = _gain(network, chosen) if round(effect.change) else ""
+    return f"over {network.name} the largest paint {_moves(effect)} {gain}({basis})"
 
 
 def _moves(effect: Effect) -> str:
