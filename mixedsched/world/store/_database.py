@@ -1,5 +1,6 @@
 """What all databases of results share: the connection, its durability, the version of their tables, and their clock."""
 
+import sqlite3
 import time
 from typing import Any
 
@@ -11,6 +12,7 @@ from mixedsched.errors import MissingPartError, MixedschedError, UsageError
 
 STORE_SCHEMA = 1
 _WAIT_FOR_WRITER_S = 60  # of another process, in SQLite
+_BETWEEN_TRIES_S = 0.01
 _SILENT_MS = 10_000  # within a transaction, in PostgreSQL; ours take milliseconds
 _LOCKED_MS = 30_000  # that one waits for another
 _MAKING_TABLES = 9218  # any number, the same for all of us
@@ -93,7 +95,7 @@ def _connect(url: str, wait_s: float) -> Engine:
         event.listen(engine, "connect", _prepare_postgresql)
         return engine
     engine = create_engine(address, connect_args={"timeout": wait_s})
-    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "connect", lambda connection, _: _prepare_sqlite(connection, wait_s))
     event.listen(engine, "begin", _begin_sqlite)
     return engine
 
@@ -109,14 +111,28 @@ def _prepare_postgresql(connection: Any, _: object) -> None:
     connection.commit()
 
 
-def _prepare_sqlite(connection: Any, _: object) -> None:
+def _prepare_sqlite(connection: Any, wait_s: float) -> None:
     """A killed process or machine must not lose a run that was reported as stored."""
     connection.isolation_level = None  # transactions begin where `_begin_sqlite` says
     cursor = connection.cursor()
-    cursor.execute("PRAGMA journal_mode=WAL")
+    _keep_a_log(cursor, wait_s)
     cursor.execute("PRAGMA synchronous=FULL")
     cursor.execute("PRAGMA foreign_keys=ON")
     cursor.close()
+
+
+def _keep_a_log(cursor: Any, wait_s: float) -> None:
+    """Write ahead. Of two that open a new file at the same moment, SQLite refuses one at once, whatever its time to wait."""
+    end_s = time.monotonic() + wait_s
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() >= end_s:
+                raise
+            time.sleep(_BETWEEN_TRIES_S)
+        else:
+            return
 
 
 def _begin_sqlite(connection: Connection) -> None:

@@ -12,7 +12,7 @@ from mixedsched.world.browser.pageload import BrowserLoad
 from mixedsched.world.browser.runner import LighthouseRunner
 from tests.world.browser.h3_site import FixtureSite
 
-pytestmark = pytest.mark.usefixtures("chromium")
+pytestmark = pytest.mark.usefixtures("chromium", "real_time")
 
 WAYS: dict[str, dict[str, Any]] = {
     "slowed": {"metrics": QUICK_METRICS, "cpu_slowdown": 6.0},
