@@ -38,8 +38,8 @@ const OWN_FLAGS = [
 // HTTP/3 for everything, even before a server offers it.
 const LAB_FLAGS = ['--origin-to-force-quic-on=*'];
 
-// Servers that nobody prepared: over TCP, as a first visit goes.
-const REAL_NETWORK_FLAGS = ['--disable-quic'];
+// Servers that nobody prepared, as a first visit goes, and those of the lab that are to be compared with HTTP/3.
+const OVER_TCP_FLAGS = ['--disable-quic'];
 
 // Frames of all sites in one process, so that one DevTools session sees them all.
 const OBSERVE_FLAGS = ['--disable-site-isolation-trials'];
@@ -54,7 +54,7 @@ export function chromeFlags(job, {sandboxed}) {
   const {flags: launcherFlags, featuresOff} = launcherDefaults();
   launcherFlags.forEach(add);
   OWN_FLAGS.forEach(add);
-  (job.hosts === null ? REAL_NETWORK_FLAGS : LAB_FLAGS).forEach(add);
+  (job.hosts === null || job.over_tcp ? OVER_TCP_FLAGS : LAB_FLAGS).forEach(add);
   if (job.op === 'observe') OBSERVE_FLAGS.forEach(add);
   add(`--user-data-dir=${job.profile_dir}`);
   const rules = job.hosts === null ? standInRules(job.resolve) : hostResolverRules(job.hosts, job.address);

@@ -41,7 +41,7 @@ function runFields(raw, need) {
   const {
     url, metrics = {}, form_factor = 'mobile', hosts = {}, address = '127.0.0.1', spki_sha256 = [], profile_dir, netlog = null,
     limit_s = 90, max_wait_s = 45, own_waits = false, cpu_slowdown = 1, throttling = 'provided', extra_features_off = [], frames = true,
-    inspect = false,
+    inspect = false, over_tcp = false,
   } = raw;
   need(isUrl(url, ['https:']), 'url must be an https URL');
   need(isPlainObject(metrics) && isListOf(Object.values(metrics), AUDIT), "metrics must map names to Lighthouse's audits");
@@ -56,9 +56,10 @@ function runFields(raw, need) {
   need(isListOf(extra_features_off, FEATURE), 'extra_features_off must be a list of feature names');
   need(typeof frames === 'boolean', 'frames must be true or false');
   need(typeof inspect === 'boolean', 'inspect must be true or false');
+  need(typeof over_tcp === 'boolean', 'over_tcp must be true or false');
   return {
     url, metrics, form_factor, hosts, address, spki_sha256, profile_dir: resolve(profile_dir), netlog,
-    limit_s, max_wait_s, own_waits, cpu_slowdown, throttling, extra_features_off, frames, inspect,
+    limit_s, max_wait_s, own_waits, cpu_slowdown, throttling, extra_features_off, frames, inspect, over_tcp,
   };
 }
 

@@ -55,11 +55,13 @@ test('keys are trusted and a NetLog is written only if the job says so', () => {
 
 const OBSERVE = {...JOB, op: 'observe', hosts: null, resolve: {'a.test': '127.0.0.1:1', 'b.test:443': '127.0.0.1:2'}, insecure: false, bodies: true, extra_features_off: []};
 
-test('in the lab all is HTTP/3, on the real network nothing is', () => {
+test('in the lab all is HTTP/3, unless a job asks for TCP; on the real network nothing is', () => {
   const lab = chromeFlags(JOB, {sandboxed: true});
   assert.ok(lab.includes('--origin-to-force-quic-on=*') && !lab.includes('--disable-quic'));
-  const real = chromeFlags(OBSERVE, {sandboxed: true});
-  assert.ok(!real.includes('--origin-to-force-quic-on=*') && real.includes('--disable-quic'));
+  for (const overTcp of [{...JOB, over_tcp: true}, OBSERVE]) {
+    const flags = chromeFlags(overTcp, {sandboxed: true});
+    assert.ok(!flags.includes('--origin-to-force-quic-on=*') && flags.includes('--disable-quic'));
+  }
 });
 
 test('on the real network some hosts are elsewhere, and the others where they are', () => {

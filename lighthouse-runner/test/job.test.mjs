@@ -17,7 +17,7 @@ function refusal(job) {
 test('a job with nothing optional gets the defaults', () => {
   assert.deepEqual(parseJob(JSON.stringify(RUN)), {
     ...RUN, metrics: {}, form_factor: 'mobile', hosts: {}, address: '127.0.0.1', spki_sha256: [], netlog: null, limit_s: 90, max_wait_s: 45, own_waits: false,
-    cpu_slowdown: 1, throttling: 'provided', extra_features_off: [], frames: true, inspect: false,
+    cpu_slowdown: 1, throttling: 'provided', extra_features_off: [], frames: true, inspect: false, over_tcp: false,
   });
 });
 
@@ -52,6 +52,7 @@ test('a broken field is refused with the id of its job and its name', () => {
     extra_features_off: ['A,B'],
     frames: 1,
     inspect: 'all',
+    over_tcp: 1,
   };
   for (const [field, value] of Object.entries(broken)) {
     const error = refusal({...RUN, [field]: value});

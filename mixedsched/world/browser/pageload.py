@@ -72,6 +72,8 @@ class PageLoadJob:
     frames: bool = True
     inspect: bool = False
     """Also gather, mostly when the load is over, what Lighthouse knows of bytes and waits that could be spared."""
+    over_tcp: bool = False
+    """Over HTTP/2 or HTTP/1.1, from TCP ports of those numbers, for comparison with servers that have no HTTP/3."""
 
     def to_message(self, profile_dir: Path) -> dict[str, Any]:
         """The job as the worker reads it, without its id."""
