@@ -1,6 +1,6 @@
 """nginx over HTTP/2 and Caddy over HTTP/3, each with a site's files, and on a Unix socket for an edge before it.
 
-Their configurations are those of the server arms of `compare`, so that a page is the same under all; what they listen to is not.
+Their configurations are those of the server arms of `compare`, so that a page is the same under all; where they listen is not.
 """
 
 import asyncio
