@@ -1,4 +1,4 @@
-"""Urgency strictly, as all servers with extensible priorities have it; they differ in the order inside one urgency."""
+"""Urgency strictly, as RFC 9218 and all servers that follow it have it; they differ in the order inside one urgency."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -56,6 +56,6 @@ class UrgencyLevels(StreamTable[Priority]):
         urgency = self._filled.first()
         return self._levels[urgency].first() if urgency >= 0 else None
 
-    def sent(self, stream_id: int, size_bytes: int, again_bytes: int = 0) -> None:  # noqa: ARG002 - repeats take turns too
+    def sent(self, stream_id: int, size_bytes: int, again_bytes: int = 0) -> None:  # noqa: ARG002 - repeats cost capacity too
         placement = self._placements[stream_id]
         self._levels[placement.urgency].sent(stream_id, placement.incremental, size_bytes)

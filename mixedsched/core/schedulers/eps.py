@@ -1,11 +1,9 @@
 """`eps`: extensible priorities as RFC 9218 section 10 advises."""
 
-from mixedsched.core.schedulers._base import StreamTable
 from mixedsched.core.schedulers._fair import ByteFair
 from mixedsched.core.schedulers._gupta import by_mapping
-from mixedsched.core.schedulers._levels import FilledLevels
 from mixedsched.core.schedulers._queue import KeyedHeap
-from mixedsched.model.priority import URGENCY_MAX, Priority
+from mixedsched.core.schedulers._urgency import UrgencyLevels
 from mixedsched.model.scheme import Scheme
 
 _BLOCKS = -1  # the member of a level's fair queue that stands for its non-incremental responses together
@@ -51,37 +49,6 @@ class _Level:
         self._fair.sent(stream_id if incremental else _BLOCKS, size_bytes)
 
 
-class ExtensiblePriorities(StreamTable[Priority]):
-    """Urgency strictly; inside one urgency N by stream ID and I byte-fair, neither starving the other."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._levels = tuple(_Level() for _ in range(URGENCY_MAX + 1))
-        self._filled = FilledLevels()
-
-    def _enter(self, stream_id: int, placement: Priority) -> None:
-        self._levels[placement.urgency].enter(stream_id, placement.incremental)
-        self._filled.add(placement.urgency)
-
-    def _leave(self, stream_id: int, placement: Priority) -> None:
-        level = self._levels[placement.urgency]
-        level.leave(stream_id, placement.incremental)
-        if not level:
-            self._filled.discard(placement.urgency)
-
-    def _forget(self, stream_id: int) -> None:
-        for level in self._levels:
-            level.forget(stream_id)
-
-    def pick(self) -> int | None:
-        urgency = self._filled.first()
-        return self._levels[urgency].first() if urgency >= 0 else None
-
-    def sent(self, stream_id: int, size_bytes: int, again_bytes: int = 0) -> None:  # noqa: ARG002 - repeats cost capacity too
-        placement = self._placements[stream_id]
-        self._levels[placement.urgency].sent(stream_id, placement.incremental, size_bytes)
-
-
 SCHEMES = (
     Scheme(
         name="eps",
@@ -89,7 +56,7 @@ SCHEMES = (
         "incremental ones sharing equally, neither starving the other.",
         source="RFC 9218 section 10",
         needs="the client's signal (or a mapping's)",
-        create=lambda _: ExtensiblePriorities(),
+        create=lambda _: UrgencyLevels(_Level),
         place=by_mapping,
         default_mapping="chromium",
     ),
