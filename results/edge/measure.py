@@ -11,7 +11,6 @@ import asyncio
 import datetime as dt
 import json
 import random
-import sys
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -22,7 +21,7 @@ from origins import Origin, caddy, nginx
 
 from mixedsched.core.h3.certificate import make_certificate
 from mixedsched.core.metrics import QUICK_METRICS
-from mixedsched.errors import ExitCode, MixedschedError
+from mixedsched.report.papers.script import run_script, tell
 from mixedsched.sites.opening import open_site
 from mixedsched.sites.serving import served_site
 from mixedsched.sites.site import Site
@@ -157,13 +156,9 @@ async def load_once(bed: Testbed, row: dict[str, Any]) -> None:
             found["requests"] = sum(item.status == 200 for item in load.requests)
         with DATA.open("a") as file:
             file.write(json.dumps(found) + "\n")
-        say(f"{row['site']} {row['link']} block {row['block']} {row['arm']}: {why or str(found['lcp_ms']) + ' ms'}")
+        tell(f"{row['site']} {row['link']} block {row['block']} {row['arm']}: {why or str(found['lcp_ms']) + ' ms'}")
         if not why:
             return
-
-
-def say(remark: str) -> None:
-    print(remark, file=sys.stderr, flush=True)  # noqa: T201
 
 
 def main() -> None:
@@ -178,10 +173,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except MixedschedError as error:
-        say(str(error))
-        sys.exit(ExitCode.FAILED)
-    except KeyboardInterrupt:
-        sys.exit(ExitCode.INTERRUPTED)
+    run_script(main)

@@ -6,7 +6,6 @@ Writes figures/, claims.md and cells.md beside this file. An unfinished study is
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -16,9 +15,9 @@ from claims import claims_of
 from loads import CHROMIUM, HERE, LINKS, MIXED, REAL_SITES, STACK, Loads, read_all
 from published import FIGURES, METRICS, NAMES, SITES, cell
 
-from mixedsched.errors import ExitCode, MixedschedError
 from mixedsched.report.papers.figures import BesideRow, beside_figure
 from mixedsched.report.papers.markdown import claims_table
+from mixedsched.report.papers.script import run_script
 from mixedsched.report.papers.shares import BarsPanel, bars_figure
 
 DRAWN = HERE / "figures"
@@ -134,8 +133,4 @@ def _write(path: Path, content: str) -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except MixedschedError as error:
-        print(error, file=sys.stderr)  # noqa: T201
-        sys.exit(ExitCode.FAILED)
+    run_script(main)

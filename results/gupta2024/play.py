@@ -10,18 +10,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from pathlib import Path
 
 from draw import PAGES
 from loads import DATA, HERE, STAND_INS
 from published import SITES
 
-from mixedsched.errors import ExitCode, MixedschedError
-from mixedsched.lab.results import DATABASE_NAME
 from mixedsched.lab.study.definition import read_study
-from mixedsched.lab.study.lean import write_lean
-from mixedsched.lab.study.session import find_study, run_study, study_store
+from mixedsched.lab.study.kept import play_kept
+from mixedsched.report.papers.script import run_script, tell
 from mixedsched.sites.pages import load_page
 
 STUDIES = HERE / "studies"
@@ -32,13 +29,6 @@ GROUPS = {
     "chromium": ("browser-slow-4g", "browser", "work", "simulate", "browser-4g"),
 }
 KEPT = ("fcp_ms", "lcp_ms", "tti_ms", "tbt_ms", "si_ms", "cls", "hol_bytes", "score", "finished_ms")
-
-
-def collect(name: str, folder: Path) -> None:
-    """Write what is stored of a study."""
-    with study_store(folder, None) as store:
-        loads = write_lean(store, find_study(store), DATA / f"{name}.parquet", KEPT)
-    _say(f"{name}: {loads} loads in data/")
 
 
 def count_resources() -> None:
@@ -69,36 +59,18 @@ def main() -> None:
     count_resources()
     for name in (name for group in options.groups for name in GROUPS[group]):
         if options.studies is None or name in options.studies.split(","):
-            _play(name, options)
-
-
-def _play(name: str, options: argparse.Namespace) -> None:
-    folder, known = options.runs / name, DATA / f"{name}.parquet"
-    try:
-        if not options.collect:
-            run_study(
+            play_kept(
                 read_study(STUDIES / f"{name}.toml"),
-                folder=folder,
+                DATA / f"{name}.parquet",
+                KEPT,
+                folder=options.runs / name,
                 only=options.only,
                 blocks=options.blocks,
-                start_from=known if known.exists() else None,
                 jobs=options.jobs,
-                say=_say,
+                play=not options.collect,
+                say=tell,
             )
-    finally:
-        if (folder / DATABASE_NAME).exists():
-            collect(name, folder)
-
-
-def _say(remark: str) -> None:
-    print(remark, file=sys.stderr)  # noqa: T201
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except MixedschedError as error:
-        _say(str(error))
-        sys.exit(ExitCode.FAILED)
-    except KeyboardInterrupt:
-        sys.exit(ExitCode.INTERRUPTED)
+    run_script(main)

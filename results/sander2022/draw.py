@@ -5,7 +5,6 @@ Writes figures/, claims.md and counts.md beside this file. An unfinished study i
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -32,7 +31,6 @@ from data import (
 from loss_runs import findings, read_runs
 from sizes import bytes_of
 
-from mixedsched.errors import ExitCode, MixedschedError
 from mixedsched.report.papers.figures import (
     BesideRow,
     Curve,
@@ -43,6 +41,7 @@ from mixedsched.report.papers.figures import (
     dots_figure,
 )
 from mixedsched.report.papers.markdown import claims_table, finding, table
+from mixedsched.report.papers.script import run_script
 from mixedsched.report.papers.verdicts import over_sites
 
 FIGURES = HERE / "figures"
@@ -271,8 +270,4 @@ def _write(path: Path, content: str) -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except MixedschedError as error:
-        print(error, file=sys.stderr)  # noqa: T201
-        sys.exit(ExitCode.FAILED)
+    run_script(main)

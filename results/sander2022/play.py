@@ -11,18 +11,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from pathlib import Path
 
 from data import DATA, HERE, HOL, LOSS, SI
 from sizes import SIZES, read_sizes
 
-from mixedsched.errors import ExitCode, MixedschedError
-from mixedsched.lab.results import DATABASE_NAME
 from mixedsched.lab.study.definition import Study, read_study
-from mixedsched.lab.study.lean import write_lean
+from mixedsched.lab.study.kept import play_kept
 from mixedsched.lab.study.places import sites_of
-from mixedsched.lab.study.session import find_study, run_study, study_store
+from mixedsched.report.papers.script import run_script, tell
 from mixedsched.sites.generate import distributions, generate_page, page_text
 from mixedsched.sites.pages import load_page
 
@@ -62,11 +59,8 @@ def study_of(name: str, pages: str) -> Study:
     return Study.from_dict({**study.to_dict(), "sites": [pages], "name": f"{study.name}-{pages}"}, PAGES)
 
 
-def collect(study: Study, folder: Path, pages: str, name: str) -> None:
-    """Write what is stored of a study, and the sizes of its pages."""
-    with study_store(folder, None) as store:
-        loads = write_lean(store, find_study(store), DATA / f"{pages}-{name}.parquet", KEPT)
-    print(f"{pages}-{name}: {loads} loads")  # noqa: T201 - what the command has to say
+def note_sizes(study: Study, pages: str) -> None:
+    """Write how large the pages of a study are."""
     if pages == CHROMIUM:  # it loads bundled ones
         return
     sizes = read_sizes()
@@ -91,22 +85,22 @@ def main() -> None:
     options = parser.parse_args()
     for pages in map(collection, options.pages):
         for name in ["browser"] if pages == CHROMIUM else options.studies.split(","):
-            study, folder = study_of(name, pages), options.runs / f"{pages}-{name}"
-            if not options.collect:
-                known = DATA / f"{pages}-{name}.parquet"
-                begun = known if known.exists() else None
-                run_study(study, folder=folder, blocks=options.blocks, start_from=begun, jobs=options.jobs, say=_say)
-            if (folder / DATABASE_NAME).exists():
-                collect(study, folder, pages, name)
-
-
-def _say(remark: str) -> None:
-    print(remark, file=sys.stderr)  # noqa: T201
+            study, kept = study_of(name, pages), DATA / f"{pages}-{name}.parquet"
+            try:
+                play_kept(
+                    study,
+                    kept,
+                    KEPT,
+                    folder=options.runs / f"{pages}-{name}",
+                    blocks=options.blocks,
+                    jobs=options.jobs,
+                    play=not options.collect,
+                    say=tell,
+                )
+            finally:
+                if kept.exists():
+                    note_sizes(study, pages)
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except MixedschedError as error:
-        _say(str(error))
-        sys.exit(ExitCode.FAILED)
+    run_script(main)

@@ -9,16 +9,13 @@ places on rung stack, in minutes. --collect plays nothing.
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 from table import HERE, write_readme
 
-from mixedsched.errors import ExitCode, MixedschedError
-from mixedsched.lab.results import DATABASE_NAME
 from mixedsched.lab.study.definition import read_study
-from mixedsched.lab.study.lean import write_lean
-from mixedsched.lab.study.session import find_study, run_study, study_store
+from mixedsched.lab.study.kept import play_kept
+from mixedsched.report.papers.script import run_script, tell
 
 RUNS = HERE.parents[1] / "runs" / "servers"
 KEPT = ("fcp_ms", "lcp_ms", "si_ms", "finished_ms")
@@ -33,33 +30,20 @@ def main() -> None:
     parser.add_argument("--collect", action="store_true", help="play nothing, write what there is")
     options = parser.parse_args()
     name = "models" if options.models else "browser"
-    folder, known = options.runs / name, HERE / f"{name}.parquet"
     try:
-        if not options.collect:
-            run_study(
-                read_study(HERE / f"{name}.toml"),
-                folder=folder,
-                only=options.only,
-                blocks=options.blocks,
-                start_from=known if known.exists() else None,
-                say=_say,
-            )
+        play_kept(
+            read_study(HERE / f"{name}.toml"),
+            HERE / f"{name}.parquet",
+            KEPT,
+            folder=options.runs / name,
+            only=options.only,
+            blocks=options.blocks,
+            play=not options.collect,
+            say=tell,
+        )
     finally:
-        if (folder / DATABASE_NAME).exists():
-            with study_store(folder, None) as store:
-                _say(f"{name}: {write_lean(store, find_study(store), known, KEPT)} loads")
         write_readme()
 
 
-def _say(remark: str) -> None:
-    print(remark, file=sys.stderr)  # noqa: T201
-
-
 if __name__ == "__main__":
-    try:
-        main()
-    except MixedschedError as error:
-        _say(str(error))
-        sys.exit(ExitCode.FAILED)
-    except KeyboardInterrupt:
-        sys.exit(ExitCode.INTERRUPTED)
+    run_script(main)

@@ -1,0 +1,23 @@
+"""Scripts that reproduce papers."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+import pytest
+
+from mixedsched.errors import ExitCode, MixedschedError
+from mixedsched.report.papers.script import run_script
+
+
+@pytest.mark.parametrize(
+    ("error", "code"), [(MixedschedError("no room"), ExitCode.FAILED), (KeyboardInterrupt(), ExitCode.INTERRUPTED)]
+)
+def test_a_script_ends_like_a_command(error: BaseException, code: ExitCode, capsys: pytest.CaptureFixture[str]) -> None:
+    def script() -> NoReturn:
+        raise error
+
+    with pytest.raises(SystemExit) as ended:
+        run_script(script)
+    assert ended.value.code == code
+    assert capsys.readouterr().err == ("no room\n" if code is ExitCode.FAILED else "")
