@@ -35,7 +35,7 @@ class Listed(NamedTuple):
 # In the order of --help, which imports none of them: the modules and what they need take a second and more.
 COMMANDS: dict[str, Listed] = {
     "compare": Listed("compare", _MEASURE, "Compare schemes on a page in Chromium, scored by Lighthouse."),
-    "study": Listed("study", _MEASURE, "Many sites, links and schemes as one thing, on any rung."),
+    "study": Listed("study", _MEASURE, "Run studies over many sites, links and schemes, on any rung."),
     "simulate": Listed("simulate", _MEASURE, "Play pages in virtual time: thousands of loads a minute."),
     "worker": Listed("worker", _MEASURE, "Work on the studies of a team's database."),
     "serve": Listed("serve", _MEASURE, "Serve a site over HTTP/3 with any scheme."),

@@ -25,12 +25,13 @@ class Until(StrEnum):
 UntilOption = Annotated[
     Until | None,
     typer.Option(
-        help="Make more blocks until every primary effect, or every gate, is decided, at an error rate of 5 %; --blocks is the "
-        "least number then."
+        help="Make more blocks until every primary effect, or every gate, is decided, at an error rate of 5 %; --blocks is "
+        "then the minimum."
     ),
 ]
 MaxBlocksOption = Annotated[
-    int | None, typer.Option(help="With --until: at most so many; three times --blocks by default.", min=1, metavar="N")
+    int | None,
+    typer.Option(help="With --until: the most blocks to make; three times --blocks by default.", min=1, metavar="N"),
 ]
 FailIfOption = Annotated[
     list[str] | None,

@@ -36,7 +36,7 @@ def register(lab: typer.Typer) -> None:
 def check(
     backend: Annotated[BackendName, typer.Option(help="Which back end to check.")] = BackendName.RELAY,
     link: LinkOption = "4g",
-    seed: Annotated[int, typer.Option(help="Seed of losses and jitter, where the back end takes one.")] = 1,
+    seed: Annotated[int, typer.Option(help="Seed for losses and jitter, where the back end takes one.")] = 1,
     losses_s: Annotated[
         float, typer.Option(help="How long to count losses, in seconds; rare bursts need a long time.", min=1, max=3600)
     ] = LOSSES_S,

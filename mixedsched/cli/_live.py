@@ -38,7 +38,9 @@ LiveRulesOption = Annotated[
         metavar="FILE",
     ),
 ]
-LiveCaOption = Annotated[Path | None, _option(help="Trust this authority about an https application.", metavar="FILE")]
+LiveCaOption = Annotated[
+    Path | None, _option(help="Certificate authority to trust for an https application.", metavar="FILE")
+]
 LiveInsecureOption = Annotated[bool, _option("--origin-insecure", help="Trust any https application.")]
 
 

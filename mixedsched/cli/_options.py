@@ -22,22 +22,21 @@ class Screen(StrEnum):
     DESKTOP = "desktop"
 
 
-FormFactorOption = Annotated[Screen, typer.Option(help="As which device pages are loaded and scored.")]
+FormFactorOption = Annotated[Screen, typer.Option(help="Device that pages are loaded and scored as.")]
 OriginsOption = Annotated[
     Origins | None,
     typer.Option(
-        help="Of a site of several hosts: keep them, or merge them into the first; what the site says by default."
+        help="For a site with several hosts: keep them, or merge them into the first; by default as the site says."
     ),
 ]
 FreshOption = Annotated[
-    bool,
-    typer.Option(
-        "--fresh", help="Record an address, or import a HAR, again instead of taking what was brought before."
-    ),
+    bool, typer.Option("--fresh", help="Record an address, or import a HAR, anew instead of using the earlier copy.")
 ]
 FetchOption = Annotated[
     bool,
-    typer.Option("--fetch", help="Of a folder that refers to other hosts: have the browser fetch what it lacks, once."),
+    typer.Option(
+        "--fetch", help="For a folder that refers to other hosts: have the browser fetch what is missing, once."
+    ),
 ]
 SITE_HELP = "A bundled site, a folder with an index.html, an address (https://...), or a HAR."
 ALL_METRICS = ",".join(item.short.lower() for item in LIGHTHOUSE_METRICS)
@@ -67,7 +66,7 @@ BeaconOption = Annotated[
 ]
 BudgetOption = Annotated[str, typer.Option(help="Time for all of it; the more, the surer the answer.", metavar="TIME")]
 ResultsOption = Annotated[
-    Path | None, typer.Option("--out", help="Folder of results; by default one in runs/.", metavar="DIR")
+    Path | None, typer.Option("--out", help="Folder for the results; by default one in runs/.", metavar="DIR")
 ]
 
 

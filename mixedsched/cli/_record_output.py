@@ -29,8 +29,8 @@ Out = Annotated[
     Path | None,
     typer.Option("--out", help="The folder to make; by default sites/NAME.", metavar="DIR", show_default=False),
 ]
-Licence = Annotated[str, typer.Option("--licence", help="Under which licence the contents are; kept in page.json.")]
-Replace = Annotated[bool, typer.Option("--replace", help="Put the new site in the place of one that is there.")]
+Licence = Annotated[str, typer.Option("--licence", help="Licence of the contents; kept in page.json.")]
+Replace = Annotated[bool, typer.Option("--replace", help="Replace a site of that name.")]
 
 
 def recording_folder(name: str, folder: Path | None) -> Path:

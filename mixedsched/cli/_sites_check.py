@@ -35,7 +35,7 @@ def check(
             "--browser", help="Load it in Chromium too, and list where it behaves differently from the manifest."
         ),
     ] = False,
-    form_factor: Annotated[Screen, typer.Option(help="As which device --browser loads it.")] = Screen.MOBILE,
+    form_factor: Annotated[Screen, typer.Option(help="Device that --browser loads it as.")] = Screen.MOBILE,
     as_json: Json = False,
 ) -> None:
     """Check a site: its files and sizes, its graph, encodings, types, references, licence and hosts.

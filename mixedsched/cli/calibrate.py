@@ -62,7 +62,7 @@ def calibrate(
         bool, typer.Option("--grid/--no-grid", help="Whether to try other limits than those of Chromium's source.")
     ] = True,
     form_factor: FormFactorOption = Screen.MOBILE,
-    seed: Annotated[int, typer.Option(help="Seed of orders, of link losses and of intervals.")] = 1,
+    seed: Annotated[int, typer.Option(help="Seed for the order of runs, link losses and intervals.")] = 1,
     folder: ResultsOption = None,
     store: Annotated[
         Path | None, typer.Option("--store", help="Also write the fitted browser model to this file.", metavar="FILE")

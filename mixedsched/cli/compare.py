@@ -89,19 +89,17 @@ def compare(
     ] = None,
     metrics: MetricsOption = ALL_METRICS,
     form_factor: FormFactorOption = Screen.MOBILE,
-    seed: Annotated[int, typer.Option(help="Seed of orders and of link losses.")] = 1,
+    seed: Annotated[int, typer.Option(help="Seed for the order of runs and for link losses.")] = 1,
     origins: OriginsOption = None,
     across_connections: Annotated[
         bool, typer.Option("--across-connections", help="Schedule across the connections of a client.")
     ] = False,
     congestion_control: Annotated[
         CongestionControl,
-        typer.Option(
-            help="Of the server; cubic-2022 is RFC 8312 without HyStart and pacing, as in Sander et al. 2022."
-        ),
+        typer.Option(help="The server's; cubic-2022 is RFC 8312 without HyStart and pacing, as in Sander et al. 2022."),
     ] = CongestionControl.CUBIC,
     cpu_slowdown: Annotated[
-        float, typer.Option(help="DevTools' multiplier of the time that the page's own work takes.", metavar="N")
+        float, typer.Option(help="Multiplier for the time that the page's own work takes, as in DevTools.", metavar="N")
     ] = 1.0,
     throttling: Annotated[
         Throttling,

@@ -25,12 +25,12 @@ def conform(
     name: Annotated[
         str | None, typer.Option("--host", metavar="NAME", help="The site's name, where HOST is only its address.")
     ] = None,
-    tries: Annotated[int, typer.Option(min=1, max=5, help="How often each order is asked for.")] = 3,
+    tries: Annotated[int, typer.Option(min=1, max=5, help="How many times each order is asked for.")] = 3,
     risky: Annotated[
-        bool, typer.Option("--risky", help="Also what has brought servers down: only on a server of your own.")
+        bool, typer.Option("--risky", help="Also try what has crashed servers: only on a server of your own.")
     ] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="End with 6 unless everything is right.")] = False,
-    markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the table here, too.")] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 6 unless everything is right.")] = False,
+    markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the table to this file.")] = None,
     as_json: Json = False,
 ) -> None:
     """Ask a server which rules of HTTP/3 and of its priorities it keeps: what it does with frames, legal or not, and whose

@@ -23,7 +23,7 @@ Edge = Annotated[
     typer.Option(
         "--edge",
         metavar="URL",
-        help="Prove instead, as a browser finds out, that people get to HTTP/3 at this address.",
+        help="Check instead, the way browsers find out, that HTTP/3 is reached at this address.",
     ),
 ]
 Trusted = Annotated[

@@ -65,8 +65,8 @@ def edge(
     cert: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Certificate in PEM, its chain behind it; several for several hosts. Without one, a certificate is made that "
-            "no browser trusts by itself.",
+            help="Certificate in PEM, followed by its chain; several for several hosts. Without one, a certificate is made "
+            "that no browser trusts by itself.",
             metavar="FILE",
         ),
     ] = None,
@@ -98,9 +98,7 @@ def edge(
     ] = f"{_ORIGIN.silence_s:g}s",
     health_path: Annotated[
         str | None,
-        origin_option(
-            "Ask the origin for this path again and again, and answer with 503 while it fails.", metavar="PATH"
-        ),
+        origin_option("Check the origin's health at this path, and answer with 503 while it fails.", metavar="PATH"),
     ] = None,
     listen: Annotated[str, network_option("Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, network_option("UDP port; 0 takes any free one.", min=0, max=65535)] = 4433,

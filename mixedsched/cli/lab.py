@@ -29,7 +29,7 @@ _BackendOption = Annotated[
         help="Who emulates the network: relay needs no privilege; netns uses this kernel's tbf and netem; vm those of a router."
     ),
 ]
-_SeedOption = Annotated[int, typer.Option(help="Seed of losses and jitter, where the back end takes one.")]
+_SeedOption = Annotated[int, typer.Option(help="Seed for losses and jitter, where the back end takes one.")]
 
 lab = typer.Typer(
     help="Emulated networks for any program: run a command over one, or leave one up.",

@@ -28,8 +28,8 @@ def register(app: typer.Typer) -> None:
 
 def networks(
     names: Annotated[list[str] | None, typer.Argument(help="Only these, by name or file.", metavar="[NAME...]")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the losses that are drawn.")] = 1,
-    packets: Annotated[int, typer.Option(help="How many packets are drawn.", min=1, max=100_000)] = PACKETS,
+    seed: Annotated[int, typer.Option(help="Seed for the losses that are drawn.")] = 1,
+    packets: Annotated[int, typer.Option(help="Number of packets to draw.", min=1, max=100_000)] = PACKETS,
     plot: Annotated[Path | None, typer.Option(help="Draw them into a file, .svg or .html.", metavar="FILE")] = None,
     as_json: Json = False,
 ) -> None:

@@ -59,21 +59,21 @@ def record(
     name: Name = None,
     out: Out = None,
     loads: Annotated[
-        int, typer.Option(min=1, max=_LOADS_MAX, help="Loads of each form factor; they are fused.", metavar="N")
+        int, typer.Option(min=1, max=_LOADS_MAX, help="Loads of each form factor; they are merged.", metavar="N")
     ] = 3,
     form_factor: Annotated[
-        Screens, typer.Option(help="As which device. With both, the page is that of mobile.")
+        Screens, typer.Option(help="Device to load it as. With both, the page is that of mobile.")
     ] = Screens.BOTH,
     resolve: Annotated[
         list[str] | None,
         typer.Option(help="Ask ADDRESS:PORT for this host (or host and port).", metavar="HOST[:PORT]=ADDRESS:PORT"),
     ] = None,
-    insecure: Annotated[bool, typer.Option("--insecure", help="Take any certificate.")] = False,
+    insecure: Annotated[bool, typer.Option("--insecure", help="Accept any certificate.")] = False,
     quiet_s: Annotated[
-        float, typer.Option(min=0.1, max=60, help="A page is complete when nothing was under way for that long.")
+        float, typer.Option(min=0.1, max=60, help="Seconds without network activity after which a page is complete.")
     ] = 2.0,
     limit_s: Annotated[
-        float, typer.Option(min=1, max=600, help="A page that never gets quiet is stopped then.")
+        float, typer.Option(min=1, max=600, help="Seconds after which a page that never goes quiet is stopped.")
     ] = 60.0,
     licence: Licence = "",
     replace: Replace = False,

@@ -71,47 +71,52 @@ def simulate(
         ),
     ] = IDEAL.name,
     visits: Annotated[
-        int, typer.Option(help="Visits that scheme adaptive learns from before the load that is told.", min=0, max=1000)
+        int,
+        typer.Option(help="Visits that scheme adaptive learns from before the load that is reported.", min=0, max=1000),
     ] = 0,
     churn: Annotated[
         float, typer.Option(help="Share of the URLs that are new at each visit, 0 to 1.", metavar="RATIO")
     ] = 0.0,
     beacons: Annotated[
-        bool, typer.Option("--beacons", help="Browsers tell adaptive their paints, as the beacon of serve does.")
+        bool, typer.Option("--beacons", help="Browsers report their paints to adaptive, as the beacon of serve does.")
     ] = False,
     hol_blocking: Annotated[
         bool,
         typer.Option(
             "--hol-blocking",
-            help="Responses come in one line, as over TCP: all of them wait for a late (pipe) or lost (stack) packet.",
+            help="Responses share one ordered stream, as over TCP: all wait for a late (pipe) or lost (stack) packet.",
         ),
     ] = False,
-    seed: Annotated[int, typer.Option(help="Seed of losses (stack) and of random jitter (pipe).")] = 1,
+    seed: Annotated[int, typer.Option(help="Seed for losses (stack) and random jitter (pipe).")] = 1,
     jobs: Annotated[
         int | None,
         typer.Option(
-            help="Processes that play at once; by default 1 for pipe, one per core for stack. Results do not depend on it.",
+            help="Number of processes; by default 1 for pipe, one per core for stack. Results do not depend on it.",
             min=1,
             max=1024,
         ),
     ] = None,
-    weight: Annotated[Weighting, _result(help="What a resource counts in the ByteIndex: bytes or count.")] = "bytes",
-    sample_ms: Annotated[float | None, _result(help="Sample the ByteIndex so often; 100 in the original.")] = None,
+    weight: Annotated[
+        Weighting, _result(help="Weight of a resource in the ByteIndex: its bytes, or one (count).")
+    ] = "bytes",
+    sample_ms: Annotated[float | None, _result(help="Sampling interval of the ByteIndex; 100 in the original.")] = None,
     plot: Annotated[Path | None, _result(help="Draw the loads, as .svg or .html.", metavar="FILE")] = None,
-    resources: Annotated[bool, _result("--resources", help="Also a table of completion times, of one page.")] = False,
+    resources: Annotated[
+        bool, _result("--resources", help="Also print a table of completion times, for one page.")
+    ] = False,
     fresh: FreshOption = False,
     fetch: FetchOption = False,
-    as_json: Annotated[bool, _result("--json", help="One JSON object a load, a line each.")] = False,
+    as_json: Annotated[bool, _result("--json", help="Print one JSON object per load, one per line.")] = False,
     packet_bytes: Annotated[
         int | None, _pipe(help="Payload of a full packet; 1400 by default.", min=1, max=MAX_PACKET_BYTES)
     ] = None,
-    pace_ms: Annotated[float | None, _pipe(help="One packet in so much time; 10 by default.")] = None,
+    pace_ms: Annotated[float | None, _pipe(help="Time between two packets; 10 by default.")] = None,
     send_buffer_bytes: Annotated[
         str | None,
         _pipe(help="Buffer between scheduler and wire, 0 by default; with commas, each is played.", metavar="N,N"),
     ] = None,
     request_slot_ms: Annotated[
-        float | None, _pipe(help="At most one request is admitted in so much time; 0 by default, 10 in the original.")
+        float | None, _pipe(help="Admit at most one request in this time; 0 by default, 10 in the original.")
     ] = None,
     jitter: Annotated[
         JitterName | None,
@@ -132,7 +137,7 @@ def simulate(
     ] = None,
     qlog: Annotated[Path | None, _stack(help="Write a qlog trace of each load into a folder.", metavar="DIR")] = None,
 ) -> None:
-    """Play pages under delivery schemes in virtual time: thousands of loads a minute, the same again whenever asked.
+    """Play pages under delivery schemes in virtual time: thousands of loads a minute, with the same result every time.
 
     With several pages, a last table has the mean speed-ups.
     """

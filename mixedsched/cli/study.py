@@ -34,7 +34,7 @@ _EXAMPLES_OF_RUN = (
 )
 
 study = typer.Typer(
-    help="Many sites, links and arms as one thing: loads that go on after any interruption, and what they show together.",
+    help="Studies over many sites, links and arms: loads that resume after any interruption, and what they show together.",
     epilog="Example: mixedsched study run my.toml",
     no_args_is_help=True,
 )
@@ -58,7 +58,7 @@ def run(
         str | None, typer.Option(help="Only these places, by site or SITE@LINK; * stands for anything.", metavar="GLOB")
     ] = None,
     blocks: Annotated[
-        int | None, typer.Option(help="So many repeats, instead of those of the file.", min=1, metavar="N")
+        int | None, typer.Option(help="Number of repeats, instead of the file's.", min=1, metavar="N")
     ] = None,
     jobs: Annotated[
         int | None, typer.Option(help="Processes that simulate; by default one per processor.", min=1, metavar="N")

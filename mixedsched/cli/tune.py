@@ -105,11 +105,11 @@ def tune(
     candidates: Annotated[
         int | None,
         typer.Option(
-            help="Number of candidates on rung stack, instead of as many as the time allows: the same on every machine.",
+            help="Number of candidates on rung stack, the same on every machine; by default as many as the time allows.",
             min=1,
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of searches, of orders and of link losses.", min=0)] = 1,
+    seed: Annotated[int, typer.Option(help="Seed for searches, the order of runs and link losses.", min=0)] = 1,
     live: LiveOption = False,
     origin_ca: LiveCaOption = None,
     origin_insecure: LiveInsecureOption = False,

@@ -34,17 +34,17 @@ def worker(
         str | None, typer.Option(help="Work on this study alone; on all by default.", metavar="NAME")
     ] = None,
     machine: Annotated[
-        str | None, typer.Option(help="What results call this machine; its host name by default.", metavar="NAME")
+        str | None, typer.Option(help="Name of this machine in results; its host name by default.", metavar="NAME")
     ] = None,
     jobs: Annotated[
         int | None, typer.Option(help="Processes that simulate; one per processor by default.", min=1)
     ] = None,
     lease: Annotated[
-        str, typer.Option(help="So long after its last sign of life a worker's blocks go to others.", metavar="T")
+        str, typer.Option(help="How long after a worker's last sign of life its blocks go to others.", metavar="T")
     ] = "60s",
     once: Annotated[bool, typer.Option("--once", help="End when there is no work left, instead of waiting.")] = False,
     readmit: Annotated[
-        bool, typer.Option("--readmit", help="Work although this machine was found unfit before.")
+        bool, typer.Option("--readmit", help="Work even if this machine was found unfit before.")
     ] = False,
 ) -> None:
     """Work on the studies of a database, one block at a time: loads in one browser, simulations on all processors.
