@@ -15,8 +15,8 @@ ServerOption = Annotated[
     str | None,
     typer.Option(
         "--server",
-        help="The server that you run and keep: nginx, caddy, h2o, apache, litespeed, cloudflare or other. Only what acts there "
-        "is searched, proposed and proved: lines of HTML, headers where they are merged, settings.",
+        help="The server that you run and keep: nginx, caddy, h2o, apache, litespeed, cloudflare or other. Only what acts "
+        "there is searched, proposed and proved: lines of HTML, headers where they are merged, settings.",
         metavar="NAME",
     ),
 ]

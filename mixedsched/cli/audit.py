@@ -86,14 +86,14 @@ def audit(
     server: Annotated[
         str | None,
         typer.Option(
-            help="Your web server, which stays: nginx, caddy, apache, h2o, litespeed, cloudflare or other. What is searched "
-            "and measured is what acts there, with lines to paste. Recorded sites tell it themselves, for the lines.",
+            help="Your web server, which stays: nginx, caddy, apache, h2o, litespeed, cloudflare or other. Only what acts "
+            "there is searched and measured, with lines to paste. Recorded sites tell it themselves, for the lines.",
             metavar="NAME",
         ),
     ] = None,
     form_factor: FormFactorOption = Screen.MOBILE,
     origins: OriginsOption = None,
-    seed: Annotated[int, typer.Option(help="Seed of orders, of link losses and of simulations.")] = 1,
+    seed: Annotated[int, typer.Option(help="Seed for the order of runs, link losses and simulations.")] = 1,
     live: LiveOption = False,
     origin_ca: LiveCaOption = None,
     origin_insecure: LiveInsecureOption = False,

@@ -38,7 +38,10 @@ def register(app: typer.Typer) -> None:
 
 def edge(
     origin: Annotated[
-        str, origin_option("The web server: http[s]://HOST[:PORT], h2c://HOST[:PORT] or unix:/PATH.", metavar="URL")
+        str,
+        origin_option(
+            "The web server: http:// or https://HOST[:PORT], h2c://HOST[:PORT] or unix:/PATH.", metavar="URL"
+        ),
     ],
     scheme: Annotated[
         str, typer.Option(help="Delivery scheme, with parameters: mixed:alpha=0.5.", metavar="S")

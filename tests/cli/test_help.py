@@ -5,6 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+from rich.text import Text
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from mixedsched.cli import COMMANDS, app
@@ -26,6 +29,15 @@ def test_every_listed_command_exists() -> None:
     for name in COMMANDS:
         ended = CliRunner().invoke(app, [name, "--help"])
         assert ended.exit_code == 0, name
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_word_of_a_help_text_is_taken_for_markup(name: str) -> None:
+    group = get_command(app)
+    command = group.get_command(group.make_context("mixedsched", [name]), name)  # type: ignore[attr-defined]
+    for item in (command, *getattr(command, "commands", {}).values()):
+        for text in (item.help, item.epilog, *(getattr(option, "help", None) for option in item.params)):
+            assert text is None or Text.from_markup(text).plain == text
 
 
 def test_help_imports_no_command() -> None:
