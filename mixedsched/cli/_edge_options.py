@@ -24,13 +24,11 @@ def log_option(help_text: str, **arguments: Any) -> Any:
     return typer.Option(help=help_text, rich_help_panel="Logs", **arguments)
 
 
-def check_together(
-    workers: int, spool: Path | None, health_path: str | None, *, across_connections: bool, hands_over: bool
-) -> None:
+def check_together(workers: int, spool: Path | None, health_path: str | None, *, across_connections: bool) -> None:
     """Raises UsageError for what does not go together, or is not there."""
-    if workers > 1 and (across_connections or hands_over):
+    if workers > 1 and across_connections:
         raise UsageError(
-            f"--{'across-connections' if across_connections else 'hand-over'} is not possible with several --workers",
+            "--across-connections is not possible with several --workers",
             why="each of them knows of its own connections only",
             fix="leave out one of the two",
         )

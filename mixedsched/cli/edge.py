@@ -157,7 +157,7 @@ def edge(
     requests and finishes those under way; told again, it stops at once.
     """
     end_with_reader()
-    check_together(workers, spool, health_path, across_connections=across_connections, hands_over=hand_over is not None)
+    check_together(workers, spool, health_path, across_connections=across_connections)
     settings = ServerSettings(
         host=listen,
         port=port,

@@ -27,8 +27,9 @@ from mixedsched.world.edge.rules import read_rules
 from mixedsched.world.edge.settings import EdgeFacts, EdgeInput, OriginAddress
 from mixedsched.world.server.beacons import LeftAlone
 from mixedsched.world.server.log import ServerLog
-from mixedsched.world.server.run import LiveEndpoint, Service, listening, run_service
+from mixedsched.world.server.run import listening, run_service
 from mixedsched.world.server.running import FACTS, RunningServer, ServerFacts, WorkerInput
+from mixedsched.world.server.service import LiveEndpoint, Service
 from mixedsched.world.system.children import child
 
 _log = logging.getLogger(__name__)
@@ -123,8 +124,9 @@ class _EdgeProcess:
             return
         with tempfile.TemporaryDirectory(prefix="mixedsched-edge-") as folder:
             self._counted = WorkerCounters(Path(folder), self._given.settings.workers)
-            metrics = await serve_metrics(port, self._counted.samples)
-            self._metrics_url = metrics.url
+            shared = self._given.settings.hand_over is not None
+            metrics = await serve_metrics(port, self._counted.samples, shared=shared)
+            self._metrics, self._metrics_url = metrics, metrics.url
             try:
                 yield
             finally:

@@ -5,11 +5,11 @@ import contextlib
 import logging
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from aioquic.buffer import Buffer  # type: ignore[attr-defined]
-from aioquic.quic.packet import QuicHeader, QuicPacketType, pull_quic_header
+from aioquic.quic.packet import QuicHeader, pull_quic_header
 
 from mixedsched.core.h3.certificate import Certificate
 from mixedsched.core.h3.events import SessionEvents
@@ -50,12 +50,13 @@ class Endpoint:
     Datagrams that came in together are answered together, once per turn of the event loop. While the kernel has no room for
     packets, none are built. Time is the monotonic clock's: uvloop keeps its own in milliseconds, too coarse for RTTs.
 
-    sock: bound and non-blocking; `close` closes it. handover: to the other workers on the same port, if there are any.
+    socks: of the port, non-blocking. All are read; the first one, which is bound, sends. `close` closes them. handover: to the
+    other workers on the same port, if there are any.
     """
 
     def __init__(
         self,
-        sock: socket.socket,
+        socks: Sequence[socket.socket],
         settings: ServerSettings,
         certificate: Certificate,
         scheme: ConfiguredScheme,
@@ -72,11 +73,11 @@ class Endpoint:
         self._log = log
         self._logs_connections = settings.log.connections
         self._handover = handover
-        self._worker = handover.worker if handover is not None else 0
+        self._worker, self._index = (handover.worker, handover.index) if handover is not None else (0, 0)
         self._workers = settings.workers
         self._loop = asyncio.get_running_loop()
-        self._sock = sock
-        self.inlet = Inlet(sock, handover, self._receive, self._flush_touched)
+        self._socks, sock = socks, socks[0]
+        self.inlet = Inlet(socks, handover, self._receive, self._flush_touched)
         self._outbox = Outbox(sock, settings.gso, self._flush_delayed)
         self._admission = Admission(limits, settings.retry)
         memory, versions = MemoryLimit(limits.memory_bytes), self._configuration.supported_versions
@@ -107,13 +108,14 @@ class Endpoint:
         return [connection.session for connection in self._connections]
 
     def use_scheme(self, scheme: ConfiguredScheme) -> None:
-        """HeldPort responses by another mapping from now on. The scheduler must be of the same kind."""
+        """Place responses by another mapping from now on. The scheduler must be of the same kind."""
         if self._observers.use_scheme(scheme):
             for session in self.sessions:
                 session.use_scheme(scheme)
 
-    def start(self) -> None:
-        self.inlet.start()
+    def start(self, *, reads: bool) -> None:
+        """reads: what comes to the port from now on; else when the inlet is told to."""
+        self.inlet.start(reads=reads)
 
     async def shut_down(self, grace_s: float) -> None:
         """Take no more requests, tell every client so (GOAWAY), and wait until the responses under way are over.
@@ -136,7 +138,8 @@ class Endpoint:
         self._observers.stop()
         self.inlet.close()
         self._outbox.close()
-        self._sock.close()
+        for sock in self._socks:
+            sock.close()
 
     def _receive(self, data: bytes, address: Address, now_s: float, handed_over: bool) -> None:
         """Give a datagram to its session. now_s: when the datagrams of this turn were read."""
@@ -153,7 +156,7 @@ class Endpoint:
         if connection is None and (answer := self._closed.answer(connection_id, len(data), now_s)) is not None:
             self._outbox.send([(answer, address)])
             return
-        if connection is None and not handed_over and self._hand_over(header, connection_id, data, address):
+        if connection is None and not handed_over and self._hand_over(connection_id, data, address):
             return
         if connection is None and header is not None:
             connection = self._accept(header, len(data), address, now_s)
@@ -166,13 +169,11 @@ class Endpoint:
             if session.has_ended:  # its place is free for the next datagram's client
                 self._remove(connection)
 
-    def _hand_over(self, header: QuicHeader | None, connection_id: bytes, data: bytes, address: Address) -> bool:
-        """Pass a packet to the worker that has its connection. First packets stay with the worker that the kernel chose: their
-        connection ID was made by the client."""
-        if self._handover is None or (header is not None and header.packet_type == QuicPacketType.INITIAL):
-            return False
-        owner = self._handover.owner_of(connection_id)
-        if owner is None:
+    def _hand_over(self, connection_id: bytes, data: bytes, address: Address) -> bool:
+        """Pass a packet to the worker that has its connection. A client's first packets stay with the worker that the kernel
+        chose: their connection ID was made by the client."""
+        owner = self._handover.owner_of(connection_id) if self._handover is not None else None
+        if self._handover is None or owner is None:
             return False
         self._handover.give(owner, data, address)
         return True
@@ -191,7 +192,7 @@ class Endpoint:
 
     def _open(self, new: NewClient, address: Address, now_s: float) -> ServedConnection:
         self._count += 1
-        number = 1 + self._worker + (self._count - 1) * self._workers  # no two workers use the same
+        number = 1 + self._index + (self._count - 1) * self._workers  # no two workers use the same
         configuration, events, scheme = self._observers.open(
             number,
             new,

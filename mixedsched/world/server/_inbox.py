@@ -3,7 +3,7 @@
 import asyncio
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from mixedsched.core.h3.session import Address
 from mixedsched.world.server.handover import Handover
@@ -24,7 +24,7 @@ def received(sock: socket.socket, count: int) -> Iterator[tuple[bytes, Address]]
 
 
 class Inlet:
-    """Reads from the socket and from the other processes, as the event loop finds that there is something.
+    """Reads from the sockets and from the other processes, as the event loop finds that there is something.
 
     take: (datagram, sender, when this turn of the loop began, whether another process has passed it on). answer: called when
     all of a turn were taken.
@@ -32,38 +32,45 @@ class Inlet:
 
     def __init__(
         self,
-        sock: socket.socket,
+        socks: Sequence[socket.socket],
         handover: Handover | None,
         take: Callable[[bytes, Address, float, bool], None],
         answer: Callable[[], None],
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self._sock = sock
+        self._socks = socks
         self._handover = handover
         self._take = take
         self._answer = answer
 
-    def start(self) -> None:
-        self.read_on()
+    def start(self, *, reads: bool) -> None:
+        """reads: the sockets, too, from now on."""
+        if reads:
+            self.read_on()
         if self._handover is not None:
             self._loop.add_reader(self._handover.fileno(), self._on_handed_over)
 
-    def pause(self) -> None:
-        """Leave what comes to the socket there, for another process or for later."""
-        self._loop.remove_reader(self._sock)
+    def leave_unread(self) -> None:
+        """Leave what comes to the sockets there, for another process or for later."""
+        for sock in self._socks:
+            self._loop.remove_reader(sock)
+
+    async def pause(self) -> None:
+        self.leave_unread()
 
     def read_on(self) -> None:
-        self._loop.add_reader(self._sock, self._on_readable)
+        for sock in self._socks:
+            self._loop.add_reader(sock, self._on_readable, sock)
 
     def close(self) -> None:
-        self.pause()
+        self.leave_unread()
         if self._handover is not None:
             self._loop.remove_reader(self._handover.fileno())
             self._handover.close()
 
-    def _on_readable(self) -> None:
+    def _on_readable(self, sock: socket.socket) -> None:
         now_s = time.monotonic()
-        for data, address in received(self._sock, BATCH):
+        for data, address in received(sock, BATCH):
             self._take(data, address, now_s, False)
         self._answer()
 

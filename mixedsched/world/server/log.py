@@ -64,6 +64,10 @@ class ServerLog(ABC):
         """Which responses got the packets of a connection; reported only if LogSettings ask for it."""
         self._lines.write_minor(lambda: self._line(interval, worker))
 
+    def paused(self) -> None:
+        """A worker reads no packets any more: its parent waits for that."""
+        self._lines.write(json.dumps({"paused": True}))
+
     @abstractmethod
     def listening(self, facts: ServerFacts) -> None:
         """The server is ready for its first client."""

@@ -3,100 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import datetime as dt
-import errno
-import os
+import logging
 import signal
 import socket
-import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import replace
 
 import uvloop
-from pydantic import TypeAdapter
 
-from mixedsched.core.h3.certificate import Certificate, make_certificate
-from mixedsched.core.h3.exchange import ServedRequest
-from mixedsched.core.h3.live import LiveResponder
+from mixedsched.core.h3.certificate import Certificate
 from mixedsched.core.h3.response import Responder
-from mixedsched.core.h3.session import Session
-from mixedsched.core.schedulers import SCHEMES
-from mixedsched.errors import MixedschedError
-from mixedsched.model.scheme import ConfiguredScheme, configure
-from mixedsched.world import catalog
-from mixedsched.world.server._connections import Traffic
 from mixedsched.world.server._endpoint import Endpoint
 from mixedsched.world.server._files import SiteFiles
 from mixedsched.world.server._learning import background_learner, learning_of, say
-from mixedsched.world.server._stopping import StopSignal, first_of
+from mixedsched.world.server._stopping import PAUSE, READ, StopSignal, first_of
+from mixedsched.world.server._workers import run_workers
 from mixedsched.world.server.beacons import BeaconFiles
 from mixedsched.world.server.handover import Handover
 from mixedsched.world.server.log import ServerLog
-from mixedsched.world.server.running import (
-    FACTS,
-    INPUT,
-    ConnectionRecord,
-    MemorySettings,
-    ServerFacts,
-    ServerInput,
-    WorkerInput,
-)
-from mixedsched.world.server.schedule import ScheduleInterval
+from mixedsched.world.server.running import INPUT, ServerFacts, ServerInput, WorkerInput
+from mixedsched.world.server.service import Service, open_sockets
 from mixedsched.world.server.settings import ServerSettings
 from mixedsched.world.server.takeover import HeldPort
-from mixedsched.world.system.children import Child
-from mixedsched.world.system.udp import buffer_sizes, host_and_port, open_shared_udp_sockets, open_udp_socket
+from mixedsched.world.system.udp import buffer_sizes, host_and_port
 
-_INTERVAL = TypeAdapter(ScheduleInterval)
-_STOP_SLACK_S = 3.0  # that a worker may take to stop, beyond the grace of its clients, before it is killed
-
-
-class LiveEndpoint(Protocol):
-    """What a service may see and change of its endpoint."""
-
-    @property
-    def sessions(self) -> list[Session]: ...
-
-    @property
-    def traffic(self) -> Traffic: ...
-
-    def use_scheme(self, scheme: ConfiguredScheme) -> None:
-        """HeldPort responses by another mapping from now on. The scheduler must be of the same kind."""
-
-
-@dataclass(frozen=True, slots=True)
-class Service:
-    """A server of whichever kind.
-
-    module: what a worker process runs; input: as it reads from standard input, with the worker's part. hosts: for the
-    certificate, if it is made here. memory: of a scheme that learns. responding: what answers, while the server runs.
-    described: the facts of such a server. choose_certificate: by the host name that a client gives; else there is just the one
-    made here. joined: told of the endpoint before it starts. reload: reads files again, upon SIGHUP.
-    beside: what runs in the process that has several workers, while they run. leaving: told when another process has the port.
-    """
-
-    module: str
-    input: Callable[[WorkerInput], Any]
-    scheme: str
-    mapping: str | None
-    settings: ServerSettings
-    worker: WorkerInput | None
-    hosts: Sequence[str]
-    responding: Callable[[ServerLog], AbstractAsyncContextManager[Responder | LiveResponder]]
-    described: Callable[[ServerFacts], ServerFacts]
-    memory: MemorySettings | None = None
-    choose_certificate: Callable[[str | None], Certificate] | None = None
-    joined: Callable[[LiveEndpoint], None] = lambda _endpoint: None
-    reload: Callable[[], None] | None = None
-    beside: Callable[[], AbstractAsyncContextManager[None]] = contextlib.nullcontext
-    leaving: Callable[[], None] = lambda: None
-
-    def configured(self) -> ConfiguredScheme:
-        """Raises UsageError or MappingError for a bad scheme or mapping."""
-        return configure(self.scheme, SCHEMES, catalog.load_mapping, self.mapping)
+_log = logging.getLogger(__name__)
 
 
 def run_server(given: ServerInput, log: ServerLog) -> None:
@@ -112,7 +44,7 @@ def run_service(service: Service, log: ServerLog) -> None:
     """
     with background_learner(service.memory if service.worker is None else None):
         if service.settings.workers > 1 and service.worker is None:
-            asyncio.run(_run_workers_and_more(service, log))  # uvloop starts no processes in groups of their own
+            asyncio.run(_run_workers(service, log))  # uvloop starts no processes in groups of their own
         else:
             uvloop.run(_run(service, log))
 
@@ -148,20 +80,15 @@ async def listening(
     """Serve on the running event loop until the end of the `async with`, which ends all connections. Raises as run_service."""
     settings, worker = service.settings, service.worker
     scheme = service.configured()
-    certificate = Certificate.from_pem(worker.certificate_pem) if worker is not None else _certificate(service)
-    handover: Handover | None
-    if place is not None:
-        sock, handover = place.sock, place.handover
-    else:
-        (sock,) = _open_sockets(settings) if worker is None else (socket.socket(fileno=worker.socket),)
-        handover = _handover(worker)
+    certificate = Certificate.from_pem(worker.certificate_pem) if worker is not None else service.own_certificate()
+    sockets, handover = _sockets(settings, worker, place)
     choose = service.choose_certificate
     with learning_of(service.memory) as learning:
         async with service.responding(log) as responder:
-            endpoint = Endpoint(sock, settings, certificate, scheme, responder, log, handover, choose, learning)
-            receive_bytes, send_bytes = buffer_sizes(sock)
+            endpoint = Endpoint(sockets, settings, certificate, scheme, responder, log, handover, choose, learning)
+            receive_bytes, send_bytes = buffer_sizes(sockets[0])
             facts = ServerFacts(
-                listening=host_and_port(*sock.getsockname()[:2]),
+                listening=host_and_port(*sockets[0].getsockname()[:2]),
                 spki_sha256=(choose(None) if choose is not None else certificate).spki_sha256,
                 site="",
                 url="",
@@ -176,18 +103,36 @@ async def listening(
                 send_buffer_bytes=send_bytes,
             )
             service.joined(endpoint)
-            endpoint.start()
+            if place is not None:
+                await place.take()
+            endpoint.start(reads=worker is None or not worker.waits)
             try:
                 yield endpoint, service.described(facts)
             finally:
                 endpoint.close()
 
 
+def _sockets(
+    settings: ServerSettings, worker: WorkerInput | None, place: HeldPort | None
+) -> tuple[list[socket.socket], Handover | None]:
+    """What this process reads: of the port, and from others on it."""
+    if worker is not None:
+        inboxes = {number: socket.socket(fileno=inbox) for number, inbox in worker.inboxes.items()}
+        handover = Handover(worker.own_id, socket.socket(fileno=worker.inbox), inboxes, worker.number)
+        return [socket.socket(fileno=descriptor) for descriptor in worker.sockets], handover
+    if place is not None:
+        return place.divided_among(1)[0], place.handovers(1)[0]
+    return open_sockets(settings), None
+
+
 async def _run(service: Service, log: ServerLog) -> None:
-    stop = StopSignal(with_stdin=service.settings.stop_with_stdin)
-    if service.reload is not None:
-        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, service.reload)
-    with log, _place(service) as place:
+    with _place(service) as place, log:
+        orders: dict[str, Callable[[], None]] = {}
+        stop = StopSignal(
+            with_stdin=service.settings.stop_with_stdin, orders=orders if service.worker is not None else None
+        )
+        if service.reload is not None:
+            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, service.reload)
         async with listening(service, log, place) as (endpoint, facts), AsyncExitStack() as stack:
             if place is not None:
 
@@ -195,132 +140,47 @@ async def _run(service: Service, log: ServerLog) -> None:
                     service.leaving()
                     stop.asked.set()
 
-                stack.enter_context(place.kept(endpoint.inlet, leave))
+                await stack.enter_async_context(place.kept(endpoint.inlet, leave))
+
+            def pause() -> None:
+                endpoint.inlet.leave_unread()
+                log.paused()
+
+            orders.update({PAUSE: pause, READ: endpoint.inlet.read_on})
             log.listening(facts)
             await stop.asked.wait()
             await first_of(endpoint.shut_down(service.settings.grace_s), stop.at_once.wait())
 
 
+async def _run_workers(service: Service, log: ServerLog) -> None:
+    service.configured()  # so that a bad one is reported once
+    async with service.beside():
+        with _place(service) as place:
+            await run_workers(service, log, place)
+
+
 @contextmanager
 def _place(service: Service) -> Iterator[HeldPort | None]:
-    """The place of the process that runs, if the settings say where to find it."""
+    """The place of the server that runs, if the settings say where to find it."""
     settings = service.settings
     if settings.hand_over is None or service.worker is not None:
         yield None
         return
-    place = HeldPort.found(settings.hand_over, lambda: _open_sockets(settings)[0])
+    place = HeldPort.found(settings.hand_over, lambda: open_sockets(settings))
+    if place.is_taken_over:
+        _warn_of_other_address(settings, place)
     try:
         yield place
     finally:
-        place.give_up()
+        place.close()
 
 
-async def _run_workers_and_more(service: Service, log: ServerLog) -> None:
-    async with service.beside():
-        await _run_workers(service, log)
-
-
-async def _run_workers(service: Service, log: ServerLog) -> None:
-    """Serve with several processes on one port.
-
-    None is replaced: a worker that ends by itself ends the server with an error, so that no measurement goes on with less.
-    """
-    settings = service.settings
-    service.configured()  # so that a bad one is reported once
-    certificate, sockets = _certificate(service), _open_sockets(settings)
-    stop = StopSignal(with_stdin=settings.stop_with_stdin)
-    workers: list[Child] = []
-    handovers = Handover.among(len(sockets))
-    try:
-        for sock, handover in zip(sockets, handovers, strict=True):
-            workers.append(await _start_worker(service, certificate, sock, handover))
-        for sock, handover in zip(sockets, handovers, strict=True):
-            sock.close()
-            handover.close()
-        await asyncio.gather(*(worker.until_ready("a worker of the server did not start") for worker in workers))
-        if service.reload is not None:
-            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, _tell_to_reload, workers)
-        facts = [FACTS.validate_python(worker.first) for worker in workers]
-        with log:
-            log.listening(service.described(replace(facts[0], gso=all(item.gso for item in facts))))
-            await _until_stopped(workers, stop, settings.grace_s, log)
-    finally:
-        for worker in workers:
-            worker.kill()
-        await asyncio.gather(*(worker.stop() for worker in workers))
-
-
-async def _start_worker(service: Service, certificate: Certificate, sock: socket.socket, handover: Handover) -> Child:
-    inbox, *inboxes = (end.fileno() for end in handover.sockets)
-    own = WorkerInput(handover.worker, certificate.to_pem(), sock.fileno(), inbox, tuple(inboxes))
-    return await Child.start(
-        *(sys.executable, "-m", service.module),
-        settings=service.input(own),
-        pass_fds=(own.socket, own.inbox, *own.inboxes),
-        own_stderr=False,
-    )
-
-
-def _tell_to_reload(workers: Sequence[Child]) -> None:
-    for worker in workers:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(worker.pid, signal.SIGHUP)
-
-
-async def _until_stopped(workers: Sequence[Child], stop: StopSignal, grace_s: float, log: ServerLog) -> None:
-    relays = [asyncio.create_task(_relay_log(number, worker, log)) for number, worker in enumerate(workers)]
-    await first_of(stop.asked.wait(), *(asyncio.shield(relay) for relay in relays))
-    ended = [number for number, relay in enumerate(relays) if relay.done()]
-    asked = stop.asked.is_set()
-    for worker in workers:
-        worker.end_input()
-    over = asyncio.gather(*relays)
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(grace_s + _STOP_SLACK_S):
-            await first_of(asyncio.shield(over), stop.at_once.wait())
-    if not over.done():
-        for worker in workers:
-            worker.terminate()  # which asks a second time
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(over, _STOP_SLACK_S)
-    if ended and not asked:
-        raise MixedschedError(
-            f"worker {ended[0]} of the server has ended by itself", why="see above, or the system's log"
+def _warn_of_other_address(settings: ServerSettings, place: HeldPort) -> None:
+    host, port = place.sockets[0].getsockname()[:2]
+    asked = settings.host, settings.port or port
+    if asked not in {(host, port), ("localhost", port)}:
+        _log.warning(
+            "the server that runs listens on %s, and so will this one, not on %s: to change it, stop the one that runs first",
+            host_and_port(host, port),
+            host_and_port(*asked),
         )
-
-
-async def _relay_log(number: int, worker: Child, log: ServerLog) -> None:
-    """Pass on a worker's log until the worker has ended."""
-    async for line in worker.lines():
-        if "request" in line:
-            log.request(ServedRequest(**line["request"]), number)
-        elif "connection" in line:
-            log.connection(ConnectionRecord(**line["connection"]), number)
-        elif "schedule" in line:
-            log.schedule(_INTERVAL.validate_python(line["schedule"]), number)
-
-
-def _certificate(service: Service) -> Certificate:
-    return make_certificate([*service.hosts, "localhost", "127.0.0.1", "::1"], dt.datetime.now(dt.UTC))
-
-
-def _handover(worker: WorkerInput | None) -> Handover | None:
-    if worker is None:
-        return None
-    inboxes = {number: socket.socket(fileno=inbox) for number, inbox in enumerate(worker.inboxes)}
-    return Handover(worker.number, socket.socket(fileno=worker.inbox), inboxes)
-
-
-def _open_sockets(settings: ServerSettings) -> list[socket.socket]:
-    """One socket for each worker. Raises MixedschedError."""
-    try:
-        if settings.workers > 1:
-            return open_shared_udp_sockets(settings.host, settings.port, settings.workers)
-        return [open_udp_socket(settings.host, settings.port)]
-    except OSError as error:
-        where = host_and_port(settings.host, settings.port)
-        if error.errno == errno.EADDRINUSE:
-            why, fix = "the port is in use", "choose another --port, or 0 for a free one"
-        else:
-            why, fix = error.strerror or str(error), "check --host and --port"
-        raise MixedschedError(f"cannot listen on UDP {where}", why=why, fix=fix) from error

@@ -1,6 +1,6 @@
 """A server in a process of its own: `python -m mixedsched.world.server`, and what it reads from standard input."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -57,11 +57,13 @@ class ConnectionRecord:
 class WorkerInput:
     """The certificate and sockets that a worker process inherits. Sockets are file descriptors."""
 
-    number: int
+    number: int  # from 0 on
+    own_id: int  # its number in connection IDs
     certificate_pem: str  # with its key
-    socket: int  # bound to the server's port
+    sockets: tuple[int, ...]  # of the server's port
     inbox: int  # for packets that other workers hand over
-    inboxes: tuple[int, ...]  # of all workers, by number
+    inboxes: Mapping[int, int]  # of all workers, by their numbers in connection IDs
+    waits: bool = False  # reads no packets before it is told to
 
 
 @dataclass(frozen=True, slots=True)

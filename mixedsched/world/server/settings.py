@@ -86,7 +86,7 @@ class ServerSettings:
     """The largest datagrams that are tried on a client's path; None for what the route's interface takes. With 1200, no larger
     ones are tried: measurements keep to that, as links count packets."""
     hand_over: Path | None = None
-    """A Unix socket, by which a new process takes the port over from the one that runs; with one worker only."""
+    """A Unix socket, by which a new server takes the port over from the one that runs."""
     across_connections: bool = False
     """Connections from one IP address share a scheduler, see h3.shared; with one worker only."""
 

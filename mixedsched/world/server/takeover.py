@@ -1,9 +1,13 @@
-"""A new server process takes the place of the one that runs, without a gap and without losing what is under way.
+"""A new server takes the place of the one that runs, without a gap and without losing what is under way.
 
-The one that runs listens on a Unix socket. The new one connects there when it is nearly ready, and is given the UDP socket
-itself, so that nothing that comes to the port is lost or goes astray: what comes meanwhile waits there. When the new one is
-ready it says so, and reads the socket from then on. The old one finishes its connections (GOAWAY); their packets are passed on
-to it, as between workers: connection IDs begin with the number of the process. If the new one fails, the old one goes on.
+The one that runs listens on a Unix socket. The new one connects there when it has read its files, and is given the UDP sockets
+themselves, so that nothing that comes to the port is lost or goes astray. It starts its workers; the old one goes on meanwhile.
+When they are ready it asks the old one to read no more, opens further sockets if it has more workers, has its workers read, and
+says so. The old one finishes its connections (GOAWAY); their packets are passed on to it, as between workers: connection IDs
+begin with the number of the process. If the new one fails, the old one reads on.
+
+Messages from the new one to the old one, on a stream: TAKE, which is answered with PAUSED, and READY, with LEAVING. The first
+message is the old one's, with the sockets.
 """
 
 from __future__ import annotations
@@ -13,156 +17,267 @@ import contextlib
 import json
 import os
 import socket
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Protocol, Self
 
 from mixedsched.errors import MixedschedError
-from mixedsched.world.server.handover import MAX_WORKERS, Handover
+from mixedsched.world.server.handover import MAX_WORKERS, NUMBERS, Handover, is_read
+from mixedsched.world.system.udp import unbound_udp_socket
 
-READY = b"ready"
-_READY_S = 20.0  # for the new process to begin, beyond which the old one goes on
+VERSION = 2  # of the messages
+TAKE, PAUSED, READY, LEAVING = b"take", b"paused", b"ready", b"leaving"
+_PREPARE_S = 60.0  # for the new server to start its workers, beyond which the next may try
+_READY_S = 5.0  # from PAUSED to READY, beyond which the old one reads on
 _CONNECT_S = 5.0
-_EARLIER = 3  # processes that may still have connections, the latest ones
+_ANSWER_S = 10.0  # for an answer of the old one, beyond which it is taken for hung
+_PATIENCE_S = 5.0  # for a port whose server has died
+_MOST_KNOWN = 128  # processes that may still have connections, the latest ones
 _MESSAGE_BYTES = 4096
 
 
 class Reading(Protocol):
-    """What reads the socket of the port."""
+    """What reads the sockets of the port."""
 
-    def pause(self) -> None: ...
+    async def pause(self) -> None: ...
 
     def read_on(self) -> None: ...
 
 
 class HeldPort:
-    """A process's right to a port. sock: of the port. handover: to processes that had it before. path: of the Unix socket."""
+    """A server's right to a port. sockets: of the port, which must all be read. path: of the Unix socket."""
 
-    def __init__(self, path: Path, sock: socket.socket, handover: Handover, link: socket.socket | None = None) -> None:
-        self.sock = sock
-        self.handover = handover
+    def __init__(self, path: Path, sockets: list[socket.socket], link: socket.socket | None = None) -> None:
+        self.sockets = sockets
+        self.is_taken_over = link is not None
         self._path = path
-        self._link = link  # to the process that has it until we are ready
+        self._link = link  # to the server that has it until we are ready
+        self._inboxes: dict[
+            int, socket.socket
+        ] = {}  # of all processes that may have connections, the latest at the end
+        self._unbound: list[socket.socket] = []
 
     @classmethod
-    def found(cls, path: Path, open_socket: Callable[[], socket.socket]) -> Self:
-        """Take over from the process that listens at the path, or open a port of our own. Raises MixedschedError."""
+    def found(cls, path: Path, open_sockets: Callable[[], list[socket.socket]]) -> Self:
+        """Take over from the server that listens at the path, or open a port of our own. Raises MixedschedError."""
         if path.exists() and not path.is_socket():
             raise _failed(path, "there is a file of that name")
+        limit_s = time.monotonic() + _PATIENCE_S
+        while True:
+            try:
+                found = cls._asked(path)
+            except FileNotFoundError:
+                return cls(path, open_sockets())
+            except (ConnectionRefusedError, ConnectionResetError):  # it has died: of the latter kind, just now
+                with contextlib.suppress(MixedschedError):
+                    return cls(path, open_sockets())
+                if time.monotonic() > limit_s:
+                    return cls(path, open_sockets())
+            except OSError as error:
+                raise _failed(path, error.strerror or str(error)) from error
+            else:
+                return found
+            time.sleep(0.1)  # its workers are about to notice
+
+    @classmethod
+    def _asked(cls, path: Path) -> Self:
+        """Raises OSError where nobody hands over; MixedschedError for one that cannot hand over to us."""
         link = socket.socket(socket.AF_UNIX)
         link.settimeout(_CONNECT_S)
+        offered: list[socket.socket] = []
         try:
             link.connect(str(path))
-        except (FileNotFoundError, ConnectionRefusedError):
-            link.close()
-            return cls(path, open_socket(), Handover.of_process(0, {}))
-        except OSError as error:
-            link.close()
-            raise _failed(path, error.strerror or str(error)) from error
-        try:
-            message, descriptors, _, _ = socket.recv_fds(link, _MESSAGE_BYTES, _EARLIER + 2)
-            numbers = json.loads(message)["processes"]
-            sockets = [socket.socket(fileno=descriptor) for descriptor in descriptors]
-        except (OSError, ValueError, KeyError) as error:
-            link.close()
-            raise _failed(path, f"the process that listens there did not hand over: {error}") from error
-        port, *inboxes = sockets
-        port.setblocking(False)
-        earlier = dict(zip(numbers, inboxes, strict=True))
-        return cls(path, port, Handover.of_process((numbers[-1] + 1) % MAX_WORKERS, earlier), link)
+            message, offered = _received(path, link)
+            count, numbers = _read_offer(path, message, offered)
+        except BaseException:
+            for sock in (link, *offered):
+                sock.close()
+            raise
+        for sock in offered:
+            sock.setblocking(False)
+        place = cls(path, offered[:count], link)
+        place._inboxes = dict(zip(numbers, offered[count:], strict=True))
+        return place
 
-    @contextmanager
-    def kept(self, reading: Reading, leave: Callable[[], None]) -> Iterator[None]:
-        """Have the place from now on, and be ready to give it to the next process; then `leave` is called, once.
+    def divided_among(self, workers: int) -> list[list[socket.socket]]:
+        """The sockets that each of them reads. Those that the port has are kept, as the kernel goes on to fill them."""
+        for _ in range(workers - len(self.sockets)):
+            self._unbound.append(unbound_udp_socket(self.sockets[0].family))
+        together = [*self.sockets, *self._unbound]
+        return [together[worker::workers] for worker in range(workers)]
+
+    def handovers(self, workers: int) -> list[Handover]:
+        """The ends of our own processes, which can reach those before. Call it once."""
+        first = (list(self._inboxes)[-1] + 1) % NUMBERS if self._inboxes else 0
+        ends = Handover.among(workers, first, self._inboxes)
+        for number, inbox in self._inboxes.items():
+            if ends[0].inboxes[number] is not inbox:  # its number is another one's by now
+                inbox.close()
+        self._inboxes = dict(ends[0].inboxes)
+        return ends
+
+    async def take(self) -> None:
+        """From now on the other server reads no more, and we must. Raises MixedschedError."""
+        if self._link is not None:
+            self._link.setblocking(False)
+            await self._say(TAKE, PAUSED)
+        self._bind()
+
+    @asynccontextmanager
+    async def kept(self, reading: Reading, leave: Callable[[], None]) -> AsyncIterator[None]:
+        """Have the place from now on, and be ready to give it to the next server; then `leave` is called, once.
 
         reading: is reading already.
         """
         if self._link is not None:
-            self._link.sendall(READY)
+            await self._say(READY, LEAVING)
         self.give_up()
-        giving = _Giving(self._path, self.sock, self.handover, reading, leave)
+        giving = _Giving(self._path, self.sockets, self._inboxes, reading, leave)
         try:
             yield
         finally:
-            giving.close()
+            await giving.close()
 
     def give_up(self) -> None:
-        """Without a `kept` before, the other process goes on."""
+        """Without a `kept` before, the other server goes on."""
         if self._link is not None:
             self._link.close()
             self._link = None
 
+    def close(self) -> None:
+        """Let go of everything."""
+        self.give_up()
+        for sock in (*self.sockets, *self._unbound, *self._inboxes.values()):
+            sock.close()
+
+    async def _say(self, message: bytes, answer: bytes) -> None:
+        """If the other server is gone by now, we go on without it."""
+        assert self._link is not None
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(_ANSWER_S):
+                await loop.sock_sendall(self._link, message)
+                said = await loop.sock_recv(self._link, len(answer))
+        except OSError:
+            said = b""
+        if said != answer and _is_listening(self._path):
+            raise _failed(self._path, "the server that runs has not made way, and goes on", "start this one again")
+
+    def _bind(self) -> None:
+        """Add further sockets to the port. Who shares a port must say so, also where it has it already."""
+        if not self._unbound:
+            return
+        try:
+            for sock in self.sockets:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            for sock in self._unbound:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+                sock.bind(self.sockets[0].getsockname())
+        except OSError as error:
+            raise _failed(
+                self._path,
+                f"the port has {len(self.sockets)} sockets, and no more can be added: {error.strerror or error}",
+                "start it as the user of the one that runs, or with fewer --workers",
+            ) from error
+        self.sockets += self._unbound
+        self._unbound = []
+
 
 class _Giving:
-    """Waits for the next process, on the running event loop."""
+    """Waits for the next server, on the running event loop; one after the other, where several want the place."""
 
     def __init__(
-        self, path: Path, sock: socket.socket, handover: Handover, reading: Reading, leave: Callable[[], None]
+        self,
+        path: Path,
+        sockets: Sequence[socket.socket],
+        inboxes: dict[int, socket.socket],
+        reading: Reading,
+        leave: Callable[[], None],
     ) -> None:
-        self._path, self._sock, self._handover, self._reading, self._leave = path, sock, handover, reading, leave
-        self._loop = asyncio.get_running_loop()
-        self._link: socket.socket | None = None  # to the next process, until it is ready
-        self._limit: asyncio.TimerHandle | None = None
+        self._path, self._sockets, self._inboxes, self._reading, self._leave = path, sockets, inboxes, reading, leave
         self._listener, self._inode = _listening_at(path)
-        self._loop.add_reader(self._listener, self._on_connect)
+        self._task = asyncio.create_task(self._run())
 
-    def close(self) -> None:
-        """Stop waiting. The socket's file goes, if it is not that of the next process."""
-        self._stop_listening()
-        self._end_link()
+    async def close(self) -> None:
+        """Stop waiting. The socket's file goes, if it is not that of the next server."""
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+        self._listener.close()
         with contextlib.suppress(OSError):
             if self._path.stat().st_ino == self._inode:
                 self._path.unlink()
 
-    def _stop_listening(self) -> None:
-        if self._listener.fileno() >= 0:
-            self._loop.remove_reader(self._listener)
-            self._listener.close()
+    async def _run(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            link, _ = await loop.sock_accept(self._listener)
+            with link:
+                link.setblocking(False)
+                if await self._give(link):
+                    self._listener.close()
+                    self._leave()
+                    return
 
-    def _end_link(self) -> None:
-        if self._limit is not None:
-            self._limit.cancel()
-        if self._link is not None:
-            self._loop.remove_reader(self._link)
-            self._link.close()
-            self._link = None
-
-    def _on_connect(self) -> None:
-        with contextlib.suppress(OSError):
-            link, _ = self._listener.accept()
-            if self._link is not None:
-                link.close()  # one at a time
-                return
-            link.setblocking(False)
-            self._link = link
-            self._reading.pause()
-            self._limit = self._loop.call_later(_READY_S, self._go_on)
-            self._loop.add_reader(link, self._on_answer)
-            numbers, inboxes = self._handover.inboxes_of_last(_EARLIER + 1)
-            message = json.dumps({"processes": numbers}).encode()
-            try:
-                socket.send_fds(link, [message], [item.fileno() for item in (self._sock, *inboxes)])
-            except OSError:
-                self._go_on()
-
-    def _on_answer(self) -> None:
-        assert self._link is not None
+    async def _give(self, link: socket.socket) -> bool:
+        """Whether the one at the other end has the place from now on."""
+        loop = asyncio.get_running_loop()
+        for number in [number for number, inbox in self._inboxes.items() if not is_read(inbox)]:
+            self._inboxes.pop(number).close()
+        known = list(self._inboxes.items())[-_MOST_KNOWN:]
+        offer = {"version": VERSION, "sockets": len(self._sockets), "numbers": [number for number, _ in known]}
+        given = [sock.fileno() for sock in (*self._sockets, *(inbox for _, inbox in known))]
+        asked = False
         try:
-            answer = self._link.recv(len(READY))
+            socket.send_fds(link, [json.dumps(offer).encode()], given)
+            async with asyncio.timeout(_PREPARE_S):
+                asked = await loop.sock_recv(link, len(TAKE)) == TAKE
+            if not asked:
+                return False
+            async with asyncio.timeout(_READY_S):
+                await self._reading.pause()
+                await loop.sock_sendall(link, PAUSED)
+                is_ready = await loop.sock_recv(link, len(READY)) == READY
+            if is_ready:
+                with contextlib.suppress(OSError):
+                    await loop.sock_sendall(link, LEAVING)
+                return True
         except OSError:
-            answer = b""
-        if answer == READY:
-            self._end_link()
-            self._stop_listening()
-            self._leave()
-        else:
-            self._go_on()
+            pass  # it has ended, or takes too long: not ready, and will not be
+        if asked:
+            self._reading.read_on()
+        return False
 
-    def _go_on(self) -> None:
-        """The other one is not ready, and will not be."""
-        self._end_link()
-        self._reading.read_on()
+
+def _received(path: Path, link: socket.socket) -> tuple[bytes, list[socket.socket]]:
+    """The first message. Raises ConnectionResetError if the other one has ended."""
+    try:
+        message, descriptors, _, _ = socket.recv_fds(link, _MESSAGE_BYTES, MAX_WORKERS + _MOST_KNOWN)
+    except TimeoutError as error:
+        raise _failed(path, "who listens there says nothing; perhaps another one is about to take over") from error
+    if not message:
+        raise ConnectionResetError
+    return message, [socket.socket(fileno=descriptor) for descriptor in descriptors]
+
+
+def _read_offer(path: Path, message: bytes, offered: Sequence[socket.socket]) -> tuple[int, list[int]]:
+    """How many of the sockets are the port's, and the numbers of the processes that read the others."""
+    try:
+        said = json.loads(message)
+        version, count, numbers = said.get("version", 1), said.get("sockets", 0), said.get("numbers", [])
+    except (ValueError, AttributeError) as error:
+        raise _failed(path, "who listens there does not hand over a port") from error
+    if version != VERSION:
+        raise _failed(
+            path,
+            f"the server that runs hands over in version {version}, and this one takes over in version {VERSION}",
+            "stop the one that runs, then start this one",
+        )
+    ports = [sock for sock in offered[:count] if sock.family != socket.AF_UNIX and sock.type == socket.SOCK_DGRAM]
+    if not ports or not numbers or len(ports) + len(numbers) != len(offered):
+        raise _failed(path, "who listens there does not hand over a port")
+    return count, numbers
 
 
 def _listening_at(path: Path) -> tuple[socket.socket, int]:
@@ -185,7 +300,19 @@ def _listening_at(path: Path) -> tuple[socket.socket, int]:
     return listener, path.stat().st_ino
 
 
-def _failed(path: Path, why: str) -> MixedschedError:
-    return MixedschedError(
-        f"cannot use {path} to hand over", why=why, fix="name a socket in a folder of this user with --hand-over"
-    )
+def _is_listening(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as sock:
+        sock.settimeout(_CONNECT_S)
+        try:
+            sock.connect(str(path))
+        except (FileNotFoundError, ConnectionRefusedError):
+            return False
+        except OSError:
+            return True
+    return True
+
+
+def _failed(
+    path: Path, why: str, fix: str = "name a socket in a folder of this user with --hand-over"
+) -> MixedschedError:
+    return MixedschedError(f"cannot use {path} to hand over", why=why, fix=fix)

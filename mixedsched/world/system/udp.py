@@ -24,20 +24,26 @@ def open_udp_socket(host: str = "127.0.0.1", port: int = 0, *, shared: bool = Fa
     shared: other sockets may be bound to the same port, and the kernel gives each sender's packets to one of them.
     Raises OSError if it cannot be bound.
     """
-    sock = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_DGRAM)
+    sock = unbound_udp_socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     try:
-        sock.setblocking(False)
-        for option in (socket.SO_RCVBUF, socket.SO_SNDBUF):
-            sock.setsockopt(socket.SOL_SOCKET, option, BUFFER_BYTES)
-            if option in _FORCED:
-                with contextlib.suppress(PermissionError):
-                    sock.setsockopt(socket.SOL_SOCKET, _FORCED[option], BUFFER_BYTES)
         if shared:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         sock.bind((host, port))
     except OSError:
         sock.close()
         raise
+    return sock
+
+
+def unbound_udp_socket(family: int) -> socket.socket:
+    """A non-blocking socket with such buffers."""
+    sock = socket.socket(family, socket.SOCK_DGRAM)
+    sock.setblocking(False)
+    for option in (socket.SO_RCVBUF, socket.SO_SNDBUF):
+        sock.setsockopt(socket.SOL_SOCKET, option, BUFFER_BYTES)
+        if option in _FORCED:
+            with contextlib.suppress(PermissionError):
+                sock.setsockopt(socket.SOL_SOCKET, _FORCED[option], BUFFER_BYTES)
     return sock
 
 

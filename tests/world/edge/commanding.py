@@ -25,7 +25,9 @@ def edge_command(*options: str, port: int = 0) -> Iterator[tuple[subprocess.Pope
         assert process.stdin is not None
         assert process.stdout is not None
         try:
-            yield process, json.loads(process.stdout.readline())
+            first = process.stdout.readline()
+            assert first, process.stderr.read() if process.stderr else ""
+            yield process, json.loads(first)
         finally:
             process.stdin.close()
             process.wait(60)

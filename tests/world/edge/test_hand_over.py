@@ -6,16 +6,19 @@ import asyncio
 import socket
 import stat
 import subprocess
+import threading
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from mixedsched.errors import MixedschedError
-from mixedsched.world.server.handover import MAX_WORKERS, Handover, make_connection_id
+from mixedsched.world.edge.settings import EdgeFacts
+from mixedsched.world.server.handover import NUMBERS, Handover, make_connection_id
 from mixedsched.world.server.takeover import HeldPort
+from mixedsched.world.system.udp import open_shared_udp_sockets, open_udp_socket
 from tests.world.edge.commanding import FACTS, edge_command
-from tests.world.edge.edging import Origin, Script, client_of, origin_running, plain, run
+from tests.world.edge.edging import Origin, Script, answering, client_of, origin_running, plain, run
 
 SIZE = 3_000_000
 BODY = bytes(index % 251 for index in range(SIZE))
@@ -27,20 +30,23 @@ class Reader:
     def __init__(self) -> None:
         self.reads = True
 
-    def pause(self) -> None:
+    async def pause(self) -> None:
         self.reads = False
 
     def read_on(self) -> None:
         self.reads = True
 
 
-def bound() -> socket.socket:
-    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    sock.bind(("127.0.0.1", 0))
-    return sock
+def bound() -> list[socket.socket]:
+    return [open_udp_socket()]
 
 
-def nobody() -> socket.socket:
+def close(*items: HeldPort | Handover) -> None:
+    for item in items:
+        item.close()
+
+
+def nobody() -> list[socket.socket]:
     raise AssertionError("the port is there already")
 
 
@@ -50,44 +56,46 @@ async def seen(holds: object) -> None:
             await asyncio.sleep(0.01)
 
 
-def close(*places: HeldPort) -> None:
-    for place in places:
-        place.handover.close()
-        place.sock.close()
-
-
-def test_the_next_process_gets_the_socket_itself_and_the_one_before_leaves(tmp_path: Path) -> None:
+def test_the_next_server_gets_the_sockets_themselves_and_the_one_before_leaves(tmp_path: Path) -> None:
     async def play() -> None:
         path, old_reads, left = tmp_path / "edge", Reader(), []
         old = HeldPort.found(path, bound)
-        with old.kept(old_reads, lambda: left.append("old")):
+        (old_end,) = old.handovers(1)
+        async with old.kept(old_reads, lambda: left.append("old")):
             assert stat.S_IMODE(path.stat().st_mode) == 0o600
             new = await asyncio.to_thread(HeldPort.found, path, nobody)
-            assert new.sock.getsockname() == old.sock.getsockname()
-            await seen(lambda: not old_reads.reads)
-            with new.kept(Reader(), lambda: left.append("new")):
+            assert [sock.getsockname() for sock in new.sockets] == [sock.getsockname() for sock in old.sockets]
+            (new_end,) = new.handovers(1)
+            assert old_reads.reads
+            await new.take()
+            assert not old_reads.reads
+            async with new.kept(Reader(), lambda: left.append("new")):
                 await seen(lambda: left == ["old"])
                 assert not old_reads.reads
-                connection_id = make_connection_id(old.handover.worker)
-                assert new.handover.owner_of(connection_id) == old.handover.worker
-                new.handover.give(old.handover.worker, b"packet", ("127.0.0.1", 1))
-                assert list(old.handover.take()) == [(b"packet", ("127.0.0.1", 1))]
+                assert new_end.owner_of(make_connection_id(old_end.worker)) == old_end.worker
+                new_end.give(old_end.worker, b"packet", ("127.0.0.1", 1))
+                assert list(old_end.take()) == [(b"packet", ("127.0.0.1", 1))]
         assert not path.exists()
-        close(old, new)
+        close(old, old_end, new, new_end)
 
     run(play)
 
 
-def test_where_the_next_process_fails_the_one_before_goes_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize("got_to", ["connected", "taken"])
+def test_where_the_next_server_fails_the_one_before_goes_on(tmp_path: Path, got_to: str) -> None:
     async def play() -> None:
         path, reads = tmp_path / "edge", Reader()
         old = HeldPort.found(path, bound)
-        with old.kept(reads, lambda: pytest.fail("it has left")):
-            new = await asyncio.to_thread(HeldPort.found, path, nobody)
-            await seen(lambda: not reads.reads)
-            new.give_up()
-            await seen(lambda: reads.reads)
-        close(old, new)
+        (end,) = old.handovers(1)
+        async with old.kept(reads, lambda: pytest.fail("it has left")):
+            for _ in range(2):  # and can be asked again
+                new = await asyncio.to_thread(HeldPort.found, path, nobody)
+                if got_to == "taken":
+                    await new.take()
+                    assert not reads.reads
+                new.close()
+                await seen(lambda: reads.reads)
+        close(old, end)
 
     run(play)
 
@@ -98,25 +106,94 @@ def test_a_socket_that_nobody_listens_on_any_more_is_replaced_and_a_file_is_not(
         with socket.socket(socket.AF_UNIX) as left_behind:
             left_behind.bind(str(path))
         place = HeldPort.found(path, bound)
-        with place.kept(Reader(), lambda: None):
+        async with place.kept(Reader(), lambda: None):
             assert path.is_socket()
         file.write_text("mine")
         with pytest.raises(MixedschedError, match="hand over"):
             HeldPort.found(file, bound)
-        close(place)
+        place.close()
 
     run(play)
 
 
-def test_a_process_knows_those_before_it_and_numbers_never_run_out() -> None:
-    before = Handover.of_process(MAX_WORKERS - 1, {})
-    numbers, inboxes = before.inboxes_of_last(4)
-    after = Handover.of_process((numbers[-1] + 1) % MAX_WORKERS, dict(zip(numbers, inboxes, strict=True)))
-    assert (after.worker, after.inboxes_of_last(4)[0]) == (0, [MAX_WORKERS - 1, 0])
-    assert after.owner_of(make_connection_id(0)) is None
-    assert after.owner_of(make_connection_id(7)) is None
-    after.close()
-    before.close()
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (b'{"processes": [0]}', "hands over in version 1"),
+        (b'{"version": 3, "sockets": 1, "numbers": [0]}', "hands over in version 3"),
+        (b'{"version": 2, "sockets": 1, "numbers": [0]}', "does not hand over a port"),
+        (b"HTTP/1.1 400 Bad Request", "does not hand over a port"),
+    ],
+)
+def test_who_cannot_hand_over_to_us_is_told_and_left_alone(tmp_path: Path, said: bytes, told: str) -> None:
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "edge"))
+        listener.listen(1)
+
+        def answer() -> None:
+            link, _ = listener.accept()
+            with link:
+                link.sendall(said)
+                assert link.recv(10) == b""
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        with pytest.raises(MixedschedError, match=told):
+            HeldPort.found(tmp_path / "edge", nobody)
+        thread.join()
+
+
+@pytest.mark.parametrize(("before", "after"), [(1, 3), (3, 2), (2, 2), (4, 1)])
+def test_all_sockets_of_the_port_are_read_by_whatever_number_of_workers(
+    tmp_path: Path, before: int, after: int
+) -> None:
+    async def play() -> None:
+        path = tmp_path / "edge"
+        old = HeldPort.found(path, lambda: open_shared_udp_sockets("127.0.0.1", 0, before) if before > 1 else bound())
+        old_ends = old.handovers(before)
+        async with old.kept(Reader(), lambda: None):
+            new = await asyncio.to_thread(HeldPort.found, path, nobody)
+            divided = new.divided_among(after)
+            new_ends = new.handovers(after)
+            assert [end.worker for end in new_ends] == list(range(before, before + after))
+            await new.take()
+            port = old.sockets[0].getsockname()
+            assert [sock.getsockname() for sockets in divided for sock in sockets] == [port] * max(before, after)
+            assert all(divided)
+            close(new, *new_ends)
+        close(old, *old_ends)
+
+    run(play)
+
+
+def test_a_server_reaches_the_processes_before_it_that_live_and_numbers_never_run_out(tmp_path: Path) -> None:
+    async def play() -> None:
+        path = tmp_path / "edge"
+        places = [HeldPort.found(path, bound)]
+        live: dict[int, Handover] = {}
+        for generation in range(NUMBERS + 2):
+            place = places[-1]
+            (end,) = place.handovers(1)
+            assert end.worker == generation % NUMBERS
+            assert set(end.inboxes) == {*live, end.worker}
+            place.give_up()
+            async with place.kept(Reader(), lambda: None):
+                if generation % 50 != 1:  # the others' connections are over
+                    close(*[live.pop(number) for number in [*live][-1:]])
+                close(*[live.pop(number) for number in [*live] if number == end.worker])
+                live[end.worker] = end
+                places.append(await asyncio.to_thread(HeldPort.found, path, nobody))
+        close(*places, *live.values())
+
+    run(play)
+
+
+def test_a_connection_id_that_a_client_has_made_belongs_to_nobody() -> None:
+    first, second = Handover.among(2)
+    made = (bytes([second.worker]) + index.to_bytes(7) for index in range(1000))
+    assert sum(first.owner_of(connection_id) is not None for connection_id in made) < 5
+    first.close()
+    second.close()
 
 
 def gated(origin: Origin, gate: asyncio.Event) -> Script:
@@ -135,26 +212,34 @@ def gated(origin: Origin, gate: asyncio.Event) -> Script:
     return script
 
 
+def given(origin: Origin, folder: Path) -> list[str]:
+    return ["--origin", origin.url, "--host", "x.test", "--hand-over", str(folder / "edge")]
+
+
+async def entered(stack: ExitStack, *options: str, port: int = 0) -> tuple[subprocess.Popen[str], EdgeFacts]:
+    process, said = await asyncio.to_thread(stack.enter_context, edge_command(*options, port=port))
+    return process, FACTS.validate_python(said)
+
+
 @pytest.mark.slow
-def test_a_download_goes_on_at_the_old_edge_while_the_new_one_serves_and_no_client_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("before", "after"), [(1, 1), (2, 2), (3, 1), (1, 3)])
+def test_a_download_goes_on_at_the_old_edge_while_the_new_one_serves_and_no_client_is_refused(
+    tmp_path: Path, before: int, after: int
+) -> None:
     origin = Origin()
 
     async def play() -> None:
         gate = asyncio.Event()
-        options = ["--host", "x.test", "--hand-over", str(tmp_path / "edge"), "--metrics-port", "0", "--grace", "50s"]
         async with origin_running(origin, gated(origin, gate)):
+            options = [*given(origin, tmp_path), "--metrics-port", "0", "--grace", "50s"]
             with ExitStack() as stack:
-                old, said = await asyncio.to_thread(stack.enter_context, edge_command("--origin", origin.url, *options))
-                facts = FACTS.validate_python(said)
-                port = facts.address[1]
+                old, facts = await entered(stack, *options, "--workers", str(before))
                 async with client_of(facts) as client:
                     slow = client.begin("GET", "/slow")
                     await client.got[slow].until(lambda: len(client.got[slow].body) > 0)
-                    new, said = await asyncio.to_thread(
-                        stack.enter_context, edge_command("--origin", origin.url, *options, port=port)
-                    )
-                    assert FACTS.validate_python(said).address[1] == port
-                    for _ in range(4):
+                    new, new_facts = await entered(stack, *options, "--workers", str(after), port=facts.address[1])
+                    assert (new_facts.address, new_facts.workers) == (facts.address, after)
+                    for _ in range(8):
                         async with client_of(facts) as other:
                             assert (await other.ask("GET", "/")).body == b"hello"
                     gate.set()
@@ -167,7 +252,71 @@ def test_a_download_goes_on_at_the_old_edge_while_the_new_one_serves_and_no_clie
                     assert (await other.ask("GET", "/")).body == b"hello"
                 new.terminate()
                 assert await asyncio.to_thread(new.wait, 60) == 0
-                assert served(new) == ["/"] * 5
+                assert served(new) == ["/"] * 9
+
+    run(play)
+
+
+@pytest.mark.slow
+def test_an_old_edge_that_is_killed_midway_leaves_the_port_to_the_new_one(tmp_path: Path) -> None:
+    """It has offered its sockets, and is killed before it makes way."""
+    origin = Origin()
+
+    async def play() -> None:
+        async with origin_running(origin, answering(origin, plain())):
+            options = [*given(origin, tmp_path), "--workers", "2"]
+            with ExitStack() as stack:
+                old, facts = await entered(stack, *options)
+                place = await asyncio.to_thread(HeldPort.found, tmp_path / "edge", nobody)
+                old.kill()
+                await asyncio.to_thread(old.wait, 60)
+                await place.take()
+                assert [sock.getsockname() for sock in place.sockets] == [facts.address] * 2
+                place.close()
+                _, new_facts = await entered(stack, *options, port=facts.address[1])
+                assert new_facts.address == facts.address
+                for _ in range(4):
+                    async with client_of(new_facts) as client:
+                        assert (await client.ask("GET", "/")).body == b"hello"
+
+    run(play)
+
+
+@pytest.mark.slow
+def test_a_new_edge_that_dies_midway_leaves_the_old_workers_serving(tmp_path: Path) -> None:
+    origin = Origin()
+
+    async def play() -> None:
+        async with origin_running(origin, answering(origin, plain())):
+            options = [*given(origin, tmp_path), "--workers", "2"]
+            with ExitStack() as stack:
+                _, facts = await entered(stack, *options)
+                for _ in range(2):
+                    place = await asyncio.to_thread(HeldPort.found, tmp_path / "edge", nobody)
+                    await place.take()  # nobody reads now
+                    place.close()
+                    for _ in range(4):
+                        async with client_of(facts) as client:
+                            assert (await client.ask("GET", "/")).body == b"hello"
+
+    run(play)
+
+
+@pytest.mark.slow
+def test_another_port_is_told_and_the_old_one_stays(tmp_path: Path) -> None:
+    origin = Origin()
+
+    async def play() -> None:
+        async with origin_running(origin, answering(origin, plain())):
+            options = [*given(origin, tmp_path), "--workers", "2"]
+            with ExitStack() as stack:
+                _, facts = await entered(stack, *options)
+                new, new_facts = await entered(stack, *options, port=facts.address[1] + 1)
+                assert new_facts.address == facts.address
+                new.terminate()
+                await asyncio.to_thread(new.wait, 60)
+                assert new.stderr is not None
+                assert f"listens on 127.0.0.1:{facts.address[1]}, and so will this one" in new.stderr.read()
 
     run(play)
 
