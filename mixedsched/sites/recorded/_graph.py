@@ -8,13 +8,15 @@ The rules, in this order:
    earliest of each; else the document or style sheet that the `referer` names; else the page's document.
 3. A parent that is a document gives what it spells out at that place of its bytes: the share of its text before the
    reference, as a share of its bytes on the wire. A preload named in its header is found at byte 0. What it does not spell
-   out was found at the place that had arrived at that time, or when it was complete.
+   out was found at the place that had arrived at that time, or when it was complete. But a script within the document runs
+   only when the blocking scripts before it are complete, or else the style sheets before it: then the last one of these gives.
 4. Style sheets, scripts and all others give when they are complete. One that had not even begun to arrive cannot have been
    it: then rule 3 holds for the page's document.
 5. What is left between that moment and the request is think time. What all that a document spells out has of it in common is
    the browser's, not the page's, and goes; so does what all that its header names has in common.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -22,7 +24,7 @@ from typing import Literal
 from urllib.parse import urldefrag
 
 from mixedsched.model.page import MAX_DELAY_MS, FoundWhen
-from mixedsched.model.request import Kind
+from mixedsched.model.request import Flag, Kind
 from mixedsched.sites.recorded._copies import Copy
 from mixedsched.sites.recorded._rewriting import fetched_links
 from mixedsched.sites.recorded.records import RecordedExchange
@@ -32,6 +34,7 @@ from mixedsched.sites.recorded.selection import is_redirect, redirect_targets
 _NOISE_MS = 10.0  # less is how evenly bytes came and how busy the recorder was, and no think time
 _RANK = {Kind.DOCUMENT: 0, Kind.STYLESHEET: 1}
 _RANK_OTHERS = 2
+_OWN_SCRIPT = re.compile(r"<script\b(?![^>]*\ssrc\s*=)[^>]*>.*?</script\s*>", re.IGNORECASE | re.DOTALL)
 _Spelling = tuple[int | None, str]  # a parent, and which part of it
 
 
@@ -112,6 +115,17 @@ class _Text:
             return self.addresses[item.url]
         return position_of(item.url, self.copy.text, self.base_url)
 
+    def asks_by_script(self, item: RecordedExchange) -> bool:
+        """Whether a script within this document asked, of which browsers may say that the parser did."""
+        if item.found_how in {None, "parser"}:
+            return position_of(item.url, self._markup, self.base_url) is None
+        return item.found_how == "script"
+
+    @cached_property
+    def _markup(self) -> str:
+        """The text with blanks for its own scripts."""
+        return _OWN_SCRIPT.sub(lambda found: " " * len(found[0]), self.copy.text)
+
     def share_at(self, place: int) -> float:
         """The share of the text before a character, in bytes."""
         if self.copy.text.isascii():
@@ -131,6 +145,14 @@ class _Text:
         if first_ms is None or complete_ms is None:
             return complete_ms if first_ms is None else first_ms
         return first_ms + share * (complete_ms - first_ms)
+
+    @property
+    def blocks_scripts(self) -> bool:
+        """Whether a document's own scripts behind its element wait for it: scripts that block, and sheets that apply."""
+        source = self.source
+        if source.found_how not in {None, "parser"} or source.flags & {Flag.ASYNC, Flag.DEFER, Flag.PRELOAD}:
+            return False
+        return self.kind is Kind.SCRIPT or (self.kind is Kind.STYLESHEET and Flag.CRITICAL in source.flags)
 
     @cached_property
     def preloads(self) -> frozenset[str]:
@@ -211,12 +233,37 @@ class _Graph:
         place = document.place_of(item)
         if place is not None:
             share = document.share_at(place)
+            if document.asks_by_script(item) and (blocker := self._blocker(index, parent, place, share)) is not None:
+                return self._by_completion(index, blocker)
             at_bytes = min(size_bytes, int(share * size_bytes) + 1)
             return CopyDiscovery(parent, "bytes", at_bytes, _think_time(item.asked_ms, document.time_of(share)), "text")
         share = document.share_arrived(item.asked_ms)
         if share < 1.0:
             return CopyDiscovery(parent, "bytes", int(share * size_bytes))
         return self._by_completion(index, parent)
+
+    def _blocker(self, index: int, parent: int, place: int, share: float) -> int | None:
+        """What a script within a document had to wait for: the last blocking script before it, else the last style sheet.
+
+        None if there is neither, if the document itself came later, or if the request did not wait for it.
+        """
+        document = self._texts[parent]
+        before = [
+            (at, other)
+            for other in range(1, len(self._texts))
+            if self._texts[other].blocks_scripts
+            and (at := document.place_of(self._texts[other].source)) is not None
+            and at < place
+        ]
+        scripts = [item for item in before if self._texts[item[1]].kind is Kind.SCRIPT]
+        if not before:
+            return None
+        _, blocker = max(scripts or before)
+        complete_ms, there_ms = self._texts[blocker].source.complete_ms, document.time_of(share)
+        if complete_ms is None or (there_ms is not None and complete_ms <= there_ms):
+            return None
+        waited = self._texts[index].source.asked_ms >= complete_ms - _NOISE_MS
+        return blocker if waited and blocker < index else None
 
 
 def _think_time(asked_ms: float, allowed_ms: float | None) -> float:

@@ -221,3 +221,53 @@ def test_whatever_was_recorded_the_graph_is_a_page(exchanges: list[Any]) -> None
         for index, (item, place) in enumerate(zip(copies, discovery(copies), strict=True))
     ]
     Page.from_dict({"format": "mixedsched.page/1", "name": "x", "resources": resources})
+
+
+class TestScriptsWithinADocument:
+    """They run when what blocks them is complete, however early their own text is there."""
+
+    PAGE = "<link rel=stylesheet href=a.css><script src=a.js></script><script src=b.js></script><script>ask('c.png')</script>"
+
+    def site(self, folder: Path, *, asked_ms: float = 62, **more: Any) -> Recorded:
+        asked: dict[str, Any] = {"found_by_url": SHOP, "found_how": "script", **more}
+        return Recorded(
+            folder / "s",
+            document(self.PAGE + more.pop("behind", ""), lasts_ms=5),
+            exchange(
+                f"{SHOP}a.css", Kind.STYLESHEET, asked_ms=5, lasts_ms=75, flags=frozenset({Flag.IN_HEAD, Flag.CRITICAL})
+            ),
+            exchange(f"{SHOP}a.js", Kind.SCRIPT, asked_ms=5, lasts_ms=35, flags=more.pop("first", frozenset())),
+            exchange(f"{SHOP}b.js", Kind.SCRIPT, asked_ms=5, lasts_ms=55, flags=more.pop("second", frozenset())),
+            exchange(f"{SHOP}c.png", asked_ms=asked_ms, **{key: asked[key] for key in ("found_by_url", "found_how")}),
+        )
+
+    def test_the_last_blocking_script_before_them_gives(self, tmp_path: Path) -> None:
+        assert found(self.site(tmp_path), "c.png") == {"found_by": "b.js", "found_when": "complete"}
+
+    def test_what_is_left_is_think_time(self, tmp_path: Path) -> None:
+        assert found(self.site(tmp_path, asked_ms=260), "c.png")["delay_ms"] == 200.0
+
+    @pytest.mark.parametrize("flag", [Flag.ASYNC, Flag.DEFER])
+    def test_scripts_that_do_not_block_do_not_count(self, tmp_path: Path, flag: Flag) -> None:
+        site = self.site(tmp_path, second=frozenset({flag}))
+        assert found(site, "c.png")["found_by"] == "a.js"
+
+    def test_without_any_it_is_the_last_sheet(self, tmp_path: Path) -> None:
+        never = frozenset({Flag.ASYNC})
+        site = self.site(tmp_path, asked_ms=82, first=never, second=never)
+        assert found(site, "c.png")["found_by"] == "a.css"
+
+    def test_a_request_that_came_before_was_not_waiting(self, tmp_path: Path) -> None:
+        site = self.site(tmp_path, asked_ms=30)
+        assert (found(site, "c.png")["found_by"], found(site, "c.png")["found_when"]) == ("html", "bytes")
+
+    @pytest.mark.parametrize("how", ["parser", None])
+    def test_that_the_parser_asked_is_not_believed_where_only_a_script_has_the_address(
+        self, tmp_path: Path, how: str | None
+    ) -> None:
+        """Chromium says so of images whose address a script sets while the document is read."""
+        assert found(self.site(tmp_path, found_how=how), "c.png")["found_by"] == "b.js"
+
+    def test_what_the_markup_has_too_waits_for_nothing(self, tmp_path: Path) -> None:
+        site = self.site(tmp_path, found_how="parser", behind="<img src=c.png>")
+        assert (found(site, "c.png")["found_by"], found(site, "c.png")["found_when"]) == ("html", "bytes")
