@@ -32,6 +32,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def port(site: Path) -> Iterator[int]:
+    """Of one server of ours, whom all that can be refused is asked of."""
+    with serving(site) as server:
+        yield server.port
+
+
 @pytest.mark.slow
 def test_our_own_server_keeps_all_that_can_be_seen(site: Path, tmp_path: Path) -> None:
     table = tmp_path / "table.md"
@@ -52,9 +59,8 @@ def test_our_own_server_keeps_all_that_can_be_seen(site: Path, tmp_path: Path) -
     ("path", "code", "words"),
     [("/", 3, "no large file"), ("/nothing.bin", 3, "status 404"), ("big.bin", 2, "not a path")],
 )
-def test_without_a_large_file_nothing_is_asked(site: Path, path: str, code: int, words: str) -> None:
-    with serving(site) as server:
-        asked = run("conform", f"127.0.0.1:{server.port}", "--path", path)
+def test_without_a_large_file_nothing_is_asked(port: int, path: str, code: int, words: str) -> None:
+    asked = run("conform", f"127.0.0.1:{port}", "--path", path)
     assert asked.exit_code == code
     assert words in asked.stderr
     assert asked.stdout == ""
