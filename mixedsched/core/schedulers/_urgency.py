@@ -1,11 +1,12 @@
 """Urgency strictly, as RFC 9218 and all servers that follow it have it; they differ in the order inside one urgency."""
 
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Protocol
 
 from mixedsched.core.schedulers._base import StreamTable
 from mixedsched.core.schedulers._levels import FilledLevels
-from mixedsched.model.priority import URGENCY_MAX, Priority
+from mixedsched.model.priority import Priority
 
 
 class UrgencyLevel(Protocol):
@@ -35,7 +36,8 @@ class UrgencyLevels(StreamTable[Priority]):
 
     def __init__(self, create_level: Callable[[], UrgencyLevel]) -> None:
         super().__init__()
-        self._levels = tuple(create_level() for _ in range(URGENCY_MAX + 1))
+        # Those in use: most connections have one or two.
+        self._levels: defaultdict[int, UrgencyLevel] = defaultdict(create_level)
         self._filled = FilledLevels()
 
     def _enter(self, stream_id: int, placement: Priority) -> None:
@@ -49,7 +51,7 @@ class UrgencyLevels(StreamTable[Priority]):
             self._filled.discard(placement.urgency)
 
     def _forget(self, stream_id: int) -> None:
-        for level in self._levels:
+        for level in self._levels.values():
             level.forget(stream_id)
 
     def pick(self) -> int | None:

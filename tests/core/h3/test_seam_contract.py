@@ -34,7 +34,14 @@ TESTED_WITH = ("1.7.2",)
 FOLLOWED: dict[str, str] = {
     "_crypto:HeaderProtection": "ddb9ff9bcecad603",
     "connection:Limit": "2e867d32197e021f",
+    "connection:QuicConnection._confirm_handshake": "998f8c6ab63fc9a2",
+    "connection:QuicConnection._discard_epoch": "30c922995e9576fb",
     "connection:QuicConnection._flush_builder": "b50ace62a43e3aa3",
+    "connection:QuicConnection._handle_crypto_frame": "4e861daa76d86db8",
+    "connection:QuicConnection._handshake_data_stranded": "53dff878f975e998",
+    "connection:QuicConnection._initialize": "952c4144ecc362ca",
+    "connection:QuicConnection._payload_received": "70786d9fab037cae",
+    "connection:QuicConnection._push_crypto_data": "3f7f402b762ec4b1",
     "connection:QuicConnection._replenish_connection_ids": "2544903b49ad04c2",
     "connection:QuicConnection._send_probing_frames": "5162f6cd83c18afb",
     "connection:QuicConnection._write_application": "365dc8fbe4c4a89a",
@@ -57,16 +64,22 @@ FOLLOWED: dict[str, str] = {
     "stream:QuicStream": "2af88e28ac4e6eaf",
     "stream:QuicStreamReceiver": "98566947dafd1ca7",
     "stream:QuicStreamSender": "b4f9f393fdaf41a6",
+    "tls:Context.handle_message": "b2ddb0f807d8a3db",
+    "tls:Context._handle_reassembled_message": "096dd1e4fb3d0659",
 }
 
 PRIVATE: dict[str, tuple[str, ...]] = {
     "connection": (
+        "_QuicConnection__frame_handlers",
         "_ack_delay",
         "_ack_eliciting_sent_since_receipt",
         "_close_at",
         "_close_pending",
+        "_configuration",
+        "_crypto_buffers",
         "_crypto_streams",
         "_cryptos",
+        "_cryptos_initial",
         "_datagrams_pending",
         "_flush_builder",
         "_handle_max_stream_data_frame",
@@ -152,7 +165,8 @@ PRIVATE: dict[str, tuple[str, ...]] = {
     "pacer": ("_max_datagram_size",),
     "cubic": ("_max_datagram_size",),
     "reno": ("_max_datagram_size",),
-    "tls": ("_server_handle_hello",),
+    "tls": ("_receive_buffer", "_server_handle_hello", "_session_resumed"),
+    "crypto context": ("_setup_cb", "_teardown_cb"),
     "crypto pair": ("_update_key_requested",),
     "header protection": ("_mask",),
 }
@@ -189,6 +203,7 @@ def owners() -> dict[str, object]:
         "cubic": create_congestion_control("cubic", max_datagram_size=1200),
         "reno": create_congestion_control("reno", max_datagram_size=1200),
         "tls": server.tls,
+        "crypto context": pair.recv,
         "crypto pair": pair,
         "header protection": pair.send.hp,
     }
@@ -273,6 +288,7 @@ def found(name: str) -> Any:
         "packet_builder": packet_builder,
         "recovery": recovery,
         "stream": stream,
+        "tls": tls,
     }[module]
     for part in rest.split("."):
         thing = getattr(thing, part)

@@ -8,7 +8,10 @@
     _path_size   datagrams as large as the path takes
     _one_packet  packets one at a time
     _hello       the host name that a client asks for, and the certificate that it is shown
+    _confirmed   what is kept of a handshake that is over; handlers of frames
+    _number_window  packet numbers that were received of late
     _credit      what a client may send ahead of a reader that is slow
+    _credited    a connection with limits of that kind
     _pacer       bursts that one system call can send; or no pacing
     _cubic_2022  congestion control as in the testbed of Sander et al. 2022
     _connection  a server's connection, which joins all of it

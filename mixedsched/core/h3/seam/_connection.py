@@ -8,26 +8,26 @@ from typing import Any
 from aioquic import tls
 from aioquic.buffer import Buffer  # type: ignore[attr-defined]
 from aioquic.quic.configuration import QuicConfiguration
-from aioquic.quic.connection import END_STATES, Limit, QuicConnection, QuicNetworkPath, QuicReceiveContext
+from aioquic.quic.connection import END_STATES, Limit, QuicNetworkPath, QuicReceiveContext
 from aioquic.quic.packet import pull_quic_transport_parameters
 from aioquic.quic.packet_builder import QuicDeliveryState, QuicPacketBuilder
-from aioquic.quic.recovery import QuicPacketSpace
 from aioquic.quic.stream import QuicStream
 
 from mixedsched.core.h3.certificate import Certificate
 from mixedsched.core.h3.datagram_size import BASE_BYTES
 from mixedsched.core.h3.response import Body
-from mixedsched.core.h3.seam._credit import ReadCredit
+from mixedsched.core.h3.seam._confirmed import FrameHandlers, drop_handshake
+from mixedsched.core.h3.seam._credited import CreditedConnection
 from mixedsched.core.h3.seam._cubic_2022 import Cubic2022
 from mixedsched.core.h3.seam._express import write_response_packets
 from mixedsched.core.h3.seam._hello import HelloReader
+from mixedsched.core.h3.seam._number_window import NumberWindow
 from mixedsched.core.h3.seam._one_packet import PacketIsDone, one_packet
 from mixedsched.core.h3.seam._pacer import FlightPacer, Unpaced
 from mixedsched.core.h3.seam._path_size import PathSize
 from mixedsched.core.h3.seam._receiving import receive_plain_datagram
 from mixedsched.core.h3.seam._recovery import PacketRecovery, packets_to_repeat
 from mixedsched.core.h3.seam._service import ServiceQueue
-from mixedsched.core.h3.seam._streams import StreamsById
 from mixedsched.model.scheduler import Scheduler
 
 _EPOCH = tls.Epoch.ONE_RTT  # of all packets once the handshake is confirmed
@@ -39,7 +39,7 @@ Discarded = Callable[[int], None]
 """(stream ID)"""
 
 
-class ScheduledConnection(QuicConnection):
+class ScheduledConnection(CreditedConnection):
     """A server's QUIC connection whose responses are sent in the order that a scheduler picks.
 
     sent: called for every STREAM frame of a response that goes into a packet, repeats included. Must not raise.
@@ -53,6 +53,19 @@ class ScheduledConnection(QuicConnection):
     holds_received: what is received on request streams counts against the client's credit while hold_received says that it is
     kept.
     """
+
+    # Outside of aioquic's own attributes, whose table would otherwise be of twice the size.
+    __slots__ = (
+        "_choose_certificate",
+        "_holds_handshake",
+        "_make_connection_id",
+        "_notes_server_name",
+        "_path_size",
+        "_service",
+        "discarded",
+        "sent",
+        "server_name",
+    )
 
     def __init__(
         self,
@@ -77,10 +90,10 @@ class ScheduledConnection(QuicConnection):
         self._service = ServiceQueue(self, scheduler)  # before aioquic's constructor, which assigns _streams_queue
         self.sent = sent
         self.discarded = discarded
-        super().__init__(configuration=configuration, **arguments)
+        super().__init__(configuration=configuration, holds_received=holds_received, **arguments)
+        self._QuicConnection__frame_handlers = FrameHandlers(self)
+        self._holds_handshake = not self._is_client
         self._path_size = PathSize(self, datagram_limit_bytes) if datagram_limit_bytes > BASE_BYTES else None
-        self._credit = ReadCredit(configuration.max_data, configuration.max_stream_data) if holds_received else None
-        self._streams = self.streams = StreamsById(self._credit)
         self._loss = PacketRecovery(
             congestion_control_algorithm=configuration.congestion_control_algorithm,
             initial_rtt=configuration.initial_rtt,
@@ -103,6 +116,7 @@ class ScheduledConnection(QuicConnection):
 
     def _initialize(self, peer_cid: bytes) -> None:
         super()._initialize(peer_cid)
+        self._spaces[_EPOCH].received_packets = NumberWindow()
         if self._notes_server_name or self._choose_certificate is not None:
             hello = HelloReader(self, self.tls._server_handle_hello, self._choose_certificate)
             self.tls._server_handle_hello = hello.handle  # type: ignore[assignment, method-assign]
@@ -126,6 +140,9 @@ class ScheduledConnection(QuicConnection):
         is_usual = self._handshake_confirmed and not self._is_client and self._quic_logger is None
         if not (is_usual and receive_plain_datagram(self, data, addr, now)):
             super().receive_datagram(data, addr, now)
+            if self._holds_handshake and self._handshake_confirmed:
+                self._holds_handshake = False
+                drop_handshake(self)
 
     def datagrams_to_send(self, now: float) -> list[tuple[bytes, Any]]:
         sizing = self._path_size if self._handshake_confirmed else None
@@ -198,50 +215,6 @@ class ScheduledConnection(QuicConnection):
             or not self._crypto_streams[_EPOCH].sender.buffer_is_empty
             or [True for connection_id in self._host_cids if not connection_id.was_sent]
         )
-
-    @property
-    def _needs_data_limit(self) -> bool:
-        """Whether aioquic, or the credit that stands in for its rule, would raise what the peer may send in all."""
-        limit = self._local_max_data
-        if self._credit is not None:
-            return self._credit.raised(limit.used, limit.value) is not None
-        return limit.used * 2 > limit.value
-
-    def _write_connection_limits(self, builder: QuicPacketBuilder, space: QuicPacketSpace) -> None:
-        if self._credit is None:
-            super()._write_connection_limits(builder, space)
-            return
-        limit, used = self._local_max_data, self._local_max_data.used
-        limit.value = self._credit.raised(used, limit.value) or limit.value
-        limit.used = 0  # so that aioquic leaves it as it is
-        try:
-            super()._write_connection_limits(builder, space)
-        finally:
-            limit.used = used
-
-    def _write_stream_limits(self, builder: QuicPacketBuilder, space: QuicPacketSpace, stream: QuicStream) -> None:
-        if self._credit is None or not self._credit.counts(stream):
-            super()._write_stream_limits(builder, space, stream)
-            return
-        highest = stream.receiver.highest_offset
-        stream.max_stream_data_local = self._credit.raised_for(stream) or stream.max_stream_data_local
-        stream.receiver.highest_offset = 0
-        try:
-            super()._write_stream_limits(builder, space, stream)
-        finally:
-            stream.receiver.highest_offset = highest
-
-    def hold_received(self, stream_id: int, size_bytes: int) -> None:
-        """So much of what was received is kept, and the peer may send that much less."""
-        if self._credit is not None:
-            self._credit.hold(stream_id, size_bytes)
-
-    def release_received(self, stream_id: int, size_bytes: int | None = None) -> None:
-        """So much of it, or all, is kept no longer."""
-        if self._credit is not None:
-            self._credit.release(stream_id, size_bytes)
-            if stream_id in self.streams:
-                self.streams.note(stream_id)
 
     def _handle_max_stream_data_frame(self, context: QuicReceiveContext, frame_type: int, buf: Buffer) -> None:
         start = buf.tell()

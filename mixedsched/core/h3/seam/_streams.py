@@ -217,6 +217,8 @@ class NotingReceiver(QuicStreamReceiver):
 class StreamsById(dict[int, QuicStream]):
     """Stands where aioquic keeps its streams by ID. It walks them only to raise flow-control limits."""
 
+    __slots__ = ("_changed", "_credit")
+
     def __init__(self, credit: ReadCredit | None = None) -> None:
         super().__init__()
         self._credit = credit
