@@ -51,6 +51,7 @@ class Answering:
         self._now_s = now_s
         self._signals = Signals()
         self._exchanges: dict[int, ServerExchange] = {}
+        self._most_exchanges = 0  # at once, since the tables were made smaller
         self._thinking: list[tuple[float, int]] = []  # heap of (when the response is due, stream ID)
         self._served: list[ServedRequest] = []  # records still to be reported
 
@@ -115,6 +116,7 @@ class Answering:
         self._report(stream_id, signal.priority, answered.priority, "response")
         exchange = ServerExchange(stream_id, head, response, answered, self._now_s)
         self._exchanges[stream_id] = exchange
+        self._most_exchanges = max(self._most_exchanges, len(self._exchanges))
         if response is UNANSWERED and self._live is not None:
             self._live.begin(exchange, head)
         elif response.delay_ms > 0:

@@ -24,6 +24,7 @@ from mixedsched.core.h3.events import (
     RequestTooLarge,
 )
 from mixedsched.core.h3.response import Headers
+from mixedsched.core.h3.tables import shrink
 
 MAX_FIELD_LINES = 256
 MAX_HELD_BYTES = 512 * 1024  # of incomplete heads and control frames, on all streams of a connection together
@@ -123,6 +124,10 @@ class HttpLayer(HttpSender):
             self._held_bytes -= request.counted_bytes
             if request.is_blocked:
                 self._abandon(request)
+
+    def shrink(self) -> None:
+        """Give back the room of requests that are over."""
+        shrink(self._requests)
 
     def _hold(self, change_bytes: int) -> None:
         self._held_bytes += change_bytes

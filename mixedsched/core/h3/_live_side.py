@@ -11,6 +11,7 @@ from mixedsched.core.h3.events import BodyReceived, RequestEnded
 from mixedsched.core.h3.exchange import ServedRequest, ServerExchange
 from mixedsched.core.h3.live import LiveRequest, LiveResponder, Reply
 from mixedsched.core.h3.response import GrowingBody, Headers, RequestHead, Response, close_body
+from mixedsched.core.h3.tables import shrink
 
 if TYPE_CHECKING:
     from mixedsched.core.h3.session import Session
@@ -59,6 +60,10 @@ class LiveSide:
         """Do what was said since the last step."""
         while self._steps:
             self._session.with_http(self._steps.pop(0))
+
+    def shrink(self) -> None:
+        """Give back the room of requests that are over."""
+        shrink(self._requests)
 
     def _later(self, step: Callable[[], None]) -> None:
         if self._session.is_closed:

@@ -25,6 +25,7 @@ from mixedsched.core.h3.events import RequestFailed, SessionEvents
 from mixedsched.core.h3.live import LiveResponder
 from mixedsched.core.h3.response import Responder
 from mixedsched.core.h3.seam import ScheduledConnection
+from mixedsched.core.h3.tables import MANY
 from mixedsched.model.scheduler import Scheduler
 from mixedsched.model.scheme import ConfiguredScheme
 
@@ -217,6 +218,8 @@ class Session(Answering):
         self._discarded.append(stream_id)
 
     def _forget_discarded(self) -> None:
+        if not self._discarded:
+            return
         discarded, self._discarded = self._discarded, []
         for stream_id in discarded:
             self._signals.forget(stream_id)
@@ -228,3 +231,15 @@ class Session(Answering):
                 if exchange.is_open:
                     for observer in self._events.decisions:
                         observer.closed(self._now_s, stream_id)
+        if self._most_exchanges >= MANY and not self._exchanges:
+            self._shrink()
+
+    def _shrink(self) -> None:
+        """A page is loaded: what it took on the way is given back."""
+        self._most_exchanges = 0
+        self._exchanges.clear()
+        self.quic.shrink()
+        if self.http is not None:
+            self.http.shrink()
+        if self._live is not None:
+            self._live.shrink()

@@ -54,6 +54,9 @@ class StreamTable(Generic[P]):
         self.pause(stream_id)
         del self._placements[stream_id]
         self._forget(stream_id)
+        if not self._placements:  # nor is any ready: give back the room that many have taken
+            self._placements.clear()
+            self._ready.clear()
 
     def is_steady(self) -> bool:
         """Never promised unless a policy knows better."""

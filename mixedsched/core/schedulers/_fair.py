@@ -39,6 +39,9 @@ class ByteFair:
     def forget(self, member: int) -> None:
         self.leave(member)
         self._virtual_bytes.pop(member, None)
+        if not self._ready:  # what is in the heap is stale; a cleared dict gives its room back
+            self._ready.clear()
+            self._heap.clear()
 
     def first(self) -> int | None:
         heap, virtual_bytes = self._heap, self._virtual_bytes

@@ -46,6 +46,9 @@ class KeyedHeap(Generic[K]):
 
     def discard(self, stream_id: int) -> None:
         self._keys.pop(stream_id, None)
+        if not self._keys:  # what is in the heap is stale; a cleared dict gives its room back
+            self._keys.clear()
+            self._heap.clear()
 
     def first(self) -> int | None:
         """The stream with the smallest (key, stream ID); None if empty. Drops stale entries, which are invisible to callers."""

@@ -28,6 +28,7 @@ from mixedsched.core.h3.seam._path_size import PathSize
 from mixedsched.core.h3.seam._receiving import receive_plain_datagram
 from mixedsched.core.h3.seam._recovery import PacketRecovery, packets_to_repeat
 from mixedsched.core.h3.seam._service import ServiceQueue
+from mixedsched.core.h3.tables import shrink
 from mixedsched.model.scheduler import Scheduler
 
 _EPOCH = tls.Epoch.ONE_RTT  # of all packets once the handshake is confirmed
@@ -308,6 +309,12 @@ class ScheduledConnection(CreditedConnection):
     def set_urgency(self, stream_id: int, urgency: int) -> None:
         """A response's urgency as the client would have it, 0 first, for `late_bytes`; the order is the scheduler's."""
         self._service.set_urgency(stream_id, urgency)
+
+    def shrink(self) -> None:
+        """All responses are over: give back the room that their streams and packets have taken. Not from within a packet."""
+        self._service.shrink()
+        shrink(self.streams)
+        shrink(self._spaces[_EPOCH].sent_packets)
 
     def reprioritize(self, stream_id: int, placement: Any) -> None:
         """Move a response; takes effect at the next packet. Nothing happens if it is over already."""

@@ -11,6 +11,7 @@ from aioquic.quic.stream import QuicStream
 from mixedsched.core.h3.response import Body
 from mixedsched.core.h3.seam._late_bytes import LateBytes
 from mixedsched.core.h3.seam._streams import NotingReceiver, PullingSender, Turn
+from mixedsched.core.h3.tables import shrink
 from mixedsched.model.scheduler import Scheduler
 
 if TYPE_CHECKING:
@@ -216,6 +217,12 @@ class ServiceQueue:
         for stream_id in tuple(self._parked):
             self._set_turn(self._senders[stream_id], Turn.IDLE)
             self.note(stream_id)
+
+    def shrink(self) -> None:
+        """No response is under way: give back the room that many have taken."""
+        shrink(self._senders)
+        for table in (self._other_frames, *self._queues.values()):
+            shrink(table)
 
     def _forget(self, stream_id: int) -> None:
         sender = self._senders.pop(stream_id)
