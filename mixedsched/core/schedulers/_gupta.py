@@ -145,7 +145,9 @@ class UrgencyShares:
         return self._levels[best].first() if best >= 0 else None
 
     def sent(self, stream_id: int, size_bytes: int) -> None:
-        urgency = self._urgencies[stream_id]
+        urgency = self._urgencies.get(stream_id)
+        if urgency is None:  # it came to the shares while it was paused, and takes no part yet
+            return
         self._levels[urgency].sent(stream_id, size_bytes)
         time = self._virtual_time[urgency]
         if time > self._now:

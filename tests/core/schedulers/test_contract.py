@@ -134,6 +134,19 @@ def test_pausing_and_resuming_twice_is_as_good_as_once(spec: str) -> None:
 
 
 @every_spec
+@pytest.mark.parametrize("incremental", [True, False])
+def test_a_stream_that_was_moved_while_paused_may_be_charged(spec: str, incremental: bool) -> None:
+    """A PRIORITY_UPDATE comes while it waits for credit or its origin, and then what was lost of it is sent again."""
+    scheduler = create(spec)
+    scheduler.open(0, placement_for(spec, Priority(3, not incremental)))
+    scheduler.pause(0)
+    scheduler.reprioritize(0, placement_for(spec, Priority(2, incremental)))
+    scheduler.sent(0, PACKET_BYTES, again_bytes=PACKET_BYTES)
+    scheduler.resume(0)
+    assert scheduler.pick() == 0
+
+
+@every_spec
 def test_a_stream_may_come_back_under_the_same_number(spec: str) -> None:
     scheduler = opened(spec, [Priority(), Priority()])
     scheduler.sent(0, 10_000)
