@@ -8,15 +8,19 @@ import {createRequire} from 'node:module';
 import process from 'node:process';
 
 import {chromeFlags} from '../../lighthouse-runner/src/chrome-flags.mjs';
+import {Sandbox} from '../../lighthouse-runner/src/sandbox.mjs';
 
 const require = createRequire(new URL('../../lighthouse-runner/package.json', import.meta.url));
 const puppeteer = require('puppeteer-core');
 
 const job = {extra_features_off: [], netlog: null, ...JSON.parse(process.argv[2])};
+// By a pipe: Chromium ends with it, also if this process is killed because it took too long.
+const flags = chromeFlags(job, {sandboxed: new Sandbox().isOn}).filter(flag => !flag.startsWith('--remote-debugging-port'));
 const browser = await puppeteer.launch({
   executablePath: job.chromium,
   ignoreDefaultArgs: true,
-  args: chromeFlags(job, {isRoot: process.getuid?.() === 0}),
+  args: ['--remote-debugging-pipe', ...flags],
+  pipe: true,
 });
 try {
   const page = await browser.newPage();

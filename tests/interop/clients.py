@@ -160,7 +160,7 @@ def prepare_chromium() -> str:
 
 
 def fetch_with_chromium(target: Target) -> Fetched:
-    with tempfile.TemporaryDirectory() as profile:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         job = {
             "chromium": str(find_chromium()),
             "profile_dir": profile,
