@@ -34,7 +34,10 @@ from mixedsched.sites.recorded.selection import is_redirect, redirect_targets
 _NOISE_MS = 10.0  # less is how evenly bytes came and how busy the recorder was, and no think time
 _RANK = {Kind.DOCUMENT: 0, Kind.STYLESHEET: 1}
 _RANK_OTHERS = 2
-_OWN_SCRIPT = re.compile(r"<script\b(?![^>]*\ssrc\s*=)[^>]*>.*?</script\s*>", re.IGNORECASE | re.DOTALL)
+# Up to the text's end where it is not closed; bounded, so that no page makes the search slow.
+_OWN_SCRIPT = re.compile(
+    r"<script\b(?![^>]{0,2000}?\ssrc\s*=)[^>]{0,2000}>.*?(?:</script|\Z)", re.IGNORECASE | re.DOTALL
+)
 _Spelling = tuple[int | None, str]  # a parent, and which part of it
 
 
@@ -115,16 +118,21 @@ class _Text:
             return self.addresses[item.url]
         return position_of(item.url, self.copy.text, self.base_url)
 
-    def asks_by_script(self, item: RecordedExchange) -> bool:
+    def asks_by_script(self, item: RecordedExchange, place: int) -> bool:
         """Whether a script within this document asked, of which browsers may say that the parser did."""
-        if item.found_how in {None, "parser"}:
-            return position_of(item.url, self._markup, self.base_url) is None
-        return item.found_how == "script"
+        if item.found_how not in {None, "parser"}:
+            return item.found_how == "script"
+        is_in_script = any(start <= place < end for start, end in self._own_scripts)
+        return is_in_script and position_of(item.url, self._markup, self.base_url) is None
+
+    @cached_property
+    def _own_scripts(self) -> list[tuple[int, int]]:
+        return [found.span() for found in _OWN_SCRIPT.finditer(self.copy.text)]
 
     @cached_property
     def _markup(self) -> str:
-        """The text with blanks for its own scripts."""
-        return _OWN_SCRIPT.sub(lambda found: " " * len(found[0]), self.copy.text)
+        """The text without its own scripts."""
+        return _OWN_SCRIPT.sub(" ", self.copy.text)
 
     def share_at(self, place: int) -> float:
         """The share of the text before a character, in bytes."""
@@ -165,6 +173,7 @@ class _Graph:
         self._texts = texts
         self._by_url = by_url
         self._redirects = redirects
+        self._blocking_by_document: dict[int, list[tuple[int, int]]] = {}
 
     @cached_property
     def _spelling(self) -> dict[str, list[int]]:
@@ -233,7 +242,10 @@ class _Graph:
         place = document.place_of(item)
         if place is not None:
             share = document.share_at(place)
-            if document.asks_by_script(item) and (blocker := self._blocker(index, parent, place, share)) is not None:
+            if (
+                document.asks_by_script(item, place)
+                and (blocker := self._blocker(index, parent, place, share)) is not None
+            ):
                 return self._by_completion(index, blocker)
             at_bytes = min(size_bytes, int(share * size_bytes) + 1)
             return CopyDiscovery(parent, "bytes", at_bytes, _think_time(item.asked_ms, document.time_of(share)), "text")
@@ -247,23 +259,25 @@ class _Graph:
 
         None if there is neither, if the document itself came later, or if the request did not wait for it.
         """
-        document = self._texts[parent]
-        before = [
-            (at, other)
-            for other in range(1, len(self._texts))
-            if self._texts[other].blocks_scripts
-            and (at := document.place_of(self._texts[other].source)) is not None
-            and at < place
-        ]
-        scripts = [item for item in before if self._texts[item[1]].kind is Kind.SCRIPT]
+        before = [item for item in self._blocking(parent) if item[0] < place and item[1] < index]
         if not before:
             return None
-        _, blocker = max(scripts or before)
-        complete_ms, there_ms = self._texts[blocker].source.complete_ms, document.time_of(share)
+        _, blocker = max([item for item in before if self._texts[item[1]].kind is Kind.SCRIPT] or before)
+        complete_ms, there_ms = self._texts[blocker].source.complete_ms, self._texts[parent].time_of(share)
         if complete_ms is None or (there_ms is not None and complete_ms <= there_ms):
             return None
-        waited = self._texts[index].source.asked_ms >= complete_ms - _NOISE_MS
-        return blocker if waited and blocker < index else None
+        return blocker if self._texts[index].source.asked_ms >= complete_ms - _NOISE_MS else None
+
+    def _blocking(self, parent: int) -> list[tuple[int, int]]:
+        """What in a document's text its own scripts wait for: (character, index)."""
+        if parent not in self._blocking_by_document:
+            places = (
+                (self._texts[parent].place_of(text.source), index)
+                for index, text in enumerate(self._texts)
+                if text.blocks_scripts
+            )
+            self._blocking_by_document[parent] = [(at, index) for at, index in places if at is not None]
+        return self._blocking_by_document[parent]
 
 
 def _think_time(asked_ms: float, allowed_ms: float | None) -> float:

@@ -271,3 +271,8 @@ class TestScriptsWithinADocument:
     def test_what_the_markup_has_too_waits_for_nothing(self, tmp_path: Path) -> None:
         site = self.site(tmp_path, found_how="parser", behind="<img src=c.png>")
         assert (found(site, "c.png")["found_by"], found(site, "c.png")["found_when"]) == ("html", "bytes")
+
+    @pytest.mark.parametrize("part", ["<script>", "<script ", "<script src", "</script"])
+    def test_no_document_makes_the_search_for_them_slow(self, tmp_path: Path, part: str) -> None:
+        site = self.site(tmp_path, found_how="parser", behind=part * 20_000)
+        assert found(site, "c.png")["found_when"] == "complete"
