@@ -17,7 +17,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from origins import Origin, caddy, nginx
+from origins import Origin, running_origin
 
 from mixedsched.core.h3.certificate import make_certificate
 from mixedsched.core.metrics import QUICK_METRICS
@@ -99,8 +99,8 @@ async def testbed(name: str, link: str, folder: Path) -> AsyncIterator[Testbed]:
         found.versions = {"chromium": versions.chromium, "lighthouse": versions.lighthouse}
         where = (backend.server_host, pem, backend.server_prefix)
         origins = {
-            arm: await stack.enter_async_context(start(served, folder / arm, *where))
-            for arm, start in ((NGINX, nginx), (CADDY, caddy))
+            arm: await stack.enter_async_context(running_origin(arm, served, folder / arm, *where))
+            for arm in (NGINX, CADDY)
         }
         for arm, origin in origins.items():
             found.ports[arm], found.versions[arm] = origin.port, origin.version

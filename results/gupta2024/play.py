@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import argparse
 import json
-from pathlib import Path
 
 from draw import PAGES
 from loads import DATA, HERE, STAND_INS
 from published import SITES
 
 from mixedsched.lab.study.definition import read_study
-from mixedsched.lab.study.kept import play_kept
-from mixedsched.report.papers.script import run_script, tell
+from mixedsched.report.papers.script import add_playing_options, play_as_asked, run_script
 from mixedsched.sites.pages import load_page
 
 STUDIES = HERE / "studies"
@@ -47,11 +45,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Plays the studies of Gupta and Bartos 2024, or goes on with them.")
     parser.add_argument("groups", nargs="*", default=["stack"], help=f"some of {', '.join(GROUPS)}; stack by default")
     parser.add_argument("--studies", help="some of a group's; all by default")
-    parser.add_argument("--only", help="a glob over sites, or SITE@LINK")
-    parser.add_argument("--blocks", type=int, help="so many repeats, instead of those of the study")
-    parser.add_argument("--jobs", type=int, help="processes that simulate; one per processor by default")
-    parser.add_argument("--runs", type=Path, default=RUNS, help="where the databases are")
-    parser.add_argument("--collect", action="store_true", help="play nothing, write what there is")
+    add_playing_options(parser, RUNS)
     options = parser.parse_args()
     unknown = [group for group in options.groups if group not in GROUPS]
     if unknown:
@@ -59,17 +53,7 @@ def main() -> None:
     count_resources()
     for name in (name for group in options.groups for name in GROUPS[group]):
         if options.studies is None or name in options.studies.split(","):
-            play_kept(
-                read_study(STUDIES / f"{name}.toml"),
-                DATA / f"{name}.parquet",
-                KEPT,
-                folder=options.runs / name,
-                only=options.only,
-                blocks=options.blocks,
-                jobs=options.jobs,
-                play=not options.collect,
-                say=tell,
-            )
+            play_as_asked(options, read_study(STUDIES / f"{name}.toml"), DATA / f"{name}.parquet", KEPT)
 
 
 if __name__ == "__main__":

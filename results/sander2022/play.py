@@ -17,9 +17,8 @@ from data import DATA, HERE, HOL, LOSS, SI
 from sizes import SIZES, read_sizes
 
 from mixedsched.lab.study.definition import Study, read_study
-from mixedsched.lab.study.kept import play_kept
 from mixedsched.lab.study.places import sites_of
-from mixedsched.report.papers.script import run_script, tell
+from mixedsched.report.papers.script import add_playing_options, play_as_asked, run_script
 from mixedsched.sites.generate import distributions, generate_page, page_text
 from mixedsched.sites.pages import load_page
 
@@ -78,25 +77,13 @@ def main() -> None:
         "pages", nargs="*", default=["bundled"], help="bundled, generated, chromium, or a folder of page files"
     )
     parser.add_argument("--studies", default=",".join(simulated), help="some of them; all by default")
-    parser.add_argument("--blocks", type=int, help="so many repeats instead of 30")
-    parser.add_argument("--jobs", type=int, help="processes; one per processor by default")
-    parser.add_argument("--runs", type=Path, default=RUNS, help="where the databases are")
-    parser.add_argument("--collect", action="store_true", help="play nothing, write what there is")
+    add_playing_options(parser, RUNS)
     options = parser.parse_args()
     for pages in map(collection, options.pages):
         for name in ["browser"] if pages == CHROMIUM else options.studies.split(","):
             study, kept = study_of(name, pages), DATA / f"{pages}-{name}.parquet"
             try:
-                play_kept(
-                    study,
-                    kept,
-                    KEPT,
-                    folder=options.runs / f"{pages}-{name}",
-                    blocks=options.blocks,
-                    jobs=options.jobs,
-                    play=not options.collect,
-                    say=tell,
-                )
+                play_as_asked(options, study, kept, KEPT)
             finally:
                 if kept.exists():
                     note_sizes(study, pages)

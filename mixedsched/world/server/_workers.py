@@ -116,14 +116,9 @@ async def run_workers(service: Service, log: ServerLog, place: HeldPort | None) 
         with log:
             async with AsyncExitStack() as stack:
                 if place is not None:
-
-                    def leave() -> None:
-                        service.leaving()
-                        stop.asked.set()
-
                     await place.take()
                     workers.read_on()
-                    await stack.enter_async_context(place.kept(workers, leave))
+                    await stack.enter_async_context(place.kept(workers, service.leaving, stop.asked.set))
                 log.listening(service.described(replace(facts[0], gso=all(item.gso for item in facts))))
                 await _until_stopped(workers, stop, settings.grace_s)
     finally:

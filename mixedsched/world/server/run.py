@@ -135,12 +135,7 @@ async def _run(service: Service, log: ServerLog) -> None:
             asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, service.reload)
         async with listening(service, log, place) as (endpoint, facts), AsyncExitStack() as stack:
             if place is not None:
-
-                def leave() -> None:
-                    service.leaving()
-                    stop.asked.set()
-
-                await stack.enter_async_context(place.kept(endpoint.inlet, leave))
+                await stack.enter_async_context(place.kept(endpoint.inlet, service.leaving, stop.asked.set))
 
             def pause() -> None:
                 endpoint.inlet.leave_unread()

@@ -126,10 +126,10 @@ class HeldPort:
         self._bind()
 
     @asynccontextmanager
-    async def kept(self, reading: Reading, leave: Callable[[], None]) -> AsyncIterator[None]:
-        """Have the place from now on, and be ready to give it to the next server; then `leave` is called, once.
+    async def kept(self, reading: Reading, *leave: Callable[[], None]) -> AsyncIterator[None]:
+        """Have the place from now on, and be ready to give it to the next server.
 
-        reading: is reading already.
+        reading: is reading already. leave: called then, one after the other, once.
         """
         if self._link is not None:
             await self._say(READY, LEAVING)
@@ -194,7 +194,7 @@ class _Giving:
         sockets: Sequence[socket.socket],
         inboxes: dict[int, socket.socket],
         reading: Reading,
-        leave: Callable[[], None],
+        leave: Sequence[Callable[[], None]],
     ) -> None:
         self._path, self._sockets, self._inboxes, self._reading, self._leave = path, sockets, inboxes, reading, leave
         self._listener, self._inode = _listening_at(path)
@@ -217,7 +217,8 @@ class _Giving:
                 link.setblocking(False)
                 if await self._give(link):
                     self._listener.close()
-                    self._leave()
+                    for call in self._leave:
+                        call()
                     return
 
     async def _give(self, link: socket.socket) -> bool:

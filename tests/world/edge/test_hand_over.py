@@ -7,7 +7,9 @@ import socket
 import stat
 import subprocess
 import threading
-from contextlib import ExitStack
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -260,65 +262,77 @@ def test_a_download_goes_on_at_the_old_edge_while_the_new_one_serves_and_no_clie
 @pytest.mark.slow
 def test_an_old_edge_that_is_killed_midway_leaves_the_port_to_the_new_one(tmp_path: Path) -> None:
     """It has offered its sockets, and is killed before it makes way."""
-    origin = Origin()
 
     async def play() -> None:
-        async with origin_running(origin, answering(origin, plain())):
-            options = [*given(origin, tmp_path), "--workers", "2"]
-            with ExitStack() as stack:
-                old, facts = await entered(stack, *options)
-                place = await asyncio.to_thread(HeldPort.found, tmp_path / "edge", nobody)
-                old.kill()
-                await asyncio.to_thread(old.wait, 60)
-                await place.take()
-                assert [sock.getsockname() for sock in place.sockets] == [facts.address] * 2
-                place.close()
-                _, new_facts = await entered(stack, *options, port=facts.address[1])
-                assert new_facts.address == facts.address
-                for _ in range(4):
-                    async with client_of(new_facts) as client:
-                        assert (await client.ask("GET", "/")).body == b"hello"
+        async with two_workers(tmp_path) as running:
+            place = await asyncio.to_thread(HeldPort.found, tmp_path / "edge", nobody)
+            running.edge.kill()
+            await asyncio.to_thread(running.edge.wait, 60)
+            await place.take()
+            assert [sock.getsockname() for sock in place.sockets] == [running.facts.address] * 2
+            place.close()
+            _, facts = await running.another(running.facts.address[1])
+            assert facts.address == running.facts.address
+            await greeted(facts)
 
     run(play)
 
 
 @pytest.mark.slow
 def test_a_new_edge_that_dies_midway_leaves_the_old_workers_serving(tmp_path: Path) -> None:
-    origin = Origin()
-
     async def play() -> None:
-        async with origin_running(origin, answering(origin, plain())):
-            options = [*given(origin, tmp_path), "--workers", "2"]
-            with ExitStack() as stack:
-                _, facts = await entered(stack, *options)
-                for _ in range(2):
-                    place = await asyncio.to_thread(HeldPort.found, tmp_path / "edge", nobody)
-                    await place.take()  # nobody reads now
-                    place.close()
-                    for _ in range(4):
-                        async with client_of(facts) as client:
-                            assert (await client.ask("GET", "/")).body == b"hello"
+        async with two_workers(tmp_path) as running:
+            for _ in range(2):
+                place = await asyncio.to_thread(HeldPort.found, tmp_path / "edge", nobody)
+                await place.take()  # nobody reads now
+                place.close()
+                await greeted(running.facts)
 
     run(play)
 
 
 @pytest.mark.slow
 def test_another_port_is_told_and_the_old_one_stays(tmp_path: Path) -> None:
-    origin = Origin()
-
     async def play() -> None:
-        async with origin_running(origin, answering(origin, plain())):
-            options = [*given(origin, tmp_path), "--workers", "2"]
-            with ExitStack() as stack:
-                _, facts = await entered(stack, *options)
-                new, new_facts = await entered(stack, *options, port=facts.address[1] + 1)
-                assert new_facts.address == facts.address
-                new.terminate()
-                await asyncio.to_thread(new.wait, 60)
-                assert new.stderr is not None
-                assert f"listens on 127.0.0.1:{facts.address[1]}, and so will this one" in new.stderr.read()
+        async with two_workers(tmp_path) as running:
+            new, facts = await running.another(running.facts.address[1] + 1)
+            assert facts.address == running.facts.address
+            new.terminate()
+            await asyncio.to_thread(new.wait, 60)
+            assert new.stderr is not None
+            assert f"listens on 127.0.0.1:{facts.address[1]}, and so will this one" in new.stderr.read()
 
     run(play)
+
+
+@dataclass
+class Running:
+    """An edge of two workers that may be taken over from."""
+
+    stack: ExitStack
+    options: list[str]
+    edge: subprocess.Popen[str]
+    facts: EdgeFacts
+
+    async def another(self, port: int) -> tuple[subprocess.Popen[str], EdgeFacts]:
+        return await entered(self.stack, *self.options, port=port)
+
+
+@asynccontextmanager
+async def two_workers(folder: Path) -> AsyncIterator[Running]:
+    origin = Origin()
+    async with origin_running(origin, answering(origin, plain())):
+        options = [*given(origin, folder), "--workers", "2"]
+        with ExitStack() as stack:
+            edge, facts = await entered(stack, *options)
+            yield Running(stack, options, edge, facts)
+
+
+async def greeted(facts: EdgeFacts) -> None:
+    """More clients than workers get what they ask for."""
+    for _ in range(4):
+        async with client_of(facts) as client:
+            assert (await client.ask("GET", "/")).body == b"hello"
 
 
 def served(process: subprocess.Popen[str]) -> list[str]:
