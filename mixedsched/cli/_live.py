@@ -84,11 +84,14 @@ def live_facts(site: Site | None, folder: Path) -> dict[str, Any]:
     return {"live": {**site.application.facts(site.url), **live_view_of(folder, site.url).to_dict()}}
 
 
+def live_words_of(site: Site | None, folder: Path) -> list[str]:
+    """The same as sentences."""
+    return live_lines(live_view_of(folder, site.url)) if site is not None and live_facts(site, folder) else []
+
+
 def say_live(site: Site | None, folder: Path) -> None:
-    """The same in words."""
-    if live_facts(site, folder) and site is not None:
-        for line in live_lines(live_view_of(folder, site.url)):
-            out.print(Text(printable(line)), soft_wrap=True)
+    for line in live_words_of(site, folder):
+        out.print(Text(printable(line)), soft_wrap=True)
 
 
 def live_words(facts: Mapping[str, Any]) -> list[str]:

@@ -11,7 +11,7 @@ from mixedsched.advice.tuner.outputs import facts_of, refuse_foreign_folder
 from mixedsched.advice.tuner.result import Outcome, Tuning
 from mixedsched.advice.tuner.session import carry_out
 from mixedsched.cli._console import err, out, shown
-from mixedsched.cli._live import live_facts, say_live
+from mixedsched.cli._live import live_facts, live_words_of, say_live
 from mixedsched.cli._output import say_json
 from mixedsched.cli._progress import Progress, RunProgress, SearchProgress
 from mixedsched.errors import ExitCode
@@ -42,7 +42,7 @@ def tune_one(job: TuneJob, began_s: float, *, as_json: bool) -> ExitCode:
         }
         with writing_to(job.folder):
             (job.folder / FACTS_NAME).write_text(json.dumps(facts, indent=1, allow_nan=False), encoding="utf-8")
-            write_tuning(tuning, job.folder / REPORT_NAME)
+            write_tuning(tuning, job.folder / REPORT_NAME, live_words_of(job.subject.site, job.folder))
         write_summary(job.folder, ResultKind.TUNE, facts)
     if as_json:
         say_json(facts)

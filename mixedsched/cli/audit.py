@@ -27,6 +27,7 @@ from mixedsched.cli._live import (
     LiveOption,
     live_facts,
     live_options,
+    live_words_of,
     open_live,
     say_live,
 )
@@ -147,7 +148,7 @@ def audit(
         facts = {**audit_facts(found), **live_facts(opened, folder), "report": str(folder / REPORT_NAME)}
         with writing_to(folder):
             (folder / FACTS_NAME).write_text(json.dumps(facts, indent=1, allow_nan=False), encoding="utf-8")
-            write_audit(found, folder / REPORT_NAME)
+            write_audit(found, folder / REPORT_NAME, live_words_of(opened, folder))
         write_summary(folder, ResultKind.AUDIT, facts)
     if as_json:
         say_json(facts)

@@ -241,3 +241,10 @@ def test_a_contender_on_a_server_of_other_people_is_named_by_it(scheme: str, sai
     contenders = tuple(replace(item, scheme=scheme) for item in audit.contenders)
     text = unescape(render_html(replace(audit, baseline=scheme, contenders=contenders)))
     assert said in text.replace("\xa0", " ")
+
+
+def test_what_a_live_page_did_not_repeat_is_listed_as_text() -> None:
+    text = render_html(made_up_audit(), live=["not loaded, as it is not the application's: https://cdn.test"])
+    assert "<li>not loaded, as it is not the application&#39;s: https://cdn.test</li>" in text
+    assert "The page is live" in text
+    assert "The page is live" not in render_html(made_up_audit())

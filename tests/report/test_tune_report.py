@@ -256,3 +256,12 @@ def test_hostile_names_do_nothing_to_terminal_or_report() -> None:
     assert "\x1b" not in terminal(tuning)
     assert "[bold red]" in terminal(tuning)
     assert Outline(render_html(tuning, read_shipped(Path(), tuning.files))).stands_alone
+
+
+def test_what_a_live_page_did_not_repeat_is_listed_as_text(tmp_path: Path) -> None:
+    write_tuning(CONFIRMED, tmp_path / "tune.html", live=["not repeated: /a.js?v=* had 9 addresses & more"])
+    text = (tmp_path / "tune.html").read_text(encoding="utf-8")
+    assert "The page is live" in text
+    assert "<li>not repeated: /a.js?v=* had 9 addresses &amp; more</li>" in text
+    write_tuning(CONFIRMED, tmp_path / "tune.html")
+    assert "The page is live" not in (tmp_path / "tune.html").read_text(encoding="utf-8")

@@ -1,5 +1,6 @@
 """The report of an audit, for the owner of a site: what it says on the terminal, and as one HTML file that needs no other."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Group, RenderableType
@@ -18,11 +19,11 @@ from mixedsched.units import format_ms
 __all__ = ["render_audit", "write_audit"]
 
 
-def write_audit(audit: Audit, path: Path) -> None:
-    """Write the HTML report to `path`. Raises OSError if it cannot be written."""
+def write_audit(audit: Audit, path: Path, live: Sequence[str] = ()) -> None:
+    """Write the HTML report to `path`. live: sentences about a live page. Raises OSError if it cannot be written."""
     from mixedsched.report.audit._document import render_html  # here, because templates take time to load
 
-    path.write_text(render_html(audit), encoding="utf-8")
+    path.write_text(render_html(audit, live), encoding="utf-8")
 
 
 # On the terminal

@@ -23,13 +23,14 @@ from mixedsched.units import format_bytes
 EDITS_SHOWN = 3
 
 
-def render_html(audit: Audit) -> str:
+def render_html(audit: Audit, live: Sequence[str] = ()) -> str:
     """The report as text. The same audit gives the same text."""
     views = [_network_view(item, audit) for item in audit.networks]
     links = [(item.name, network_rows(item.profile.facts())) for item in audit.networks]
     return render(
         "audit.html.j2",
         audit=audit,
+        live=live,
         words=_words,
         is_advice=audit.outcome is AuditVerdict.IMPROVABLE,
         changes=[_change_view(change, audit) for change in (audit.chosen.changes if audit.chosen else ())],

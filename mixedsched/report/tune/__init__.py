@@ -1,5 +1,6 @@
 """The report of a search for a better order of bytes: for the terminal, and as one HTML file that needs no other."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Group, RenderableType
@@ -17,12 +18,13 @@ from mixedsched.report.tune._evidence import SIMULATED_METRICS, Evidence, simula
 __all__ = ["render_tuning", "write_tuning"]
 
 
-def write_tuning(tuning: Tuning, path: Path) -> None:
+def write_tuning(tuning: Tuning, path: Path, live: Sequence[str] = ()) -> None:
     """Write the HTML report to `path`. What is to be shipped is read from the files that lie beside it, as `tuning.files`
-    names them; those that cannot be read are left out. Raises OSError if the report cannot be written."""
+    names them; those that cannot be read are left out. live: sentences about a live page. Raises OSError if the report cannot
+    be written."""
     from mixedsched.report.tune._document import read_shipped, render_html  # here, because templates take time to load
 
-    path.write_text(render_html(tuning, read_shipped(path.parent, tuning.files)), encoding="utf-8")
+    path.write_text(render_html(tuning, read_shipped(path.parent, tuning.files), live), encoding="utf-8")
 
 
 # On the terminal

@@ -30,7 +30,7 @@ SIMULATED_TUNED = "tuned"  # its label among the simulated values
 SHOWN_BYTES_MOST = 24_000  # a longer file is named, and cut
 
 
-def render_html(tuning: Tuning, shipped: Sequence[Shipped] = ()) -> str:
+def render_html(tuning: Tuning, shipped: Sequence[Shipped] = (), live: Sequence[str] = ()) -> str:
     """The report as text. The same tuning gives the same text."""
     views = [_network_view(Evidence(tuning, item)) for item in tuning.networks]
     domain = curve_domain(tuning.rungs)
@@ -45,6 +45,7 @@ def render_html(tuning: Tuning, shipped: Sequence[Shipped] = ()) -> str:
         store=film_store(view["film"] for view in views),
         curves=[(rung, search_curve(rung, domain)) for rung in tuning.rungs],
         shipped=shipped,
+        live=live,
         command=str(tuning.facts.get("command") or ""),
         fact_tables=[*links, *tables_of(tuning.facts)],
     )
