@@ -288,7 +288,9 @@ def test_a_lab_stays_up_until_it_is_taken_down(privilege: Privilege) -> None:
         again = lab("up", "--backend", "netns", "--link", "cable", prefix=prefix)
         assert (again.returncode, "is up already" in again.stderr) == (2, True)
     finally:
-        removed = json.loads(lab("down", "--json", prefix=prefix).stdout)["removed"]
+        down = lab("down", "--json", prefix=prefix)
+    assert down.returncode == 0, down.stderr
+    removed = json.loads(down.stdout)["removed"]
     owner = owner_named_in(up["client_prefix"][-1])
     assert {f"mixedsched-{owner}-{role}" for role in ("server", "client", "tbf-down")} <= set(removed)
     assert has_left_nothing(owner)

@@ -54,7 +54,10 @@ class StandingLab:
         return self.keeper.is_alive
 
     def stop(self) -> None:
-        """Ask the keeper to take it down, and wait; kill it if it does not. A sweep then removes the rest."""
+        """Ask the keeper to take it down, and wait; kill it if it does not. A sweep then removes the rest.
+
+        Raises MixedschedError if even then it does not end, which is the kernel's doing.
+        """
         for number in (signal.SIGTERM, signal.SIGKILL):
             if self.is_up:
                 with contextlib.suppress(ProcessLookupError):
@@ -62,6 +65,12 @@ class StandingLab:
             deadline_s = time.monotonic() + _STOP_LIMIT_S
             while self.is_up and time.monotonic() < deadline_s:
                 time.sleep(0.02)
+        if self.is_up:
+            raise MixedschedError(
+                "the lab cannot be taken down",
+                why=f"its keeper, process {self.keeper.pid}, was killed and has not ended: it waits within the kernel",
+                fix="run `mixedsched lab down` again when it has ended",
+            )
         forget_dead_lab()
 
 
