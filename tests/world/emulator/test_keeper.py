@@ -13,13 +13,13 @@ from mixedsched.world.emulator.kernel.registry import mark_of
 
 def test_that_a_lab_does_not_go_down_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that waits within the kernel does not end when it is killed."""
-    monkeypatch.setattr(keeper.os, "kill", lambda _pid, _number: None)
     monkeypatch.setattr(keeper, "_STOP_LIMIT_S", 0.05)
     with subprocess.Popen(["sleep", "60"]) as process:
         mark = mark_of(process.pid)
         assert mark is not None
         lab = keeper.StandingLab(mark, "netns", "fiber", 1, "198.18.0.1", (), (), ())
-        with pytest.raises(MixedschedError, match="cannot be taken down") as caught:
+        with monkeypatch.context() as patch, pytest.raises(MixedschedError, match="cannot be taken down") as caught:
+            patch.setattr(keeper.os, "kill", lambda _pid, _number: None)
             lab.stop()
         process.terminate()
     assert f"process {process.pid}" in caught.value.why
