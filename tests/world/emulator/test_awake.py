@@ -41,7 +41,7 @@ def test_one_for_each_processor_gives_way_to_all_others_and_goes_with_the_link()
         assert becomes_true(lambda: {os.sched_getscheduler(pid) for pid in watchers_of(os.getpid())} == {os.SCHED_IDLE})
         places = [os.sched_getaffinity(pid) for pid in watchers_of(os.getpid())]
         assert len(places) == processors
-    assert watchers_of(os.getpid()) == []
+    assert becomes_true(lambda: watchers_of(os.getpid()) == []), "they were killed, and nobody waits for their end"
 
 
 def test_none_outlives_a_parent_that_is_killed() -> None:

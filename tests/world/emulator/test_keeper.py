@@ -18,8 +18,9 @@ def test_that_a_lab_does_not_go_down_is_said(monkeypatch: pytest.MonkeyPatch) ->
         mark = mark_of(process.pid)
         assert mark is not None
         lab = keeper.StandingLab(mark, "netns", "fiber", 1, "198.18.0.1", (), (), ())
-        with monkeypatch.context() as patch, pytest.raises(MixedschedError, match="cannot be taken down") as caught:
+        with monkeypatch.context() as patch:
             patch.setattr(keeper.os, "kill", lambda _pid, _number: None)
-            lab.stop()
+            with pytest.raises(MixedschedError, match="cannot be taken down") as caught:
+                lab.stop()
         process.terminate()
     assert f"process {process.pid}" in caught.value.why
