@@ -15,23 +15,29 @@ from mixedsched.advice.changes.own_server import own_server
 from mixedsched.advice.tuner.job import BROWSER, Subject, TuneSurroundings
 from mixedsched.advice.tuner.result import Role, Tuning
 from mixedsched.advice.tuner.session import carry_out
+from mixedsched.lab.engine import stored_runs
+from mixedsched.lab.model import RunStatus
 from mixedsched.lab.play.pool import Pool
 from mixedsched.lab.play.scenario import JUDGE_MODEL
 from mixedsched.lab.play.task import PaintReader
+from mixedsched.lab.results import open_store
 from mixedsched.world import catalog
 from tests.advice.tuner.sessions import job_of
 from tests.lab.scripted import Watching
 from tests.patience import patiently
 from tests.world.servers.sites import installed
 
-pytestmark = pytest.mark.usefixtures("chromium")
+pytestmark = pytest.mark.usefixtures("chromium", "real_time")
 
 DOCUMENT = (
     '<!DOCTYPE html><html lang="en"><head><title>t</title><link rel="icon" href="data:,">'
     '<link rel="stylesheet" href="/a.css"></head><body><div class="hero"></div></body></html>'
 )
-STYLE = ".hero { width: 100vw; height: 100vh; background: url(/hero.png) center / cover } /* " + "x" * 60_000 + " */"
-"""The largest paint is known only when it has come: to preload that image helps on any server."""
+STYLE = (
+    ".hero { width: 100vw; height: 100vh; background: url(/hero.png) center / cover } /* "
+    f"{random.Random(1).randbytes(60_000).hex()} */"
+)
+"""No compression makes it small, and the largest paint is known only when it has come: to preload that image helps."""
 
 
 def picture(side: int) -> bytes:
@@ -84,4 +90,19 @@ def test_a_change_of_the_document_is_proved_on_the_real_server(tmp_path: Path) -
     assert effect.baseline == "@caddy"
     assert effect.change is not None
     assert effect.change < 0, "the image no longer waits for the style sheet"
+    assert asked_by(results, "tuned") == {"https://shop.test/"}
+    assert asked_by(results, "@caddy") == {"https://shop.test/a.css"}
     assert found.headers == ()
+
+
+def asked_by(results: Path, arm: str) -> set[str]:
+    """What asked for the image in the loads of an arm."""
+    with open_store(results) as store:
+        runs = [run for experiment in store.experiments() for run in stored_runs(store, experiment.digest)]
+    return {
+        item["asked_by"]
+        for run in runs
+        if run.arm == arm and run.status is RunStatus.OK
+        for item in run.page_load["requests"]
+        if item["url"].endswith("/hero.png")
+    }
