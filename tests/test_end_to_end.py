@@ -139,7 +139,7 @@ def test_two_comparisons_cannot_share_a_folder(story: Story) -> None:
 def test_told_to_end_it_ends_in_order_and_says_how_to_go_on(story: Story, number: signal.Signals) -> None:
     ended = story.told[number]
     assert ended.code == 130
-    assert "the same command goes on" in " ".join(ended.said.split())
+    assert "the same command continues" in " ".join(ended.said.split())
     assert "Traceback" not in ended.said
 
 

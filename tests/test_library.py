@@ -88,7 +88,7 @@ def test_results_are_one_row_a_run_of_plain_values(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_results_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ms.MixedschedError, match="holds no results"):
+    with pytest.raises(ms.MixedschedError, match="contains no results"):
         ms.read_results(tmp_path)
 
 

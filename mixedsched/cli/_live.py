@@ -55,7 +55,9 @@ def live_options(
         return None
     for name, is_given in (("--fresh", fresh), ("--fetch", fetch)):
         if is_given:
-            raise UsageError(f"{name} is not possible with --live", why="a live page is not kept", fix="leave it out")
+            raise UsageError(
+                f"{name} is not possible with --live", why="a live page is not recorded", fix="leave it out"
+            )
     return LiveOptions(rules, ca, not insecure)
 
 

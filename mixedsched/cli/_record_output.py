@@ -83,7 +83,7 @@ def say_recording(summary: RecordingSummary, as_json: bool) -> None:
     out.print(_hosts_table(summary))
     _say_first_screen(summary)
     _say_changes(summary)
-    _say_list("could not be kept", (f"{item.method} {item.url}: {item.why}" for item in summary.left_out), "yellow")
+    _say_list("could not be stored", (f"{item.method} {item.url}: {item.why}" for item in summary.left_out), "yellow")
     _say_list("notes", summary.notes, "yellow")
     _say_next(summary)
 
@@ -124,7 +124,7 @@ def _say_changes(summary: RecordingSummary) -> None:
     if summary.also_served:
         out.print(f"served besides the page: {summary.also_served}")
     if summary.doubled:
-        out.print(f"requests for what was asked for before: {summary.doubled}")
+        out.print(f"repeated requests: {summary.doubled}")
 
 
 def _say_list(label: str, lines: Iterable[str], style: str) -> None:

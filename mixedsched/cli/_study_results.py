@@ -124,7 +124,7 @@ def opened(folder: Path | None, store: str | None) -> StudyStore:
     """The database that is meant. Raises InputError if there is none."""
     if store is None and (folder is None or not (folder / DATABASE_NAME).is_file()):
         raise InputError(
-            f"{folder} holds no study" if folder is not None else "no study is named",
+            f"{folder} contains no study" if folder is not None else "no study is named",
             why=f"there is no {DATABASE_NAME} in it" if folder is not None else "",
             fix="name a folder that `study run` made, or a database with --store",
         )

@@ -1,6 +1,6 @@
 """`tune` over several sites or networks with `--schemes`: which scheme where, and the regret of one scheme everywhere.
 
-Loads are simulated on all cores, and stored as soon as they are done; the same command goes on where an earlier one ended.
+Loads are simulated on all cores, and stored as soon as they are done; the same command continues where an earlier one ended.
 """
 
 import json
@@ -64,7 +64,7 @@ def finder_job(
         raise UsageError(
             "several places are only simulated",
             why="to load every site under every scheme in a browser takes days",
-            fix="leave --rung out, and have `compare` prove what it says for the sites that matter",
+            fix="leave --rung out, and prove the result for the sites that matter with `compare`",
         )
     played_on: Rung = "pipe" if rung == PIPE else "stack"
     pages = named_pages(names)
@@ -85,7 +85,7 @@ def find_schemes(job: FinderJob, budget_s: float | None, folder: Path | None, *,
                 job, folder, lambda: not _is_over(budget_s, began_s), progress, say_remark
             )
         if stopped:
-            err.print(f"stopped; all finished loads are stored in {shown(str(folder))}, the same command goes on")
+            err.print(f"stopped; all finished loads are stored in {shown(str(folder))}, the same command continues")
         _tell(result, notes, job, folder, time.monotonic() - began_s, as_json=as_json)
     if stopped:
         return ExitCode.INTERRUPTED

@@ -35,18 +35,18 @@ def tuned_server(
     if schemes is not None:
         raise UsageError(
             f"--server {name} and --schemes contradict each other",
-            why=f"{found.title} has its own order, played as {found.model}: there is no scheme to choose",
+            why=f"{found.title} has its own order, simulated as {found.model}: there is no scheme to choose",
             fix="leave one of them out",
         )
     if space != TABLES:
         raise UsageError(
             f"--space {space} is not for --server",
-            why="what it learns is an order for a server of ours",
+            why="what it learns is an order for our own server",
             fix="leave one of them out",
         )
     if rung == PIPE:
         raise UsageError(
-            "--server cannot be played on rung pipe",
+            "--server cannot be simulated on rung pipe",
             why="it has neither the browser's late updates nor acknowledgements",
             fix="choose --rung stack, or browser",
         )

@@ -143,7 +143,7 @@ def audit(
         try:
             found = _carry_out(job, began_s)
         except KeyboardInterrupt:
-            err.print(f"stopped; all finished loads are stored in {shown(str(folder))}, the same command goes on")
+            err.print(f"stopped; all finished loads are stored in {shown(str(folder))}, the same command continues")
             raise
         facts = {**audit_facts(found), **live_facts(opened, folder), "report": str(folder / REPORT_NAME)}
         with writing_to(folder):

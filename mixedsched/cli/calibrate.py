@@ -96,7 +96,7 @@ def calibrate(
             job = CalibrationJob(loads, grid=grid, seed=seed, model_name=name, notes=notes)
             found = _carry_out(job, folder)
         except KeyboardInterrupt:
-            err.print(f"stopped; what was done is stored in {shown(str(folder))}, the same command goes on")
+            err.print(f"stopped; finished work is stored in {shown(str(folder))}, the same command continues")
             raise
         _write(found, folder, store)
     if as_json:

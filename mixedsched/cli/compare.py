@@ -166,7 +166,5 @@ def compare(
     if found.plan.looks is None and found.missing_blocks:
         err.print("[bold yellow]some blocks failed again and again and are missing; the report says why[/]")
     elif found.plan.looks is not None and not found.is_decided:
-        err.print(
-            "[bold yellow]not decided within these blocks; --max-blocks allows more, in an experiment of its own[/]"
-        )
+        err.print("[bold yellow]not decided within these blocks; --max-blocks allows more, in a new experiment[/]")
     raise typer.Exit(found.exit_code)

@@ -70,7 +70,7 @@ def _say_summary(file: Path, log: NetLog) -> None:
     version = f"Chromium {printable(log.chromium_version)}" if log.chromium_version else "unknown browser"
     out.print(f"[bold]{escape(str(file))}[/]: {escape(version)}, {connections}", soft_wrap=True)
     if log.truncated:
-        out.print("[yellow]the end of the log is missing: figures are for the part that is there[/]")
+        out.print("[yellow]the end of the log is missing: figures cover only the part before it[/]")
     if log.unavailable:
         out.print(f"[yellow]this browser's log does not show: {', '.join(log.unavailable)}[/]")
     out.print(

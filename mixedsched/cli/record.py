@@ -125,7 +125,7 @@ async def _load(plan: RecordingPlan, bodies_dir: Path) -> Loads:
                 task.cancel()
                 return
             stopped = True
-            err.print("stopping: what there is will be written (Ctrl-C again gives up)")
+            err.print("stopping: what was recorded will be written (Ctrl-C again gives up)")
             observer.stop()
 
         loop = asyncio.get_running_loop()

@@ -58,7 +58,7 @@ def report(
 def _write_video(experiment: Experiment, path: Path) -> None:
     film = median_film(experiment.comparison, experiment.runs)
     if film is None:
-        raise InputError("there is no film to write", why="no complete block holds pictures")
+        raise InputError("there is no film to write", why="no complete block has pictures")
     write_video(film, path)
     err.print(f"video: {shown(str(path))}", soft_wrap=True)
 
@@ -67,11 +67,11 @@ def _point_to(command: str, facts_file: Path, report_file: Path, as_json: bool) 
     try:
         facts: dict[str, Any] = json.loads(facts_file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        fix = f"run the {command} command again: it goes on from what is stored, and writes its report anew"
+        fix = f"run the {command} command again: it continues from what is stored, and rewrites its report"
         raise InputError(f"{facts_file} cannot be read", why=str(error), fix=fix) from error
     if as_json:
         say_json(facts)
         return
     again = f": {shown(str(facts['command']))}" if facts.get("command") else ""
-    out.print(f"made by `{command}`; to go on, or write its report anew, run it again{again}", soft_wrap=True)
+    out.print(f"made by `{command}`; to continue, or to rewrite its report, run it again{again}", soft_wrap=True)
     out.print(f"report: {shown(str(report_file))}", soft_wrap=True)

@@ -48,7 +48,7 @@ def setup(
     if as_json:
         say_json(_facts(parts), indent=2)
     else:
-        err.print("[bold red]not everything could be brought[/]" if failed else "everything is in place")
+        err.print("[bold red]not everything could be installed[/]" if failed else "everything is in place")
     if failed:
         raise typer.Exit(failed[0].exit_code)
 
@@ -84,7 +84,7 @@ def _warn_of_temporary_place(parts: list[Part]) -> None:
 def _print(part: Part) -> None:
     mark = "[bold green]ok  [/]" if part.ok else "[bold red]FAIL[/]"
     text = f"{part.path}{f', {part.detail}' if part.detail else ''}" if part.path else part.detail
-    brought = ", brought just now" if part.brought else ""
+    brought = ", just installed" if part.brought else ""
     out.print(f"{mark} {part.name:18} {escape(text)}{brought}", soft_wrap=True)
     if part.fix:
         out.print(f"     {'':18} fix: {escape(part.fix)}", soft_wrap=True)

@@ -66,7 +66,7 @@ def synth(
 def _one_page(name: str) -> Page:
     pages = read_pages([name])
     if len(pages) != 1:
-        raise UsageError(f"'{printable(name)}' holds {len(pages)} pages", fix="name one of them")
+        raise UsageError(f"'{printable(name)}' contains {len(pages)} pages", fix="name one of them")
     return pages[0]
 
 

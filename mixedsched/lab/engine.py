@@ -19,7 +19,7 @@ MAX_ATTEMPTS = 3
 MAX_WARM_UP_FAILURES = 2
 
 _MACHINE_FIX = (
-    "end what else keeps it busy, then give the same command again: it goes on. The host of a VM may be busy too; "
+    "end what else keeps it busy, then run the same command again: it continues. The host of a VM may be busy too; "
     "`mixedsched doctor` measures how punctual this machine is, and says what would make it more so"
 )
 

@@ -187,7 +187,7 @@ def compare(
     try:
         return run_experiment(design, network, plan, folder, named, observe, say, packet_log=packet_log, gates=gates)
     except KeyboardInterrupt:
-        say(f"stopped; all finished runs are stored in {folder}, the same command goes on")
+        say(f"stopped; all finished runs are stored in {folder}, the same command continues")
         raise
 
 
@@ -238,7 +238,7 @@ def read_experiment(folder: Path) -> Experiment:
     """The experiment stored in a folder. Raises InputError if there is none, or more than one."""
     if not (folder / DATABASE_NAME).is_file():
         raise InputError(
-            f"{folder} holds no results",
+            f"{folder} contains no results",
             why=f"there is no {DATABASE_NAME} in it",
             fix="name a folder that compare made",
         )

@@ -151,7 +151,7 @@ def looks_of(until: str | None, blocks: int, max_blocks: int | None, questions: 
             raise UsageError("--max-blocks goes with --until decided", fix="--blocks alone says how many are made")
         return None
     if until != UNTIL_DECIDED:
-        raise UsageError(f"an experiment cannot go on until '{until}'", fix=f"there is only --until {UNTIL_DECIDED}")
+        raise UsageError(f"an experiment cannot continue until '{until}'", fix=f"there is only --until {UNTIL_DECIDED}")
     most = MAX_BLOCKS_FACTOR * blocks if max_blocks is None else max_blocks
     if not 1 <= blocks <= most:
         raise UsageError(

@@ -71,7 +71,7 @@ class Conditions:
         if self.throttling == "simulate" and self.cpu_slowdown != 1:
             raise UsageError(
                 "the work of a page cannot be slowed down twice",
-                why="Lighthouse's model has a slow-down of its own (mobile 4, desktop 1)",
+                why="Lighthouse's model has its own slow-down (mobile 4, desktop 1)",
                 fix="leave out --cpu-slowdown or --throttling simulate",
             )
 

@@ -164,7 +164,7 @@ def continued(plan: Plan, stored: StoredExperiment | None) -> Plan:
     if stored is None:
         return plan
     if stored.digest != plan.digest:
-        raise UsageError("the folder holds another experiment", fix="choose another folder with --out")
+        raise UsageError("the folder contains another experiment", fix="choose another folder with --out")
     earlier = Plan.from_dict(stored.plan)
     return earlier if len(earlier.blocks) > len(plan.blocks) else plan
 
@@ -177,5 +177,5 @@ def refuse_other_versions(stored: StoredExperiment | None, versions: Mapping[str
         raise UsageError(
             "the stored runs were made with other versions",
             why=", ".join(changed),
-            fix="start anew with another --out, or bring the old versions back",
+            fix="start again with another --out, or restore the old versions",
         )

@@ -110,7 +110,7 @@ def configure(
     name, _, rest = spec.partition(":")
     if name.startswith(SERVER_MARK):
         raise UsageError(
-            f"'{name}' is a server of other people's, not a scheme of ours",
+            f"'{name}' is a third-party server, not a scheme",
             fix="such servers are arms of compare, and of studies on rung browser",
         )
     if name not in schemes:

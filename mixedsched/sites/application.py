@@ -78,7 +78,7 @@ def open_application(address: str, options: LiveOptions, say: Say = lambda _line
     answer = _asked(parts, application, path)
     _require_page(urldefrag(address).url, answer)
     if _PASSWORD.search(answer.beginning):
-        say("warning: the page asks for a password: what is behind it will not be seen")
+        say("warning: the page asks for a password: pages behind it will not be seen")
     return _site(application, path)
 
 
@@ -158,7 +158,7 @@ def _asked(parts: SplitResult, application: Application, path: str) -> _Answer:
         ) from error
     except TimeoutError as error:
         raise MissingPartError(
-            what, why=f"there was no answer within {ANSWER_S:.0f} s", fix="open it in a browser to see why"
+            what, why=f"there was no response within {ANSWER_S:.0f} s", fix="open it in a browser to see why"
         ) from error
     except OSError as error:
         raise MissingPartError(

@@ -51,9 +51,9 @@ def page_address(text: str) -> str:
         fix = "" if "://" in text else f"try https://{printable(text)}"
         raise UsageError(what, why="it does not begin with https:// or http://", fix=fix)
     if not port_is_fine or re.search(r"[\s\x00-\x1f\x7f\\]", text.strip()):
-        raise UsageError(what, why="it holds what no address can")
+        raise UsageError(what, why="it contains characters that no address can")
     if parts.username is not None:
-        raise UsageError(what, why="it holds a user name", fix="take it out: pages behind a login are not recorded")
+        raise UsageError(what, why="it contains a user name", fix="take it out: pages behind a login are not recorded")
     return text.strip()
 
 
@@ -157,7 +157,9 @@ def _record(planned: AbstractAsyncContextManager[RecordingPlan], name: str, targ
     async def load() -> Loads:
         async with planned as plan, Observer() as observer:
             most = len(plan.jobs)
-            say(f"recording {printable(plan.url)}: {most} loads in Chromium, once; it is kept until --fresh")
+            say(
+                f"recording {printable(plan.url)}: {most} loads in Chromium, once; the recording is reused until --fresh"
+            )
 
             def tell(number: int, form_factor: FormFactor, result: Observation | MixedschedError | None) -> None:
                 if result is not None:

@@ -98,7 +98,7 @@ def test_a_folder_without_results_is_told(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     error = refusal("--from", str(tmp_path / "empty"), "--out", str(tmp_path / "out"))
     assert (error.exit_code, error.what) == (3, "there are no loads to compare with")
-    assert f"{tmp_path / 'empty'} holds no results" in error.why
+    assert f"{tmp_path / 'empty'} contains no results" in error.why
 
 
 @pytest.mark.parametrize(

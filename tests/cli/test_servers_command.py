@@ -61,7 +61,7 @@ def test_a_server_is_no_scheme_to_simulate_or_serve_with(tmp_path: Path) -> None
     for words in (("simulate", site, "--schemes", "eps,@caddy"), ("serve", site, "--scheme", "@caddy")):
         done = run(*words)
         assert done.exit_code == ExitCode.USAGE
-        assert "server of other people's" in done.stderr
+        assert "is a third-party server, not a scheme" in done.stderr
 
 
 def test_a_study_has_servers_on_rung_browser_only(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_a_study_has_servers_on_rung_browser_only(tmp_path: Path) -> None:
     study.write_text(text.format("stack"))
     done = run("study", "run", study, cwd=tmp_path)
     assert done.exit_code == ExitCode.BAD_INPUT
-    assert "on rung browser only" in done.stderr
+    assert "which only rung browser has" in done.stderr
     study.write_text(text.format("browser"))
     done = run("study", "run", study, cwd=tmp_path, env=nowhere(tmp_path))
     assert done.exit_code == ExitCode.MISSING_PART

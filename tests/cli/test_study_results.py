@@ -88,7 +88,7 @@ def test_without_a_file_loads_go_down_the_pipe(done: tuple[Path, Result], tmp_pa
 def test_a_folder_without_a_study_is_refused(command: str, tmp_path: Path) -> None:
     result = run("study", command, tmp_path)
     assert result.exit_code == 3
-    assert "holds no study" in result.stderr
+    assert "contains no study" in result.stderr
 
 
 def test_a_file_that_cannot_be_written_is_named(done: tuple[Path, Result], tmp_path: Path) -> None:
@@ -123,4 +123,4 @@ def test_loads_that_were_exported_are_gone_on_from(done: tuple[Path, Result], tm
     one, other = (json.loads(text.splitlines()[-1]) for text in (again.stdout, result.stdout))
     assert [effect["verdict"] for effect in one["effects"]] == [effect["verdict"] for effect in other["effects"]]
     refused = run("study", "run", file, "--out", tmp_path / "none", "--from", file)
-    assert (refused.exit_code, "holds no loads of a study" in refused.stderr) == (3, True)
+    assert (refused.exit_code, "contains no loads of a study" in refused.stderr) == (3, True)

@@ -100,7 +100,7 @@ def refusal(*arguments: str) -> MixedschedError:
         (("--link", ","), 2, "0 networks were named"),
         (("--rung", "moon"), 2, "there is no rung 'moon'"),
         (("--schemes", "magic"), 2, "there is no scheme 'magic'"),
-        (("--origins", "merge"), 2, "no origins to keep or merge"),
+        (("--origins", "merge"), 2, "no origins to merge"),
         (("--browser-model", "lynx"), 3, "'lynx'"),
         (("--space", "outer"), 2, "there is no space 'outer'"),
         (("--space", "vgprio", "--link", "4g,slow-4g"), 2, "one site over one network"),
@@ -108,7 +108,7 @@ def refusal(*arguments: str) -> MixedschedError:
         (("--server", "iis"), 2, "nothing is known of the server 'iis'"),
         (("--server", "caddy", "--schemes", "eps"), 2, "--server caddy and --schemes contradict each other"),
         (("--server", "caddy", "--space", "vgprio"), 2, "--space vgprio is not for --server"),
-        (("--server", "caddy", "--rung", "pipe"), 2, "cannot be played on rung pipe"),
+        (("--server", "caddy", "--rung", "pipe"), 2, "cannot be simulated on rung pipe"),
     ],
 )
 def test_bad_options_are_refused_before_any_work(
@@ -223,7 +223,7 @@ def test_the_folder_of_another_job_is_refused(tmp_path: Path) -> None:
     out = str(tmp_path / "out")
     tuned(page_file(tmp_path, [HTML]), "--link", "fiber", "--out", out)
     error = refusal(page_file(tmp_path, SHOP), "--link", "fiber", "--rung", "stack", "--out", out)
-    assert (error.exit_code, "holds another tuning" in error.what) == (2, True)
+    assert (error.exit_code, "contains another tuning" in error.what) == (2, True)
 
 
 def test_a_folder_with_files_of_others_where_ours_would_be_is_refused(tmp_path: Path) -> None:

@@ -94,6 +94,6 @@ def test_an_error_blames_whom_the_last_load_blames() -> None:
     busy, page = no_good_run([broken, late], "slow-4g"), no_good_run([late, broken], "slow-4g")
     assert "this machine is too busy to measure over slow-4g" in str(busy)
     assert "of 2 loads 2 do not count, the last because of late_link: packets were held up for 90 ms" in str(busy)
-    assert "give the same command again" in busy.fix
+    assert "run the same command again" in busy.fix
     assert "the page cannot be measured over slow-4g: unfinished" in str(page)
     assert "doctor" in page.fix

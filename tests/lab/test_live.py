@@ -119,7 +119,7 @@ def test_loads_that_do_not_count_say_nothing() -> None:
     failed = replace(run({PAGE: 10}), status=RunStatus.FAILED)
     view = live_view([failed], PAGE)
     assert (view.loads, view.changing) == (0, ())
-    assert live_lines(view) == ["live: no load counts, so that nothing can be said of what they repeat"]
+    assert live_lines(view) == ["live: no load counts, so nothing is known about differences between loads"]
     assert json.dumps(live_view([], PAGE).to_dict())
 
 

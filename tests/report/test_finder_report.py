@@ -58,7 +58,7 @@ def test_one_answer_is_told_once() -> None:
 
 def test_of_a_single_place_the_winner_and_its_ties_are_told() -> None:
     assert headlines(made_up(shop={"eps": 1000.0, "rr": 1004.0, "fifo": 2000.0})) == [
-        "The best scheme for shop over dsl is eps, and rr cannot be told apart from it."
+        "The best scheme for shop over dsl is eps, and rr cannot be distinguished from it."
     ]
 
 

@@ -57,7 +57,7 @@ def test_scores_are_told_in_words_and_are_no_metric() -> None:
 
 def test_an_undecided_comparison_says_so_first() -> None:
     text = report(*experiment(blocks=4))
-    assert "Undecided: whether mixed is better or worse than round-robin cannot be told yet" in text
+    assert "Undecided: whether mixed is better or worse than round-robin is not known yet" in text
     assert text.count("4 blocks cannot decide anything") == 1
 
 
@@ -121,7 +121,7 @@ def test_hostile_text_stays_text() -> None:
 def test_what_is_no_jpeg_is_never_embedded() -> None:
     plan, runs, facts = hostile_experiment()
     assert "data:image" not in report(plan, runs, facts)
-    assert "No complete block holds pictures." in report(plan, runs, facts)
+    assert "No complete block has pictures." in report(plan, runs, facts)
 
 
 def test_failures_are_counted_with_their_reasons_and_blocks() -> None:
@@ -272,7 +272,7 @@ def test_runs_with_gaps_in_their_data_still_give_a_report() -> None:
     plan, runs = experiment()
     bare = [replace(run, page_load={"metrics": {"lcp_ms": 1000.0}}, arrivals=(), placements=()) for run in runs]
     text = report(plan, bare, {})
-    assert "the network log holds no arrivals" in text
+    assert "the network log contains no arrivals" in text
     assert "The command was not recorded." in text
 
 

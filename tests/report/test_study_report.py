@@ -109,7 +109,7 @@ def test_what_is_missing_and_what_failed_is_told_first() -> None:
     ]
     partial = made.result(loads[:-1])
     assert words.alerts(partial) == [
-        "Not finished: 2 of 100 blocks are missing, at 2 places. The same command goes on.",
+        "Not finished: 2 of 100 blocks are missing, at 2 places. The same command continues.",
         "1 of 299 loads failed or do not count. A block counts once all of its loads do.",
     ]
     assert "timed out" in html(partial)
@@ -266,7 +266,7 @@ def test_the_terminal_says_the_same_and_keeps_to_its_width(whole: StudyResult, w
 def test_papers_have_a_section_of_their_own_where_it_is_asked_for(whole: StudyResult, tmp_path: Path) -> None:
     figures = paper_figures(whole, level=0.01)
     text = write_study(whole, {}, tmp_path, figures).read_text()
-    assert ("h2", "As papers tell it") in Outline(text).headings
+    assert ("h2", "As in papers") in Outline(text).headings
     assert "p &lt; 0.01" in text
     curve = figures.curve("lcp_ms", "4g", "mixed")
     assert curve is not None
@@ -276,7 +276,7 @@ def test_papers_have_a_section_of_their_own_where_it_is_asked_for(whole: StudyRe
         text,
     )
     assert "LCP, HOL" in text  # of Spearman's coefficients
-    assert "As papers tell it" not in html(whole)
+    assert "As in papers" not in html(whole)
 
 
 def test_the_terminal_has_the_papers_counts_too(whole: StudyResult) -> None:

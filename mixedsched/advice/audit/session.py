@@ -199,7 +199,7 @@ class _AuditSession:
         late = [item for result in results for item in result.findings]
         candidates = candidates_of([result.look for result in results], late, document_of(site))
         if site.application is not None:  # an edge changes fields, not documents
-            self._world.say("changes of the document are left out: edges pass on what the application sends")
+            self._world.say("changes of the document are left out: edges forward the document unchanged")
             candidates = [item for item in candidates if not item.is_html]
         elif job.own is not None and job.own.headers != "merged":
             candidates = [item for item in candidates if item.is_html]

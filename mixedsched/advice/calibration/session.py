@@ -171,7 +171,7 @@ def _cases(
     for item, found in zip(loads, times, strict=True):
         if not found:
             raise PageLoadError(
-                f"{item.name} cannot be played",
+                f"{item.name} cannot be simulated",
                 why="the network lets no simulated load come to its end",
                 fix="leave this site out",
             )

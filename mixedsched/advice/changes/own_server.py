@@ -129,12 +129,12 @@ _KNOWN = (
     ),
     KeptServer(
         "cloudflare", "Cloudflare", "eps", "merged", heeds=True,
-        words="Cloudflare merges `priority` headers of the origin by its own word; its order inside one urgency is not public, "
-        "so it is played as RFC 9218 has it, and whether a late update of the browser undoes a header is not known",
+        words="Cloudflare merges `priority` headers of the origin according to its documentation; its order inside one urgency "
+        "is not public, so it is simulated as in RFC 9218; whether a late update from the browser undoes a header is unknown",
     ),
     KeptServer(
         OTHER, "an unknown server", "rr", "none", heeds=False,
-        words="nothing is known of the server, so it is played as one that heeds no priorities and sends responses in turns, "
+        words="nothing is known about the server, so it is simulated as one that ignores priorities and alternates responses, "
         "as most do: only the HTML is proposed",
     ),
 )  # fmt: skip

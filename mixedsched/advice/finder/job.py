@@ -121,13 +121,13 @@ def carry_out(
         raise MixedschedError(
             "the time was too short for a single place",
             why=f"{done} of {planned} loads are done, and stored",
-            fix="the same command with a larger --budget goes on; or name fewer sites or schemes",
+            fix="the same command with a larger --budget continues; or name fewer sites or schemes",
         )
     if not any(place.winner for place in result.places):
         raise MixedschedError(
             "no load came to its end", why="the network never lets one end", fix="choose another --link"
         )
-    return result, [*_notes(result, job), *(["Stopped early; the same command goes on."] if stopped else [])], stopped
+    return result, [*_notes(result, job), *(["Stopped early; the same command continues."] if stopped else [])], stopped
 
 
 def _by_name(job: FinderJob, stored: Iterable[tuple[Place, StoredLoad]]) -> Loads:
@@ -151,7 +151,7 @@ def _notes(result: FinderResult, job: FinderJob) -> Iterator[str]:
         fewest = min(place.seeds for place in short)
         yield (
             f"Time was short: {len(short)} of {len(job.places)} places have fewer seeds than the {job.seeds} planned, "
-            f"{fewest} at least. The same command with a larger --budget goes on."
+            f"{fewest} at least. The same command with a larger --budget continues."
         )
     if result.left_out:
         named = ", ".join(map(str, result.left_out[:_NAMED_MOST]))

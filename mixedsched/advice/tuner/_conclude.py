@@ -256,7 +256,7 @@ def _notes_on_search(known: Known, found: SearchResult) -> Iterator[str]:
                 f"{found.tried} of many orders were tried, {found.tried_on_stack} of them on rung stack: "
                 "a larger --budget tries more."
             )
-        yield "A change of what the page asks for, and when, may still help: `mixedsched audit` looks for that."
+        yield "Changing what the page requests, and when, may still help: `mixedsched audit` looks for that."
     left_out = [label for label in found.baselines if label not in {item.label for item in known.racing}]
     if known.job.rung == BROWSER and known.racing and left_out:
         yield f"There was no time to race {' and '.join(left_out)}, which simulation ranks lower."

@@ -157,7 +157,7 @@ async def look(job: TuneJob, world: Surroundings, store: Store) -> View:
     models = tuple(page_model(found, site.page, site.hosts, job.model) for found in looks.values())
     scenes = tuple(scenario_of(model, network, job.model) for model, network in zip(models, job.networks, strict=True))
     if site.application is not None:
-        world.say("lines of HTML are left out: edges pass on what the application sends")
+        world.say("lines of HTML are left out: edges forward the document unchanged")
     changes = candidates_of(list(looks.values()), findings, document)
     wanted = [item for item in changes if item.action in TAG_ACTIONS or (job.server is not None and item.is_html)]
     return View(scenes, models, costs_s, tuple(wanted if site.application is None else ()), document)

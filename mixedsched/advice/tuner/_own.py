@@ -72,7 +72,7 @@ def search_orders(
     """The best among the orders that headers can say there, or go on with that search; None where they do not act."""
     if server.headers == "none":
         return None
-    world.say(f"searching orders that headers can say, played as {server.model}")
+    world.say(f"searching orders that headers can express, simulated as {server.model}")
     return run_search(
         view.space((server.model,)), view.scenes, job.objective, world.workers, options,
         clock_s=world.clock_s, watch=world.watch, baselines={server.on: plain_of(server)},
@@ -88,7 +88,7 @@ def find_lines(
     kept: Mapping[str, Any] | None,
 ) -> tuple[OwnLines, SearchResult]:
     """The lines, and all of it as other searches tell it. found: the search for orders. kept: what an earlier start chose."""
-    world.say(f"trying what acts on {server.title}, played as {server.model}")
+    world.say(f"trying changes that act on {server.title}, simulated as {server.model}")
     began_s, better = world.clock_s(), promising(found) if found is not None else ()
     lines = lines_for(server, ground, better[0].candidate if better else None, view.changes, kept)
     best = (lines.tuned,) if lines.tuned is not None else ()

@@ -140,7 +140,7 @@ class Subject:
                 f"'{name}' holds {len(pages)} pages", fix="name one of them, or several for the scheme finder"
             )
         if origins is not None:
-            raise UsageError("a page description has no origins to keep or merge", fix="leave --origins out")
+            raise UsageError("a page description has no origins to merge", fix="leave --origins out")
         return cls(pages[0].name, pages[0].name, pages[0], None, pages[0].fingerprint)
 
     def loadable(self, folder: Path, progress: Callable[[int, int], None]) -> Self:
@@ -251,7 +251,7 @@ class Decisions:
         if isinstance(found, dict) and found.get("job") == self._digest:
             return found
         raise UsageError(
-            "the folder holds another tuning",
+            "the folder contains another tuning",
             why="it was not made for this page, network, objective, seed and schemes",
             fix="choose another folder with --out",
         )

@@ -92,7 +92,7 @@ class _Examination:
         if not found:
             raise MixedschedError(
                 f"the response announces {field!r}" if field else "the response does not announce HTTP/3",
-                why="browsers stay on TCP until they are told",
+                why="browsers use TCP until it is announced",
                 fix="""add one line to the web server, for nginx: add_header Alt-Svc 'h3=":443"; ma=86400' always;""",
             )
         first = found[0]

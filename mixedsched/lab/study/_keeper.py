@@ -105,7 +105,7 @@ class Keeper:
         self.settle()
         self.patiently(lambda: self._store.leave(self._worker, "quarantined", reason))
         raise QuarantinedError(
-            "this machine is quarantined", why=reason, fix="once that is mended, start it with --readmit"
+            "this machine is quarantined", why=reason, fix="once that is fixed, start it with --readmit"
         )
 
     def settle(self) -> None:
@@ -165,7 +165,7 @@ class Keeper:
                 return act()
             except UnreachableDatabaseError as error:
                 if self._is_over.is_set():
-                    raise MixedschedError(error.what, why=error.why, fix="the same command goes on") from error
+                    raise MixedschedError(error.what, why=error.why, fix="the same command continues") from error
                 self._say(f"warning: {error}; trying again in {wait_s:g} s")
                 self._is_over.wait(wait_s)
                 wait_s = min(_LONGEST_WAIT_S, wait_s * 2)

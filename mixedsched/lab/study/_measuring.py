@@ -100,7 +100,7 @@ class Measurement:
             raise UsageError(
                 "the stored loads were made with other versions",
                 why=", ".join(changed),
-                fix="start anew with another --out, or bring back what was there",
+                fix="start again with another --out, or restore what was there",
             )
 
     async def _warm_up(self, plan: Plan, lab: Laboratory) -> None:

@@ -110,7 +110,7 @@ def _prove(blocks: Sequence[_CompleteBlock], work: Work, path: Path, say: Callab
                 raise UsageError(
                     f"the loads of {path} are not those of this version",
                     why=f"{place.site.name} over {place.link}, block {block.number}, {load.arm}: {difference}",
-                    fix=f"{_ANEW}, or bring back the version that made them",
+                    fix=f"{_ANEW}, or restore the version that made them",
                 )
 
 

@@ -119,7 +119,7 @@ class Study(BaseModel):
         if self.baseline not in self.arms:
             raise ValueError(f"baseline: '{self.baseline}' is not one of the arms, {', '.join(self.arms)}")
         if self.is_simulated and (others := [arm for arm in self.arms if is_server(arm)]):
-            raise ValueError(f"arms: '{others[0]}' is a server of other people's, which there is on rung browser only")
+            raise ValueError(f"arms: '{others[0]}' is a third-party server, which only rung browser has")
         for key, rungs in _ONLY_ON.items():
             if self.rung not in rungs and getattr(self, key) != type(self).model_fields[key].default:
                 raise ValueError(f"{key}: on rung {self.rung} there is no such thing, only on {' and '.join(rungs)}")

@@ -103,7 +103,7 @@ def read_lean(path: Path) -> LeanStudy:
         facts = json.loads(table.schema.metadata[_METADATA])
     except (OSError, pa.ArrowInvalid, KeyError, TypeError, ValueError) as error:
         raise StudyError(
-            f"{path} holds no loads of a study", why=str(error), fix="write it anew from the study"
+            f"{path} contains no loads of a study", why=str(error), fix="export it from the study again"
         ) from error
     if facts.get("format") != LEAN_FORMAT:
         raise StudyError(

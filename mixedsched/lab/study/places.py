@@ -233,7 +233,7 @@ def refuse_changed(places: Iterable[Place], stored: Iterable[StoredPlace]) -> No
             raise UsageError(
                 f"{place.site.name} over {place.link} is not what it was when the study began",
                 why="by fingerprints " + ", ".join(changed),
-                fix="bring back what has changed, or start anew with another --out",
+                fix="restore what has changed, or start again with another --out",
             )
 
 

@@ -81,7 +81,7 @@ def run_study(
                     break
                 _carry_out(work, store, scheduler, say)
         except KeyboardInterrupt:
-            say(f"stopped; all finished loads are stored in {store or place}, the same command goes on")
+            say(f"stopped; all finished loads are stored in {store or place}, the same command continues")
             raise
         return stored_results(opened, definition.name)
 
@@ -121,7 +121,7 @@ def _asked(work: Work, until: str | None, max_blocks: int | None, fail_if: Seque
     if was_begun and StudyQuestions.from_dict(stored.facts).looks != asked.looks:
         raise UsageError(
             "the study was begun with another --until, --max-blocks or number of blocks",
-            why="its error rate holds for the looks that were planned",
+            why="its error rate is valid only for the planned looks",
             fix="give the same, or start anew with another --out or name",
         )
     work.store.save_study(stored.name, stored.definition, {**stored.facts, **asked.to_dict()})
@@ -257,6 +257,6 @@ def _facts(study: Study, before: StoredStudy | None) -> dict[str, Any]:
             raise UsageError(
                 f"the stored loads {what}",
                 why=", ".join(changed),
-                fix="start anew with another --out, or bring back what was there",
+                fix="start again with another --out, or restore what was there",
             )
     return {**then, **facts}

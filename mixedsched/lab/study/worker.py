@@ -73,7 +73,9 @@ def _work_once(store: StudyStore, folder: Path, options: WorkerOptions, say: Say
     """Work on each study that has work; whether there was any."""
     studies = [item for item in store.studies() if options.study in (None, item.name)]
     if options.study is not None and not studies and not options.waits:
-        raise UsageError(f"the database holds no study '{options.study}'", fix="begin it with `mixedsched study run`")
+        raise UsageError(
+            f"the database contains no study '{options.study}'", fix="begin it with `mixedsched study run`"
+        )
     found = False
     for stored in studies:
         with_work = {item.place_id for item in store.counts(stored.id) if item.open or item.leased}

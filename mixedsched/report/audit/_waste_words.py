@@ -66,12 +66,12 @@ def waste_notes(audit: Audit) -> list[str]:
         notes.append(f"Found, but without an effect on these networks in simulation: {idle}.")
     if not audit.wastes.knows_caching:
         notes.append(
-            "Caching is not judged: the site's files do not tell what its server says of them. Audit its address to know."
+            "Caching is not judged: the site's files do not show its server's header fields. Audit its address instead."
         )
     server_matters = any(item.waste.kind not in _IN_THE_FILES for item in audit.wastes.dear)
     if audit.server is None and server_matters:
         notes.append(
-            "With --server nginx (or caddy, apache, h2o, litespeed, cloudflare) the lines to write are told, too."
+            "With --server nginx (or caddy, apache, h2o, litespeed, cloudflare) the report also gives the lines to write."
         )
     return notes
 

@@ -120,7 +120,7 @@ def _advice_on_time(audit: Audit) -> str:
     done = f"about {needed} blocks would decide, {audit.complete_blocks} are complete"
     if needed > BLOCKS_MOST:
         return f"The difference is small beside the scatter of loads: {done}. A machine with less to do scatters less."
-    return f"Not enough time: {done}. The same command with --budget {minutes}m goes on."
+    return f"Not enough time: {done}. The same command with --budget {minutes}m continues."
 
 
 def finding_sentence(finding: LateResource, network: NetworkResult) -> str:

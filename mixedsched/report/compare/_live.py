@@ -17,7 +17,7 @@ def live_lines(view: LiveView) -> list[str]:
 
 def _lines(view: LiveView) -> Iterator[str]:
     if not view.loads:
-        yield "live: no load counts, so that nothing can be said of what they repeat"
+        yield "live: no load counts, so nothing is known about differences between loads"
         return
     least, most = view.requests
     requests = f"{least}" if least == most else f"{least} to {most}"

@@ -13,7 +13,7 @@ def headline(effect: Effect) -> str:
     """One honest sentence on one effect, with its interval and number of blocks."""
     metric = effect.metric
     if effect.change is None:
-        return f"Nothing can be said yet on {effect.arm} against {effect.baseline}: no block has {metric.short} in both arms."
+        return f"No result yet for {effect.arm} against {effect.baseline}: no block has {metric.short} in both arms."
     interval = f"{confidence_text(effect)} interval {_interval(effect)}; " if effect.low is not None else ""
     basis = f"{metric.short}; {interval}{counted(effect.blocks, 'block')}"
     match effect.verdict:
@@ -27,7 +27,7 @@ def headline(effect: Effect) -> str:
             said = f"{effect.arm} and {effect.baseline} do equally well: the typical difference is within ±{margin}"
             return f"{said} ({basis})."
         case Verdict.UNDECIDED:
-            said = f"Undecided: whether {effect.arm} is better or worse than {effect.baseline} cannot be told yet"
+            said = f"Undecided: whether {effect.arm} is better or worse than {effect.baseline} is not known yet"
             more = f" About {effect.more_blocks} more blocks would decide." if effect.more_blocks else ""
             return f"{said} (best guess {direction_text(effect.metric, effect.change)}; {basis}).{more}"
 

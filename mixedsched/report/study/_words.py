@@ -142,7 +142,7 @@ def alerts(result: StudyResult) -> list[str]:
         planned = sum(place.planned for place in result.places)
         said.append(
             f"Not finished: {result.missing_blocks} of {counted(planned, 'block')} are missing, at {counted(places, 'place')}. "
-            "The same command goes on."
+            "The same command continues."
         )
     failed = sum(item.loads for item in result.failures)
     if failed:

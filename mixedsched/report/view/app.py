@@ -46,9 +46,9 @@ _TYPES = {
     ".sqlite": "application/octet-stream",
 }
 _DONE = {
-    "stopped": "It was asked to stop, and stores what it has.",
-    "started": "The same command was given again.",
-    "elsewhere": "The same command was given again. Its folder is another one now: mixedsched or what it measures has changed.",
+    "stopped": "It was asked to stop; finished loads are stored.",
+    "started": "The same command was started again.",
+    "elsewhere": "The same command was started again, now in another folder: mixedsched or what it measures has changed.",
 }
 
 

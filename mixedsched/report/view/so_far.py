@@ -11,7 +11,7 @@ from mixedsched.report.view.folders import Folder
 from mixedsched.report.view.summary import ResultKind
 
 REPORT_NAME = "report.html"
-_NOTE = "These loads were told from outside while the work was not finished; its own report may say more."
+_NOTE = "These verdicts were computed from the stored loads of work that is not finished; its own report may say more."
 
 
 class ReportsSoFar:
@@ -45,7 +45,9 @@ class ReportsSoFar:
                 raise
             except Exception as error:  # a stored value may be anything, and each part would refuse it in its own way
                 raise InputError(
-                    "the stored loads cannot be told", why=f"{type(error).__name__}: {error}", fix="see the files below"
+                    "the stored loads cannot be summarized",
+                    why=f"{type(error).__name__}: {error}",
+                    fix="see the files below",
                 ) from error
 
 

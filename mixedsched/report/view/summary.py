@@ -71,7 +71,7 @@ class EffectLine:
         """For example "mixed: LCP 5.0 % later than sequential (+2.4 % to +8.0 %)"."""
         metric = self.of
         if metric is None or self.change is None:
-            return f"{self.arm}: nothing can be said yet on {self.name} against {self.baseline}"
+            return f"{self.arm}: no result yet for {self.name} against {self.baseline}"
         size = metric.format_change(self.change, signed=False)
         is_nothing = metric.format_change(self.change) == size
         told = "as with" if is_nothing else f"{size} {metric.less if self.change < 0 else metric.more} than"

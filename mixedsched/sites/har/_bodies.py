@@ -186,7 +186,7 @@ class Bodies:
         encoded = encode_body(data, coding, near_bytes=sizes.wire_bytes if may_try else None)
         tolerance_bytes = 0 if sizes.is_exact else _HEADER_NOISE_BYTES
         if sizes.wire_bytes is not None and abs(len(encoded) - sizes.wire_bytes) > tolerance_bytes:
-            self.counts["bodies were compressed anew and differ from the recorded size"] += 1
+            self.counts["bodies were compressed again and differ from the recorded size"] += 1
         return encoded
 
 

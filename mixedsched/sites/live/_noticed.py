@@ -40,14 +40,14 @@ def _tree_of(document: ObservedRequest) -> LexborHTMLParser:
 def _led_elsewhere(asked: str, found: str) -> Iterator[str]:
     before, after = urlsplit(asked), urlsplit(found)
     if (before.hostname, before.path or "/") != (after.hostname, after.path or "/"):
-        yield f"{asked} led to {found}: that is what was seen"
+        yield f"{asked} redirected to {found}, which is what was loaded"
 
 
 def _login(html: LexborHTMLParser) -> Iterator[str]:
     if html.css_first("input[type=password i]") is not None:
         yield (
-            "the page asks for a password: what is behind it was not seen. For that, save a HAR in your own browser "
-            "when you are logged in, and give its file instead of the address"
+            "the page asks for a password: pages behind it were not seen. To see them, save a HAR in your own browser "
+            "when you are logged in, and pass its file instead of the address"
         )
 
 

@@ -87,7 +87,9 @@ def copy_contents(recipe: Recipe, contents: NpmContents | DebianContents, packag
         _ContentsCopier(recipe, contents, folder_of, www).copy()
     except SiteError as error:
         if others := other_versions(files, packages_dir.parent):
-            raise SiteError(f"{error}", why=others, fix="adapt its site.toml to what these packages hold") from error
+            raise SiteError(
+                f"{error}", why=others, fix="adapt its site.toml to the contents of these packages"
+            ) from error
         raise
     finally:
         shutil.rmtree(tree, ignore_errors=True)

@@ -59,7 +59,7 @@ def open_database(url: str, *, wait_s: float = _WAIT_FOR_WRITER_S) -> Engine:
         raise UnreachableDatabaseError(
             f"cannot use the database {url}",
             why=_first_line(error),
-            fix="see that it runs and can be reached from here, with room on its disk; the same command then goes on",
+            fix="see that it runs and can be reached from here, with room on its disk; the same command then continues",
         ) from error
     except SQLAlchemyError as error:
         engine.dispose()

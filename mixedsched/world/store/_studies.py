@@ -321,7 +321,7 @@ def _reachable() -> Iterator[None]:
         why = str(error.orig).splitlines()[0]
         if "is full" in why or getattr(error.orig, "sqlstate", "") == _DISK_FULL:
             raise MixedschedError(
-                "there is no room for results", why=why, fix="make room; the same command goes on"
+                "there is no room for results", why=why, fix="make room; the same command continues"
             ) from error
         if isinstance(error, OperationalError) or error.connection_invalidated:
             raise UnreachableDatabaseError("the database does not answer", why=why) from error

@@ -122,7 +122,7 @@ class Endless:
 
 
 def test_a_network_that_lets_no_load_end_is_an_error() -> None:
-    with pytest.raises(PageLoadError, match="small, slow-4g cannot be played"):
+    with pytest.raises(PageLoadError, match="small, slow-4g cannot be simulated"):
         calibrate(CalibrationJob((measured(0.15, "small"),)), Endless(), lambda _: None, "2026-11-22")
 
 

@@ -76,8 +76,8 @@ def test_a_file_of_another_version_is_refused(tmp_path: Path, facts: dict[str, s
 @pytest.mark.parametrize("content", [b"", b"PAR1 and nothing else", b"site,link\n"])
 def test_what_is_no_such_file_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "bad.parquet").write_bytes(content)
-    with pytest.raises(StudyError, match="holds no loads"):
+    with pytest.raises(StudyError, match="contains no loads"):
         read_lean(tmp_path / "bad.parquet")
     parquet.write_table(pa.table({"arm": ["mixed"]}), tmp_path / "bare.parquet")
-    with pytest.raises(StudyError, match="holds no loads"):
+    with pytest.raises(StudyError, match="contains no loads"):
         read_lean(tmp_path / "bare.parquet")

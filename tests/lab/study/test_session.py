@@ -242,6 +242,6 @@ def test_where_there_is_no_room_it_ends_in_order_and_the_same_call_goes_on(tmp_p
             run(small_study(tmp_path), tmp_path / "out")
     finally:
         event.remove(Engine, "connect", leave_no_room)
-    assert "the same command goes on" in refused.value.fix
+    assert "the same command continues" in refused.value.fix
     assert not run(small_study(tmp_path), tmp_path / "out").is_partial
     assert told(loads_in(tmp_path / "out")) == whole

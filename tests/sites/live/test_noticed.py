@@ -49,7 +49,7 @@ def test_an_address_that_leads_elsewhere_is_told_with_where(tmp_path: Path) -> N
     first = replace(document(status=302), url=f"{SHOP}members")
     page = replace(document(redirected_from=0, body=body(tmp_path, "")), url=f"{SHOP}login?next=members")
     (sentence,) = noticed(load(first, page, url=f"{SHOP}members"))
-    assert sentence == f"{SHOP}members led to {SHOP}login?next=members: that is what was seen"
+    assert sentence == f"{SHOP}members redirected to {SHOP}login?next=members, which is what was loaded"
     assert noticed(load(replace(document(status=301), url="http://shop.test/"), document(redirected_from=0))) == []
 
 

@@ -147,7 +147,7 @@ def _wishes(
             continue
         wishes.append(Wish(path, None, is_needed=False, is_document=is_document))
         if is_needed:
-            unclear.append(f"{path} is several files, told apart by their query, which patterns of paths cannot do")
+            unclear.append(f"{path} is several files that differ in their query, which path patterns cannot express")
     return wishes, tuple(unclear)
 
 
