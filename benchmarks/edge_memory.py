@@ -44,7 +44,9 @@ class _SlowConnection(QuicConnection):
 
     def _write_connection_limits(self, builder: Any, space: Any) -> None:
         limit, used = self._local_max_data, self._local_max_data.used
-        limit.value = max(limit.value, round(READ_BPS * (1 + time.monotonic() - self._started_s)))
+        # In steps: each packet that is written asks again, and a limit that had grown since would need yet another packet.
+        steps = (time.monotonic() - self._started_s) // CREDIT_EVERY_S
+        limit.value = max(limit.value, round(READ_BPS * (1 + CREDIT_EVERY_S * steps)))
         limit.used = 0  # so that aioquic leaves it as it is
         super()._write_connection_limits(builder, space)
         limit.used = used
