@@ -11,8 +11,8 @@ _BOUND_SHARE = 0.1  # so near to the bound there is nothing more to be had
 
 _HEAD = """# Tuned results of the bundled sites
 
-Results of `mixedsched tune` for each site and network; `python -m benchmarks.tuned` makes them, and this page. Each folder contains `tune.json`, the
-report, and the files to ship, if there are any.
+Results of `mixedsched tune` for each site and network; `python -m benchmarks.tuned` makes them, and this page. Each folder
+contains `tune.json`, the report, and the files to ship, if there are any.
 
 - *LCP today*: of the best baseline, its median in the proof; simulated where no browser was used (marked ~).
 - *change*: of the LCP, tuned against that baseline, over new seeds, with its 95 % interval; simulated ones have none.

@@ -68,16 +68,16 @@ def _by_link(places: Sequence[Place]) -> dict[str, list[Place]]:
 def _page(places: Sequence[Place], ended: Sequence[Place]) -> Iterator[str]:
     yield "# VGPrio compared with tune\n"
     yield (
-        "`python -m benchmarks.vgprio` simulates missing places and writes this page; with `--table` it only writes the page. "
-        "Discussion: [docs/vgprio.md](../../docs/vgprio.md). Rung `stack`, the calibrated browser, networks that vary from seed "
-        "to seed; Speed Index is an estimate. Both orders are judged over seeds that neither search has used.\n"
+        "`python -m benchmarks.vgprio` simulates missing places and writes this page; with `--table` it only writes the "
+        "page. Discussion: [docs/vgprio.md](../../docs/vgprio.md). Rung `stack`, the calibrated browser, networks that vary "
+        "from seed to seed; Speed Index is an estimate. Both orders are judged over seeds that neither search has used.\n"
     )
     counts = ", ".join(f"{NAMES[link]}: {len(found)}" for link, found in _by_link(places).items())
     yield f"Places so far (of 20 sites each): {counts}. {len(places) - len(ended)} did not end.\n"
     yield "## Speed Index against the order of Chrome\n"
     yield (
-        "Medians over sites with intervals of 95 % over sites, the best tenth, the worst site, and the shares of sites that are "
-        "over 2 % better or worse. *Paper*: recomputed from its public table, 38 other sites in Chromium.\n"
+        "Medians over sites with intervals of 95 % over sites, the best tenth, the worst site, and the shares of sites that "
+        "are over 2 % better or worse. *Paper*: recomputed from its public table, 38 other sites in Chromium.\n"
     )
     heads = ("network", "order", "sites", "median", "p10", "worst", "better", "worse")
     yield table(heads, _rows(ended, CHROME, with_paper=True), left=2)
@@ -118,8 +118,9 @@ def _page(places: Sequence[Place], ended: Sequence[Place]) -> Iterator[str]:
     )
     yield table(heads, rows)
     yield (
-        "*Overestimate*: the difference between the Speed Index with which VGPrio learned and that of its order over new seeds. "
-        f"In Chromium it needs {WHOLE_COST_LOADS} loads per place; `tune` searches in simulation, and needs a look and its proof.\n"
+        "*Overestimate*: the difference between the Speed Index with which VGPrio learned and that of its order over new "
+        f"seeds. In Chromium it needs {WHOLE_COST_LOADS} loads per place; `tune` searches in simulation, and needs a look "
+        "and its proof.\n"
     )
 
 
