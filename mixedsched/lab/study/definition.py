@@ -1,4 +1,4 @@
-"""Study files, format `mixedsched.study/1`: what is to be loaded, decided before the first load."""
+"""Study files, format `mixedsched.study/1`: which loads to make, decided before the first load."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ class Study(BaseModel):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], folder: Path = Path(), origin: str = "the study") -> Self:
-        """A study of the tables of a file. origin: what errors call it. Raises StudyError for anything but names in it."""
+        """A study from the tables of a file. origin: what errors call it. Raises StudyError for anything but names in it."""
         if "live" in data:
             raise StudyError(
                 f"{origin} is refused",

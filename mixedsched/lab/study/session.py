@@ -1,4 +1,4 @@
-"""Begins a study or goes on with it: checks that what is stored belongs to it, plans what is new, and has it carried out."""
+"""Begins or continues a study: checks that the stored loads belong to it, plans the new ones, and has them made."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -40,10 +40,10 @@ def run_study(
     observer: StudyObserver | None = None,
     say: Say = lambda _: None,
 ) -> StudyResult:
-    """Make the loads of a study that are not stored yet, and say what all of them show.
+    """Make the loads of a study that are not stored yet, and return the results of all.
 
-    Every load is stored at once: after an interruption the same call goes on where it stopped, and with more blocks, sites,
-    links or simulated arms it adds to what is there.
+    Every load is stored at once: after an interruption the same call continues where it stopped, and with more blocks,
+    sites, links or simulated arms it adds to the stored ones.
 
     Args:
         study: A study, or its file.
