@@ -82,14 +82,14 @@ def simulate(
         seed: For the network's losses and jitter.
         mapping: Name or file of a priority table, instead of the scheme's own.
         browser_model: `ideal`, the name of a calibrated model such as `chromium`, or a file.
-        congestion_control: Of both ends on rung `stack`: "cubic", "reno" or "cubic-2022".
-        in_order: Whether responses come in one line on rung `stack`, as over TCP, so that each waits for losses of all.
-        visits: How many visits scheme "adaptive" learns from before the load that is told.
+        congestion_control: At both ends on rung `stack`: "cubic", "reno" or "cubic-2022".
+        in_order: Whether rung `stack` delivers all responses in order, as over TCP, so that each waits for losses of all.
+        visits: How many visits scheme "adaptive" learns from before the load that is returned.
         churn: The share of the page's URLs that are new at each visit, 0 to 1.
 
     Raises:
         MixedschedError: UsageError, MappingError, ProfileError, PageError or BrowserModelError for bad arguments;
-            PageLoadError if the network does not let the page come to its end.
+            PageLoadError if the page cannot finish over the network.
     """
     if isinstance(page, str):
         from mixedsched.sites.pages import load_page  # here, because most pages are given as such

@@ -50,18 +50,18 @@ def run_study(
         folder: For the results; by default one in runs/ that is named after the study.
         store: Address of a database that several machines share: "postgresql://USER@HOST/NAME"; by default one in the folder.
         only: A glob over sites or "site@link", to make the loads of these places alone.
-        blocks: So many instead of those that the study names.
+        blocks: Their number, instead of the study's.
         until: "decided" to make more blocks at each place until its primary effects, or its gates, are decided.
-        max_blocks: With `until`: at most so many at a place; three times the blocks of the study by default.
-        fail_if: Gates, such as "lcp > +2%", for each place; see StudyResult.gates for what is shown of them.
+        max_blocks: With `until`: the maximum at a place; three times the blocks of the study by default.
+        fail_if: Gates, such as "lcp > +2%", for each place; StudyResult.gates has their outcome.
         start_from: Loads of the same study, format `mixedsched.loads/1`, whose complete blocks are taken first.
         jobs: Processes that simulate; by default one per processor.
         scheduler: Address of a dask scheduler, whose machines do the work instead of this process; they share `store`.
         observer: Follows the progress.
-        say: Takes remarks, a line each.
+        say: Receives remarks, a line each.
 
     Raises:
-        MixedschedError: StudyError for what the study names; UsageError if what is stored is of another study or version;
+        MixedschedError: StudyError for errors in the study; UsageError if stored loads are of another study or version;
             MissingPartError without Node or Chromium; others if results cannot be stored.
     """
     definition = read_study(study) if isinstance(study, Path | str) else study
