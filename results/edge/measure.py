@@ -87,7 +87,7 @@ class Testbed:
 async def testbed(name: str, link: str, folder: Path) -> AsyncIterator[Testbed]:
     """All servers of a place, until the end."""
     site = open_site(name)
-    served, _ = levelled(served_site(site), [Abilities(codings=False, delays=False)], folder / "decoded")
+    served, _ = levelled(served_site(site), [Abilities()], folder / "levelled")
     made = make_certificate(list(site.hosts), dt.datetime.now(dt.UTC))
     pem = folder / "certificate.pem"
     pem.write_text(made.to_pem())
