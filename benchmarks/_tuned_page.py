@@ -11,12 +11,12 @@ _BOUND_SHARE = 0.1  # so near to the bound there is nothing more to be had
 
 _HEAD = """# Tuned results of the bundled sites
 
-What `mixedsched tune` found for each site and network; `python -m benchmarks.tuned` makes it, and this page. Each folder holds
-`tune.json`, the report, and the files to ship where something is to be shipped.
+Results of `mixedsched tune` for each site and network; `python -m benchmarks.tuned` makes them, and this page. Each folder
+contains `tune.json`, the report, and the files to ship, if there are any.
 
-- *LCP today*: the best baseline, its median in the proof; simulated where no browser was asked (marked ~).
+- *LCP today*: of the best baseline, its median in the proof; simulated where no browser was used (marked ~).
 - *change*: of the LCP, tuned against that baseline, over new seeds, with its 95 % interval; simulated ones have none.
-- *room*: how far the baseline's simulated LCP lies above the earliest that the network allows; under 10 % nobody can gain 10 %.
+- *room*: how far the baseline's simulated LCP is above the earliest that the network allows; under 10 % nobody can gain 10 %.
 - *FCP*, *LCP against sequential*: measured changes, where `sequential` was an arm of the proof.
 
 | site | network | outcome | best baseline | LCP today | change | room | FCP | LCP against sequential |

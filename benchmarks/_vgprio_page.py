@@ -66,18 +66,18 @@ def _by_link(places: Sequence[Place]) -> dict[str, list[Place]]:
 
 
 def _page(places: Sequence[Place], ended: Sequence[Place]) -> Iterator[str]:
-    yield "# VGPrio beside tune\n"
+    yield "# VGPrio compared with tune\n"
     yield (
-        "`python -m benchmarks.vgprio` plays what is missing and writes this page; with `--table` it only writes it. What it "
-        "means: [docs/vgprio.md](../../docs/vgprio.md). Rung `stack`, the calibrated browser, networks that vary from seed to "
-        "seed; Speed Index is an estimate. Both orders are judged over seeds that neither has seen.\n"
+        "`python -m benchmarks.vgprio` simulates missing places and writes this page; with `--table` it only writes the "
+        "page. Discussion: [docs/vgprio.md](../../docs/vgprio.md). Rung `stack`, the calibrated browser, networks that vary "
+        "from seed to seed; Speed Index is an estimate. Both orders are judged over seeds that neither search has used.\n"
     )
     counts = ", ".join(f"{NAMES[link]}: {len(found)}" for link, found in _by_link(places).items())
     yield f"Places so far (of 20 sites each): {counts}. {len(places) - len(ended)} did not end.\n"
     yield "## Speed Index against the order of Chrome\n"
     yield (
-        "Medians over sites with intervals of 95 % over sites, the best tenth, the worst site, and the share of sites that are "
-        "over 2 % better and worse. *Paper*: recomputed from its public table, 38 other sites in Chromium.\n"
+        "Medians over sites with intervals of 95 % over sites, the best tenth, the worst site, and the shares of sites that "
+        "are over 2 % better or worse. *Paper*: recomputed from its public table, 38 other sites in Chromium.\n"
     )
     heads = ("network", "order", "sites", "median", "p10", "worst", "better", "worse")
     yield table(heads, _rows(ended, CHROME, with_paper=True), left=2)
@@ -91,9 +91,9 @@ def _page(places: Sequence[Place], ended: Sequence[Place]) -> Iterator[str]:
             spread = (number(float(np.percentile(values, 10))), number(max(values)))
             rows.append([NAMES[link], label, finding(over_sites(_sited(found, values))), *spread])
     yield table(("network", "order", "median", "p10", "worst"), rows, left=2)
-    yield "## What has no weight: LCP against the order of Chrome\n"
+    yield "## LCP, which has no weight, against the order of Chrome\n"
     yield table(heads, _rows(ended, CHROME, "lcp_ms"), left=2)
-    yield "## Head to head, and what learning takes\n"
+    yield "## Head to head, and the cost of learning\n"
     rows = []
     for link, found in _by_link(ended).items():
         change = [_change_pct(place, "tune", "vgprio") for place in found]
@@ -112,14 +112,15 @@ def _page(places: Sequence[Place], ended: Sequence[Place]) -> Iterator[str]:
         "network",
         "tune against VGPrio",
         "sites for tune : VGPrio",
-        "VGPrio's promise",
+        "VGPrio's overestimate",
         "its loads here",
         "tune's",
     )
     yield table(heads, rows)
     yield (
-        "*Promise*: by how much the Speed Index that VGPrio learned with differs from what its order has over new seeds. In "
-        f"Chromium it takes {WHOLE_COST_LOADS} loads a place; `tune` searches in simulation, and needs a look and its proof.\n"
+        "*Overestimate*: the difference between the Speed Index with which VGPrio learned and that of its order over new "
+        f"seeds. In Chromium it needs {WHOLE_COST_LOADS} loads per place; `tune` searches in simulation, and needs a look "
+        "and its proof.\n"
     )
 
 

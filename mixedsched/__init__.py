@@ -1,6 +1,6 @@
-"""mixedsched, the HTTP/3 prioritization lab: which order of bytes gives people the best page?
+"""mixedsched, the HTTP/3 prioritization lab: which order of bytes gives visitors the fastest page?
 
-The names in `__all__` are the library, described in docs/library.md; everything else may move. Each is imported when it is
+The names in `__all__` are the library, described in docs/library.md; everything else may change. Each is imported when it is
 first used, so that `import mixedsched` takes no time.
 
     >>> import mixedsched as ms

@@ -1,11 +1,11 @@
-"""The error family: every error says what is wrong, why, and how to mend it, and knows its exit code.
+"""The error family: every error says what is wrong, why, and how to fix it, and has an exit code.
 
 MixedschedError (1)
   UsageError (2)           an option or argument makes no sense
   InputError (3)           a mapping, page, profile or site is bad
     MappingError  PageError  ProfileError  BrowserModelError  SiteError  StudyError
   MissingPartError (4)     browser, Node or a privilege is missing
-  PageLoadError (1)        a simulated page load cannot come to its end
+  PageLoadError (1)        a simulated page load cannot finish
   BusyMachineError (5)     no load counts, because this machine holds them up
 """
 
@@ -28,7 +28,7 @@ class ExitCode(IntEnum):
 
 
 class MixedschedError(Exception):
-    """Base of all errors meant for people. `what` is one sentence, `why` and `fix` are optional ones."""
+    """Base of all errors shown to users. `what` is one sentence, `why` and `fix` are optional ones."""
 
     exit_code = ExitCode.FAILED
 
@@ -80,17 +80,17 @@ class StudyError(InputError):
 
 
 class MissingPartError(MixedschedError):
-    """Something that this machine must have is not there."""
+    """Something that this machine needs is missing."""
 
     exit_code = ExitCode.MISSING_PART
 
 
 class PageLoadError(MixedschedError):
-    """A simulated page load cannot come to its end."""
+    """A simulated page load cannot finish."""
 
 
 class BusyMachineError(MixedschedError):
-    """No load counts, because this machine holds them up."""
+    """No load counts, because this machine delays them."""
 
     exit_code = ExitCode.INVALID_RUNS
 

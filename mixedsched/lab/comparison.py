@@ -13,7 +13,7 @@ SCORE = "score"  # Lighthouse's overall one among an arm's values: for orientati
 
 
 class Verdict(StrEnum):
-    """What an interval and a test together say about an arm; lower metrics are better."""
+    """The verdict of interval and test on an arm; lower metrics are better."""
 
     BETTER = "better"
     WORSE = "worse"
@@ -25,12 +25,12 @@ class MetricFamily(StrEnum):
     """Metrics whose p values are adjusted together."""
 
     PRIMARY = "primary"  # declared before the first run
-    EXPLORATORY = "exploratory"  # all the rest: what they show is a hint, not a result
+    EXPLORATORY = "exploratory"  # all others: they give hints, not results
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A run that gave no result, or one not to be trusted, and why."""
+    """A run without a result, or an invalid one, and why."""
 
     block: int
     attempt: int
@@ -59,7 +59,7 @@ class ArmSummary:
 class Effect:
     """One arm against the baseline in one metric.
 
-    Changes are in the metric's change unit: per cent for ratio metrics, else the metric's own unit. They are None where no
+    Changes are in the metric's change unit: per cent for ratio metrics, else the metric's own unit. They are None if no
     block has the metric in both arms.
     """
 
@@ -153,7 +153,7 @@ class Comparison:
 
     @property
     def looks_made(self) -> int:
-        """How often it was asked whether that is enough; 0 where all blocks are made first."""
+        """How often the blocks were checked for a decision; 0 if all blocks are made first."""
         return 0 if self.plan.looks is None else max(0, self.complete_blocks - self.plan.looks.first + 1)
 
     @property
@@ -163,7 +163,7 @@ class Comparison:
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
-        """The metrics compared: the primary ones in declared order, then the rest in theirs."""
+        """The metrics compared: the primary ones in declared order, then the others."""
         return tuple(dict.fromkeys(effect.metric for effect in self.effects))
 
     def arm(self, label: str) -> ArmSummary:
@@ -178,7 +178,7 @@ class Comparison:
         raise KeyError((arm, metric))
 
     def to_dict(self, report: str | None = None) -> dict[str, Any]:
-        """The JSON contract of `compare --json`; report: path of the HTML report. Holds no NaN and no infinity."""
+        """The JSON contract of `compare --json`; report: path of the HTML report. Contains no NaN and no infinity."""
         return {
             "site": self.plan.site,
             "link": self.plan.link,

@@ -50,7 +50,7 @@ class Experiment:
 
     @cached_property
     def gates(self) -> tuple[GateResult, ...]:
-        """What is shown of each gate, for each arm."""
+        """The outcome of each gate, for each arm."""
         gates = [Gate.parse(condition) for condition in self.facts.gates]
         return judge(gates, self.comparison.effects, self.plan.looks)
 
@@ -70,7 +70,7 @@ class Experiment:
 
     @cached_property
     def live(self) -> LiveView | None:
-        """What the loads of a live page had in common, and what not; None of any other site."""
+        """What the loads of a live page had in common, and what not; None for other sites."""
         return live_view(self.runs, self.facts.live["url"]) if self.facts.live else None
 
     @property
@@ -128,42 +128,42 @@ def compare(
     observe: Observe = unobserved,
     say: Say = lambda _: None,
 ) -> Experiment:
-    """Load a page under several schemes in real Chromium, in paired blocks; see Experiment.comparison for what that shows.
+    """Load a page under several schemes in real Chromium, in paired blocks; Experiment.comparison has the result.
 
-    Every run is stored at once: after an interruption the same call goes on where it stopped, and with more blocks it adds
-    to what is there.
+    Every run is stored at once: after an interruption the same call continues where it stopped, and with more blocks it
+    adds to the stored ones.
 
     Args:
-        site: A site, or what `load_site` takes.
+        site: A site, or an argument of `load_site`.
         schemes: Names with parameters: "mixed:alpha=0.5".
         link: A network profile, or its name or file.
         blocks: Paired repeats; 6 decide on one metric of two schemes, 8 on all seven.
         until: "decided" to make more blocks until each primary effect, or each gate, is decided; see docs/measuring.md.
-        max_blocks: With `until`: at most so many; three times `blocks` by default.
-        fail_if: Gates, such as "lcp > +2%"; see Experiment.gates for what is shown of them.
+        max_blocks: With `until`: the maximum; three times `blocks` by default.
+        fail_if: Gates, such as "lcp > +2%"; Experiment.gates has their outcome.
         baseline: The scheme that others are measured against; the first by default.
         mapping: Name or file of a priority table for all schemes that use one, instead of their own.
         primary: Metrics to decide on ("lcp", "fcp" ...), and those of gates; the others are exploratory. By default LCP.
         metrics: Those of the page to measure; without "tti" a load ends some 4 s sooner.
         form_factor: "mobile" or "desktop".
-        seed: Of the order of loads and of the network's losses.
-        origins: Of a named site of several hosts: keep them, or merge them into the first; by default as the site says.
+        seed: For the order of loads and the network's losses.
+        origins: For a named site with several hosts: keep them, or merge them into the first; by default as the site says.
         backend: What emulates the network: "relay", "netns" or "vm".
         across_connections: Whether the server schedules across the connections of a client.
         congestion_control: Of the server: "cubic", "reno" or "cubic-2022".
         cpu_slowdown: DevTools' multiplier of the time that the page's own work takes.
-        throttling: "provided" for what was seen; "simulate" for what Lighthouse's model of a slow device makes of the load, to
-            repeat studies that used it.
+        throttling: "provided" for observed metrics; "simulate" for those that Lighthouse's model of a slow device computes
+            from the load, to repeat studies that used it.
         against_itself: Compare one scheme with itself, as a test of the laboratory.
-        packet_log: Keep the fate of every packet beside the results; for the relay only.
-        live: For an address of an application that runs on this machine: each arm is an edge before it, and nothing is
-            recorded. With rules and one scheme, that is compared without and with them; several schemes all get them.
+        packet_log: Store the fate of every packet with the results; for the relay only.
+        live: For the URL of an application that runs on this machine: each arm is an edge in front of it, and nothing is
+            recorded. With rules and one scheme, the scheme is compared without and with them; several schemes all use them.
         folder: For the results; by default one in runs/ that is named after the comparison.
-        observe: Watches the runs; called with the number of those that are left.
-        say: Takes remarks, a line each, such as what the emulated network cannot do.
+        observe: Watches the runs; called with the number of remaining ones.
+        say: Receives remarks, a line each, such as limitations of the emulated network.
 
     Raises:
-        MixedschedError: UsageError for bad arguments, and for a folder that holds another experiment or runs of other versions;
+        MixedschedError: UsageError for bad arguments, and for a folder with another experiment or runs of other versions;
             MissingPartError without Node or Chromium; others if the page cannot be loaded.
     """
     network = catalog.load_profile(link) if isinstance(link, str) else link

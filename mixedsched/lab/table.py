@@ -1,4 +1,4 @@
-"""Stored runs as a table: one row a run, with plain values, ready for pandas or a CSV file."""
+"""Stored runs as a table: one row per run, with plain values, ready for pandas or a CSV file."""
 
 from pathlib import Path
 
@@ -15,8 +15,8 @@ Row = dict[str, str | int | float | bool | None]
 def read_results(folder: Path | str) -> list[Row]:
     """All runs that `compare` or a study has stored in a folder, one row each: `pandas.DataFrame(read_results(folder))`.
 
-    Failed and invalid runs and those of a warm-up block are rows, too: `status` and `warm_up` tell them apart. Metrics are
-    in the unit that their name ends with, and None where they are missing. Raises InputError if the folder holds no results.
+    Failed and invalid runs and those of a warm-up block are rows, too: `status` and `warm_up` distinguish them. Metrics are
+    in the unit that their name ends with, and None where they are missing. Raises InputError if the folder contains no results.
     """
     folder = Path(folder)
     if (folder / DATABASE_NAME).is_file():

@@ -1,8 +1,8 @@
-"""The browser's part in a simulated page load: how long it works on what has arrived, and which requests it withholds.
+"""The browser's part in a simulated page load: how long it works on arrived resources, and which requests it holds back.
 
 Free constants, fitted to measured loads by `mixedsched calibrate`. A browser model file, format
 `mixedsched.browser-model/1`, is TOML: `format`, `name`, `source`, the constants of BrowserModel under their names, and perhaps
-a table `[evidence]` about the loads that it was fitted to, which is not read. A constant that is left out is none: no work, no
+a table `[evidence]` about the loads that it was fitted to, which is not read. A constant that is left out means no work or no
 limit.
 """
 
@@ -28,11 +28,11 @@ _Limit = Annotated[int, Field(ge=1, le=MAX_REQUESTS, strict=True)]  # with 0, so
 
 @dataclass(frozen=True, slots=True)
 class BrowserModel:
-    """Constants of a browser on a machine, for pages that are played instead of loaded.
+    """Constants of a browser on a machine, for simulated pages.
 
     The fields `early_low` to `low_per_page` and `finds_at_layout` are about the order of requests; where any of them is
-    set, those that are due at once leave in order of priority. Requests of Medium and below are withheld while too much
-    is under way; None stands for no limit. Bounds are those of files.
+    set, those that are due at the same time are sent in order of priority. Requests of Medium and below are held back while
+    too many are in flight; None means no limit. Bounds are those of files.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
@@ -74,7 +74,7 @@ class BrowserModel:
 
     @property
     def withholds(self) -> bool:
-        """Whether any request leaves later than it is known and asked for."""
+        """Whether any request is sent later than it is discovered and made."""
         limits = (self.early_low, self.early_medium, self.low_per_host, self.low_per_page)
         return self.finds_at_layout or any(limit is not None for limit in limits)
 

@@ -22,12 +22,12 @@ class Switch:
     description: str
     default: str
     values: tuple[str, ...]
-    """The names one may choose from."""
+    """The names to choose from."""
 
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """Resources that a mapping places by their path, whatever their cell says."""
+    """Resources that a mapping places by their path instead of their cell."""
 
     match: str
     """Pattern (* ? []) of request paths as they are listed, with or without their query."""
@@ -36,7 +36,7 @@ class Override:
     """Its reason, for people."""
 
     def fits(self, path: str) -> bool:
-        """Whether a request for this path (with query) is meant."""
+        """Whether it applies to a request for this path (with query)."""
         return fnmatchcase(path, self.match) or fnmatchcase(path.partition("?")[0], self.match)
 
 
@@ -85,7 +85,7 @@ _HEAD = re.compile(r"[^*?[]*")
 
 @dataclass(frozen=True, slots=True)
 class PriorityMapping:
-    """A complete table, or None for `cells` where the client's signal is taken as it comes."""
+    """A complete table, or None for `cells` if the client's signal is used unchanged."""
 
     name: str
     description: str
@@ -95,7 +95,7 @@ class PriorityMapping:
     chosen: Mapping[str, str] = field(default_factory=dict)
     """The value of every switch with which the table was built."""
     overrides: tuple[Override, ...] = ()
-    """Looked at before the table; the first that matches counts."""
+    """Checked before the table; the first that matches counts."""
     _finder: _OverrideFinder | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Page model: what a page is made of, and who discovers what (format `mixedsched.page/1`)."""
+"""Page model: the resources of a page, and which discovers which (format `mixedsched.page/1`)."""
 
 import hashlib
 import json
@@ -41,14 +41,14 @@ class Resource(BaseModel):
     found_by: str | None = None
     """Id of the parent."""
     found_when: FoundWhen = "start"
-    """`start` (navigation), `requested` (the parent's request leaves), `bytes` (the parent's body is there in order up
-    to found_at_bytes), `complete` (parent complete); delay_ms passes after that.
+    """`start` (navigation), `requested` (the parent's request is sent), `bytes` (the parent's body has arrived in order
+    up to found_at_bytes), `complete` (parent complete); delay_ms passes after that.
     """
     found_at_bytes: int = Field(default=0, ge=0)
     delay_ms: float = Field(default=0.0, ge=0.0, le=MAX_DELAY_MS, allow_inf_nan=False)
     flags: frozenset[Flag] = frozenset()
     work_ms: float = Field(default=0.0, ge=0.0, le=MAX_WORK_MS, allow_inf_nan=False)
-    """For how long a script keeps the main thread when it runs, before it asks for what it finds."""
+    """For how long a script blocks the main thread when it runs, before it requests what it discovers."""
     late_shift: float = Field(default=0.0, ge=0.0, le=1.0, allow_inf_nan=False)
     """The layout shift score that it causes if it arrives after the first paint."""
 
@@ -85,9 +85,9 @@ class Resource(BaseModel):
 
 
 def derive_chromium_priority(kind: Kind, flags: frozenset[str]) -> ChromiumPriority:
-    """The priority Chromium's loader gives to a resource of this kind that sits in the page like this.
+    """The priority that Chromium's loader gives to a resource of this kind with these flags.
 
-    Source: Blink's resource_fetcher (2024), confirmed on the wire with Chromium 156. Images count as seen by the preload
+    Source: Blink's resource_fetcher (2024), confirmed on the wire with Chromium 156. Images count as discovered by the preload
     scanner: those of the first screen are Medium when they are requested.
     """
     match kind:

@@ -84,9 +84,9 @@ def _bare(member: object) -> object:
 
 
 def parse_field(lines: Iterable[bytes]) -> Priority:
-    """The priority that the `priority` field lines of a request signal; the defaults where they say nothing usable.
+    """The priority that the `priority` field lines of a request signal; the defaults if there is none that is usable.
 
-    lines: field values in order; several are joined as RFC 8941 section 4.2 demands.
+    lines: field values in order; several are joined as RFC 8941 section 4.2 requires.
     """
     parameters = parse_parameters(b", ".join(lines))
     return (parameters or PriorityParameters()).over(Priority())

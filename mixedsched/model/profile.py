@@ -1,4 +1,4 @@
-"""Network profiles: what a link does to packets, each direction its own. `profile_file` reads them from TOML."""
+"""Network profiles: what a link does to packets, for each direction separately. `profile_file` reads them from TOML."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
@@ -26,9 +26,9 @@ class RandomLoss:
 
 @dataclass(frozen=True, slots=True)
 class GilbertElliott:
-    """Losses in bursts: a chain with a good and a bad state that moves with every packet, as netem's `gemodel`.
+    """Losses in bursts: a chain with a good and a bad state that advances with every packet, like netem's `gemodel`.
 
-    The loss of a packet is drawn with the ratio of the state it meets: that on which good turns bad still meets the good one.
+    The loss of a packet is drawn with the current state's ratio: the packet on which good turns bad still has the good one's.
     """
 
     p: float
@@ -61,11 +61,11 @@ class CoDel:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A rate that varies, as Mahimahi describes it: at each of these moments one packet of OPPORTUNITY_BYTES may pass."""
+    """A rate that varies, as Mahimahi describes it: at each of these times one packet of OPPORTUNITY_BYTES may pass."""
 
     name: str
     opportunities_ms: tuple[int, ...]
-    """Rising; several may be at the same moment. After the last one it begins again. A chance not used is gone."""
+    """Rising; several may be at the same time. After the last one it starts again. An unused opportunity is lost."""
 
     @property
     def period_ms(self) -> int:
@@ -87,14 +87,14 @@ class Direction:
     queue_bytes: int | None = None
     """None = unlimited."""
     loss: Loss = NO_LOSS
-    """Losses behind the queue."""
+    """Losses after the queue."""
     burst_bytes: int = 0
-    """Size of a token bucket; 0 = none: like on a wire, a packet takes its size over the rate to leave."""
+    """Size of a token bucket; 0 = none: as on a wire, transmitting a packet takes its size divided by the rate."""
     jitter_us: int = 0
     keeps_order: bool = True
     """Whether jitter never lets a packet overtake another one."""
     reorder_ratio: float = 0.0
-    """Share of packets that are not delayed at all, and so overtake."""
+    """Share of packets that are not delayed at all, and so overtake others."""
     duplicate_ratio: float = 0.0
     """Share of packets that arrive twice."""
     codel: CoDel | None = None
@@ -110,12 +110,12 @@ class Direction:
 
     @property
     def may_reorder(self) -> bool:
-        """Whether packets may arrive in another order than they were handed over."""
+        """Whether packets may arrive in another order than they were sent."""
         return self.reorder_ratio > 0 or (self.jitter_us > 0 and not self.keeps_order)
 
     @property
     def is_random(self) -> bool:
-        """Whether what happens to packets differs by seed: losses, jitter (in order, too), overtaking, duplicates."""
+        """Whether what happens to packets differs by seed: losses, jitter (also in order), reordering, duplicates."""
         return bool(self.loss.mean_ratio or self.jitter_us or self.reorder_ratio or self.duplicate_ratio)
 
     def facts(self) -> dict[str, Any]:
@@ -148,7 +148,7 @@ _MODEL_NAMES = {model: name for name, model in _LOSS_MODELS.items()}
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A network as a server and its client see it: `down` is from the server to the client."""
+    """A network between a server and its client: `down` is from the server to the client."""
 
     name: str
     description: str

@@ -40,7 +40,7 @@ _RANKS = tuple(ChromiumPriority)
 
 
 class Flag(StrEnum):
-    """Facts about a resource's place in its page that headers do not tell."""
+    """Facts about a resource's role in its page that are not in headers."""
 
     MAIN = "main"
     IN_HEAD = "in_head"
@@ -73,7 +73,7 @@ _KIND_BY_DESTINATION: Mapping[str, Kind] = MappingProxyType(
 
 
 def kind_of_destination(destination: str | None) -> Kind | None:
-    """The kind that a sec-fetch-dest value stands for; None if the field is absent or of no use."""
+    """The kind that a sec-fetch-dest value means; None if the field is absent or unusable."""
     return _KIND_BY_DESTINATION.get(destination) if destination is not None else None
 
 
@@ -127,13 +127,13 @@ class Request:
     flags: frozenset[Flag] | None = None
     """From the page's manifest; None without one."""
     navigates: bool = False
-    """Whether it is a navigation's: the browser asks for a page to show, not for a part of one."""
+    """Whether it belongs to a navigation: the browser requests a page to show, not a part of one."""
     is_found: bool = True
     """Whether there is something under its path: its response is no error."""
     referrer: str | None = None
-    """Path (with query) of the document or style sheet that the client says it comes from, of the same host."""
+    """Path (with query) of the document or style sheet that the client names as referrer, on the same host."""
     update: Priority | None = None
-    """What the client said in a PRIORITY_UPDATE after its request had come; None if it did not."""
+    """The client's PRIORITY_UPDATE after its request had arrived; None without one."""
     is_prefetch: bool = False
     """Whether the browser fetches it in advance, for a page that may be shown later."""
 
@@ -146,7 +146,7 @@ class Request:
 
 
 def infer_flags(kind: Kind, priority: ChromiumPriority, *, is_first: bool) -> frozenset[Flag]:
-    """Flags that explain why Chromium gave this priority to this kind: the fallback where no manifest tells them.
+    """Flags that explain why Chromium gave this priority to this kind: the fallback without a manifest.
 
     The reverse of Blink's rules: a script or style sheet that blocks rendering is High or VeryHigh, one late in the body
     Medium, an async or deferred script Low; an image is above Low where it is on the first screen; a font is High where it

@@ -8,7 +8,7 @@ P_contra = TypeVar("P_contra", contravariant=True)
 class Scheduler(Protocol[P_contra]):
     """Decides whose bytes go next. Pure: no clock, no randomness, ties broken by stream ID.
 
-    A ready stream is picked in the end, unless the policy promises otherwise. Naming a stream that is not open raises
+    A ready stream is eventually picked, unless the policy promises otherwise. Referring to a stream that is not open raises
     KeyError; opening one twice raises ValueError. The cost of a decision does not grow with open but idle streams.
     """
 
@@ -19,7 +19,7 @@ class Scheduler(Protocol[P_contra]):
         """Give it a new placement, effective at the next pick. An equal one changes nothing, not even its turn."""
 
     def pause(self, stream_id: int) -> None:
-        """It has no bytes or no credit. It keeps its turn, unless the policy is known to keep none (weighted fair queueing)."""
+        """It has no bytes or no credit. It keeps its turn, unless the policy keeps none (weighted fair queueing)."""
 
     def resume(self, stream_id: int) -> None:
         """It has bytes and credit again; undoes pause."""
@@ -31,7 +31,7 @@ class Scheduler(Protocol[P_contra]):
         """The stream whose bytes go next; None if none is ready. Changes nothing."""
 
     def sent(self, stream_id: int, size_bytes: int, again_bytes: int = 0) -> None:
-        """Charge what really left. again_bytes: how much of it had been sent before and was lost."""
+        """Charge the bytes really sent. again_bytes: how many of them had been sent before and were lost."""
 
     def is_steady(self) -> bool:
         """Whether `pick` stays the same however often it is served, until another call than `sent` is made, and a single

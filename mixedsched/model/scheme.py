@@ -1,4 +1,4 @@
-"""Schemes: what a server does with what it knows. A scheme is a classifier plus a scheduler, with parameters and a source.
+"""Schemes: how a server orders its responses. A scheme is a classifier plus a scheduler, with parameters and a source.
 
 The scheduler says whose bytes go next; the classifier turns a request into the placement which that scheduler
 understands. Both are pure. Named schemes live beside their schedulers, one file each; `schedulers.SCHEMES` lists them.
@@ -21,7 +21,7 @@ LEARNING = "learning"
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a scheme, given as `name=value` behind its name."""
+    """A parameter of a scheme, given as `name=value` after its name."""
 
     name: str
     description: str
@@ -34,7 +34,7 @@ class Parameter:
     whole: bool = False
     """Whether the number must be whole."""
     switch: bool = False
-    """Whether it chooses a switch of the mapping instead of something of the scheduler."""
+    """Whether it sets a switch of the mapping instead of a property of the scheduler."""
 
     def read(self, text: str, scheme: str) -> float | str:
         """The value that `text` stands for. Raises UsageError."""
@@ -74,12 +74,12 @@ class Scheme:
     default_mapping: str | None = None
     """Used unless the caller names another; None if the scheme uses no mapping."""
     group: str = ""
-    """SERVERS for models of other people's servers, LEARNING for what finds its order by itself; empty for fixed orders."""
+    """SERVERS for models of third-party servers, LEARNING for those that find an order themselves; empty for fixed orders."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredScheme:
-    """A scheme with its parameters set and its mapping loaded: what servers and simulators are given."""
+    """A scheme with its parameters set and its mapping loaded: what servers and simulators use."""
 
     label: str
     """The spec as the user wrote it."""

@@ -1,4 +1,4 @@
-"""Finds the site that a name means: a bundled one, built when it is first used, a recorded one, or a folder."""
+"""Finds a site by its name: a bundled one, built when it is first used, a recorded one, or a folder."""
 
 import json
 from collections.abc import Callable
@@ -21,10 +21,10 @@ RECORDED = Path("sites")  # where `record` and `import` put what they make, seen
 
 
 def load_site(directory: Path, build_dir: Path | None = None) -> Site:
-    """Read a built site, or take a plain folder with an index.html as one.
+    """Read a built site, or use a plain folder with an index.html as one.
 
-    Every file is checked: it lies inside the root, links followed, can be read, and is as large as the manifest says. A
-    plain folder is analysed on the spot and reached as FOLDERNAME.test. build_dir: where compressed copies of its texts
+    Every file is checked: it is inside the root, links followed, can be read, and has the size in the manifest. A
+    plain folder is analysed at once and served as FOLDERNAME.test. build_dir: where compressed copies of its texts
     are kept, as build_dir/plain-FINGERPRINT; the folder itself is never written to. Without build_dir its texts are sent
     as they are. Raises SiteError.
     """
@@ -48,9 +48,9 @@ def open_site(name_or_folder: str, origins: Origins | None = None, say: Say = la
     """The site of that name, or in that folder. Raises SiteError, and MissingPartError if it cannot be built here.
 
     A name is a bundled site's, a folder's, or that of a folder in ./sites, where recordings are put; a folder may also be
-    named by its page.json. An address or a HAR is brought into the cache first, once. origins: what becomes of its hosts; None
-    for what the site wants. say: takes a line about what takes time, and a warning about each thing that merging hosts could
-    not do.
+    named by its page.json. A URL or a HAR is recorded or imported into the cache first, once. origins: how to treat its
+    hosts; None for the site's own setting. say: receives a line about slow steps, and a warning about anything that merging
+    hosts could not do.
     """
     site = _found_site(name_or_folder, say)
     if (site.origins if origins is None else origins) is Origins.KEEP:

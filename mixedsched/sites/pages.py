@@ -1,4 +1,4 @@
-"""Finds the pages that names mean for simulation: files, folders of them, sites, or standard input."""
+"""Finds pages for simulation by their names: files, folders of them, sites, or standard input."""
 
 import sys
 from collections.abc import Callable, Iterable
@@ -15,10 +15,10 @@ FIX = "correct it; mixedsched/model/page.py describes the format"
 
 
 def read_pages(names: Iterable[str], say: Callable[[str], None] = lambda _line: None) -> list[Page]:
-    """All pages that the names stand for, in that order, those of a folder by file name.
+    """All pages with these names, in that order, those of a folder by file name.
 
     A name is a page file, "-" (standard input, once), a bundled site, a site's folder, or a folder of page files.
-    say: takes a line about what takes time. Raises PageError for anything that cannot be read or breaks a rule, SiteError
+    say: receives a line about slow steps. Raises PageError for anything that cannot be read or breaks a rule, SiteError
     for a site, UsageError.
     """
     names = list(names)
@@ -28,7 +28,7 @@ def read_pages(names: Iterable[str], say: Callable[[str], None] = lambda _line: 
 
 
 def load_page(name: str | Path) -> Page:
-    """The page that a name stands for: a page file, a bundled or recorded site, or a site's folder.
+    """The page with a name: a page file, a bundled or recorded site, or a site's folder.
 
     Raises PageError, SiteError, and UsageError for a folder of several pages.
     """

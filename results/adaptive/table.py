@@ -26,7 +26,7 @@ def main() -> None:
     for line in (HERE / "places.jsonl").read_text().splitlines():
         found = json.loads(line)
         runs[found["visits"], found["churn"], found["beacons"]][found["site"], found["link"]] = found
-    lines = ["| what | places | mean regret | worst | by the safe order there |", "|---|---:|---:|---:|---:|"]
+    lines = ["| what | places | mean regret | worst | safe order at the same places |", "|---|---:|---:|---:|---:|"]
     safe = {place: item["lcp_ms"] for place, item in runs[0, 0.0, False].items()}
     for (visits, churn, beacons), places in sorted(runs.items()):
         logs = [math.log(item["lcp_ms"] / min(fixed[place].values())) for place, item in places.items()]
@@ -37,7 +37,7 @@ def main() -> None:
         lines.append(f"| {name} | {len(places)} | {mean:.2f} % | {worst:.1f} % | {pct(same)[0]:.2f} % |")
     for scheme in ("bucket", "sequential", "eps"):
         mean, worst = pct([math.log(costs[scheme] / min(costs.values())) for costs in fixed.values()])
-        told = " (told by the manifest)" if scheme == "bucket" else ""
+        told = " (uses the manifest)" if scheme == "bucket" else ""
         lines.append(f"| `{scheme}`{told} | {len(fixed)} | {mean:.2f} % | {worst:.1f} % | |")
     rows = [
         "| site | network | safe order | " + " | ".join(_heads(runs)) + " |",

@@ -181,8 +181,8 @@ def _sensitivity(pages: list[Page], scores: Scores) -> Iterator[str]:
     yield "## The same with other settings"
     yield ""
     yield (
-        "ATF speed-up, and with 1000 kB (rr too). Slots: at most one request in 10 ms, as the study's client. Sampled: "
-        "progress looked at every 100 ms. Counted: resources count alike, whatever their bytes; All as well."
+        "ATF speed-up, and with 1000 kB (rr too). Slots: at most one request per 10 ms, like the study's client. Sampled: "
+        "progress sampled every 100 ms. Counted: all resources count the same, whatever their bytes; All as well."
     )
     yield ""
     buffers = (0, LARGEST_BUFFER_BYTES)

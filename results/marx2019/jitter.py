@@ -27,9 +27,9 @@ def jitter_tables(pages: list[Page]) -> Iterator[str]:
     yield "## Jitter"
     yield ""
     yield (
-        "Packets handed to HTTP/3 at the same moment are a stack; per cent of packets by size of their stack. In order: "
-        "nothing passes a missing packet, as over TCP. Held: bytes that arrived and had to wait. ATF: how much larger the "
-        "index gets."
+        "Packets delivered to HTTP/3 at the same time are a stack; per cent of packets by size of their stack. In order: "
+        "nothing behind a missing packet is delivered, as over TCP. Held: bytes that arrived and had to wait. ATF: how much "
+        "larger the index gets."
     )
     yield ""
     rows = []

@@ -125,12 +125,12 @@ def _tables(collections: Mapping[str, Values]) -> Iterator[str]:
     yield (
         "`python results/marx2019/redraw.py` makes this page and the pictures from indexes.csv and *.parquet. Gains are means "
         "over sites of the ByteIndex of `rr` over that of the scheme, with intervals of 95 % from resampled sites; the "
-        "telephone's and the desktop's recording of a site count once. Words by the rule of docs/reproductions.md.\n"
+        "telephone's and the desktop's recording of a site count once. Verdicts by the rule of docs/reproductions.md.\n"
     )
     for label, column in COLUMNS.items():
         yield f"## Mean gain, {label}\n"
         yield table(
-            ("scheme", "paper", *(NAMES.get(name, name) for name in collections), "word"),
+            ("scheme", "paper", *(NAMES.get(name, name) for name in collections), "verdict"),
             _rows(collections, label, column),
         )
     yield (

@@ -117,7 +117,8 @@ def _page(rows: list[Row], verdicts: list[frame_rules.Verdict], why_not: str, si
         "## Clients",
         "",
         f"`mixedsched serve` with a site of {FILES} files from 1 byte to 5 MB, {site.size_bytes / 1e6:.1f} MB in all. They are",
-        "asked for all at once, and every body's SHA-256 is compared. The relay delays by 2 ms and loses packets each way.",
+        "requested all at once, and every body's SHA-256 is compared. The relay delays by 2 ms and drops packets in both",
+        "directions.",
         "",
         "| client | version | link | result |",
         "|---|---|---|---|",
@@ -133,10 +134,10 @@ def _page(rows: list[Row], verdicts: list[frame_rules.Verdict], why_not: str, si
         return "\n".join([*lines, f"h3i {frame_rules.H3I}: not run: {why_not}", ""])
     right = sum(verdict.is_right for verdict in verdicts)
     lines += [
-        f"h3i {frame_rules.H3I} sends the frames, one connection for each line. {right} of {len(verdicts)} came out right.",
+        f"h3i {frame_rules.H3I} sends the frames, one connection for each line. {right} of {len(verdicts)} are right.",
         "Plain numbers are rules of [conformance.md](conformance.md), the others sections of RFCs. Rules 25 and 29 are not",
-        "driven this way: the first is about what a server never does, the second needs a server that is shutting down;",
-        "`tests/core/h3` has both.",
+        "tested this way: the first is about what a server never does, the second needs a server that is shutting down;",
+        "`tests/core/h3` tests both.",
         "",
         "| rule | what the client does | what the server did | |",
         "|---|---|---|---|",

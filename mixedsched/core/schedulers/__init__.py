@@ -1,4 +1,4 @@
-"""Schedulers and the schemes made of them, one policy a file. Every module here that defines SCHEMES is found by itself."""
+"""Schedulers and their schemes, one policy per file. Every module here that defines SCHEMES is found automatically."""
 
 import importlib
 import pkgutil
@@ -18,11 +18,11 @@ def _defined() -> Iterator[Scheme]:
 SCHEMES: Mapping[str, Scheme] = by_name(_defined())
 """All schemes by name."""
 SERVER_SCHEMES: tuple[str, ...] = tuple(name for name, scheme in SCHEMES.items() if scheme.group == SERVERS)
-"""Models of what other people's servers do."""
+"""Models of third-party servers."""
 LEARNING_SCHEMES: tuple[str, ...] = tuple(name for name, scheme in SCHEMES.items() if scheme.group == LEARNING)
-"""Those that find a page's order by themselves, from the wire or from visits."""
+"""Those that find a page's order themselves, from its requests or from visits."""
 COMPARED: tuple[str, ...] = tuple(name for name, scheme in SCHEMES.items() if not scheme.group)
-"""What the word `all` stands for: fixed orders that one may choose, as the literature has them."""
+"""What `all` means: fixed orders that one can choose, as in the literature."""
 
 
 def schemes() -> list[Scheme]:

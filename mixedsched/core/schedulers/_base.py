@@ -11,8 +11,8 @@ P = TypeVar("P")
 class StreamTable(Generic[P]):
     """Book-keeping half of a scheduler; a policy fills in the hooks and `pick`.
 
-    Hooks are called only on changes: _place when a stream gets a placement, _enter when it becomes ready, _leave when it stops
-    being so (its turn is to be kept), _forget when it closes (after _leave).
+    Hooks are called only on changes: _place when a stream gets a placement, _enter when it becomes ready, _leave when it is no
+    longer ready (its turn is to be kept), _forget when it closes (after _leave).
     """
 
     def __init__(self) -> None:
@@ -59,17 +59,17 @@ class StreamTable(Generic[P]):
             self._ready.clear()
 
     def is_steady(self) -> bool:
-        """Never promised unless a policy knows better."""
+        """False unless a policy can promise it."""
         return False
 
     def _place(self, stream_id: int, placement: P) -> None:
-        """The stream has this placement from now on; it is not ready at this moment."""
+        """The stream has this placement from now on; it is not ready at the moment."""
 
     def _enter(self, stream_id: int, placement: P) -> None:
         """The stream became ready."""
 
     def _leave(self, stream_id: int, placement: P) -> None:
-        """The stream is ready no more, or not with this placement."""
+        """The stream is no longer ready, or not with this placement."""
 
     def _forget(self, stream_id: int) -> None:
         """The stream closed."""

@@ -11,7 +11,7 @@ _SLACK = 32  # stale entries tolerated beyond as many as there are live ones, be
 class ByteFair:
     """Members take turns so that each has sent equally many bytes; equal turns would favour large frames.
 
-    Each member has a virtual time, the bytes it has sent. The smallest goes next, ties by member number. Who comes (back)
+    Each member has a virtual time, the bytes it has sent. The smallest goes next, ties by member number. A member that enters
     starts no earlier than the one served last: idleness earns no credit, and a newcomer waits for one turn at most.
     """
 

@@ -1,4 +1,4 @@
-"""Parts that the schemes of Gupta & Bartos share: delivery in one piece, shares by urgency, and placing by a mapping table."""
+"""Parts shared by schemes of Gupta & Bartos: non-incremental delivery, shares by urgency, and placing by a mapping table."""
 
 from itertools import count
 
@@ -42,8 +42,8 @@ URGENCIES = Parameter(
 class BlockQueue:
     """Ready N responses: those that have begun, in the order in which they began; then the others by (urgency, stream ID).
 
-    So a response in progress is not interrupted by a more urgent one, and what was lost of an earlier response does not wait
-    behind a later one. A response that cannot send for the moment lets the next one begin, and goes on when it can.
+    So a response in progress is not interrupted by a more urgent one, and lost data of an earlier response does not wait
+    for a later one. A response that cannot send at the moment lets the next one begin, and continues when it can.
     Source: Gupta & Bartos 2024, the non-incremental priority queue: responses go "in their entirety".
     """
 
@@ -68,7 +68,7 @@ class BlockQueue:
 
     @property
     def is_in_progress(self) -> bool:
-        """Whether a response that has begun is ready to go on."""
+        """Whether a response that has begun is ready to continue."""
         return self._ready.first() in self._begun
 
     def first(self) -> int | None:
@@ -89,7 +89,7 @@ class UrgencyShares:
 
         w'_i = alpha / (u_i + r_u) + (1 - alpha) / n          w_i = w'_i / sum of w'
 
-    where r_u is the part of the ready responses that have this very urgency. alpha = 0 shares evenly, alpha = 1 by urgency
+    where r_u is the share of the ready responses that have this urgency. alpha = 0 shares evenly, alpha = 1 by urgency
     alone. Equal urgencies have equal shares, so a decision is weighted fair queueing among at most eight urgency levels,
     and byte-fair queueing inside one: its cost does not grow with the number of responses.
     Source: Gupta & Bartos, Improving HTTP/3 Quality of Experience with Incremental EPS, arXiv 2403.04074.
@@ -161,7 +161,7 @@ class UrgencyShares:
 
 
 def by_latest_word(request: Request, mapping: PriorityMapping | None, values: Values) -> Priority:
-    """By the mapping, which stands for what the site says, until the client changes its mind: then as the client says."""
+    """By the mapping, which represents the site's priorities, until the client sends another priority: then by that."""
     return request.update if request.update is not None else by_mapping(request, mapping, values)
 
 

@@ -1,4 +1,4 @@
-"""Strict levels: nothing of a level is sent while a better one has something."""
+"""Strict levels: nothing of a level is sent while a better one has something to send."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from mixedsched.core.schedulers._queue import Queue
 
 
 class FilledLevels:
-    """Levels by number, the lowest first. Asking is cheaper than looking at every level, and is done for every packet."""
+    """Levels by number, the lowest first. Finding it is cheaper than looking at every level, as every packet needs it."""
 
     __slots__ = ("_bits",)
 

@@ -27,7 +27,7 @@ def kind_of(request: Request, values: Values) -> Kind:
 
 
 def is_delayed(request: Request) -> bool:
-    """Whether a script was marked as one that need not run at once."""
+    """Whether a script was marked as not needed at once."""
     return bool(request.hints & {Flag.ASYNC, Flag.DEFER})
 
 
@@ -47,7 +47,7 @@ class Rank(IntEnum):
 
 
 def rank_of(request: Request, values: Values) -> Rank:
-    """Chrome's level as the study infers it from how a resource sits in its page."""
+    """Chrome's level as the study infers it from the resource's role in its page."""
     match kind_of(request, values):
         case Kind.SCRIPT if is_delayed(request):
             return Rank.LOW

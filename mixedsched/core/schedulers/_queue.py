@@ -68,19 +68,19 @@ class Queue(Protocol):
         """The number of ready members."""
 
     def enter(self, member: int, weight: int) -> None:
-        """It has something to send, and was not here. weight: ignored by disciplines without weights."""
+        """It has something to send, and was not in the queue. weight: ignored by disciplines without weights."""
 
     def leave(self, member: int) -> None:
-        """It has nothing to send any more, and was here."""
+        """It has nothing more to send, and was in the queue."""
 
     def forget(self, member: int) -> None:
-        """It is over, here or not; its number may come again."""
+        """It is closed, in the queue or not; its number may be used again."""
 
     def first(self) -> int | None:
         """The member whose turn it is; changes nothing."""
 
     def sent(self, member: int, size_bytes: int) -> None:
-        """It was served, here or not."""
+        """It was served, in the queue or not."""
 
     def is_steady(self) -> bool:
         """See Scheduler.is_steady."""
@@ -108,7 +108,7 @@ class Fifo(KeyedHeap[int]):
 class RoundRobin:
     """After a member's packets the next higher number has its turn, after the highest the lowest.
 
-    packets: how many one sends before the turn passes on. A member that leaves loses what is left of its batch only if
+    packets: how many a member sends before the turn passes on. A member that leaves loses what is left of its batch only if
     another one is served meanwhile.
     """
 

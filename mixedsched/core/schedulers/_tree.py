@@ -1,4 +1,4 @@
-"""The dependency tree of HTTP/2 with placeholders, as HTTP/3 had it up to draft 20."""
+"""The dependency tree of HTTP/2 with placeholders, as in HTTP/3 up to draft 20."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ class Group:
 
 
 def group_weights(members: Mapping[str, str], groups: Iterable[Group]) -> tuple[Parameter, ...]:
-    """Parameters for the weights of these groups, by the name of the group. members: by name, what hangs there."""
+    """Parameters for the weights of these groups, by the name of the group. members: by name, what belongs to each."""
     usual = {group.name: group.weight for group in groups}
     return tuple(
         Parameter(
@@ -52,9 +52,9 @@ def weighted_groups(groups: Iterable[Group], parameters: Iterable[Parameter], va
 
 @dataclass(frozen=True, slots=True)
 class TreePlace:
-    """Where a response hangs.
+    """Where a response belongs in the tree.
 
-    A parent that is not there (any more) means the root with default weight, not exclusive (RFC 7540 section 5.3.1).
+    A parent that does not (or no longer) exist means the root with default weight, not exclusive (RFC 7540 section 5.3.1).
     """
 
     parent: str | int = ROOT
@@ -207,7 +207,7 @@ def _activate(node: _Node) -> None:
 
 
 def _deactivate(node: _Node) -> None:
-    """Unqueue it, and ancestors that have nothing left."""
+    """Remove it from its queue, and ancestors that have nothing left."""
     if node.parent is not None and node.is_queued and not node.is_active:
         _unqueue(node, node.parent)
 

@@ -1,4 +1,4 @@
-"""Strict levels of any number, in which responses go one by one or share; the beginning of one may go before its rest."""
+"""Strict levels of any number, in which responses are sent one by one or share; the beginning of one may go before the rest."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -7,7 +7,7 @@ from mixedsched.core.schedulers._base import StreamTable
 from mixedsched.core.schedulers._queue import KeyedHeap, RoundRobin
 
 Client = Literal["chromium", "firefox", "silent"]
-"""As whom a client signals. One that signals nothing is served in the order of its requests: nothing else is known of them."""
+"""Whose signals a client sends. One without signals is served in the order of its requests, as nothing else is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,19 +17,19 @@ class LevelTurn:
     level: int
     """The lowest goes first, strictly; 0 or more."""
     shared: bool = False
-    """Whether it takes turns of several packets with the others of its level that share; else it goes whole, by stream ID."""
+    """Whether it takes turns of several packets with others of its level; else it is sent in one piece, by stream ID."""
     early: tuple[tuple[int, int], ...] = ()
     """Levels of its beginning: (until so many bytes, level), by rising bytes."""
     batch_packets: int = 1
     """How many packets it sends in a turn; of those that share a level, the first one's counts."""
 
     client: Client | None = None
-    """Which client the request is of, as its signal tells; None where it tells nothing."""
+    """Which client sent the request, according to its signal; None if there is none."""
     if_firefox: int | None = None
-    """Its level on a connection of Firefox, where that is another one."""
+    """Its level on a connection of Firefox, if that differs."""
 
     def level_at(self, sent_bytes: int) -> int:
-        """The level of what comes after so many bytes."""
+        """The level of the data after so many bytes."""
         return next((level for until_bytes, level in self.early if sent_bytes < until_bytes), self.level)
 
     def __str__(self) -> str:

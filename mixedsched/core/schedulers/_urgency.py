@@ -1,4 +1,4 @@
-"""Urgency strictly, as RFC 9218 and all servers that follow it have it; they differ in the order inside one urgency."""
+"""Strict urgency, as in RFC 9218 and all servers that follow it; they differ in the order inside one urgency."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -16,13 +16,13 @@ class UrgencyLevel(Protocol):
         """The number of ready responses."""
 
     def enter(self, stream_id: int, incremental: bool) -> None:
-        """It has something to send, and was not here."""
+        """It has something to send, and was not in this level."""
 
     def leave(self, stream_id: int, incremental: bool) -> None:
-        """It has nothing to send any more, and was here."""
+        """It has nothing more to send, and was in this level."""
 
     def forget(self, stream_id: int) -> None:
-        """It is over."""
+        """It is closed."""
 
     def first(self) -> int | None:
         """Whose turn it is; changes nothing."""
@@ -32,7 +32,7 @@ class UrgencyLevel(Protocol):
 
 
 class UrgencyLevels(StreamTable[Priority]):
-    """At every packet the lowest urgency that has something to send. create_level: makes what orders one urgency."""
+    """At every packet the lowest urgency that has something to send. create_level: makes the order inside one urgency."""
 
     def __init__(self, create_level: Callable[[], UrgencyLevel]) -> None:
         super().__init__()

@@ -1,8 +1,8 @@
-"""Where a response belongs by what the wire alone tells: its kind, its size, the client's signal, and who asked first.
+"""Where a response belongs by what a server sees: its kind, its size, the client's signal, and the order of requests.
 
-The order is the one that costs least where one knows little: what everything waits for goes first and whole; images go small
-ones first, as any of them may be the one that a visitor waits for; a large one counts for as much as the browser's signal
-says that it is seen.
+The order is the one that costs least when little is known: what everything waits for is sent first, in one piece; images
+are sent smallest first, as any of them may be the one that a visitor waits for; a large one is placed by the visibility
+that the browser signals.
 """
 
 from mixedsched.core.schedulers._turns import Client, LevelTurn
@@ -10,16 +10,16 @@ from mixedsched.model.priority import Priority
 from mixedsched.model.request import ChromiumPriority, Kind, Request
 
 SCALE = 100
-"""Levels here are multiples of this, so that what is learned has room between them."""
+"""Levels here are multiples of this, so that learned ones fit between them."""
 
 HEAD_BYTES = 16_000
-"""Of a document: its beginning names what stands in its head."""
+"""Of a document: its beginning contains the references in its head."""
 SMALL_BYTES = 6_000
 MIDDLE_BYTES = 56_000
-"""Up to these sizes an image is small, or of a middle size."""
+"""Up to these sizes an image is small, or medium-sized."""
 
 FIREFOX_SEEN = 4
-"""The urgency with which Firefox asks for images that it knows to be in view."""
+"""The urgency with which Firefox requests images that it knows to be in view."""
 
 HEAD, BLOCKING, SMALL, MIDDLE, LARGE_SEEN, DOCUMENT, FONT, LARGE, SMALL_LATER, OTHER, LATER = range(
     0, 11 * SCALE, SCALE
@@ -27,7 +27,7 @@ HEAD, BLOCKING, SMALL, MIDDLE, LARGE_SEEN, DOCUMENT, FONT, LARGE, SMALL_LATER, O
 
 
 def turn_of(request: Request) -> LevelTurn:
-    """The turn that is safe for a response of which nothing else is known."""
+    """The turn that is safe for a response about which nothing else is known."""
     rank = request.chromium_priority.rank
     is_urgent = rank <= ChromiumPriority.HIGH.rank
     match request.kind:
@@ -51,8 +51,8 @@ def turn_of(request: Request) -> LevelTurn:
 
 
 def _image_turn(request: Request) -> LevelTurn:
-    """Chromium asks for images that it has seen as High, for a page's first ones as Medium, else as Low; Firefox with urgencies
-    from 4 (seen) to 6 (lazy)."""
+    """Chromium requests visible images as High, for a page's first ones as Medium, else as Low; Firefox with urgencies
+    from 4 (visible) to 6 (lazy)."""
     size_bytes, urgency = request.body_bytes, request.signal.urgency
     is_seen = request.chromium_priority.rank <= ChromiumPriority.HIGH.rank or urgency == FIREFOX_SEEN
     may_be_seen = is_seen or request.chromium_priority is ChromiumPriority.MEDIUM or urgency == FIREFOX_SEEN + 1

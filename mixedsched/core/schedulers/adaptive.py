@@ -1,4 +1,4 @@
-"""`adaptive`: the order that a page's earlier visits have taught; without a memory, the safe one of `inferred`."""
+"""`adaptive`: the order learned from a page's earlier visits; without a memory, the safe one of `inferred`."""
 
 from mixedsched.core.schedulers._turns import LevelTurns
 from mixedsched.core.schedulers._wire_rules import turn_of
@@ -7,8 +7,8 @@ from mixedsched.model.scheme import LEARNING, Scheme
 SCHEMES = (
     Scheme(
         name="adaptive",
-        description="Learns a page's best order from ordinary visits, and never needs a manifest: what earlier visits showed "
-        "to be waited for goes first, as a plan that simulation of the learned page found and a guard has let stand. "
+        description="Learns a page's best order from ordinary visits, without a manifest: resources that earlier visits waited "
+        "for go first, in an order that was found by simulating the learned page and that a guard has not rejected. "
         "A page that was never seen is delivered as by inferred.",
         source="this project: docs/adaptive.md",
         needs="kind, size, Chromium's signal; a memory of earlier visits (serve --memory, simulate --visits)",

@@ -18,7 +18,7 @@ _BEST = BUCKETS - 1
 
 
 class Concurrency(IntEnum):
-    """How the responses of one bucket go together."""
+    """How the responses of one bucket are combined."""
 
     SHARED = 1
     SHARED_SEQUENTIAL = 2
@@ -38,7 +38,7 @@ class Bucket:
 
 class _Contents:
     """One bucket: the exclusive ones one after another before all others; then a packet of the first sequential one and a
-    packet of a shared one in turn, beginning with the former; a half that has nothing yields."""
+    packet of a shared one in turn, beginning with the former; a half with nothing to send is skipped."""
 
     def __init__(self) -> None:
         self._exclusive, self._sequential, self._shared = Fifo(), Fifo(), RoundRobin()
@@ -121,7 +121,7 @@ def _bucket(priority: int, concurrency: int) -> Bucket:
 
 
 def bucket_of(request: Request, values: Values) -> Bucket:
-    """The proposal's sample: what is critical or seen first in 63, the rest in 31, what nothing is known of in 0."""
+    """The proposal's sample: critical or visible resources in 63, the rest in 31, unknown ones in 0."""
     hints = request.hints
     if is_delayed(request):  # of whatever kind, as the published code tests it
         return _bucket(31, 2)

@@ -6,18 +6,18 @@ from mixedsched.core.schedulers.sander import SOURCE
 from mixedsched.model.scheme import LEARNING, Parameter, Scheme
 
 PACKET_BYTES = 1160
-"""Of stream data in a packet, about."""
+"""Approximate stream data in a packet."""
 APART_PACKETS = 48
-"""Repeats with more packets between them are of two losses: what is lost together is sent again soon after."""
+"""Retransmissions with more packets between them belong to two bursts: data lost together is retransmitted together."""
 TIMES = 2.0
-"""Batches per burst: one as long as a burst is still hit in two responses by most of them."""
+"""Batches per burst: with one as long as a burst, most bursts still hit two responses."""
 STEP = 0.25
-"""What the latest burst counts for in the mean."""
+"""The weight of the latest burst in the mean."""
 MOST_PACKETS = 64
 
 
 class BurstRoundRobin(Siblings[int]):
-    """All responses take turns of so many packets as a multiple of the mean burst of loss, seen in what is sent again.
+    """All responses take turns of a multiple of the mean burst of lost packets, as seen in retransmissions.
 
     packets: in a turn, until a burst was seen.
     """

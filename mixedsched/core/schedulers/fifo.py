@@ -19,7 +19,7 @@ SCHEMES = (
         name="dfifo",
         description="Five strict levels inferred from kind and place in the page; inside one, responses in the order of their "
         "requests. A better one interrupts at the next packet, as in Chrome.",
-        source=f"{_marx.SOURCE}, dfifo; a chain of exclusive insertions there, without its slip after removals",
+        source=f"{_marx.SOURCE}, dfifo; a chain of exclusive insertions there, without its error after removals",
         needs=_marx.NEEDS,
         create=lambda _: StrictLevels(len(_marx.Rank), Fifo),
         place=lambda request, _mapping, values: Level(_marx.rank_of(request, values)),

@@ -41,7 +41,7 @@ JS = Parameter(
 )
 WEIGHTS = Parameter(
     "weights",
-    "weights as intended (fonts 42, other 16) or as the published code computes them (32, by a slip)",
+    "weights as intended (fonts 42, other 16) or as the published code computes them (32, by mistake)",
     default="intended",
     choices=("intended", "code"),
 )
@@ -54,7 +54,7 @@ def _group_of_script(request: Request, variant: str) -> str:
 
 
 def group_of(request: Request, values: Values) -> str:
-    """The group that a response hangs under."""
+    """The group that a response belongs to."""
     kind = kind_of(request, values)
     if kind is Kind.SCRIPT:
         return _group_of_script(request, str(values["js"]))
@@ -72,7 +72,7 @@ def group_of(request: Request, values: Values) -> str:
 
 
 def weight_of(request: Request, values: Values) -> int:
-    """Its weight there. An SVG is an image here, whatever group it is in."""
+    """Its weight in the group. An SVG is an image here, whatever group it is in."""
     if request.kind is Kind.IMAGE:
         return 22
     if values["weights"] == "intended":

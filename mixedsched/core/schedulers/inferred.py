@@ -1,4 +1,4 @@
-"""`inferred`: what a server can know of a page within one visit, from the wire alone."""
+"""`inferred`: the order by what a server can see of a page within one visit."""
 
 from mixedsched.core.schedulers import _wire_rules as levels
 from mixedsched.core.schedulers._turns import LevelTurn, LevelTurns
@@ -10,9 +10,9 @@ __all__ = ["SCHEMES", "LevelTurn", "LevelTurns", "levels", "safe_turn"]
 SCHEMES = (
     Scheme(
         name="inferred",
-        description="The beginning of the document, then style sheets and scripts that block, then images by size and by "
-        "whether the browser has signalled that they are seen, the rest of the document, fonts, and all else; strictly, "
-        "one by one. Memory is not needed: adaptive without one.",
+        description="The beginning of the document, then blocking style sheets and scripts, then images by size and by "
+        "whether the browser has signalled that they are visible, the rest of the document, fonts, and everything else; "
+        "strictly, one by one. It needs no memory: adaptive without one does the same.",
         source="this project: docs/adaptive.md",
         needs="kind, size, Chromium's signal (also its later PRIORITY_UPDATE)",
         create=lambda _: LevelTurns(),

@@ -9,8 +9,8 @@ from mixedsched.model.scheme import Parameter, Scheme
 class Mixed(StreamTable[Priority]):
     """N responses whole, by urgency, before any I response; I responses share what is left.
 
-    interrupts: whether an N response that arrives while I responses are under way goes at the next packet. Otherwise it
-    waits until no I response can send, as the paper's loop says when taken by the letter; one that has begun goes on.
+    interrupts: whether an N response that arrives while I responses are being sent goes at the next packet. Otherwise it
+    waits until no I response can send, as the paper's loop literally says; one that has begun continues.
     """
 
     def __init__(self, alpha: float, interrupts: bool) -> None:

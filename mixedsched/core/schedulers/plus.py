@@ -1,4 +1,4 @@
-"""`p+` and `s+`: parallel and serial delivery with a head start for what matters (Wijnants et al. 2018)."""
+"""`p+` and `s+`: parallel and serial delivery with a head start for important responses (Wijnants et al. 2018)."""
 
 from mixedsched.core.schedulers import _marx
 from mixedsched.core.schedulers._marx import Rank, is_delayed, kind_of, rank_of

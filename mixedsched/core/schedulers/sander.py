@@ -60,12 +60,12 @@ URGENCIES = MappingProxyType(
 
 
 def firefox_group(request: Request) -> str:
-    """Firefox's class of service. The study recorded it per URL in a real Firefox; these rules stand in for that record.
+    """Firefox's class of service. The study recorded it per URL in a real Firefox; these rules replace that record.
 
     Source: Firefox's ScriptLoader.cpp (only blocking scripts of the head lead; all others are neither blocked nor preferred),
     FetchPreloader.cpp and ScriptLoadContext.cpp (preloaded fonts, scripts and data are unblocked), and its
-    netwerk/docs/http/prioritization.md (preloaded style sheets lead; preloaded images are like other images). What is
-    speculative there, no page tells.
+    netwerk/docs/http/prioritization.md (preloaded style sheets lead; preloaded images are like other images). No page
+    says what is speculative there.
     """
     hints, kind = request.hints, request.kind
     if Flag.MAIN in hints:

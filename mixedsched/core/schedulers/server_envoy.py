@@ -1,7 +1,7 @@
 """`server-envoy`: the order of Envoy's HTTP/3, by google/quiche.
 
 Source: google/quiche f44fa9f33 (2026), `quic_write_blocked_list.cc`, as Envoy 2026-08 builds it: `i` is not read (its flag is
-off), and urgency only where Envoy's option for priorities is on, as it is taken to be here. Envoy was not run: the model is of
+off), and urgency only if Envoy's option for priorities is on, as is assumed here. Envoy was not run: the model follows
 its source alone.
 """
 
@@ -22,7 +22,7 @@ URGENCY = Parameter(
 
 
 class _Batches:
-    """All responses in turn, so many bytes each; who comes goes to the end, unless its turn is not over."""
+    """All responses in turn, so many bytes each; one that enters goes to the end, unless its turn is not over."""
 
     def __init__(self) -> None:
         self._ring: deque[int] = deque()

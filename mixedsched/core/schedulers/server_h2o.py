@@ -57,7 +57,7 @@ SCHEMES = (
         name="server-h2o",
         description="What H2O does: the most urgent first; inside one urgency non-incremental responses and the first packets "
         "of incremental ones by stream ID, then incremental ones in turn, packet by packet. "
-        "It reads the response's own priority, which a later PRIORITY_UPDATE of the client undoes.",
+        "It reads the response's own priority, which a later PRIORITY_UPDATE of the client overrides.",
         source="H2O edd7a120, lib/http3/server.c",
         needs="the client's signal (or a mapping's)",
         create=lambda _: UrgencyLevels(_BlocksAndNewcomers),

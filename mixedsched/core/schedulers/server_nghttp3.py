@@ -14,8 +14,8 @@ _TURN_BYTES = 800  # written at least, before a turn is over; so many bytes are 
 
 
 class _Cycles:
-    """Responses by (cycle, stream ID). Who comes or comes back begins at the lowest cycle; a shared one's grows with its bytes,
-    a whole one's never: so it is before all shared ones as soon as these have had their turn.
+    """Responses by (cycle, stream ID). A response that enters begins at the lowest cycle; an incremental one's cycle grows with
+    its bytes, a non-incremental one's never: so it precedes all incremental ones once these have had their turn.
     """
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ SCHEMES = (
     Scheme(
         name="server-nghttp3",
         description="What nghttp3 does: the most urgent first; inside one urgency non-incremental responses before incremental "
-        "ones, which share by bytes. A server's word about a response is final.",
+        "ones, which share by bytes. A priority set by the server is final.",
         source="nghttp3 b1d0596 and 0.8.0, lib/nghttp3_tnode.c",
         needs="the client's signal (or a mapping's)",
         create=lambda _: UrgencyLevels(_Cycles),

@@ -1,9 +1,9 @@
-"""`server-nginx`: nginx's order over HTTP/3, which knows nothing of priorities.
+"""`server-nginx`: nginx's order over HTTP/3, which ignores priorities.
 
 Source: nginx 1.31.4 (2026-08-21), `src/event/quic/ngx_event_quic_streams.c`: a response may have so many bytes written and not
 yet acknowledged; frames wait in one queue, first in first out, and an acknowledgement makes room for as many bytes at its end.
-Here data is taken for acknowledged as it leaves: with all frames in one queue, acknowledgements come in that same order. Left
-out: a response that is alone is limited to one such window per round trip. nginx was not run: the model is of its source alone.
+Here data counts as acknowledged when it is sent: with all frames in one queue, acknowledgements come in that same order. Left
+out: a single response is limited to one such window per round trip. Compared with nginx 1.26.3 in docs/servers.md.
 """
 
 from collections import deque
@@ -78,8 +78,8 @@ class _Windows(StreamTable[None]):
 SCHEMES = (
     Scheme(
         name="server-nginx",
-        description="What nginx does: no priorities; all responses in turn, up to 64 KiB of each on their way. "
-        "The response's own priority is sent, and not read.",
+        description="What nginx does: no priorities; all responses in turn, up to 64 KiB of each in flight. "
+        "The response's own priority is sent, but ignored.",
         source="nginx 1.31.4, ngx_event_quic_streams.c",
         needs="nothing",
         create=lambda values: _Windows(int(values["stream_buffer_bytes"])),

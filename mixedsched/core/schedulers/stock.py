@@ -1,4 +1,4 @@
-"""`stock`: round robin as aioquic has it since 1.0, but with a stable order."""
+"""`stock`: round robin as in aioquic since 1.0, but with a stable order."""
 
 from itertools import count
 

@@ -84,8 +84,8 @@ def _place(request: Request, _mapping: PriorityMapping | None, values: Values) -
 SCHEMES = (
     Scheme(
         name="zeroweight",
-        description="The main document first and whole; then all that matters at once, by weight (style sheets 254, scripts "
-        "24, fonts 16, visible images 8, others 1); at last, one after another, what has weight 0.",
+        description="The main document first and whole; then all with a weight at once, by weight (style sheets 254, scripts "
+        "24, fonts 16, visible images 8, others 1); finally, one after another, those of weight 0.",
         source=f"{_marx.SOURCE}, zeroweight; last published version",
         needs="kind, and from the manifest: main, above_fold, hero (else inferred from Chromium's priority)",
         create=lambda _: Siblings(ZeroWeightQueue(), int),

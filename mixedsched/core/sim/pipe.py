@@ -1,8 +1,8 @@
-"""Rung `pipe`: a page over an ideal paced pipe, after the simulator of Marx et al. 2019.
+"""Rung `pipe`: a page over an ideal paced pipe, modelled on the simulator of Marx et al. 2019.
 
-One packet leaves at the end of each pace interval, with bytes of exactly one response; the last packet of a response is
-shorter and is not filled up. No loss, no round-trip time, no congestion control: what differs is order alone. Which packet
-an interval carries is decided at its beginning, or, with a send buffer, as soon as the buffer has room for it.
+One packet is sent at the end of each pace interval, with bytes of exactly one response; the last packet of a response is
+shorter and is not filled up. No loss, no round-trip time, no congestion control: only the order differs. The packet of
+an interval is chosen at its beginning, or, with a send buffer, as soon as the buffer has room for it.
 """
 
 from collections import deque
@@ -25,18 +25,18 @@ class PipeOptions:
     pace_us: int = 10_000
     """Time between two packets."""
     send_buffer_bytes: int = 0
-    """Holds packets that are chosen already and wait for their interval, beside the one that is in its interval; they
+    """Holds packets that have been chosen and wait for their interval, besides the one being sent; they
     cannot be recalled (14, 280 and 1000 kB in the study). A packet is chosen whenever the buffer holds less than
     that.
     """
     request_slot_us: int = 0
     """At most one request is admitted in this time (10 ms in the study's client)."""
     jitter: Jitter | None = None
-    """None = packets arrive as they leave."""
+    """None = packets arrive as they are sent."""
 
 
 def play_pipe(discoveries: Discoveries, scheme: ConfiguredScheme, options: PipeOptions | None = None) -> PlayedLoad:
-    """Play a page under a scheme. Deterministic: the same arguments give the same load."""
+    """Simulate a page under a scheme. Deterministic: the same arguments give the same load."""
     return _PipeLoad(discoveries, scheme, options or PipeOptions()).run()
 
 

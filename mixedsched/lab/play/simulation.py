@@ -1,4 +1,4 @@
-"""Pages under schemes, played in virtual time: one load as a value, or every combination with a record of each load."""
+"""Pages under schemes, simulated in virtual time: one load as a value, or every combination with a record of each load."""
 
 import json
 import re
@@ -23,11 +23,11 @@ from mixedsched.world.server.qlog_files import SUFFIX
 
 @dataclass(frozen=True, slots=True)
 class SimulatedLoad:
-    """One page under one scheme, played in virtual time."""
+    """One page under one scheme, simulated in virtual time."""
 
     load: PlayedLoad
     model: BrowserModel
-    # Of the browser that played the page, for its estimated paints.
+    # Of the browser, for estimated paints.
 
     @property
     def page(self) -> Page:
@@ -35,7 +35,7 @@ class SimulatedLoad:
 
     @property
     def scheme(self) -> str:
-        """With parameters, as asked for."""
+        """With parameters, as given."""
         return self.load.scheme
 
     @property
@@ -45,7 +45,7 @@ class SimulatedLoad:
 
     @property
     def resources(self) -> tuple[ResourceTimes, ...]:
-        """When each resource was requested, begun and complete, in order of request."""
+        """When each resource was requested, started and completed, in order of request."""
         return self.load.resources
 
     @property
@@ -72,24 +72,24 @@ def simulate(
     visits: int = 0,
     churn: float = 0.0,
 ) -> SimulatedLoad:
-    """Play one page under one scheme. The same arguments always give the same load.
+    """Simulate one page under one scheme. The same arguments always give the same load.
 
     Args:
-        page: A page, or what `load_page` takes.
+        page: A page, or an argument of `load_page`.
         scheme: Name and parameters, as on the command line: "mixed:alpha=0.5".
-        link: A network profile or its name: two real QUIC connections are played over it (rung `stack`). None, or PipeOptions:
+        link: A network profile or its name: two real QUIC connections use it (rung `stack`). None, or PipeOptions:
             an ideal paced pipe (rung `pipe`), by default that of Marx et al. 2019.
-        seed: Of the network's losses and jitter.
+        seed: For the network's losses and jitter.
         mapping: Name or file of a priority table, instead of the scheme's own.
         browser_model: `ideal`, the name of a calibrated model such as `chromium`, or a file.
-        congestion_control: Of both ends on rung `stack`: "cubic", "reno" or "cubic-2022".
-        in_order: Whether responses come in one line on rung `stack`, as over TCP, so that each waits for losses of all.
-        visits: How many visits scheme "adaptive" learns from before the load that is told.
+        congestion_control: At both ends on rung `stack`: "cubic", "reno" or "cubic-2022".
+        in_order: Whether rung `stack` delivers all responses in order, as over TCP, so that each waits for losses of all.
+        visits: How many visits scheme "adaptive" learns from before the load that is returned.
         churn: The share of the page's URLs that are new at each visit, 0 to 1.
 
     Raises:
         MixedschedError: UsageError, MappingError, ProfileError, PageError or BrowserModelError for bad arguments;
-            PageLoadError if the network does not let the page come to its end.
+            PageLoadError if the page cannot finish over the network.
     """
     if isinstance(page, str):
         from mixedsched.sites.pages import load_page  # here, because most pages are given as such

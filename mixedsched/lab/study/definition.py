@@ -1,4 +1,4 @@
-"""Study files, format `mixedsched.study/1`: what is to be loaded, decided before the first load."""
+"""Study files, format `mixedsched.study/1`: which loads to make, decided before the first load."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ class Study(BaseModel):
     links: _Names  # network profiles by name or file; rung `pipe` takes their rates and round trips, or PIPE_LINK
     arms: _Names  # schemes with parameters
     baseline: str  # the arm that the others are compared with
-    blocks: int = Field(ge=1, le=MAX_BLOCKS)  # repeats in each place; where nothing is random, one is all there is
+    blocks: int = Field(ge=1, le=MAX_BLOCKS)  # repeats at each place; only one where nothing is random
     primary: _Names  # metrics to decide on
     metrics: _Names  # to measure in Chromium, the primary ones among them; simulated loads have all that they can have
     seed: int = Field(default=1, ge=0, lt=2**31)
     # A priority table for all arms that use one, by name or file, instead of their own.
     mapping: str | None = Field(default=None, min_length=1)
-    variation: bool = False  # each block plays a slightly different network, so that lossless links repeat, too
-    hol_blocking: bool = False  # the receiver hands on nothing behind a lost packet, as over TCP
+    variation: bool = False  # each block uses a slightly different network, so that loads over lossless links vary, too
+    hol_blocking: bool = False  # the receiver delivers nothing behind a lost packet, as over TCP
     browser_model: str = Field(default=IDEAL.name, min_length=1)  # of simulated loads, by name or file
     congestion_control: Literal["cubic", "reno", "cubic-2022"] = "cubic"
     form_factor: Literal["mobile", "desktop"] = "mobile"
@@ -79,10 +79,10 @@ class Study(BaseModel):
     throttling: Literal["provided", "simulate"] = "provided"  # as in Conditions
     backend: Literal["relay", "netns", "vm"] = "relay"
     across_connections: bool = False
-    # From which scheme adaptive learns before each simulated load; in Chromium it learns by itself before the first block.
+    # From which scheme adaptive learns before each simulated load; in Chromium it learns before the first block.
     visits: int = Field(default=0, ge=0, le=1000)
 
-    # Where names of files are seen from; not part of the definition.
+    # The folder that file names are relative to; not part of the definition.
     folder: Path = Field(default=Path(), exclude=True)
 
     @field_validator("primary", "metrics")
@@ -144,7 +144,7 @@ class Study(BaseModel):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], folder: Path = Path(), origin: str = "the study") -> Self:
-        """A study of the tables of a file. origin: what errors call it. Raises StudyError for anything but names in it."""
+        """A study from the tables of a file. origin: what errors call it. Raises StudyError for anything but names in it."""
         if "live" in data:
             raise StudyError(
                 f"{origin} is refused",

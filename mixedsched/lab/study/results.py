@@ -1,4 +1,4 @@
-"""What a study shows: every place as `compare` tells it, and over all sites how often, how much and how surely. Pure."""
+"""The results of a study: every place as in `compare`, and over all sites how often, how much and how surely. Pure."""
 
 import re
 from collections import Counter
@@ -51,7 +51,7 @@ class FailureCount:
 
 @dataclass(frozen=True, eq=False)
 class StudyResult:
-    """What a study shows, finished or not."""
+    """The results of a study, finished or not."""
 
     study: Study
     arms: tuple[Arm, ...]  # baseline first, then as the study names them
@@ -76,7 +76,7 @@ class StudyResult:
 
     @cached_property
     def gates(self) -> tuple[GateResult, ...]:
-        """What is shown of each gate, at each place, for each arm."""
+        """The outcome of each gate, at each place, for each arm."""
         return self.questions.answers(self.places, [arm.label for arm in self.arms])
 
     def undecided(self) -> list[StudiedPlace]:
@@ -100,7 +100,7 @@ class StudyResult:
         return next((item for item in self.places if (item.site, item.link) == (site, link)), None)
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON contract of `study report --json`. Holds no NaN and no infinity."""
+        """The JSON contract of `study report --json`. Contains no NaN and no infinity."""
         looks = self.questions.looks
         asked: dict[str, Any] = {} if looks is None else {"stopping": {"least": looks.first, "most": looks.last}}
         if self.questions.gates:
@@ -133,10 +133,10 @@ def study_results(
     loads: Iterable[StoredLoad],
     questions: StudyQuestions = NO_QUESTIONS,
 ) -> StudyResult:
-    """Say what the loads of a study show so far; any order, any number of attempts, any gaps.
+    """The results of a study's loads so far; in any order, with any number of attempts and any gaps.
 
-    A block counts when one attempt has an ok load of every arm; the last such attempt is taken. Of a place whose page and
-    network leave nothing to chance (its fact "exact") one block is the whole truth: the margin alone decides. Holm's families
+    A block counts when one attempt has an ok load of every arm; the last such attempt is taken. At a place whose page and
+    network are not random (its fact "exact") one block is exact: the margin alone decides. Holm's families
     are those of one place: the study's primary metrics times its arms, and the other metrics times its arms. Where blocks are
     looked at as they come in, all random places together share the error rate.
     """

@@ -1,4 +1,4 @@
-"""Begins a study or goes on with it: checks that what is stored belongs to it, plans what is new, and has it carried out."""
+"""Begins or continues a study: checks that the stored loads belong to it, plans the new ones, and has them made."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -40,28 +40,28 @@ def run_study(
     observer: StudyObserver | None = None,
     say: Say = lambda _: None,
 ) -> StudyResult:
-    """Make the loads of a study that are not stored yet, and say what all of them show.
+    """Make the loads of a study that are not stored yet, and return the results of all.
 
-    Every load is stored at once: after an interruption the same call goes on where it stopped, and with more blocks, sites,
-    links or simulated arms it adds to what is there.
+    Every load is stored at once: after an interruption the same call continues where it stopped, and with more blocks,
+    sites, links or simulated arms it adds to the stored ones.
 
     Args:
         study: A study, or its file.
         folder: For the results; by default one in runs/ that is named after the study.
         store: Address of a database that several machines share: "postgresql://USER@HOST/NAME"; by default one in the folder.
         only: A glob over sites or "site@link", to make the loads of these places alone.
-        blocks: So many instead of those that the study names.
+        blocks: Their number, instead of the study's.
         until: "decided" to make more blocks at each place until its primary effects, or its gates, are decided.
-        max_blocks: With `until`: at most so many at a place; three times the blocks of the study by default.
-        fail_if: Gates, such as "lcp > +2%", for each place; see StudyResult.gates for what is shown of them.
+        max_blocks: With `until`: the maximum at a place; three times the blocks of the study by default.
+        fail_if: Gates, such as "lcp > +2%", for each place; StudyResult.gates has their outcome.
         start_from: Loads of the same study, format `mixedsched.loads/1`, whose complete blocks are taken first.
         jobs: Processes that simulate; by default one per processor.
         scheduler: Address of a dask scheduler, whose machines do the work instead of this process; they share `store`.
         observer: Follows the progress.
-        say: Takes remarks, a line each.
+        say: Receives remarks, a line each.
 
     Raises:
-        MixedschedError: StudyError for what the study names; UsageError if what is stored is of another study or version;
+        MixedschedError: StudyError for errors in the study; UsageError if stored loads are of another study or version;
             MissingPartError without Node or Chromium; others if results cannot be stored.
     """
     definition = read_study(study) if isinstance(study, Path | str) else study

@@ -1,6 +1,6 @@
-"""A site: a complete page with all its files, what its manifest says of them, and how it is served.
+"""A site: a complete page with all its files, their description in the manifest, and how it is served.
 
-Nothing here reads HTML or CSS, or makes files: a server of a built site needs no more than this.
+Nothing here reads HTML or CSS, or makes files: a server of a built site needs only this.
 """
 
 from mixedsched.sites.site._site import (

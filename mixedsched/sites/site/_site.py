@@ -1,4 +1,4 @@
-"""The site as a value, and the words that go with it."""
+"""The site as a value, and related terms."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ Key = tuple[int, str]  # host index, path with query
 
 
 class Origins(StrEnum):
-    """What becomes of a site's hosts: keep serves each under its name, merge serves all their files from the first."""
+    """How a site's hosts are served: keep serves each under its name, merge serves all their files from the first."""
 
     KEEP = "keep"
     MERGE = "merge"
@@ -24,7 +24,7 @@ class Origins(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Connections:
-    """How many QUIC connections a load takes, and why: a sentence without a stop at its end."""
+    """How many QUIC connections a load needs, and why: a sentence without a full stop."""
 
     count: int
     explanation: str
@@ -35,7 +35,7 @@ class Connections:
 
 @dataclass(frozen=True, slots=True)
 class SiteVariant:
-    """An answer to another request than a plain GET; only sites that are replayed have any."""
+    """A response to another request than a plain GET; only replayed sites have any."""
 
     id: str  # of its resource in the page, "" if it is not part of the page
     host: int
@@ -50,7 +50,7 @@ class SiteVariant:
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """A web application that runs on this machine, and how an edge before it is to behave."""
+    """A web application that runs on this machine, and how an edge in front of it is to behave."""
 
     origin: str  # http://HOST:PORT or https://HOST:PORT
     authority: str  # what it is asked for as Host, as without an edge
@@ -61,7 +61,7 @@ class Application:
     rules_digest: str = ""  # fingerprint of these
 
     def facts(self, url: str) -> dict[str, str | bool]:
-        """What results tell of it, and what a command needs that repeats them. url: of the page, as browsers open it."""
+        """What results record about it, and what a command needs to repeat them. url: of the page, as browsers open it."""
         given = {"rules": self.rules, "origin_ca": self.ca}
         paths = {key: str(value) for key, value in given.items() if value is not None}
         return {"application": self.origin, "url": url, **paths, **({} if self.verify else {"origin_insecure": True})}
@@ -105,6 +105,6 @@ class Site:
 
 
 def site_name_of(text: str) -> str:
-    """A name that may stand in a host name: lower-case letters, digits and hyphens."""
+    """A name that may be part of a host name: lower-case letters, digits and hyphens."""
     kept = "".join(sign if sign.isascii() and sign.isalnum() else "-" for sign in text.lower())
     return kept.strip("-")[:63].strip("-") or "site"
