@@ -1,6 +1,8 @@
 """One connection to the origin over HTTP/1.1."""
 
 import asyncio
+import contextlib
+import os
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -105,6 +107,12 @@ class Http1Connection(asyncio.BufferedProtocol):
         self._events = None
         self.close()
 
+    def retire(self) -> None:
+        """It is idle, and must not be given another request until its transport says that it is gone."""
+        self.is_open = False
+        self.close()
+        self._released(self)
+
     def close(self) -> None:
         if self._transport is not None:
             self._transport.abort()
@@ -123,6 +131,11 @@ class Http1Connection(asyncio.BufferedProtocol):
         return _BUFFER
 
     def buffer_updated(self, nbytes: int) -> None:
+        if (
+            self._events is None
+        ):  # what nobody has asked for is no response (RFC 9112 section 6.3), such as 408 while it is idle
+            self.retire()
+            return
         self._has_received = True
         self.heard_s = self._loop.time()
         if self._is_tunnel and self._events is not None:
@@ -136,6 +149,9 @@ class Http1Connection(asyncio.BufferedProtocol):
         self._process()
 
     def eof_received(self) -> bool:
+        if self._events is None:
+            self.retire()
+            return False
         if self._is_tunnel and self._events is not None:
             events, self._events = self._events, None
             events.ended([])
@@ -149,6 +165,7 @@ class Http1Connection(asyncio.BufferedProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.is_open = False
+        self._read_rest()
         if self._events is not None:
             is_stale = self.was_used and not self._has_received
             how = "reset" if exc is not None else "closed"
@@ -242,6 +259,20 @@ class Http1Connection(asyncio.BufferedProtocol):
                 self._released(self)
         else:
             self.close()
+
+    def _read_rest(self) -> None:
+        """An origin that refuses a body, and closes, resets the connection under what is being sent: the kernel still has what
+        it has answered."""
+        if self._events is None or self.is_sent or self._transport is None or self._is_tunnel:
+            return
+        sock = self._transport.get_extra_info("socket")
+        if sock is None or self._transport.get_extra_info("ssl_object") is not None:
+            return
+        with contextlib.suppress(OSError, h11.RemoteProtocolError):
+            while self._events is not None and (data := os.read(sock.fileno(), _READ_BYTES)):
+                self._has_received = True
+                self._h11.receive_data(data)
+                self._process(at_end=True)
 
     def _fail(self, fault: OriginFault) -> None:
         events, self._events = self._events, None

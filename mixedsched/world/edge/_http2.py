@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, cast
 
 from h2.config import H2Configuration
@@ -11,6 +12,7 @@ from h2.errors import ErrorCodes
 from h2.events import (
     ConnectionTerminated,
     DataReceived,
+    Event,
     InformationalResponseReceived,
     RemoteSettingsChanged,
     ResponseReceived,
@@ -21,6 +23,7 @@ from h2.events import (
 )
 from h2.exceptions import ProtocolError
 from h2.settings import SettingCodes
+from hyperframe.frame import Frame, GoAwayFrame
 
 from mixedsched.core.h3.response import Headers
 from mixedsched.world.edge._origin import OriginEvents, OriginFault, OriginRequest
@@ -30,6 +33,16 @@ _CONNECTION_WINDOW_BYTES = 1 << 30  # of all: the streams' own windows are what 
 _UNSENT_BYTES_MAX = 256 * 1024  # of a request's body, beyond which it waits
 
 Field = tuple[bytes, bytes]
+
+
+class _H2(H2Connection):
+    """h2 takes and sends nothing more behind GOAWAY, though requests up to the last one that it names go on (RFC 9113 section
+    6.8): nginx says GOAWAY after 1000 requests, whatever is under way."""
+
+    def _receive_goaway_frame(self, frame: GoAwayFrame) -> tuple[list[Frame], list[Event]]:
+        event = ConnectionTerminated()
+        event.last_stream_id = frame.last_stream_id
+        return [], [event]
 
 
 class Http2Stream:
@@ -47,6 +60,7 @@ class Http2Stream:
         self.trailers: Headers | None = None  # of the request, once all of it is there
         self._connection = connection
         self.stream_id = stream_id
+        self.reads_before = connection.reads
 
     def send(self, data: bytes) -> None:
         self.unsent += data
@@ -86,8 +100,9 @@ class Http2Connection(asyncio.Protocol):
         self.is_open = False
         self.idle_since_s = 0.0
         self.streams: dict[int, Http2Stream] = {}
+        self.reads = 0  # how often something has come
         self._released = released
-        self._h2 = H2Connection(H2Configuration(client_side=True, header_encoding=None))
+        self._h2 = _H2(H2Configuration(client_side=True, header_encoding=None))
         self._transport: asyncio.Transport | None = None
         self._loop = asyncio.get_running_loop()
 
@@ -188,6 +203,7 @@ class Http2Connection(asyncio.Protocol):
         self._flush()
 
     def data_received(self, data: bytes) -> None:
+        self.reads += 1
         try:
             events = self._h2.receive_data(data)
         except ProtocolError as error:
@@ -201,7 +217,8 @@ class Http2Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         how = "reset" if exc is not None else "closed"
         self._transport = None
-        self._lose(OriginFault(502, f"the origin {how} the connection before the response was complete"))
+        fault = OriginFault(502, f"the origin {how} the connection before the response was complete")
+        self._lose(fault, may_be_stale=True)
 
     # Within.
 
@@ -266,6 +283,8 @@ class Http2Connection(asyncio.Protocol):
     def _over(self, stream: Http2Stream) -> None:
         self.idle_since_s = self._loop.time()
         self._released(self, stream)
+        if not self.is_open and not self.streams:
+            self.close()  # it goes away, and this was its last one
 
     def _go_away(self, last_stream_id: int) -> None:
         self.is_open = False
@@ -273,13 +292,18 @@ class Http2Connection(asyncio.Protocol):
             if stream_id > last_stream_id:
                 del self.streams[stream_id]
                 stream.fail(OriginFault(502, "the origin goes away", is_stale=True))
+                self._released(self, stream)
         self._released(self, None)
+        if not self.streams:
+            self.close()
 
-    def _lose(self, fault: OriginFault) -> None:
+    def _lose(self, fault: OriginFault, *, may_be_stale: bool = False) -> None:
+        """may_be_stale: a request of which nothing had come may have met a connection that was idle, and closed already."""
         self.close()
         streams, self.streams = self.streams, {}
         for stream in streams.values():
-            stream.fail(fault)
+            is_stale = may_be_stale and stream.stream_id > 1 and stream.reads_before == self.reads
+            stream.fail(replace(fault, is_stale=is_stale))
             self._released(self, stream)
         self._released(self, None)
 

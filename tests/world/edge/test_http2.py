@@ -1,0 +1,131 @@
+"""An origin that speaks HTTP/2, frame by frame: how its connections end, and what becomes of the requests on them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from hpack import Encoder
+from hyperframe.frame import DataFrame, Frame, GoAwayFrame, HeadersFrame, SettingsFrame
+
+from mixedsched.world.edge.settings import OriginLimits
+from tests.world.edge.edging import Edging, Origin, Script, playing
+
+PREFACE_BYTES = 24
+
+
+@dataclass
+class Wire:
+    """The origin's side of one connection. number: of the connection, from 1."""
+
+    number: int
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+
+    async def request(self) -> int:
+        """Wait for the next request's head; the stream's ID."""
+        while True:
+            frame, size_bytes = Frame.parse_frame_header(memoryview(await self.reader.readexactly(9)))
+            await self.reader.readexactly(size_bytes)
+            if isinstance(frame, HeadersFrame):
+                return frame.stream_id
+
+    def head(self, stream_id: int, *, ends: bool = False) -> None:
+        frame = HeadersFrame(stream_id, Encoder().encode([(":status", "200")]))
+        frame.flags.add("END_HEADERS")
+        self._write(frame, ends=ends)
+
+    def data(self, stream_id: int, data: bytes) -> None:
+        self._write(DataFrame(stream_id, data), ends=True)
+
+    def go_away(self, last_stream_id: int) -> None:
+        self._write(GoAwayFrame(0, last_stream_id=last_stream_id))
+
+    def _write(self, frame: Frame, *, ends: bool = False) -> None:
+        if ends:
+            frame.flags.add("END_STREAM")
+        self.writer.write(frame.serialize())
+
+
+def speaking(play: Callable[[Wire], Awaitable[None]]) -> Callable[[Origin], Script]:
+    def made(origin: Origin) -> Script:
+        async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            wire = Wire(origin.connections, reader, writer)
+            await reader.readexactly(PREFACE_BYTES)
+            writer.write(SettingsFrame(0).serialize())
+            await play(wire)
+
+        return script
+
+    return made
+
+
+def play_h2c(
+    wire: Callable[[Wire], Awaitable[None]], test: Callable[[Edging], Awaitable[None]], connections: int = 64
+) -> None:
+    playing(speaking(wire), test, is_h2c=True, limits=OriginLimits(connections=connections))
+
+
+async def answering_each(wire: Wire) -> None:
+    while True:
+        stream_id = await wire.request()
+        wire.head(stream_id)
+        wire.data(stream_id, f"connection {wire.number}".encode())
+
+
+def test_what_is_under_way_goes_on_behind_goaway_and_the_next_request_takes_another_connection() -> None:
+    """RFC 9113 section 6.8. nginx says so after 1000 requests."""
+    is_asked = asyncio.Event()
+
+    async def wire(wire: Wire) -> None:
+        if wire.number > 1:
+            await answering_each(wire)
+        stream_id = await wire.request()
+        wire.head(stream_id)
+        wire.go_away(stream_id)
+        await is_asked.wait()
+        wire.data(stream_id, b"connection 1")
+        assert await wire.reader.read() is not None, "the edge closes what it needs no more"
+
+    async def test(edge: Edging) -> None:
+        first = edge.client.begin("GET", "/1")
+        await edge.client.got[first].until(lambda: bool(edge.client.got[first].head))
+        assert (await edge.ask("GET", "/2")).body == b"connection 2"
+        is_asked.set()
+        got = await edge.client.got[first].whole()
+        assert (got.body, got.is_ended, got.reset) == (b"connection 1", True, None)
+
+    play_h2c(wire, test)
+
+
+def test_requests_beyond_the_last_that_goaway_names_are_sent_again_and_hold_no_place() -> None:
+    async def wire(wire: Wire) -> None:
+        if wire.number % 2 == 0:
+            await answering_each(wire)
+        stream_id = await wire.request()
+        wire.head(stream_id)
+        wire.data(stream_id, b"first")
+        await wire.request()
+        wire.go_away(stream_id)
+
+    async def test(edge: Edging) -> None:
+        assert (await edge.ask("GET", "/")).body == b"first"
+        assert [(await edge.ask("GET", "/")).body for _ in range(3)] == [b"connection 2"] * 3
+
+    play_h2c(wire, test, connections=1)
+
+
+def test_a_request_on_a_kept_connection_that_was_closed_is_sent_again() -> None:
+    async def wire(wire: Wire) -> None:
+        stream_id = await wire.request()
+        wire.head(stream_id)
+        wire.data(stream_id, f"connection {wire.number}".encode())
+        await wire.request()
+        wire.writer.transport.abort()
+
+    async def test(edge: Edging) -> None:
+        assert [(await edge.ask("GET", "/")).body for _ in range(2)] == [b"connection 1", b"connection 2"]
+        assert (await edge.ask("POST", "/", [], b"x")).status == 502
+
+    play_h2c(wire, test)
