@@ -69,7 +69,7 @@ def as_text(samples: Iterator[Sample]) -> str:
         if name not in said:
             said.add(name)
             lines += [f"# HELP {name} {_HELP[name]}", f"# TYPE {name} {kind}"]
-        lines.append(f"{name}{labels} {value:g}" if isinstance(value, float) else f"{name}{labels} {value}")
+        lines.append(f"{name}{labels} {value}")
     return "\n".join(lines) + "\n"
 
 
