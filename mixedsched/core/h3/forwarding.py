@@ -158,6 +158,13 @@ def request_fields(head: RequestHead, client: str, host: str | None = None) -> H
     return fields
 
 
+def plain_address(text: str) -> str:
+    """A client's IP address without its zone, and as one of IPv4 where it is: sockets for both write ::ffff:192.0.2.7."""
+    bare = text.partition("%")[0]
+    mapped = ipaddress.IPv6Address(bare).ipv4_mapped if ":" in bare else None
+    return bare if mapped is None else str(mapped)
+
+
 def _forwarded(host: bytes, client: str) -> Headers:
     node = f'"[{client}]"' if ":" in client else client
     quoted = b'"' + host + b'"'

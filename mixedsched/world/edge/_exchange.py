@@ -22,6 +22,7 @@ from mixedsched.core.h3.exchange import ServedRequest
 from mixedsched.core.h3.forwarding import (
     BadAnswerError,
     content_length_of,
+    plain_address,
     request_fields,
     response_fields,
     trailer_fields,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from mixedsched.world.edge.responder import Edge
 
 _IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE"})  # RFC 9110 section 9.2.2
+_REFUSALS_MAX = 10  # by an origin that does nothing with a request
 _WITHOUT_BODY = frozenset({204, 304})
 _SIGNAL_BYTES_MAX = 1024
 _EMPTY: Headers = [(b"content-length", b"0")]
@@ -56,7 +58,7 @@ class EdgeRequest:
     """
 
     def __init__(self, edge: Edge, head: RequestHead, reply: Reply) -> None:
-        self.client = reply.client
+        self.client = plain_address(reply.client)
         self.urgency = _urgency_of(head)
         self.head = head
         self.started_s = asyncio.get_running_loop().time()
@@ -185,6 +187,7 @@ class EdgeRequest:
             body = self._inflow.body
         mime = next((value.decode("latin-1") for name, value in passed if name == b"content-type"), "")
         self._reply.answer(self._edge.response(self.head, Response(status, passed, body, mime)))
+        self._send_on()  # what a client has sent ahead into its tunnel
 
     def received(self, data: bytes) -> None:
         if self._inflow is not None:
@@ -207,7 +210,7 @@ class EdgeRequest:
         self._stream = None
         if self._is_over:
             return
-        if fault.is_stale and self._may_repeat:
+        if self._may_repeat(fault):
             self._retries += 1
             self._edge.pool.ask(self, fresh=True)
             return
@@ -219,10 +222,13 @@ class EdgeRequest:
 
     # Within.
 
-    @property
-    def _may_repeat(self) -> bool:
+    def _may_repeat(self, fault: OriginFault) -> bool:
         """Whether nothing is lost by sending the request again over a new connection."""
-        return self._retries == 0 and self.head.method in _IDEMPOTENT and not self._received_bytes
+        if self._received_bytes or self._has_answered:
+            return False
+        if fault.is_unprocessed:  # RFC 9113 section 8.7
+            return self._retries < _REFUSALS_MAX
+        return fault.is_stale and self._retries == 0 and self.head.method in _IDEMPOTENT
 
     def _ask(self) -> None:
         self._is_asked = True

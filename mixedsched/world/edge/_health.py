@@ -81,7 +81,7 @@ class HealthCheck:
         self._note(f"{self.request.target} was answered with {self._status}" if self._status >= 500 else None)
 
     def failed(self, fault: OriginFault) -> None:
-        if fault.is_stale and not self._is_repeated:  # an origin that closes idle connections is well
+        if (fault.is_stale or fault.is_unprocessed) and not self._is_repeated:  # who closes idle connections is well
             self._is_repeated, self._stream = True, None
             if self._limit is not None:
                 self._limit.cancel()

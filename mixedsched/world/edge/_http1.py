@@ -32,6 +32,7 @@ class Http1Connection(asyncio.BufferedProtocol):
         self._events: OriginEvents | None = None
         self._loop = asyncio.get_running_loop()
         self._is_tunnel = False
+        self._upgrades = False
         self._chunked = False
         self._has_received = False  # anything for the present request
 
@@ -41,6 +42,7 @@ class Http1Connection(asyncio.BufferedProtocol):
         """Send the head of a request."""
         self._events = events
         self.is_answered = self._has_received = self._is_tunnel = False
+        self._upgrades = request.upgrade is not None
         self.heard_s = self._loop.time()
         fields = list(request.fields)
         connection: list[bytes] = []
@@ -87,8 +89,8 @@ class Http1Connection(asyncio.BufferedProtocol):
 
     @property
     def is_sent(self) -> bool:
-        """Whether the origin has got all of the request."""
-        return self._h11.our_state is not h11.SEND_BODY
+        """Whether the origin has got all of the request; a tunnel's begins when it is open."""
+        return self._upgrades or self._h11.our_state is not h11.SEND_BODY
 
     def pause(self) -> None:
         if not self.is_paused and self._transport is not None:

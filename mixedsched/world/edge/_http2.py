@@ -266,7 +266,7 @@ class Http2Connection(asyncio.Protocol):
                 del self.streams[stream.stream_id]
                 is_refused = event.error_code == ErrorCodes.REFUSED_STREAM
                 stream.fail(
-                    OriginFault(502, f"the origin reset the stream ({event.error_code!r})", is_stale=is_refused)
+                    OriginFault(502, f"the origin reset the stream ({event.error_code!r})", is_unprocessed=is_refused)
                 )
                 self._over(stream)
 
@@ -291,7 +291,7 @@ class Http2Connection(asyncio.Protocol):
         for stream_id, stream in list(self.streams.items()):
             if stream_id > last_stream_id:
                 del self.streams[stream_id]
-                stream.fail(OriginFault(502, "the origin goes away", is_stale=True))
+                stream.fail(OriginFault(502, "the origin goes away", is_unprocessed=True))
                 self._released(self, stream)
         self._released(self, None)
         if not self.streams:

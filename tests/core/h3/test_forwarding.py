@@ -13,6 +13,7 @@ from mixedsched.core.h3.forwarding import (
     content_length_of,
     host_of,
     nominated,
+    plain_address,
     refusal,
     request_fields,
     response_fields,
@@ -228,6 +229,20 @@ def test_an_address_of_ipv6_is_quoted() -> None:
 
 
 # RFC 9114 section 4.2.1: cookies
+
+
+@pytest.mark.parametrize(
+    ("given", "plain"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("2001:db8::1", "2001:db8::1"),
+        ("fe80::1%eth0", "fe80::1"),
+        ("", ""),
+    ],
+)
+def test_a_client_has_one_address_whichever_socket_it_came_to(given: str, plain: str) -> None:
+    assert plain_address(given) == plain
 
 
 def test_lines_of_cookies_become_one() -> None:

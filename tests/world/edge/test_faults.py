@@ -72,6 +72,14 @@ def test_an_origin_that_does_not_answer_in_time_gives_504() -> None:
     playing(silent, test, limits=OriginLimits(answer_s=0.2))
 
 
+def test_a_websocket_that_is_not_opened_in_time_gives_504() -> None:
+    async def test(edge: Edging) -> None:
+        stream_id = edge.client.begin("CONNECT", "/ws", ends=False, protocol="websocket")
+        assert (await edge.client.got[stream_id].whole()).status == 504
+
+    playing(silent, test, limits=OriginLimits(answer_s=0.2))
+
+
 def test_a_response_that_falls_silent_is_cut_off() -> None:
     async def test(edge: Edging) -> None:
         got = await edge.ask("GET", "/")

@@ -116,6 +116,32 @@ def test_requests_beyond_the_last_that_goaway_names_are_sent_again_and_hold_no_p
     play_h2c(wire, test, connections=1)
 
 
+def test_what_the_origin_has_not_begun_is_sent_again_whatever_the_method() -> None:
+    """RFC 9113 section 8.7."""
+
+    async def wire(wire: Wire) -> None:
+        if wire.number == 3:
+            await answering_each(wire)
+        await wire.request()
+        wire.go_away(0)
+
+    async def test(edge: Edging) -> None:
+        assert (await edge.ask("POST", "/")).body == b"connection 3"
+
+    play_h2c(wire, test)
+
+
+def test_an_origin_that_begins_nothing_gives_502() -> None:
+    async def wire(wire: Wire) -> None:
+        await wire.request()
+        wire.go_away(0)
+
+    async def test(edge: Edging) -> None:
+        assert (await edge.ask("GET", "/")).status == 502
+
+    play_h2c(wire, test)
+
+
 def test_a_request_on_a_kept_connection_that_was_closed_is_sent_again() -> None:
     async def wire(wire: Wire) -> None:
         stream_id = await wire.request()

@@ -37,6 +37,7 @@ from mixedsched.world.edge.settings import (
 from mixedsched.world.server.settings import ServerSettings
 from tests.world.edge.commanding import FACTS, edge_command
 from tests.world.edge.edging import (
+    HOST,
     ROOM,
     Edging,
     KeptLog,
@@ -137,12 +138,38 @@ def test_a_certificate_is_read_again_and_the_old_one_stays_if_the_new_one_is_bro
     assert store.choose("x.test").certificate != first
 
 
+def test_hosts_of_a_certificate_that_is_read_again_are_served(tmp_path: Path) -> None:
+    files = written(tmp_path, "one", HOST)
+
+    async def test(edge: Edging) -> None:
+        assert (await edge.ask("GET", "/", authority="new.test")).status == 421
+        written(tmp_path, "one", HOST, "new.test")
+        async with asyncio.timeout(30):
+            while (await edge.ask("GET", "/", authority="new.test")).status == 421:
+                await asyncio.sleep(0.1)
+
+    playing(lambda origin: answering(origin, plain()), test, hosts=(), certificates=(files,))
+
+
 # What is told on the command line
 
 
 @pytest.mark.parametrize(
     "text",
-    ["", "127.0.0.1:80", "ftp://x", "http://", "http://x/path", "http://u@x", "http://x:0", "http://x:99999", "unix:a"],
+    [
+        *(
+            "",
+            "127.0.0.1:80",
+            "ftp://x",
+            "http://",
+            "http://x/path",
+            "http://u@x",
+            "http://x:0",
+            "http://x:99999",
+            "unix:a",
+        ),
+        *("http://x..test", f"http://{64 * 'x'}.test"),
+    ],
 )
 def test_an_origin_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(MixedschedError, match="no origin"):

@@ -302,6 +302,24 @@ def test_a_websocket_is_a_tunnel_to_the_origin() -> None:
     playing(script, test)
 
 
+def test_what_a_client_sends_before_its_websocket_is_open_waits_for_that() -> None:
+    async def test(edge: Edging) -> None:
+        stream_id = edge.client.begin("CONNECT", "/ws", ends=False, protocol="websocket")
+        edge.client.send(stream_id, b"early", ends=True)
+        assert (await edge.client.got[stream_id].whole()).body == b"EARLY"
+
+    def script(origin: Origin) -> Script:
+        async def play(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await origin.read(reader)
+            await asyncio.sleep(0.05)
+            writer.write(b"HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n")
+            writer.write((await reader.read()).upper())
+
+        return play
+
+    playing(script, test)
+
+
 def test_a_websocket_that_the_origin_does_not_open_is_not_open_for_the_client() -> None:
     async def test(edge: Edging) -> None:
         got = edge.client.got[edge.client.begin("CONNECT", "/ws", ends=False, protocol="websocket")]
