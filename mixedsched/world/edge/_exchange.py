@@ -66,6 +66,7 @@ class EdgeRequest:
         self.why: str | None = None  # it went wrong, for the log
         self.is_origins_fault = False
         self.body_bytes = 0  # of the response, as far as it has come
+        self._missing_bytes: int | None = None  # of those that the origin has announced
         self._edge = edge
         self._reply = reply
         self._stream: OriginStream | None = None
@@ -180,6 +181,7 @@ class EdgeRequest:
         if has_body and self.head.method != "HEAD" and status not in _WITHOUT_BODY and length != 0:
             assert self._stream is not None
             buffers = self._edge.settings.buffers
+            self._missing_bytes = length
             passed = self._with_script(status, passed)
             if self._appender is not None:
                 length = 0 if self._appender.gzips or length is None else length + len(SCRIPT_BYTES)
@@ -190,6 +192,8 @@ class EdgeRequest:
         self._send_on()  # what a client has sent ahead into its tunnel
 
     def received(self, data: bytes) -> None:
+        if self._missing_bytes is not None:
+            self._missing_bytes -= len(data)
         if self._inflow is not None:
             passed = data if self._appender is None else self._appender.feed(data)
             if passed:
@@ -198,7 +202,9 @@ class EdgeRequest:
 
     def ended(self, trailers: Iterable[tuple[bytes, bytes]]) -> None:
         self._stream = None
-        if self._inflow is not None:
+        if self._missing_bytes:  # behind a body that is too short, HTTP/2 may have trailers
+            self._lose("the response is not as long as it says")
+        elif self._inflow is not None:
             kept = trailer_fields(trailers)
             last = b"" if self._appender is None else self._appender.end()
             self.body_bytes += len(last)

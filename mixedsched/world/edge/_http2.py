@@ -7,12 +7,10 @@ from dataclasses import replace
 from typing import Any, cast
 
 from h2.config import H2Configuration
-from h2.connection import H2Connection
 from h2.errors import ErrorCodes
 from h2.events import (
     ConnectionTerminated,
     DataReceived,
-    Event,
     InformationalResponseReceived,
     RemoteSettingsChanged,
     ResponseReceived,
@@ -23,9 +21,9 @@ from h2.events import (
 )
 from h2.exceptions import ProtocolError
 from h2.settings import SettingCodes
-from hyperframe.frame import Frame, GoAwayFrame
 
 from mixedsched.core.h3.response import Headers
+from mixedsched.world.edge._h2 import ClientH2, WrongLength
 from mixedsched.world.edge._origin import OriginEvents, OriginFault, OriginRequest
 
 _STREAM_WINDOW_BYTES = 256 * 1024  # that the origin may send ahead of what is read of one response
@@ -33,16 +31,6 @@ _CONNECTION_WINDOW_BYTES = 1 << 30  # of all: the streams' own windows are what 
 _UNSENT_BYTES_MAX = 256 * 1024  # of a request's body, beyond which it waits
 
 Field = tuple[bytes, bytes]
-
-
-class _H2(H2Connection):
-    """h2 takes and sends nothing more behind GOAWAY, though requests up to the last one that it names go on (RFC 9113 section
-    6.8): nginx says GOAWAY after 1000 requests, whatever is under way."""
-
-    def _receive_goaway_frame(self, frame: GoAwayFrame) -> tuple[list[Frame], list[Event]]:
-        event = ConnectionTerminated()
-        event.last_stream_id = frame.last_stream_id
-        return [], [event]
 
 
 class Http2Stream:
@@ -102,7 +90,7 @@ class Http2Connection(asyncio.Protocol):
         self.streams: dict[int, Http2Stream] = {}
         self.reads = 0  # how often something has come
         self._released = released
-        self._h2 = _H2(H2Configuration(client_side=True, header_encoding=None))
+        self._h2 = ClientH2(H2Configuration(client_side=True, header_encoding=None))
         self._transport: asyncio.Transport | None = None
         self._loop = asyncio.get_running_loop()
 
@@ -268,6 +256,10 @@ class Http2Connection(asyncio.Protocol):
                 stream.fail(
                     OriginFault(502, f"the origin reset the stream ({event.error_code!r})", is_unprocessed=is_refused)
                 )
+                self._over(stream)
+            case WrongLength():
+                del self.streams[stream.stream_id]
+                stream.fail(OriginFault(502, "the response is not as long as it says"))
                 self._over(stream)
 
     def _end(self, stream: Http2Stream, trailers: list[Field]) -> None:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+import pytest
 from hpack import Encoder
 from hyperframe.frame import DataFrame, Frame, GoAwayFrame, HeadersFrame, SettingsFrame
 
@@ -31,13 +32,14 @@ class Wire:
             if isinstance(frame, HeadersFrame):
                 return frame.stream_id
 
-    def head(self, stream_id: int, *, ends: bool = False) -> None:
-        frame = HeadersFrame(stream_id, Encoder().encode([(":status", "200")]))
-        frame.flags.add("END_HEADERS")
-        self._write(frame, ends=ends)
+    def head(self, stream_id: int, *fields: tuple[str, str]) -> None:
+        self._write(_headers(stream_id, (":status", "200"), *fields))
 
-    def data(self, stream_id: int, data: bytes) -> None:
-        self._write(DataFrame(stream_id, data), ends=True)
+    def data(self, stream_id: int, data: bytes, *, ends: bool = True) -> None:
+        self._write(DataFrame(stream_id, data), ends=ends)
+
+    def trailers(self, stream_id: int, *fields: tuple[str, str]) -> None:
+        self._write(_headers(stream_id, *fields), ends=True)
 
     def go_away(self, last_stream_id: int) -> None:
         self._write(GoAwayFrame(0, last_stream_id=last_stream_id))
@@ -46,6 +48,12 @@ class Wire:
         if ends:
             frame.flags.add("END_STREAM")
         self.writer.write(frame.serialize())
+
+
+def _headers(stream_id: int, *fields: tuple[str, str]) -> HeadersFrame:
+    frame = HeadersFrame(stream_id, Encoder().encode(fields))
+    frame.flags.add("END_HEADERS")
+    return frame
 
 
 def speaking(play: Callable[[Wire], Awaitable[None]]) -> Callable[[Origin], Script]:
@@ -154,4 +162,31 @@ def test_a_request_on_a_kept_connection_that_was_closed_is_sent_again() -> None:
         assert [(await edge.ask("GET", "/")).body for _ in range(2)] == [b"connection 1", b"connection 2"]
         assert (await edge.ask("POST", "/", [], b"x")).status == 502
 
+    play_h2c(wire, test)
+
+
+@pytest.mark.parametrize(("data", "has_trailers"), [(b"abcd", False), (b"ab", False), (b"ab", True)])
+def test_a_response_that_lies_about_its_length_is_cut_off_and_costs_no_other(data: bytes, has_trailers: bool) -> None:
+    """RFC 9113 section 8.1.1."""
+
+    async def wire(wire: Wire) -> None:
+        waiting, lying = await wire.request(), await wire.request()
+        wire.head(waiting)
+        wire.head(lying, ("content-length", "3"))
+        wire.data(lying, data, ends=not has_trailers)
+        if has_trailers:
+            wire.trailers(lying, ("x-sum", "3"))
+        await is_cut.wait()
+        wire.data(waiting, b"whole")
+        await answering_each(wire)
+
+    async def test(edge: Edging) -> None:
+        waiting = edge.client.begin("GET", "/1")
+        got = await edge.ask("GET", "/2")
+        assert (got.is_ended, got.status if got.reset is None else 0) in {(True, 502), (False, 0)}
+        is_cut.set()
+        assert (await edge.client.got[waiting].whole()).body == b"whole"
+        assert (await edge.ask("GET", "/3")).body == b"connection 1"
+
+    is_cut = asyncio.Event()
     play_h2c(wire, test)
