@@ -113,7 +113,8 @@ class _Examination:
             fix = (
                 "give the edge a certificate for this name with its chain (--cert, --key), or name yours with --cert here"
                 if error.is_certificate
-                else f"open UDP port {announced.port} in every firewall on the way, and see that the edge runs there"
+                else f"open UDP port {announced.port} in every firewall on the way, and see that the edge runs there, "
+                "for a name with an IPv6 address with --listen ::"
             )
             raise MixedschedError(error.what, why=error.why, fix=fix) from error
         return f"connected after {self._second.connected_ms:.0f} ms, certificate trusted"

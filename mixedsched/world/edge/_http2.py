@@ -74,6 +74,8 @@ class Http2Stream:
         """The origin takes too long."""
         self.fail(OriginFault(status, why))
         self._connection.reset(self, ErrorCodes.CANCEL)
+        if self.reads_before == self._connection.reads:  # nothing at all has come: the path may be dead
+            self._connection.leave()
 
     def fail(self, fault: OriginFault) -> None:
         events, self.events = self.events, None
@@ -173,6 +175,13 @@ class Http2Connection(asyncio.Protocol):
                 self._h2.reset_stream(stream.stream_id, code)
             self._flush()
             self._over(stream)
+
+    def leave(self) -> None:
+        """Take no more requests, and close behind the last one."""
+        self.is_open = False
+        self._released(self, None)
+        if not self.streams:
+            self.close()
 
     def close(self) -> None:
         self.is_open = False
@@ -285,9 +294,7 @@ class Http2Connection(asyncio.Protocol):
                 del self.streams[stream_id]
                 stream.fail(OriginFault(502, "the origin goes away", is_unprocessed=True))
                 self._released(self, stream)
-        self._released(self, None)
-        if not self.streams:
-            self.close()
+        self.leave()
 
     def _lose(self, fault: OriginFault, *, may_be_stale: bool = False) -> None:
         """may_be_stale: a request of which nothing had come may have met a connection that was idle, and closed already."""

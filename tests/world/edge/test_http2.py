@@ -70,9 +70,11 @@ def speaking(play: Callable[[Wire], Awaitable[None]]) -> Callable[[Origin], Scri
 
 
 def play_h2c(
-    wire: Callable[[Wire], Awaitable[None]], test: Callable[[Edging], Awaitable[None]], connections: int = 64
+    wire: Callable[[Wire], Awaitable[None]],
+    test: Callable[[Edging], Awaitable[None]],
+    limits: OriginLimits = OriginLimits(),  # noqa: B008 - is not changed
 ) -> None:
-    playing(speaking(wire), test, is_h2c=True, limits=OriginLimits(connections=connections))
+    playing(speaking(wire), test, is_h2c=True, limits=limits)
 
 
 async def answering_each(wire: Wire) -> None:
@@ -121,7 +123,7 @@ def test_requests_beyond_the_last_that_goaway_names_are_sent_again_and_hold_no_p
         assert (await edge.ask("GET", "/")).body == b"first"
         assert [(await edge.ask("GET", "/")).body for _ in range(3)] == [b"connection 2"] * 3
 
-    play_h2c(wire, test, connections=1)
+    play_h2c(wire, test, OriginLimits(connections=1))
 
 
 def test_what_the_origin_has_not_begun_is_sent_again_whatever_the_method() -> None:
@@ -137,6 +139,23 @@ def test_what_the_origin_has_not_begun_is_sent_again_whatever_the_method() -> No
         assert (await edge.ask("POST", "/")).body == b"connection 3"
 
     play_h2c(wire, test)
+
+
+def test_a_connection_on_which_nothing_comes_any_more_is_not_used_again() -> None:
+    async def wire(wire: Wire) -> None:
+        if wire.number > 1:
+            await answering_each(wire)
+        stream_id = await wire.request()
+        wire.head(stream_id)
+        wire.data(stream_id, b"connection 1")
+        await asyncio.sleep(60)
+
+    async def test(edge: Edging) -> None:
+        assert (await edge.ask("GET", "/")).body == b"connection 1"
+        assert (await edge.ask("GET", "/")).status == 504
+        assert (await edge.ask("GET", "/")).body == b"connection 2"
+
+    play_h2c(wire, test, OriginLimits(answer_s=0.3))
 
 
 def test_an_origin_that_begins_nothing_gives_502() -> None:
