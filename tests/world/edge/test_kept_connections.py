@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from mixedsched.world.edge.settings import OriginLimits
-from tests.world.edge.edging import Edging, Origin, Script, plain, playing
+from tests.world.edge.edging import Edging, Origin, Script, answering, plain, playing
 
 BOTH_LENGTHS = b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n"
 
@@ -77,6 +77,24 @@ def test_an_origin_whose_answer_was_refused_is_not_read_any_more() -> None:
         return play
 
     playing(script, test)
+
+
+def test_uploads_that_wait_hold_up_no_other_request_of_their_client() -> None:
+    """What is kept of them counts against the credit of the whole connection: there must be more than that of one stream."""
+    size = 600_000
+
+    async def test(edge: Edging) -> None:
+        first = edge.client.begin("POST", "/", [("content-length", str(size))], ends=False)
+        edge.client.send(first, bytes(1000))
+        while not edge.origin.connections:
+            await asyncio.sleep(0.01)
+        waiting = edge.client.begin("POST", "/", [("content-length", str(size))], ends=False)
+        edge.client.send(waiting, bytes(size), ends=True)  # the only connection to the origin is taken
+        await asyncio.sleep(0.2)
+        edge.client.send(first, bytes(size - 1000), ends=True)
+        assert [(await edge.client.got[item].whole()).status for item in (first, waiting)] == [200, 200]
+
+    playing(lambda origin: answering(origin, plain()), test, limits=OriginLimits(connections=1))
 
 
 @pytest.mark.parametrize("keeps", [True, False])
