@@ -220,7 +220,7 @@ class EdgeRequest:
             self._retries += 1
             self._edge.pool.ask(self, fresh=True)
             return
-        self.why, self.is_origins_fault = fault.why, True
+        self.why, self.is_origins_fault = fault.why, fault.status >= 500
         if self._has_answered:
             self._reply.abort(ErrorCode.H3_INTERNAL_ERROR)
         else:

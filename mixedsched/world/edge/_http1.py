@@ -26,6 +26,7 @@ class Http1Connection(asyncio.BufferedProtocol):
         self.heard_s = 0.0  # of the loop's clock: when something came last, or the request was sent
         self.is_answered = False  # the head of the response has come
         self.is_paused = False
+        self.is_stuck = False  # the origin takes no more of the request's body
         self._released = released
         self._h11 = h11.Connection(h11.CLIENT, max_incomplete_event_size=_HEAD_BYTES_MAX)
         self._transport: asyncio.Transport | None = None
@@ -177,10 +178,12 @@ class Http1Connection(asyncio.BufferedProtocol):
         self._released(self)
 
     def pause_writing(self) -> None:
+        self.is_stuck = True
         if self._events is not None:
             self._events.writable(now=False)
 
     def resume_writing(self) -> None:
+        self.is_stuck = False
         if self._events is not None:
             self._events.writable(now=True)
 

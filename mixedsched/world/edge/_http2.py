@@ -50,6 +50,11 @@ class Http2Stream:
         self.stream_id = stream_id
         self.reads_before = connection.reads
 
+    @property
+    def is_stuck(self) -> bool:
+        """Whether the origin takes no more of the request's body."""
+        return bool(self.unsent)
+
     def send(self, data: bytes) -> None:
         self.unsent += data
         self._connection.send_body(self)

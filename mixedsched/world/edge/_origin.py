@@ -11,9 +11,9 @@ from mixedsched.core.h3.response import Headers
 class OriginFault:
     """What went wrong with a request at the origin.
 
-    status: 502 or 504, for a client that has got nothing yet. why: for the log. is_stale: a connection that had been idle was
-    closed before anything came, so that an idempotent request may be tried again. is_unprocessed: the origin says that it has
-    done nothing, so that any may.
+    status: 502, 503 or 504, or 408 where the client is at fault, for a client that has got nothing yet. why: for the log.
+    is_stale: a connection that had been idle was closed before anything came, so that an idempotent request may be tried again.
+    is_unprocessed: the origin says that it has done nothing, so that any may.
     """
 
     status: int

@@ -263,8 +263,9 @@ class OriginPool:
             if not item.is_answered and item.is_sent and quiet_s > limits.answer_s:
                 item.time_out(504, f"the origin did not answer within {limits.answer_s:g} s")
             elif quiet_s > limits.silence_s:
+                is_clients = not item.is_answered and not item.is_stuck
                 what = "a response" if item.is_answered else "a request's body"
-                item.time_out(504, f"nothing came for {limits.silence_s:g} s within {what}")
+                item.time_out(408 if is_clients else 504, f"nothing came for {limits.silence_s:g} s within {what}")
         for connection in tuple(self._idle):
             if now_s - connection.idle_since_s > limits.keep_s:
                 connection.retire()

@@ -240,6 +240,22 @@ def test_an_upload_whose_length_is_not_as_announced_is_cut_off_at_the_origin() -
     playing(lambda origin: answering(origin, plain()), test)
 
 
+@pytest.mark.parametrize("reads", [True, False])
+def test_an_upload_that_falls_silent_is_the_clients_fault_unless_the_origin_does_not_read(reads: bool) -> None:
+    async def test(edge: Edging) -> None:
+        stream_id = edge.client.begin("POST", "/", [("content-length", "20000000")], ends=False)
+        edge.client.send(stream_id, bytes(10 if reads else 20_000_000))
+        assert (await edge.client.got[stream_id].whole()).status == (408 if reads else 504)
+
+    def script(_: Origin) -> Script:
+        async def play(reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
+            await (reader.read() if reads else asyncio.sleep(60))
+
+        return play
+
+    playing(script, test, limits=OriginLimits(silence_s=0.5))
+
+
 @pytest.mark.parametrize("announced", [True, False])
 def test_a_body_that_is_larger_than_allowed_gives_413(announced: bool) -> None:
     async def test(edge: Edging) -> None:
