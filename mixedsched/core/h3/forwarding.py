@@ -1,7 +1,8 @@
 """What a gateway from HTTP/3 to another HTTP must do to the fields of messages, and which messages it must refuse.
 
-Sources: RFC 9110 sections 7.2 (Host), 7.6 (Connection, Via), 9.3.6 (CONNECT), 10.1.1 (Expect); RFC 9112 sections 5.2, 6.3, 11
-(line folding, length of messages, splitting and smuggling); RFC 9114 sections 4.2 to 4.4; RFC 9220; RFC 7239 (Forwarded).
+Sources: RFC 9110 sections 7.2 (Host), 7.6 (Connection, Max-Forwards, Via), 8.6 (Content-Length), 9.3.6 (CONNECT), 10.1.1
+(Expect); RFC 9112 sections 5.2, 6.1, 6.3, 11 (line folding, length of messages, splitting and smuggling); RFC 9114 sections 4.2
+to 4.4; RFC 9220; RFC 7239 (Forwarded).
 """
 
 import ipaddress
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from mixedsched.core.h3.response import Headers, RequestHead
 
 PSEUDONYM = b"mixedsched"  # of this gateway, in Via
+_PASSED_ON = ((b"allow", b"GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"),)
 
 _HOP_BY_HOP = frozenset(
     {
@@ -79,10 +81,11 @@ class BadAnswerError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A request that is not passed on: the status to answer with, and why, for the log only."""
+    """A request that is not passed on: the status to answer with, and why, for the log only. fields: of the response."""
 
     status: int
     why: str
+    fields: tuple[tuple[bytes, bytes], ...] = ()
 
 
 def host_of(authority: str) -> str | None:
@@ -105,7 +108,7 @@ def refusal(head: RequestHead, is_served: Callable[[str], bool]) -> Refusal | No
     if head.protocol not in (None, "websocket"):
         return Refusal(501, "an extended CONNECT for another protocol than websocket")
     if head.method == "TRACE":
-        return Refusal(405, "TRACE would show fields that are for the origin only")
+        return Refusal(405, "TRACE would show fields that are for the origin only", _PASSED_ON)
     if host is None:
         return Refusal(400, "the authority is not HOST or HOST:PORT")
     if not is_served(host):
@@ -120,7 +123,14 @@ def refusal(head: RequestHead, is_served: Callable[[str], bool]) -> Refusal | No
         return Refusal(417, "an expectation that is not 100-continue")
     if head.protocol is not None and head.field_lines(b"content-length"):
         return Refusal(400, "a tunnel with content-length")
+    if head.method == "OPTIONS" and _hops_left(head.field_lines(b"max-forwards")) == 0:
+        return Refusal(200, "Max-Forwards says that the edge is to answer", _PASSED_ON)
     return None
+
+
+def _hops_left(lines: list[bytes]) -> int | None:
+    """How many more hops a request may take; None where it does not say (RFC 9110 section 7.6.2)."""
+    return int(lines[0]) if len(lines) == 1 and lines[0].isdigit() and len(lines[0]) <= 9 else None
 
 
 def request_fields(head: RequestHead, client: str, host: str | None = None) -> Headers:
@@ -137,6 +147,8 @@ def request_fields(head: RequestHead, client: str, host: str | None = None) -> H
             continue
         if name == b"cookie":
             cookies.append(value)
+        elif name == b"max-forwards" and head.method == "OPTIONS" and (hops := _hops_left([value])):
+            fields.append((name, b"%d" % (hops - 1)))
         else:
             fields.append((name, value))
     if cookies:
@@ -144,6 +156,13 @@ def request_fields(head: RequestHead, client: str, host: str | None = None) -> H
     fields += _forwarded(asked, client)
     fields.append((b"via", b"3 " + PSEUDONYM))
     return fields
+
+
+def plain_address(text: str) -> str:
+    """A client's IP address without its zone, and as one of IPv4 where it is: sockets for both write ::ffff:192.0.2.7."""
+    bare = text.partition("%")[0]
+    mapped = ipaddress.IPv6Address(bare).ipv4_mapped if ":" in bare else None
+    return bare if mapped is None else str(mapped)
 
 
 def _forwarded(host: bytes, client: str) -> Headers:
@@ -158,9 +177,10 @@ def _forwarded(host: bytes, client: str) -> Headers:
     ]
 
 
-def response_fields(fields: Iterable[tuple[bytes, bytes]], version: bytes) -> Headers:
+def response_fields(fields: Iterable[tuple[bytes, bytes]], version: bytes, status: int = 200) -> Headers:
     """The fields of the origin's response as the client gets them. version: of HTTP as the origin spoke it, such as b"1.1".
 
+    A length is left out where the status forbids it: 1xx, with which a tunnel begins, too, and 204 (RFC 9110 section 8.6).
     Raises BadAnswerError for what could be understood in two ways.
     """
     lines = [(name.lower(), value) for name, value in fields]
@@ -170,11 +190,14 @@ def response_fields(fields: Iterable[tuple[bytes, bytes]], version: bytes) -> He
         if _NO_VALUE.search(value):
             raise BadAnswerError(f"the field {name.decode('latin-1')} has control characters")
     length = content_length_of(lines)
-    if length is not None and any(name == b"transfer-encoding" for name, _ in lines):
-        raise BadAnswerError("it has content-length and transfer-encoding")
+    if any(name == b"transfer-encoding" for name, _ in lines):
+        if length is not None:
+            raise BadAnswerError("it has content-length and transfer-encoding")
+        if version == b"1.0":  # RFC 9112 section 6.1
+            raise BadAnswerError("it has transfer-encoding, which HTTP/1.0 does not know")
     dropped = _HOP_BY_HOP | nominated(lines)
     kept = [(name, value.strip(b" \t")) for name, value in lines if name not in dropped and name != b"content-length"]
-    if length is not None and b"content-length" not in nominated(lines):
+    if length is not None and status >= 200 and status != 204 and b"content-length" not in nominated(lines):
         kept.append((b"content-length", str(length).encode()))
     kept.append((b"via", version + b" " + PSEUDONYM))
     return kept
@@ -204,5 +227,5 @@ def trailer_fields(fields: Iterable[tuple[bytes, bytes]]) -> Headers:
     return [
         (name.lower(), value.strip(b" \t"))
         for name, value in fields
-        if name.lower() not in unwanted and _TOKEN.fullmatch(name) and not _NO_VALUE.search(value)
+        if name.lower().replace(b"_", b"-") not in unwanted and _TOKEN.fullmatch(name) and not _NO_VALUE.search(value)
     ]

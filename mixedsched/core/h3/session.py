@@ -207,6 +207,10 @@ class Session(Answering):
                 received = self.http.receive(event.stream_id, event.data, event.end_stream, self._now_s)
             case StreamReset():
                 received = self.http.reset(event.stream_id, self._now_s)
+                if received and self.exchange_under_way(event.stream_id) is not None:
+                    self.quic.reset_stream(
+                        event.stream_id, ErrorCode.H3_REQUEST_CANCELLED
+                    )  # no answer will come, or no more
             case StopSendingReceived():
                 self.http.stopped(event.stream_id, self._now_s)
                 received = [RequestFailed(event.stream_id, ErrorCode.H3_REQUEST_CANCELLED)]

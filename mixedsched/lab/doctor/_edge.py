@@ -5,6 +5,7 @@ import datetime as dt
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urljoin, urlsplit
 
 from cryptography import x509
 
@@ -112,7 +113,8 @@ class _Examination:
             fix = (
                 "give the edge a certificate for this name with its chain (--cert, --key), or name yours with --cert here"
                 if error.is_certificate
-                else f"open UDP port {announced.port} in every firewall on the way, and see that the edge runs there"
+                else f"open UDP port {announced.port} in every firewall on the way, and see that the edge runs there, "
+                "for a name with an IPv6 address with --listen ::"
             )
             raise MixedschedError(error.what, why=error.why, fix=fix) from error
         return f"connected after {self._second.connected_ms:.0f} ms, certificate trusted"
@@ -125,9 +127,31 @@ class _Examination:
                 why="people would get another page than before",
                 fix="see that the edge serves this host (--host) and that its --origin is this web server",
             )
+        self._compare_redirects(first, second)
+        coding = first.fields.get("content-encoding")
+        if coding is not None and "content-encoding" not in second.fields:
+            raise MixedschedError(
+                f"the page comes without compression over HTTP/3, and with {coding} over TCP",
+                why="some web servers do not compress what a proxy asks for",
+                fix="for nginx: add `gzip_proxied any;` where the edge asks",
+            )
         same = first.body_sha256 == second.body_sha256
         words = "the same" if same else "not the same as over TCP, as pages that change with each request are"
         return f"status {second.status}, {second.body_bytes} bytes, {words}"
+
+    def _compare_redirects(self, first: HttpsAnswer, second: HttpsAnswer) -> None:
+        if "location" not in first.fields or "location" not in second.fields:
+            return
+        leads, leads_over_quic = (
+            urlsplit(urljoin(f"https://{self._target.authority}{self._target.path}", item.fields["location"]))
+            for item in (first, second)
+        )
+        if leads[:2] != leads_over_quic[:2]:
+            raise MixedschedError(
+                f"the redirect leads to {leads_over_quic.geturl()} over HTTP/3, to {leads.geturl()} over TCP",
+                why="the web server names the scheme and port at which the edge asks it",
+                fix="for nginx: add `absolute_redirect off;` where the edge asks; for others, see docs/edge.md",
+            )
 
 
 def _given(answer: HttpsAnswer | None) -> HttpsAnswer:

@@ -15,7 +15,8 @@ BODY_MOST_BYTES = 1 << 20
 """More of a body is not read."""
 TIMEOUT_S = 5.0
 """For a connection, and again for an answer."""
-USER_AGENT = "mixedsched"
+FIELDS = {"user-agent": "mixedsched", "accept-encoding": "gzip"}
+"""Of each request: contents are compared as they are sent to browsers, compressed or not."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ from aioquic.quic.events import ConnectionTerminated, HandshakeCompleted, QuicEv
 
 from mixedsched.world.client._answer import (
     BODY_MOST_BYTES,
+    FIELDS,
     TIMEOUT_S,
-    USER_AGENT,
     HttpsAnswer,
     HttpsPage,
     RefusedError,
@@ -58,7 +58,7 @@ class _OneRequest(QuicConnectionProtocol):
         assert self._http is not None, "it is connected"
         stream_id = self._quic.get_next_available_stream_id()
         pairs = {":method": "GET", ":scheme": "https", ":authority": target.authority, ":path": target.path}
-        fields = [(name.encode(), value.encode()) for name, value in (pairs | {"user-agent": USER_AGENT}).items()]
+        fields = [(name.encode(), value.encode()) for name, value in (pairs | FIELDS).items()]
         self._http.send_headers(stream_id, fields, end_stream=True)
         self.transmit()
 

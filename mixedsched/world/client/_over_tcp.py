@@ -9,8 +9,8 @@ from cryptography import x509
 
 from mixedsched.world.client._answer import (
     BODY_MOST_BYTES,
+    FIELDS,
     TIMEOUT_S,
-    USER_AGENT,
     HttpsAnswer,
     HttpsPage,
     RefusedError,
@@ -27,7 +27,7 @@ def ask_over_tcp(target: HttpsPage) -> HttpsAnswer:
         connection.connect()
         connected_ms = (time.monotonic() - began_s) * 1000
         shown = connection.sock.getpeercert(binary_form=True)
-        connection.request("GET", target.path, headers={"User-Agent": USER_AGENT, "Accept-Encoding": "identity"})
+        connection.request("GET", target.path, headers=FIELDS)
         response = connection.getresponse()
         body = response.read(BODY_MOST_BYTES)
     except ssl.SSLCertVerificationError as error:

@@ -43,11 +43,12 @@ class AccessLog:
 
 
 def combined_line(request: EdgeRequest, record: ServedRequest, now: dt.datetime) -> str:
-    """As Apache and nginx write it: client, time, request line, status, bytes, referer, user agent."""
+    """As Apache and nginx write it: client, time, request line, status, bytes of the body, referer, user agent."""
     head = request.head
     line = _quoted(f"{head.method} {head.path or '-'} HTTP/3")
     referer, agent = (_quoted(head.field(name) or "-") for name in (b"referer", b"user-agent"))
-    return f"{request.client} - - [{now:%d/%b/%Y:%H:%M:%S %z}] {line} {record.status} {record.sent_bytes} {referer} {agent}"
+    body_bytes = min(request.body_bytes, record.sent_bytes)  # less has left where it was cut off
+    return f"{request.client} - - [{now:%d/%b/%Y:%H:%M:%S %z}] {line} {record.status} {body_bytes} {referer} {agent}"
 
 
 def json_facts(request: EdgeRequest, record: ServedRequest) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from dataclasses import replace
+from email.utils import formatdate
 from typing import TYPE_CHECKING
 
 from mixedsched.core.h3.appending import (
@@ -21,6 +22,7 @@ from mixedsched.core.h3.exchange import ServedRequest
 from mixedsched.core.h3.forwarding import (
     BadAnswerError,
     content_length_of,
+    plain_address,
     request_fields,
     response_fields,
     trailer_fields,
@@ -35,7 +37,8 @@ from mixedsched.world.server.beacons import SCRIPT_BYTES
 if TYPE_CHECKING:
     from mixedsched.world.edge.responder import Edge
 
-_WITHOUT_EFFECT = frozenset({"GET", "HEAD", "OPTIONS"})
+_IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE"})  # RFC 9110 section 9.2.2
+_REFUSALS_MAX = 10  # by an origin that does nothing with a request
 _WITHOUT_BODY = frozenset({204, 304})
 _SIGNAL_BYTES_MAX = 1024
 _EMPTY: Headers = [(b"content-length", b"0")]
@@ -50,17 +53,20 @@ def _urgency_of(head: RequestHead) -> int:
 class EdgeRequest:
     """A LiveRequest for the session, OriginEvents for the connection to the origin, and a Waiter for the pool.
 
-    The request leaves for the origin when it is known whether it has a body: at once where it has `content-length` or opens a
-    tunnel, else with the first bytes of the body or the end.
+    The request leaves for the origin when it is known whether it has a body: at once where it has `content-length`, opens a
+    tunnel, or waits for 100, else with the first bytes of the body or the end.
     """
 
     def __init__(self, edge: Edge, head: RequestHead, reply: Reply) -> None:
-        self.client = reply.client
+        self.client = plain_address(reply.client)
         self.urgency = _urgency_of(head)
         self.head = head
         self.started_s = asyncio.get_running_loop().time()
         self.answered_s: float | None = None  # when the origin began to answer
         self.why: str | None = None  # it went wrong, for the log
+        self.is_origins_fault = False
+        self.body_bytes = 0  # of the response, as far as it has come
+        self._missing_bytes: int | None = None  # of those that the origin has announced
         self._edge = edge
         self._reply = reply
         self._stream: OriginStream | None = None
@@ -78,6 +84,7 @@ class EdgeRequest:
         left_alone = edge.left_alone
         self._wants_script = left_alone is not None and wants_script(head) and not left_alone.knows(head.path)
         self._appender: ScriptAppender | None = None
+        self._expects = bool(head.field_lines(b"expect"))  # a body follows, when the origin wants it
         length = head.field_lines(b"content-length")
         self._length = int(length[0]) if length else None  # one number: the session has checked it
         self.request = OriginRequest(head.method, head.path, [], self._length, has_body=False)
@@ -97,7 +104,7 @@ class EdgeRequest:
         """Begin, unless it has to wait for what shows whether there is a body."""
         if self._length is not None and self._length > self._edge.settings.buffers.request_bytes:
             self.refuse(413, "the body is larger than what is allowed")
-        elif self._length is not None or self.head.protocol is not None:
+        elif self._length is not None or self.head.protocol is not None or self._expects:
             self._ask()
 
     def receive(self, data: bytes) -> None:
@@ -144,30 +151,37 @@ class EdgeRequest:
 
     def informed(self, status: int, fields: Iterable[tuple[bytes, bytes]]) -> None:
         try:
-            self._reply.inform(status, [item for item in response_fields(fields, b"1.1") if item[0] != b"via"])
+            passed = response_fields(fields, b"1.1", status)
         except BadAnswerError as error:
-            self.failed(OriginFault(502, f"an interim response cannot be passed on: {error}"))
+            self._lose(f"an interim response cannot be passed on: {error}")
+        else:
+            self._reply.inform(status, [item for item in passed if item[0] != b"via"])
 
     def answered(self, status: int, fields: Iterable[tuple[bytes, bytes]], version: bytes, *, has_body: bool) -> None:
         if self._is_over or self._is_refused:
             return
         self.answered_s = asyncio.get_running_loop().time()
         fields = list(fields)
-        if self.head.protocol is not None:
-            status = 200 if status == 101 else status
         try:
-            passed = response_fields(fields, version)
+            passed = response_fields(fields, version, status)
             length = content_length_of(fields)
         except BadAnswerError as error:
-            self.failed(OriginFault(502, f"the response cannot be passed on: {error}"))
+            self._lose(f"the response cannot be passed on: {error}")
             return
-        if self.head.protocol is not None and status == 200:
+        if self.head.protocol is not None and 200 <= status < 300:  # which would open the tunnel in HTTP/3
+            self._lose(f"the origin answered {status} to a WebSocket's handshake, without opening one")
+            return
+        if status == 101:
+            status, length = 200, None
             passed = [item for item in passed if not item[0].startswith(b"sec-websocket-accept")]
+        if not any(name == b"date" for name, _ in passed):
+            passed.append(_date())  # RFC 9110 section 6.6.1
         self._has_answered = True
         body = None
         if has_body and self.head.method != "HEAD" and status not in _WITHOUT_BODY and length != 0:
             assert self._stream is not None
             buffers = self._edge.settings.buffers
+            self._missing_bytes = length
             passed = self._with_script(status, passed)
             if self._appender is not None:
                 length = 0 if self._appender.gzips or length is None else length + len(SCRIPT_BYTES)
@@ -175,18 +189,25 @@ class EdgeRequest:
             body = self._inflow.body
         mime = next((value.decode("latin-1") for name, value in passed if name == b"content-type"), "")
         self._reply.answer(self._edge.response(self.head, Response(status, passed, body, mime)))
+        self._send_on()  # what a client has sent ahead into its tunnel
 
     def received(self, data: bytes) -> None:
+        if self._missing_bytes is not None:
+            self._missing_bytes -= len(data)
         if self._inflow is not None:
             passed = data if self._appender is None else self._appender.feed(data)
             if passed:
+                self.body_bytes += len(passed)
                 self._inflow.feed(passed)
 
     def ended(self, trailers: Iterable[tuple[bytes, bytes]]) -> None:
         self._stream = None
-        if self._inflow is not None:
+        if self._missing_bytes:  # behind a body that is too short, HTTP/2 may have trailers
+            self._lose("the response is not as long as it says")
+        elif self._inflow is not None:
             kept = trailer_fields(trailers)
             last = b"" if self._appender is None else self._appender.end()
+            self.body_bytes += len(last)
             self._inflow.end(lambda: self._reply.finish(kept), last)
             if self._appender is not None and self._appender.why_not is not None:
                 self._leave_alone(self._appender.why_not)
@@ -195,11 +216,11 @@ class EdgeRequest:
         self._stream = None
         if self._is_over:
             return
-        if fault.is_stale and self._may_repeat:
+        if self._may_repeat(fault):
             self._retries += 1
             self._edge.pool.ask(self, fresh=True)
             return
-        self.why = fault.why
+        self.why, self.is_origins_fault = fault.why, fault.status >= 500
         if self._has_answered:
             self._reply.abort(ErrorCode.H3_INTERNAL_ERROR)
         else:
@@ -207,10 +228,13 @@ class EdgeRequest:
 
     # Within.
 
-    @property
-    def _may_repeat(self) -> bool:
+    def _may_repeat(self, fault: OriginFault) -> bool:
         """Whether nothing is lost by sending the request again over a new connection."""
-        return self._retries == 0 and self.head.method in _WITHOUT_EFFECT and not self._received_bytes
+        if self._received_bytes or self._has_answered:
+            return False
+        if fault.is_unprocessed:  # RFC 9113 section 8.7
+            return self._retries < _REFUSALS_MAX
+        return fault.is_stale and self._retries == 0 and self.head.method in _IDEMPOTENT
 
     def _ask(self) -> None:
         self._is_asked = True
@@ -222,12 +246,13 @@ class EdgeRequest:
             method = "GET"
             fields = [item for item in fields if item[0] != b"sec-websocket-key"]
             fields.append((b"sec-websocket-key", self._edge.websocket_key()))
+        has_content = bool(self._unsent) or (self._expects and not self._is_ended)
         self.request = OriginRequest(
             method=method,
             target=head.path,
             fields=fields,
             content_length=self._length,
-            has_body=bool(self._length) or (self._length is None and bool(self._unsent) and head.protocol is None),
+            has_body=bool(self._length) or (self._length is None and has_content and head.protocol is None),
             wants_trailers=any(value.lower() == b"trailers" for value in head.field_lines(b"te")),
             upgrade=head.protocol,
         )
@@ -262,15 +287,16 @@ class EdgeRequest:
             self._stream.end(self._trailers)
 
     def _lose(self, why: str) -> None:
-        """What was spooled cannot be kept or read."""
+        """The response is not to be had, though its origin may go on: it must not be passed on, or the spool fails."""
         if self._stream is not None:
             self._stream.cancel()
         self.failed(OriginFault(502, why))
 
-    def refuse(self, status: int, why: str) -> None:
-        """Answer in the origin's place. Clients are told the status alone."""
-        self.why = why
-        self.answer_here(Response(status, list(_EMPTY)))
+    def refuse(self, status: int, why: str, fields: Iterable[tuple[bytes, bytes]] = ()) -> None:
+        """Answer in the origin's place. Clients are told the status alone, and the fields."""
+        self.why = why if status >= 400 else None
+        dated = [_date()] if status < 500 else []
+        self.answer_here(Response(status, [*_EMPTY, *dated, *fields]))
 
     def answer_here(self, response: Response) -> None:
         """Answer what the origin is not asked for, or not any more."""
@@ -278,4 +304,9 @@ class EdgeRequest:
         if self._stream is not None:
             self._stream.cancel()
             self._stream = None
+        self.body_bytes = response.body.size_bytes if response.body is not None else 0
         self._reply.answer(response)
+
+
+def _date() -> tuple[bytes, bytes]:
+    return b"date", formatdate(usegmt=True).encode()

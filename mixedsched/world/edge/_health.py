@@ -36,6 +36,7 @@ class HealthCheck:
         self._loop = asyncio.get_running_loop()
         self._pause_s = 0.0
         self._status = 0
+        self._is_repeated = False  # the present check
         self._stream: OriginStream | None = None
         self._limit: asyncio.TimerHandle | None = None
         self._next: asyncio.Handle | None = self._loop.call_soon(self._check)
@@ -54,6 +55,7 @@ class HealthCheck:
 
     def _check(self) -> None:
         self._next = None
+        self._is_repeated = False
         self._pool.check(self)
 
     def connected(self, stream: OriginStream) -> None:
@@ -79,7 +81,13 @@ class HealthCheck:
         self._note(f"{self.request.target} was answered with {self._status}" if self._status >= 500 else None)
 
     def failed(self, fault: OriginFault) -> None:
-        self._note(fault.why)
+        if (fault.is_stale or fault.is_unprocessed) and not self._is_repeated:  # who closes idle connections is well
+            self._is_repeated, self._stream = True, None
+            if self._limit is not None:
+                self._limit.cancel()
+            self._pool.check(self, fresh=True)
+        else:
+            self._note(fault.why)
 
     def writable(self, *, now: bool) -> None:
         """It has no body."""

@@ -1,6 +1,8 @@
 """One connection to the origin over HTTP/1.1."""
 
 import asyncio
+import contextlib
+import os
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -24,12 +26,14 @@ class Http1Connection(asyncio.BufferedProtocol):
         self.heard_s = 0.0  # of the loop's clock: when something came last, or the request was sent
         self.is_answered = False  # the head of the response has come
         self.is_paused = False
+        self.is_stuck = False  # the origin takes no more of the request's body
         self._released = released
         self._h11 = h11.Connection(h11.CLIENT, max_incomplete_event_size=_HEAD_BYTES_MAX)
         self._transport: asyncio.Transport | None = None
         self._events: OriginEvents | None = None
         self._loop = asyncio.get_running_loop()
         self._is_tunnel = False
+        self._upgrades = False
         self._chunked = False
         self._has_received = False  # anything for the present request
 
@@ -39,6 +43,7 @@ class Http1Connection(asyncio.BufferedProtocol):
         """Send the head of a request."""
         self._events = events
         self.is_answered = self._has_received = self._is_tunnel = False
+        self._upgrades = request.upgrade is not None
         self.heard_s = self._loop.time()
         fields = list(request.fields)
         connection: list[bytes] = []
@@ -85,8 +90,8 @@ class Http1Connection(asyncio.BufferedProtocol):
 
     @property
     def is_sent(self) -> bool:
-        """Whether the origin has got all of the request."""
-        return self._h11.our_state is not h11.SEND_BODY
+        """Whether the origin has got all of the request; a tunnel's begins when it is open."""
+        return self._upgrades or self._h11.our_state is not h11.SEND_BODY
 
     def pause(self) -> None:
         if not self.is_paused and self._transport is not None:
@@ -104,6 +109,12 @@ class Http1Connection(asyncio.BufferedProtocol):
     def cancel(self) -> None:
         self._events = None
         self.close()
+
+    def retire(self) -> None:
+        """It is idle, and must not be given another request until its transport says that it is gone."""
+        self.is_open = False
+        self.close()
+        self._released(self)
 
     def close(self) -> None:
         if self._transport is not None:
@@ -123,6 +134,11 @@ class Http1Connection(asyncio.BufferedProtocol):
         return _BUFFER
 
     def buffer_updated(self, nbytes: int) -> None:
+        if (
+            self._events is None
+        ):  # what nobody has asked for is no response (RFC 9112 section 6.3), such as 408 while it is idle
+            self.retire()
+            return
         self._has_received = True
         self.heard_s = self._loop.time()
         if self._is_tunnel and self._events is not None:
@@ -136,6 +152,9 @@ class Http1Connection(asyncio.BufferedProtocol):
         self._process()
 
     def eof_received(self) -> bool:
+        if self._events is None:
+            self.retire()
+            return False
         if self._is_tunnel and self._events is not None:
             events, self._events = self._events, None
             events.ended([])
@@ -149,6 +168,7 @@ class Http1Connection(asyncio.BufferedProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.is_open = False
+        self._read_rest()
         if self._events is not None:
             is_stale = self.was_used and not self._has_received
             how = "reset" if exc is not None else "closed"
@@ -158,10 +178,12 @@ class Http1Connection(asyncio.BufferedProtocol):
         self._released(self)
 
     def pause_writing(self) -> None:
+        self.is_stuck = True
         if self._events is not None:
             self._events.writable(now=False)
 
     def resume_writing(self) -> None:
+        self.is_stuck = False
         if self._events is not None:
             self._events.writable(now=True)
 
@@ -242,6 +264,20 @@ class Http1Connection(asyncio.BufferedProtocol):
                 self._released(self)
         else:
             self.close()
+
+    def _read_rest(self) -> None:
+        """An origin that refuses a body, and closes, resets the connection under what is being sent: the kernel still has what
+        it has answered."""
+        if self._events is None or self.is_sent or self._transport is None or self._is_tunnel:
+            return
+        sock = self._transport.get_extra_info("socket")
+        if sock is None or self._transport.get_extra_info("ssl_object") is not None:
+            return
+        with contextlib.suppress(OSError, h11.RemoteProtocolError):
+            while self._events is not None and (data := os.read(sock.fileno(), _READ_BYTES)):
+                self._has_received = True
+                self._h11.receive_data(data)
+                self._process(at_end=True)
 
     def _fail(self, fault: OriginFault) -> None:
         events, self._events = self._events, None

@@ -3,10 +3,10 @@
 import asyncio
 import contextlib
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, cast
 
 from h2.config import H2Configuration
-from h2.connection import H2Connection
 from h2.errors import ErrorCodes
 from h2.events import (
     ConnectionTerminated,
@@ -23,6 +23,7 @@ from h2.exceptions import ProtocolError
 from h2.settings import SettingCodes
 
 from mixedsched.core.h3.response import Headers
+from mixedsched.world.edge._h2 import ClientH2, WrongLength
 from mixedsched.world.edge._origin import OriginEvents, OriginFault, OriginRequest
 
 _STREAM_WINDOW_BYTES = 256 * 1024  # that the origin may send ahead of what is read of one response
@@ -47,6 +48,12 @@ class Http2Stream:
         self.trailers: Headers | None = None  # of the request, once all of it is there
         self._connection = connection
         self.stream_id = stream_id
+        self.reads_before = connection.reads
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether the origin takes no more of the request's body."""
+        return bool(self.unsent)
 
     def send(self, data: bytes) -> None:
         self.unsent += data
@@ -72,6 +79,8 @@ class Http2Stream:
         """The origin takes too long."""
         self.fail(OriginFault(status, why))
         self._connection.reset(self, ErrorCodes.CANCEL)
+        if self.reads_before == self._connection.reads:  # nothing at all has come: the path may be dead
+            self._connection.leave()
 
     def fail(self, fault: OriginFault) -> None:
         events, self.events = self.events, None
@@ -86,8 +95,9 @@ class Http2Connection(asyncio.Protocol):
         self.is_open = False
         self.idle_since_s = 0.0
         self.streams: dict[int, Http2Stream] = {}
+        self.reads = 0  # how often something has come
         self._released = released
-        self._h2 = H2Connection(H2Configuration(client_side=True, header_encoding=None))
+        self._h2 = ClientH2(H2Configuration(client_side=True, header_encoding=None))
         self._transport: asyncio.Transport | None = None
         self._loop = asyncio.get_running_loop()
 
@@ -171,6 +181,13 @@ class Http2Connection(asyncio.Protocol):
             self._flush()
             self._over(stream)
 
+    def leave(self) -> None:
+        """Take no more requests, and close behind the last one."""
+        self.is_open = False
+        self._released(self, None)
+        if not self.streams:
+            self.close()
+
     def close(self) -> None:
         self.is_open = False
         if self._transport is not None:
@@ -188,6 +205,7 @@ class Http2Connection(asyncio.Protocol):
         self._flush()
 
     def data_received(self, data: bytes) -> None:
+        self.reads += 1
         try:
             events = self._h2.receive_data(data)
         except ProtocolError as error:
@@ -201,7 +219,8 @@ class Http2Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         how = "reset" if exc is not None else "closed"
         self._transport = None
-        self._lose(OriginFault(502, f"the origin {how} the connection before the response was complete"))
+        fault = OriginFault(502, f"the origin {how} the connection before the response was complete")
+        self._lose(fault, may_be_stale=True)
 
     # Within.
 
@@ -249,8 +268,12 @@ class Http2Connection(asyncio.Protocol):
                 del self.streams[stream.stream_id]
                 is_refused = event.error_code == ErrorCodes.REFUSED_STREAM
                 stream.fail(
-                    OriginFault(502, f"the origin reset the stream ({event.error_code!r})", is_stale=is_refused)
+                    OriginFault(502, f"the origin reset the stream ({event.error_code!r})", is_unprocessed=is_refused)
                 )
+                self._over(stream)
+            case WrongLength():
+                del self.streams[stream.stream_id]
+                stream.fail(OriginFault(502, "the response is not as long as it says"))
                 self._over(stream)
 
     def _end(self, stream: Http2Stream, trailers: list[Field]) -> None:
@@ -266,20 +289,25 @@ class Http2Connection(asyncio.Protocol):
     def _over(self, stream: Http2Stream) -> None:
         self.idle_since_s = self._loop.time()
         self._released(self, stream)
+        if not self.is_open and not self.streams:
+            self.close()  # it goes away, and this was its last one
 
     def _go_away(self, last_stream_id: int) -> None:
         self.is_open = False
         for stream_id, stream in list(self.streams.items()):
             if stream_id > last_stream_id:
                 del self.streams[stream_id]
-                stream.fail(OriginFault(502, "the origin goes away", is_stale=True))
-        self._released(self, None)
+                stream.fail(OriginFault(502, "the origin goes away", is_unprocessed=True))
+                self._released(self, stream)
+        self.leave()
 
-    def _lose(self, fault: OriginFault) -> None:
+    def _lose(self, fault: OriginFault, *, may_be_stale: bool = False) -> None:
+        """may_be_stale: a request of which nothing had come may have met a connection that was idle, and closed already."""
         self.close()
         streams, self.streams = self.streams, {}
         for stream in streams.values():
-            stream.fail(fault)
+            is_stale = may_be_stale and stream.stream_id > 1 and stream.reads_before == self.reads
+            stream.fail(replace(fault, is_stale=is_stale))
             self._released(self, stream)
         self._released(self, None)
 

@@ -69,7 +69,7 @@ def as_text(samples: Iterator[Sample]) -> str:
         if name not in said:
             said.add(name)
             lines += [f"# HELP {name} {_HELP[name]}", f"# TYPE {name} {kind}"]
-        lines.append(f"{name}{labels} {value:g}" if isinstance(value, float) else f"{name}{labels} {value}")
+        lines.append(f"{name}{labels} {value}")
     return "\n".join(lines) + "\n"
 
 
@@ -95,7 +95,7 @@ async def serve_metrics(
             async with asyncio.timeout(5):
                 head = await reader.readuntil(b"\r\n\r\n")
                 first = head.split(b"\r\n", 1)[0].split(b" ")
-                is_known = first[:1] == [b"GET"] and first[1:2] == [b"/metrics"]
+                is_known = first[:1] == [b"GET"] and first[1:2] and first[1].partition(b"?")[0] == b"/metrics"
                 body = as_text(await samples()).encode() if is_known else b"there is only /metrics\n"
                 status = b"200 OK" if is_known else b"404 Not Found"
                 fields = (

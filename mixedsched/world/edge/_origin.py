@@ -11,13 +11,15 @@ from mixedsched.core.h3.response import Headers
 class OriginFault:
     """What went wrong with a request at the origin.
 
-    status: 502 or 504, for a client that has got nothing yet. why: for the log. is_stale: a connection that had been idle was
-    closed before anything came, so that a request without effect may be tried again.
+    status: 502, 503 or 504, or 408 where the client is at fault, for a client that has got nothing yet. why: for the log.
+    is_stale: a connection that had been idle was closed before anything came, so that an idempotent request may be tried again.
+    is_unprocessed: the origin says that it has done nothing, so that any may.
     """
 
     status: int
     why: str
     is_stale: bool = False
+    is_unprocessed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,11 +89,13 @@ class OriginPool:
             self._queue.add(waiter.client, waiter.urgency, waiter)
             self._serve()
 
-    def check(self, waiter: Waiter) -> None:
+    def check(self, waiter: Waiter, *, fresh: bool = False) -> None:
         """Send the request of a health check, in its turn, also while the last one says that the origin is not well."""
         if self.fault is not None:
             waiter.events.failed(self.fault)
         else:
+            if fresh:
+                self._drop_idle()
             self._queue.add(waiter.client, waiter.urgency, waiter)
             self._serve()
 
@@ -261,11 +263,12 @@ class OriginPool:
             if not item.is_answered and item.is_sent and quiet_s > limits.answer_s:
                 item.time_out(504, f"the origin did not answer within {limits.answer_s:g} s")
             elif quiet_s > limits.silence_s:
+                is_clients = not item.is_answered and not item.is_stuck
                 what = "a response" if item.is_answered else "a request's body"
-                item.time_out(504, f"nothing came for {limits.silence_s:g} s within {what}")
+                item.time_out(408 if is_clients else 504, f"nothing came for {limits.silence_s:g} s within {what}")
         for connection in tuple(self._idle):
             if now_s - connection.idle_since_s > limits.keep_s:
-                connection.close()
+                connection.retire()
         shared = self._shared
         if shared is not None and not shared.streams and now_s - shared.idle_since_s > limits.keep_s:
             self._shared = None

@@ -65,7 +65,7 @@ class Edge(LiveResponder):
         refused = refusal(head, self._is_served)
         request = EdgeRequest(self, head, reply)
         if refused is not None:
-            request.refuse(refused.status, refused.why)
+            request.refuse(refused.status, refused.why, refused.fields)
         elif self.left_alone is not None and is_beacon(head.path):
             request.answer_here(answer_to_beacon(head))
         else:

@@ -185,6 +185,9 @@ class _EdgeProcess:
         """Read all files again. What cannot be read stays as it was, and is told in the log."""
         if self._certificates is not None:
             self._certificates.reload()
+            self._hosts = self._given.edge.hosts or self._certificates.names
+            if self._edge is not None:
+                self._edge.hosts = self._hosts
         try:
             rules = read_rules(self._given.edge.rules)
             scheme = configure(self._given.scheme, SCHEMES, catalog.load_mapping, self._given.mapping)
@@ -197,7 +200,7 @@ class _EdgeProcess:
             self._endpoint.use_scheme(scheme)
 
     def _over(self, request: EdgeRequest, record: ServedRequest) -> None:
-        self._counters.count(record, request.origin_ms, is_fault=request.why is not None)
+        self._counters.count(record, request.origin_ms, is_fault=request.is_origins_fault)
         self._access.write(request, record, dt.datetime.now().astimezone())
         if request.why is not None and record.status >= 500:
             _log.warning("%s %s: %d, %s", request.head.method, request.head.path[:200], record.status, request.why)

@@ -38,6 +38,7 @@ class OriginAddress:
         try:
             parts = urlsplit(text)
             port = parts.port
+            (parts.hostname or "").encode("idna")  # as asking for its address does
         except ValueError as error:
             raise UsageError(f"'{text}' is no origin", why=str(error), fix=fix) from error
         if parts.scheme not in _DEFAULT_PORTS or not parts.hostname or parts.username or port == 0:

@@ -18,6 +18,6 @@ def quic_configuration(certificate: Certificate, settings: ServerSettings, limit
         congestion_control_algorithm=settings.congestion_control,
         connection_id_length=CONNECTION_ID_BYTES,
         idle_timeout=limits.idle_s,
-        max_data=limits.receive_bytes,
+        max_data=limits.receive_all_bytes,
         max_stream_data=limits.receive_bytes,
     )

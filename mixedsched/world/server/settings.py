@@ -30,7 +30,10 @@ class Limits:
     handshake_s: float = 10.0  # a connection whose handshake takes longer is closed
     idle_s: float = 30.0  # and so is one without a packet from the client for so long
     streams: int = 128  # requests of one connection at a time
-    receive_bytes: int = 256 * 1024  # what a client may send ahead of our reading, per stream and in all
+    receive_bytes: int = 256 * 1024  # what a client may send ahead of our reading, per stream
+    receive_all_bytes: int = (
+        1024 * 1024
+    )  # and in all: more, so that what waits on one stream does not hold up the others
     memory_bytes: int = (
         1_000_000_000  # of the process, mapped files not counted; with more in use, new clients are refused
     )

@@ -13,6 +13,7 @@ from mixedsched.core.h3.forwarding import (
     content_length_of,
     host_of,
     nominated,
+    plain_address,
     refusal,
     request_fields,
     response_fields,
@@ -114,6 +115,23 @@ def test_an_extended_connect_is_for_websockets_only() -> None:
     assert status_of(head("CONNECT", "/ws", protocol="websocket", fields=[(b"content-length", b"3")])) == 400
 
 
+def test_a_refused_trace_tells_what_is_allowed() -> None:
+    """RFC 9110 section 15.5.6."""
+    refused = refusal(head("TRACE"), lambda _: True)
+    assert refused is not None
+    assert b"TRACE" not in dict(refused.fields)[b"allow"]
+
+
+@pytest.mark.parametrize(("given", "passed"), [(b"2", b"1"), (b"1", b"0"), (b"0", None), (b"x", b"x")])
+def test_options_take_no_more_hops_than_max_forwards_allows(given: bytes, passed: bytes | None) -> None:
+    """RFC 9110 section 7.6.2: with none left, the edge is who answers."""
+    fields = [(b"max-forwards", given)]
+    assert status_of(head("OPTIONS", fields=fields)) == (200 if passed is None else None)
+    if passed is not None:
+        assert dict(request_fields(head("OPTIONS", fields=fields), CLIENT))[b"max-forwards"] == passed
+    assert sent(fields)[b"max-forwards"] == given, "it means nothing for other methods"
+
+
 def test_trace_is_refused_with_405() -> None:
     assert status_of(head("TRACE")) == 405
 
@@ -213,6 +231,20 @@ def test_an_address_of_ipv6_is_quoted() -> None:
 # RFC 9114 section 4.2.1: cookies
 
 
+@pytest.mark.parametrize(
+    ("given", "plain"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("2001:db8::1", "2001:db8::1"),
+        ("fe80::1%eth0", "fe80::1"),
+        ("", ""),
+    ],
+)
+def test_a_client_has_one_address_whichever_socket_it_came_to(given: str, plain: str) -> None:
+    assert plain_address(given) == plain
+
+
 def test_lines_of_cookies_become_one() -> None:
     assert sent([(b"cookie", b"a=1"), (b"x-a", b"b"), (b"cookie", b"c=2")])[b"cookie"] == b"a=1; c=2"
 
@@ -233,6 +265,18 @@ def test_equal_lengths_are_one() -> None:
     fields = response_fields([(b"Content-Length", b"5"), (b"content-length", b"5, 5")], b"1.1")
     assert [value for name, value in fields if name == b"content-length"] == [b"5"]
     assert content_length_of([]) is None
+
+
+@pytest.mark.parametrize("status", [101, 103, 204])
+def test_a_length_is_left_out_where_there_must_be_none(status: int) -> None:
+    """RFC 9110 section 8.6."""
+    assert b"content-length" not in dict(response_fields([(b"content-length", b"5")], b"1.1", status))
+
+
+def test_a_transfer_encoding_of_http_1_0_is_refused() -> None:
+    """RFC 9112 section 6.1."""
+    with pytest.raises(BadAnswerError):
+        response_fields([(b"transfer-encoding", b"chunked")], b"1.0")
 
 
 def test_a_length_and_a_transfer_encoding_are_refused() -> None:

@@ -85,6 +85,26 @@ def test_another_page_over_http3_is_no_success(certificate: Path) -> None:
     assert "421 over HTTP/3, 200 over TCP" in checks["HTTP/3"].detail
 
 
+def test_a_page_that_is_compressed_over_tcp_alone_is_no_success(certificate: Path) -> None:
+    """nginx does not compress what a proxy asks for, unless it is told to."""
+    checks = examined(Page(more={"content-encoding": "gzip"}), Page(), certificate)
+    assert failed(checks) == ["HTTP/3"]
+    assert "gzip_proxied any;" in checks["HTTP/3"].fix
+    assert (
+        failed(examined(Page(more={"content-encoding": "gzip"}), Page(more={"content-encoding": "br"}), certificate))
+        == []
+    )
+
+
+@pytest.mark.parametrize(("leads", "is_well"), [("http://localhost:8080/a/", False), ("/a/", True), ("/b/", True)])
+def test_a_redirect_to_where_the_edge_asks_is_no_success(certificate: Path, leads: str, is_well: bool) -> None:
+    checks = examined(
+        Page(status=301, more={"location": "/a/"}), Page(status=301, more={"location": leads}), certificate
+    )
+    assert failed(checks) == ([] if is_well else ["HTTP/3"])
+    assert is_well or "absolute_redirect off;" in checks["HTTP/3"].fix
+
+
 def test_contents_that_change_are_told_and_no_failure(certificate: Path) -> None:
     checks = examined(Page(), Page(body=b"<p>another"), certificate)
     assert failed(checks) == []

@@ -8,7 +8,7 @@ import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,8 @@ class Page:
     body: bytes = b"<!doctype html><p>shop"
     status: int = 200
     alt_svc: str | None = None
+    more: dict[str, str] = field(default_factory=dict)
+    """Further fields."""
 
 
 def write_certificate(folder: Path, *hosts: str, made: dt.datetime = NOW) -> Path:
@@ -50,6 +52,8 @@ def https(page: Page, certificate: Path) -> Iterator[int]:
             if page.alt_svc is not None:
                 self.send_header("Alt-Svc", page.alt_svc)
             self.send_header("Content-Length", str(len(page.body)))
+            for name, value in page.more.items():
+                self.send_header(name, value)
             self.end_headers()
             self.wfile.write(page.body)
 
@@ -88,7 +92,8 @@ def http3(page: Page, certificate: Path) -> Iterator[int]:
             for item in self.http.handle_event(event) if self.http is not None else ():
                 if isinstance(item, HeadersReceived):
                     assert self.http is not None
-                    self.http.send_headers(item.stream_id, [(b":status", str(page.status).encode())])
+                    more = [(name.encode(), value.encode()) for name, value in page.more.items()]
+                    self.http.send_headers(item.stream_id, [(b":status", str(page.status).encode()), *more])
                     self.http.send_data(item.stream_id, page.body, end_stream=True)
                     self.transmit()
 

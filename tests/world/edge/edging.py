@@ -276,12 +276,13 @@ async def client_of(facts: EdgeFacts, server_name: str = HOST, **options: Any) -
 
 @asynccontextmanager
 async def edging(
-    script: Callable[[Origin], Script], *, given: EdgeInput | None = None, **settings: Any
+    script: Callable[[Origin], Script], *, given: EdgeInput | None = None, is_h2c: bool = False, **settings: Any
 ) -> AsyncIterator[Edging]:
-    """settings: of EdgeSettings."""
+    """is_h2c: the origin is asked by HTTP/2. settings: of EdgeSettings."""
     origin = Origin()
     async with origin_running(origin, script(origin)):
-        edge = EdgeSettings(**{"origin": origin.url, "hosts": (HOST,), **settings})
+        url = origin.url.replace("http:", "h2c:") if is_h2c else origin.url
+        edge = EdgeSettings(**{"origin": url, "hosts": (HOST,), **settings})
         given = given or EdgeInput(edge, settings=ServerSettings(limits=ROOM))
         log = KeptLog()
         async with open_edge(replace(given, edge=edge), log) as facts, client_of(facts) as client:

@@ -11,7 +11,7 @@ import pytest
 from mixedsched.world.edge.settings import Buffers, OriginLimits
 from tests.world.edge.edging import Edging, Origin, Script, answering, edging, origin_running, plain, playing, run
 
-INTERNAL_ERROR = 0x102
+INTERNAL_ERROR, REQUEST_CANCELLED = 0x102, 0x10C
 
 
 def closed_port() -> int:
@@ -72,6 +72,14 @@ def test_an_origin_that_does_not_answer_in_time_gives_504() -> None:
     playing(silent, test, limits=OriginLimits(answer_s=0.2))
 
 
+def test_a_websocket_that_is_not_opened_in_time_gives_504() -> None:
+    async def test(edge: Edging) -> None:
+        stream_id = edge.client.begin("CONNECT", "/ws", ends=False, protocol="websocket")
+        assert (await edge.client.got[stream_id].whole()).status == 504
+
+    playing(silent, test, limits=OriginLimits(answer_s=0.2))
+
+
 def test_a_response_that_falls_silent_is_cut_off() -> None:
     async def test(edge: Edging) -> None:
         got = await edge.ask("GET", "/")
@@ -123,6 +131,7 @@ def test_what_follows_an_answer_is_not_taken_for_the_next_one() -> None:
         "HTTP/1.1 200 OK\r\ncontent-length: +5",
         "HTTP/1.1 200 OK\r\ncontent-length: -5",
         "HTTP/1.1 200 OK\r\ncontent-length: 5\r\ntransfer-encoding: chunked",
+        "HTTP/1.0 200 OK\r\ntransfer-encoding: chunked",
         "HTTP/1.1 200 OK\r\ntransfer-encoding: gzip, chunked",
         "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked, chunked",
         "HTTP/1.1 200 OK\r\nx-a : b",
@@ -138,7 +147,8 @@ def test_a_response_that_could_be_read_in_two_ways_gives_502(head: str) -> None:
     async def test(edge: Edging) -> None:
         assert (await edge.ask("GET", "/")).status == 502
 
-    playing(lambda origin: saying(origin, head.encode() + b"\r\n\r\nhello"), test)
+    body = b"5\r\nhello\r\n0\r\n\r\n" if head.endswith(": chunked") else b"hello"
+    playing(lambda origin: saying(origin, head.encode() + b"\r\n\r\n" + body), test)
 
 
 def test_a_head_that_never_ends_gives_502() -> None:
@@ -160,17 +170,21 @@ def closing_kept(origin: Origin) -> Script:
     return script
 
 
-def test_a_request_without_effect_is_sent_again_if_a_kept_connection_was_closed() -> None:
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "OPTIONS"])
+def test_an_idempotent_request_without_a_body_is_sent_again_if_a_kept_connection_was_closed(method: str) -> None:
     async def test(edge: Edging) -> None:
-        assert [(await edge.ask("GET", "/")).body for _ in range(2)] == [b"connection 1", b"connection 2"]
+        assert [(await edge.ask(method, "/")).body for _ in range(2)] == [b"connection 1", b"connection 2"]
 
     playing(closing_kept, test)
 
 
-def test_a_request_that_may_have_had_an_effect_is_not_sent_again() -> None:
+@pytest.mark.parametrize(("method", "body"), [("POST", b"x"), ("POST", None), ("PATCH", b"x"), ("PUT", b"x")])
+def test_a_request_that_may_have_had_an_effect_or_whose_body_is_gone_is_not_sent_again(
+    method: str, body: bytes | None
+) -> None:
     async def test(edge: Edging) -> None:
         assert (await edge.ask("GET", "/")).status == 200
-        assert (await edge.ask("POST", "/", [], b"x")).status == 502
+        assert (await edge.ask(method, "/", [], body)).status == 502
         assert edge.origin.connections == 1
 
     playing(closing_kept, test)
@@ -210,6 +224,7 @@ def test_an_upload_that_is_cut_off_never_passes_for_whole() -> None:
         while not edge.origin.lost:
             await asyncio.sleep(0.01)
         assert edge.origin.bodies == []
+        assert (await edge.client.got[stream_id].whole()).reset == REQUEST_CANCELLED
 
     playing(lambda origin: answering(origin, plain()), test)
 
@@ -223,6 +238,22 @@ def test_an_upload_whose_length_is_not_as_announced_is_cut_off_at_the_origin() -
         assert edge.origin.bodies == []
 
     playing(lambda origin: answering(origin, plain()), test)
+
+
+@pytest.mark.parametrize("reads", [True, False])
+def test_an_upload_that_falls_silent_is_the_clients_fault_unless_the_origin_does_not_read(reads: bool) -> None:
+    async def test(edge: Edging) -> None:
+        stream_id = edge.client.begin("POST", "/", [("content-length", "20000000")], ends=False)
+        edge.client.send(stream_id, bytes(10 if reads else 20_000_000))
+        assert (await edge.client.got[stream_id].whole()).status == (408 if reads else 504)
+
+    def script(_: Origin) -> Script:
+        async def play(reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
+            await (reader.read() if reads else asyncio.sleep(60))
+
+        return play
+
+    playing(script, test, limits=OriginLimits(silence_s=0.5))
 
 
 @pytest.mark.parametrize("announced", [True, False])

@@ -75,6 +75,27 @@ def test_any_answer_below_500_is_well(status: str) -> None:
     playing(with_health(lambda: plain(b"", status=status)), test, limits=CHECKED)
 
 
+def test_an_origin_that_closes_idle_connections_is_well() -> None:
+    def script(origin: Origin) -> Script:
+        async def play(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await origin.read(reader)
+            writer.write(plain())
+            await origin.read(reader)
+            writer.transport.abort()
+
+        return play
+
+    async def test(edge: Edging) -> None:
+        async with asyncio.timeout(30):
+            while edge.origin.connections < 4:
+                await asyncio.sleep(0.02)
+        seen = await metrics(edge)
+        assert int(seen['mixedsched_edge_health_checks_total{result="passed"}']) >= 3
+        assert seen['mixedsched_edge_health_checks_total{result="failed"}'] == "0"
+
+    playing(script, test, limits=CHECKED, log=METRICS)
+
+
 def test_the_check_names_the_host_that_is_served() -> None:
     async def test(edge: Edging) -> None:
         async with asyncio.timeout(30):

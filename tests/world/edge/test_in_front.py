@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
 import re
 import socket
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
+from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urljoin
 
 import pytest
 
-from mixedsched.lab.doctor import Check, examine_edge
-from mixedsched.world.client import HttpsPage, ask_over_quic
+from mixedsched.lab.doctor import examine_edge
+from mixedsched.world.client import HttpsAnswer, HttpsPage, ask_over_quic
 from mixedsched.world.edge.run import running_edge
 from mixedsched.world.edge.settings import CertificateFiles, EdgeInput, EdgeSettings
 from tests.advice.tuner.ship.servers import Place, Program, Setup, place, program
@@ -45,7 +48,8 @@ def nginx(where: Place, text: str) -> Setup:
     config = where.write(
         "nginx.conf",
         f"daemon off; master_process off; pid {where.folder}/pid; error_log {where.folder}/errors;\n"
-        f"events {{ worker_connections 64; }}\nhttp {{ access_log off; {temporary}\n{text}\n}}\n",
+        f"events {{ worker_connections 64; }}\n"
+        f"http {{ access_log off; default_type text/html; gzip on; {temporary}\n{text}\n}}\n",
     )
     base = ("-p", str(where.folder), "-c", str(config), "-e", f"{where.folder}/errors")
     return Setup(program("nginx"), ("-t", *base), base)
@@ -64,7 +68,17 @@ def caddy(where: Place, text: str) -> Setup:
 def apache(where: Place, text: str) -> Setup:
     found = program("apache2")
     modules = found.prefix / "lib" / "apache2" / "modules"
-    names = ("mpm_event", "authz_core", "authn_core", "dir", "headers", "socache_shmcb", "ssl")
+    names = (
+        "mpm_event",
+        "authz_core",
+        "authn_core",
+        "authz_host",
+        "dir",
+        "headers",
+        "remoteip",
+        "socache_shmcb",
+        "ssl",
+    )
     loaded = "\n".join(f"LoadModule {name}_module {modules}/mod_{name}.so" for name in names)
     config = where.write(
         "apache.conf",
@@ -83,9 +97,34 @@ SERVERS: dict[str, tuple[str, Callable[[Place, str], Setup]]] = {
 }
 
 
+FOR_THIS_MACHINE: dict[str, dict[str, str]] = {
+    "nginx": {"absolute_redirect off;": "location = /local { allow 127.0.0.1; deny all; }"},
+    "apache": {"RemoteIPInternalProxy 127.0.0.1": "<Location /local>\nRequire local\n</Location>"},
+}
+"""By server: a line of the example, and what keeps /local from all but clients of this machine when it follows there."""
+
+
+@dataclass(frozen=True)
+class InFront:
+    """A web server with an edge before it. certificate: that both show."""
+
+    url: str
+    udp_port: int
+    origin_port: int
+    certificate: Path
+
+    async def over_http3(self, path: str) -> HttpsAnswer:
+        return await ask_over_quic(HttpsPage.of(self.url + path, self.certificate), self.udp_port)
+
+    def status_for(self, client: str, path: str) -> int:
+        """What the origin answers an edge that says for whom it asks."""
+        with closing(http.client.HTTPConnection("127.0.0.1", self.origin_port, timeout=20)) as connection:
+            connection.request("GET", path, headers={"Host": "localhost", "X-Forwarded-For": client})
+            return connection.getresponse().status
+
+
 @asynccontextmanager
-async def in_front_of(name: str, where: Place) -> AsyncIterator[tuple[str, Path]]:
-    """The address of a web server with an edge before it, and the certificate that both show."""
+async def in_front_of(name: str, where: Place) -> AsyncIterator[InFront]:
     file, configure = SERVERS[name]
     certificate = write_certificate(where.folder, "localhost")
     origin_port = free_tcp_port()
@@ -94,26 +133,32 @@ async def in_front_of(name: str, where: Place) -> AsyncIterator[tuple[str, Path]
     )
     async with running_edge(EdgeInput(settings), f"{name} in a test") as edge:
         text = example(file, where, certificate, edge.facts.address[1], origin_port)
+        for line, more in FOR_THIS_MACHINE.get(name, {}).items():
+            text = text.replace(line, f"{line}\n{more}\n")
         server = configure(where, text)
         server.checked()
         with server.running(where):
-            yield f"https://localhost:{where.port}/", certificate
+            yield InFront(f"https://localhost:{where.port}/", edge.facts.address[1], origin_port, certificate)
 
 
 @pytest.mark.parametrize("name", SERVERS)
 def test_browsers_find_http3_before_a_server_that_is_configured_as_the_example_says(name: str) -> None:
-    async def look(where: Place) -> tuple[list[Check], bytes | None]:
-        async with in_front_of(name, where) as (url, certificate):
-            checks = await asyncio.to_thread(lambda: list(examine_edge(url, certificate, NOW)))
-            field = next(check.detail for check in checks if check.name == "Alt-Svc")
-            port = int(re.search(r"UDP port (\d+)", field)[1])  # type: ignore[index]
-            page = await ask_over_quic(HttpsPage.of(f"{url}sub/page.html", certificate), port)
-            return checks, page.fields.get("via", "").encode()
+    async def look(where: Place) -> None:
+        async with in_front_of(name, where) as site:
+            checks = await asyncio.to_thread(lambda: list(examine_edge(site.url, site.certificate, NOW)))
+            assert [(check.name, check.detail) for check in checks if not check.ok] == []
+            assert checks[-1].detail == "status 200, 1 bytes, the same"
+            page = await site.over_http3("sub/page.html")
+            assert page.fields["via"], "the edge says that it was there (RFC 9110 section 7.6.3)"
+            assert page.fields.get("content-encoding") == ("gzip" if name == "nginx" else None), "as over TCP"
+            redirect = await site.over_http3("sub")
+            assert urljoin(site.url, redirect.fields["location"]) == f"{site.url}sub/", "not to the origin's own port"
+            assert site.status_for("127.0.0.1", "/local") == 200
+            if name in FOR_THIS_MACHINE:
+                assert site.status_for("203.0.113.7", "/local") == 403, "visitors are not taken for this machine"
 
     with place() as where:
-        where.add_file("/")
-        where.add_file("/sub/page.html")
-        checks, via = asyncio.run(look(where))
-    assert [(check.name, check.detail) for check in checks if not check.ok] == []
-    assert checks[-1].detail == "status 200, 1 bytes, the same"
-    assert via, "the edge says that it was there (RFC 9110 section 7.6.3)"
+        for path in ("/", "/local", "/sub/index.html", "/sub/page.html"):
+            where.add_file(path)
+        (where.root / "sub/page.html").write_text("<p>text</p>" * 100, encoding="utf-8")
+        asyncio.run(look(where))

@@ -37,6 +37,7 @@ from mixedsched.world.edge.settings import (
 from mixedsched.world.server.settings import ServerSettings
 from tests.world.edge.commanding import FACTS, edge_command
 from tests.world.edge.edging import (
+    HOST,
     ROOM,
     Edging,
     KeptLog,
@@ -137,12 +138,38 @@ def test_a_certificate_is_read_again_and_the_old_one_stays_if_the_new_one_is_bro
     assert store.choose("x.test").certificate != first
 
 
+def test_hosts_of_a_certificate_that_is_read_again_are_served(tmp_path: Path) -> None:
+    files = written(tmp_path, "one", HOST)
+
+    async def test(edge: Edging) -> None:
+        assert (await edge.ask("GET", "/", authority="new.test")).status == 421
+        written(tmp_path, "one", HOST, "new.test")
+        async with asyncio.timeout(30):
+            while (await edge.ask("GET", "/", authority="new.test")).status == 421:
+                await asyncio.sleep(0.1)
+
+    playing(lambda origin: answering(origin, plain()), test, hosts=(), certificates=(files,))
+
+
 # What is told on the command line
 
 
 @pytest.mark.parametrize(
     "text",
-    ["", "127.0.0.1:80", "ftp://x", "http://", "http://x/path", "http://u@x", "http://x:0", "http://x:99999", "unix:a"],
+    [
+        *(
+            "",
+            "127.0.0.1:80",
+            "ftp://x",
+            "http://",
+            "http://x/path",
+            "http://u@x",
+            "http://x:0",
+            "http://x:99999",
+            "unix:a",
+        ),
+        *("http://x..test", f"http://{64 * 'x'}.test"),
+    ],
 )
 def test_an_origin_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(MixedschedError, match="no origin"):
@@ -345,6 +372,7 @@ def test_each_request_is_in_the_access_logs_and_in_the_counters(tmp_path: Path) 
             'mixedsched_edge_requests_total{status="200"} 1',
             'mixedsched_edge_requests_total{status="421"} 1',
             "mixedsched_edge_origin_up 1",
+            "mixedsched_edge_origin_faults_total 0",
             "mixedsched_edge_connections 1",
             "# TYPE mixedsched_edge_requests_total counter",
         ):
@@ -353,10 +381,8 @@ def test_each_request_is_in_the_access_logs_and_in_the_counters(tmp_path: Path) 
     playing(lambda origin: answering(origin, plain()), test, log=logs)
     first, second = (tmp_path / "access.log").read_text().splitlines()
     assert first.startswith("127.0.0.1 - - [")
-    assert first.endswith(
-        '] "GET /a?b=c HTTP/3" 200 ' + first.split()[8 + 1] + ' "https://x.test/" "x \\x22y\\x22 \\x5c"'
-    )
-    assert '"GET / HTTP/3" 421' in second
+    assert first.endswith('] "GET /a?b=c HTTP/3" 200 5 "https://x.test/" "x \\x22y\\x22 \\x5c"')
+    assert second.endswith('"GET / HTTP/3" 421 0 "-" "-"')
     records = [json.loads(line) for line in (tmp_path / "access.json").read_text().splitlines()]
     assert [(item["client"], item["status"], item["error"]) for item in records] == [
         ("127.0.0.1", 200, None),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
 import hashlib
+from email.utils import parsedate_to_datetime
 
 import pytest
 
@@ -159,6 +161,30 @@ def test_interim_responses_pass_on_before_the_final_one() -> None:
     playing(lambda origin: answering(origin, early + plain()), test)
 
 
+@pytest.mark.parametrize("status", ["103 Early Hints", "204 No Content"])
+def test_a_length_that_the_status_forbids_is_left_out(status: str) -> None:
+    async def test(edge: Edging) -> None:
+        got = await edge.ask("GET", "/")
+        assert not [name for head in (*got.interim, got.head) for name, _ in head if name == "content-length"]
+
+    head = f"HTTP/1.1 {status}\r\ncontent-length: 5\r\n\r\n".encode()
+    after = b"HTTP/1.1 204 No Content\r\n\r\n" if status.startswith("1") else b""
+    playing(lambda origin: answering(origin, head + after), test)
+
+
+@pytest.mark.parametrize("given", ["Sun, 06 Nov 1994 08:49:37 GMT", None])
+def test_the_origins_date_passes_and_where_it_tells_none_it_is_when_the_answer_came(given: str | None) -> None:
+    async def test(edge: Edging) -> None:
+        before = dt.datetime.now(dt.UTC).replace(microsecond=0)
+        (date,) = (await edge.ask("GET", "/"))["date"]
+        if given is None:
+            assert before <= parsedate_to_datetime(date) <= dt.datetime.now(dt.UTC)
+        else:
+            assert date == given
+
+    playing(lambda origin: answering(origin, plain(b"", *([f"date: {given}"] if given else []))), test)
+
+
 def test_an_upload_that_waits_for_100_continue_gets_it_from_the_origin() -> None:
     async def test(edge: Edging) -> None:
         fields = [("expect", "100-continue"), ("content-length", "3")]
@@ -173,6 +199,25 @@ def test_an_upload_that_waits_for_100_continue_gets_it_from_the_origin() -> None
             assert b"expect: 100-continue\r\n" in await reader.readuntil(b"\r\n\r\n")
             writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
             writer.write(plain(await reader.readexactly(3)))
+
+        return play
+
+    playing(script, test)
+
+
+def test_an_upload_of_unknown_length_that_waits_for_100_continue_gets_it_too() -> None:
+    async def test(edge: Edging) -> None:
+        stream_id = edge.client.begin("POST", "/", [("expect", "100-continue")], ends=False)
+        got = edge.client.got[stream_id]
+        await got.until(lambda: bool(got.interim))
+        edge.client.send(stream_id, b"abc", ends=True)
+        assert (await got.whole()).body == b"3\r\nabc\r\n0\r\n\r\n"
+
+    def script(_: Origin) -> Script:
+        async def play(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            assert b"transfer-encoding: chunked\r\n" in await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            writer.write(plain(await reader.readuntil(b"0\r\n\r\n")))
 
         return play
 
@@ -255,6 +300,32 @@ def test_a_websocket_is_a_tunnel_to_the_origin() -> None:
         return play
 
     playing(script, test)
+
+
+def test_what_a_client_sends_before_its_websocket_is_open_waits_for_that() -> None:
+    async def test(edge: Edging) -> None:
+        stream_id = edge.client.begin("CONNECT", "/ws", ends=False, protocol="websocket")
+        edge.client.send(stream_id, b"early", ends=True)
+        assert (await edge.client.got[stream_id].whole()).body == b"EARLY"
+
+    def script(origin: Origin) -> Script:
+        async def play(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await origin.read(reader)
+            await asyncio.sleep(0.05)
+            writer.write(b"HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n")
+            writer.write((await reader.read()).upper())
+
+        return play
+
+    playing(script, test)
+
+
+def test_a_websocket_that_the_origin_does_not_open_is_not_open_for_the_client() -> None:
+    async def test(edge: Edging) -> None:
+        got = edge.client.got[edge.client.begin("CONNECT", "/ws", ends=False, protocol="websocket")]
+        assert ((await got.whole()).status, got.body) == (502, b"")
+
+    playing(lambda origin: answering(origin, plain(b"a page")), test)
 
 
 def test_a_refused_websocket_is_answered_as_the_origin_did() -> None:

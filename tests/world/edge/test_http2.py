@@ -1,0 +1,211 @@
+"""An origin that speaks HTTP/2, frame by frame: how its connections end, and what becomes of the requests on them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+import pytest
+from hpack import Encoder
+from hyperframe.frame import DataFrame, Frame, GoAwayFrame, HeadersFrame, SettingsFrame
+
+from mixedsched.world.edge.settings import OriginLimits
+from tests.world.edge.edging import Edging, Origin, Script, playing
+
+PREFACE_BYTES = 24
+
+
+@dataclass
+class Wire:
+    """The origin's side of one connection. number: of the connection, from 1."""
+
+    number: int
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+
+    async def request(self) -> int:
+        """Wait for the next request's head; the stream's ID."""
+        while True:
+            frame, size_bytes = Frame.parse_frame_header(memoryview(await self.reader.readexactly(9)))
+            await self.reader.readexactly(size_bytes)
+            if isinstance(frame, HeadersFrame):
+                return frame.stream_id
+
+    def head(self, stream_id: int, *fields: tuple[str, str]) -> None:
+        self._write(_headers(stream_id, (":status", "200"), *fields))
+
+    def data(self, stream_id: int, data: bytes, *, ends: bool = True) -> None:
+        self._write(DataFrame(stream_id, data), ends=ends)
+
+    def trailers(self, stream_id: int, *fields: tuple[str, str]) -> None:
+        self._write(_headers(stream_id, *fields), ends=True)
+
+    def go_away(self, last_stream_id: int) -> None:
+        self._write(GoAwayFrame(0, last_stream_id=last_stream_id))
+
+    def _write(self, frame: Frame, *, ends: bool = False) -> None:
+        if ends:
+            frame.flags.add("END_STREAM")
+        self.writer.write(frame.serialize())
+
+
+def _headers(stream_id: int, *fields: tuple[str, str]) -> HeadersFrame:
+    frame = HeadersFrame(stream_id, Encoder().encode(fields))
+    frame.flags.add("END_HEADERS")
+    return frame
+
+
+def speaking(play: Callable[[Wire], Awaitable[None]]) -> Callable[[Origin], Script]:
+    def made(origin: Origin) -> Script:
+        async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            wire = Wire(origin.connections, reader, writer)
+            await reader.readexactly(PREFACE_BYTES)
+            writer.write(SettingsFrame(0).serialize())
+            await play(wire)
+
+        return script
+
+    return made
+
+
+def play_h2c(
+    wire: Callable[[Wire], Awaitable[None]],
+    test: Callable[[Edging], Awaitable[None]],
+    limits: OriginLimits = OriginLimits(),  # noqa: B008 - is not changed
+) -> None:
+    playing(speaking(wire), test, is_h2c=True, limits=limits)
+
+
+async def answering_each(wire: Wire) -> None:
+    while True:
+        stream_id = await wire.request()
+        wire.head(stream_id)
+        wire.data(stream_id, f"connection {wire.number}".encode())
+
+
+def test_what_is_under_way_goes_on_behind_goaway_and_the_next_request_takes_another_connection() -> None:
+    """RFC 9113 section 6.8. nginx says so after 1000 requests."""
+    is_asked = asyncio.Event()
+
+    async def wire(wire: Wire) -> None:
+        if wire.number > 1:
+            await answering_each(wire)
+        stream_id = await wire.request()
+        wire.head(stream_id)
+        wire.go_away(stream_id)
+        await is_asked.wait()
+        wire.data(stream_id, b"connection 1")
+        assert await wire.reader.read() is not None, "the edge closes what it needs no more"
+
+    async def test(edge: Edging) -> None:
+        first = edge.client.begin("GET", "/1")
+        await edge.client.got[first].until(lambda: bool(edge.client.got[first].head))
+        assert (await edge.ask("GET", "/2")).body == b"connection 2"
+        is_asked.set()
+        got = await edge.client.got[first].whole()
+        assert (got.body, got.is_ended, got.reset) == (b"connection 1", True, None)
+
+    play_h2c(wire, test)
+
+
+def test_requests_beyond_the_last_that_goaway_names_are_sent_again_and_hold_no_place() -> None:
+    async def wire(wire: Wire) -> None:
+        if wire.number % 2 == 0:
+            await answering_each(wire)
+        stream_id = await wire.request()
+        wire.head(stream_id)
+        wire.data(stream_id, b"first")
+        await wire.request()
+        wire.go_away(stream_id)
+
+    async def test(edge: Edging) -> None:
+        assert (await edge.ask("GET", "/")).body == b"first"
+        assert [(await edge.ask("GET", "/")).body for _ in range(3)] == [b"connection 2"] * 3
+
+    play_h2c(wire, test, OriginLimits(connections=1))
+
+
+def test_what_the_origin_has_not_begun_is_sent_again_whatever_the_method() -> None:
+    """RFC 9113 section 8.7."""
+
+    async def wire(wire: Wire) -> None:
+        if wire.number == 3:
+            await answering_each(wire)
+        await wire.request()
+        wire.go_away(0)
+
+    async def test(edge: Edging) -> None:
+        assert (await edge.ask("POST", "/")).body == b"connection 3"
+
+    play_h2c(wire, test)
+
+
+def test_a_connection_on_which_nothing_comes_any_more_is_not_used_again() -> None:
+    async def wire(wire: Wire) -> None:
+        if wire.number > 1:
+            await answering_each(wire)
+        stream_id = await wire.request()
+        wire.head(stream_id)
+        wire.data(stream_id, b"connection 1")
+        await asyncio.sleep(60)
+
+    async def test(edge: Edging) -> None:
+        assert (await edge.ask("GET", "/")).body == b"connection 1"
+        assert (await edge.ask("GET", "/")).status == 504
+        assert (await edge.ask("GET", "/")).body == b"connection 2"
+
+    play_h2c(wire, test, OriginLimits(answer_s=0.3))
+
+
+def test_an_origin_that_begins_nothing_gives_502() -> None:
+    async def wire(wire: Wire) -> None:
+        await wire.request()
+        wire.go_away(0)
+
+    async def test(edge: Edging) -> None:
+        assert (await edge.ask("GET", "/")).status == 502
+
+    play_h2c(wire, test)
+
+
+def test_a_request_on_a_kept_connection_that_was_closed_is_sent_again() -> None:
+    async def wire(wire: Wire) -> None:
+        stream_id = await wire.request()
+        wire.head(stream_id)
+        wire.data(stream_id, f"connection {wire.number}".encode())
+        await wire.request()
+        wire.writer.transport.abort()
+
+    async def test(edge: Edging) -> None:
+        assert [(await edge.ask("GET", "/")).body for _ in range(2)] == [b"connection 1", b"connection 2"]
+        assert (await edge.ask("POST", "/", [], b"x")).status == 502
+
+    play_h2c(wire, test)
+
+
+@pytest.mark.parametrize(("data", "has_trailers"), [(b"abcd", False), (b"ab", False), (b"ab", True)])
+def test_a_response_that_lies_about_its_length_is_cut_off_and_costs_no_other(data: bytes, has_trailers: bool) -> None:
+    """RFC 9113 section 8.1.1."""
+
+    async def wire(wire: Wire) -> None:
+        waiting, lying = await wire.request(), await wire.request()
+        wire.head(waiting)
+        wire.head(lying, ("content-length", "3"))
+        wire.data(lying, data, ends=not has_trailers)
+        if has_trailers:
+            wire.trailers(lying, ("x-sum", "3"))
+        await is_cut.wait()
+        wire.data(waiting, b"whole")
+        await answering_each(wire)
+
+    async def test(edge: Edging) -> None:
+        waiting = edge.client.begin("GET", "/1")
+        got = await edge.ask("GET", "/2")
+        assert (got.is_ended, got.status if got.reset is None else 0) in {(True, 502), (False, 0)}
+        is_cut.set()
+        assert (await edge.client.got[waiting].whole()).body == b"whole"
+        assert (await edge.ask("GET", "/3")).body == b"connection 1"
+
+    is_cut = asyncio.Event()
+    play_h2c(wire, test)

@@ -1,0 +1,121 @@
+"""Connections to the origin that must not be used again, and origins that answer before they have read the request."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from mixedsched.world.edge.settings import OriginLimits
+from tests.world.edge.edging import Edging, Origin, Script, answering, plain, playing
+
+BOTH_LENGTHS = b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n"
+
+
+def test_what_comes_while_nothing_is_asked_for_is_never_taken_for_an_answer() -> None:
+    """RFC 9112 section 6.3: such as the 408 with which servers close idle connections."""
+
+    async def test(edge: Edging) -> None:
+        assert (await edge.ask("GET", "/")).body == b"connection 1"
+        idle.set()
+        await said.wait()
+        await asyncio.sleep(0.05)  # it is on its way
+        assert (await edge.ask("GET", "/")).body == b"connection 2"
+
+    def script(origin: Origin) -> Script:
+        async def play(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await origin.read(reader)
+            writer.write(plain(f"connection {origin.connections}".encode()))
+            await idle.wait()
+            writer.write(plain(b"forged", status="408 Request Timeout"))
+            await writer.drain()
+            said.set()
+            await origin.read(reader)
+
+        return play
+
+    idle, said = asyncio.Event(), asyncio.Event()
+    playing(script, test)
+
+
+def test_a_connection_whose_answer_was_refused_is_not_used_again() -> None:
+    """RFC 9112 section 6.3: where a message ends that could be read in two ways, nobody knows."""
+
+    async def test(edge: Edging) -> None:
+        assert (await edge.ask("GET", "/")).status == 502
+        assert (await edge.ask("GET", "/")).body == b"connection 2"
+
+    def script(origin: Origin) -> Script:
+        async def play(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            is_first = origin.connections == 1
+            await origin.read(reader)
+            writer.write(BOTH_LENGTHS + b"5\r\nhello\r\n0\r\n\r\n" if is_first else plain(b"connection 2"))
+            await origin.read(reader)
+            writer.write(plain(b"connection 1 again"))
+
+        return play
+
+    playing(script, test)
+
+
+def test_an_origin_whose_answer_was_refused_is_not_read_any_more() -> None:
+    async def test(edge: Edging) -> None:
+        assert (await edge.ask("GET", "/")).status == 502
+        async with asyncio.timeout(30):
+            while not edge.origin.lost:
+                await asyncio.sleep(0.01)
+
+    def script(origin: Origin) -> Script:
+        async def play(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await origin.read(reader)
+            writer.write(BOTH_LENGTHS)
+            while True:
+                writer.write(b"10000\r\n" + bytes(0x10000) + b"\r\n")
+                await writer.drain()
+                await asyncio.sleep(0.01)
+
+        return play
+
+    playing(script, test)
+
+
+def test_uploads_that_wait_hold_up_no_other_request_of_their_client() -> None:
+    """What is kept of them counts against the credit of the whole connection: there must be more than that of one stream."""
+    size = 600_000
+
+    async def test(edge: Edging) -> None:
+        first = edge.client.begin("POST", "/", [("content-length", str(size))], ends=False)
+        edge.client.send(first, bytes(1000))
+        while not edge.origin.connections:
+            await asyncio.sleep(0.01)
+        waiting = edge.client.begin("POST", "/", [("content-length", str(size))], ends=False)
+        edge.client.send(waiting, bytes(size), ends=True)  # the only connection to the origin is taken
+        await asyncio.sleep(0.2)
+        edge.client.send(first, bytes(size - 1000), ends=True)
+        assert [(await edge.client.got[item].whole()).status for item in (first, waiting)] == [200, 200]
+
+    playing(lambda origin: answering(origin, plain()), test, limits=OriginLimits(connections=1))
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_an_answer_before_the_upload_is_there_reaches_the_client(keeps: bool) -> None:
+    """RFC 9112 section 9.3 and RFC 9114 section 4.1. An origin that closes resets what is still being sent to it."""
+
+    async def test(edge: Edging) -> None:
+        for _ in range(5):
+            stream_id = edge.client.begin("POST", "/", [("content-length", "10000000")], ends=False)
+            edge.client.send(stream_id, bytes(1_000_000))
+            got = await edge.client.got[stream_id].whole()
+            assert (got.status, bytes(got.body), got.is_ended) == (413, b"too large", True)
+
+    def script(origin: Origin) -> Script:
+        async def play(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(plain(b"too large", *([] if keeps else ["connection: close"]), status="413 Too Large"))
+            await writer.drain()
+            if keeps:
+                await reader.read()
+
+        return play
+
+    playing(script, test, limits=OriginLimits(connections=1))
