@@ -11,9 +11,9 @@ from mixedsched.lab.comparison import Effect, Verdict
 SYMBOLS = {Verdict.BETTER: "▼", Verdict.WORSE: "▲", Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "?"}
 
 
-def verdict_text(effect: Effect) -> str:
+def verdict_text(verdict: Verdict) -> str:
     """For example "▼ better"."""
-    return f"{SYMBOLS[effect.verdict]} {effect.verdict.value}"
+    return f"{SYMBOLS[verdict]} {verdict.value}"
 
 
 def change_text(effect: Effect) -> str:
@@ -87,6 +87,11 @@ def counted(count: int, noun: str) -> str:
 def listed(names: Sequence[str]) -> str:
     """For example "TBT, CLS and HOL"."""
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def capital(text: str) -> str:
+    """As a sentence begins."""
+    return text[:1].upper() + text[1:]
 
 
 def with_minus(text: str) -> str:

@@ -12,7 +12,7 @@ from mixedsched.core.metrics import METRICS
 from mixedsched.lab.comparison import Effect, Verdict
 from mixedsched.lab.costs import BLOCKS_MOST
 from mixedsched.report._effects import EffectView, effect_views
-from mixedsched.report._words import change_text, confidence_text, counted, interval_text
+from mixedsched.report._words import capital, change_text, confidence_text, counted, interval_text
 from mixedsched.units import format_bytes, format_ms, format_spent
 from mixedsched.world.servers import is_server, read_choice
 
@@ -61,13 +61,11 @@ def headline(audit: Audit) -> str:
         case AuditVerdict.IMPROVABLE:
             return f"The page could be faster. With {what}: {text}."
         case AuditVerdict.MIXED:
-            return f"No clear advice: {what} helps on one network and harms on another. {_capital(text)}."
+            return f"No clear advice: {what} helps on one network and harms on another. {capital(text)}."
         case AuditVerdict.GOOD:
-            return (
-                f"Today's delivery is good: even the best alternative, {what}, is not seen to help. {_capital(text)}."
-            )
+            return f"Today's delivery is good: even the best alternative, {what}, is not seen to help. {capital(text)}."
         case AuditVerdict.OPEN:
-            return f"Not proved yet: {what} should help according to simulation, but more loads are needed. {_capital(text)}."
+            return f"Not proved yet: {what} should help according to simulation, but more loads are needed. {capital(text)}."
         case AuditVerdict.UNMEASURED:
             return f"Not measured: {what} should help according to simulation, but no block of loads is complete."
 
@@ -155,7 +153,7 @@ def changes_in_words(changes: Sequence[Change]) -> str:
 def reason_sentence(change: Change) -> str:
     """Why a change is proposed. Names of files at its beginning keep their spelling."""
     begins_with_name = change.why.startswith(tuple(name_of(key) for key in change.targets))
-    return f"{change.why if begins_with_name else _capital(change.why)}."
+    return f"{change.why if begins_with_name else capital(change.why)}."
 
 
 def page_effects(network: NetworkResult, contenders: Sequence[Alternative]) -> list[Effect]:
@@ -218,7 +216,3 @@ def _gain(network: NetworkResult, chosen: Alternative) -> str:
     by_label = {arm.label: arm.median[PRIMARY] for arm in network.comparison.arms}
     before, after = by_label["today"], by_label[chosen.label]
     return f"by {format_ms(abs(after - before))} " if before is not None and after is not None else ""
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

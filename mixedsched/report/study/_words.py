@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from mixedsched.core.metrics import Metric
 from mixedsched.lab.comparison import Verdict
 from mixedsched.lab.study.results import SchemeRegret, SitesSummary, StudyResult
-from mixedsched.report._words import SYMBOLS, counted, direction_text
+from mixedsched.report._words import capital, counted, direction_text, verdict_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Headline:
 
     @property
     def chip(self) -> str:
-        return f"{SYMBOLS[self.verdict]} {self.verdict.value}"
+        return verdict_text(self.verdict)
 
 
 def headlines(result: StudyResult) -> list[Headline]:
@@ -66,11 +66,11 @@ def _sentence(best: SitesSummary, among: int) -> str:
         moved = direction_text(metric, middle)
         return (
             f"Over {best.link}, {others} better than {best.baseline} {where}: {nearest}{metric.event} {moved} "
-            f"({metric.short}{interval}). {_first_up(counts_in_words(best))}."
+            f"({metric.short}{interval}). {capital(counts_in_words(best))}."
         )
     return (
         f"Over {best.link}, with {best.scheme} {metric.event} {direction_text(metric, middle)} than with {best.baseline}, "
-        f"{where} ({metric.short}{interval}). {_first_up(counts_in_words(best))}."
+        f"{where} ({metric.short}{interval}). {capital(counts_in_words(best))}."
     )
 
 
@@ -80,12 +80,15 @@ def ends_in_words(summary: SitesSummary) -> str:
     return f"{tell(low)} to {tell(high)}" if low is not None and high is not None else ""
 
 
+def median_in_words(summary: SitesSummary) -> str:
+    middle = summary.spread.median
+    return "no paired value" if middle is None else summary.metric.format_change(middle)
+
+
 def spread_in_words(summary: SitesSummary) -> str:
     """The median over sites with its interval: "−12.3 % (−16.4 % to −8.1 %)"."""
-    if summary.spread.median is None:
-        return "no paired value"
     ends = ends_in_words(summary)
-    return summary.metric.format_change(summary.spread.median) + (f" ({ends})" if ends else "")
+    return median_in_words(summary) + (f" ({ends})" if ends else "")
 
 
 def range_in_words(summary: SitesSummary) -> str:
@@ -173,7 +176,3 @@ def exact_note(places: Sequence[object], exact: int) -> str:
         f"{which} exact: nothing is random there, so that one load of each arm is the whole truth. Such changes have no "
         "interval and no p; they are better or worse where they exceed the margin."
     )
-
-
-def _first_up(text: str) -> str:
-    return text[:1].upper() + text[1:]
