@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -262,10 +261,6 @@ class PageMemory:
             *(str(facts["path"]), int(visits), float(weight), int(partial), int(strange), int(relearned)),
             *({role.number: role for role in roles}, int(next_number)),
         )
-
-
-def median_size(roles: Iterable[PageRole]) -> float:
-    return statistics.median(role.size_bytes for role in roles)
 
 
 def _seen(item: SeenRequest, place: int) -> _Seen:
