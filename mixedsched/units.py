@@ -1,6 +1,7 @@
-"""Parsing of times, printing of rates, sizes and times, the only place that does either; text that is fit for a terminal."""
+"""Rates, sizes, times, counts and lists in words, the only place that writes and reads them; text fit for a terminal."""
 
 import re
+from collections.abc import Sequence
 
 from mixedsched.errors import UsageError
 
@@ -60,6 +61,22 @@ def format_spent(spent_s: float, budget_s: float) -> str:
     if over_s > 0:
         return f"{format_duration(spent_s)}, {format_duration(over_s)} more than the budget"
     return f"{format_duration(spent_s)} of {format_duration(budget_s)}"
+
+
+def counted(count: int, noun: str) -> str:
+    """For example "1 block", "2 blocks"."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def listed(names: Sequence[str]) -> str:
+    """For example "TBT, CLS and HOL"."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def few(names: Sequence[str], most: int) -> str:
+    """The first ones, for example "a.jpg, b.jpg and 12 more"."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def printable(text: str) -> str:

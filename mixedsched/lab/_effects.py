@@ -13,6 +13,7 @@ from mixedsched.core.metrics import Metric
 from mixedsched.core.stats import Interval, Looks, PairedShift
 from mixedsched.lab.comparison import ArmSummary, Effect, MetricFamily, Verdict
 from mixedsched.lab.model import Arm
+from mixedsched.units import counted
 
 # Of the blocks, how many must lie within the margin themselves for `equivalent`, where zeros may hide the others.
 EQUIVALENT_BLOCKS_RATIO = 0.9
@@ -261,19 +262,16 @@ def note_on_blocks(blocks: int, family_size: int, looks: Looks | None = None) ->
     if looks is not None:
         first = looks.first_deciding(stats.ALPHA / family_size)
         return (
-            f"{_counted(blocks)} cannot decide: {first or 'more'} are needed" if first is None or blocks < first else ""
+            f"{counted(blocks, 'block')} cannot decide: {first or 'more'} are needed"
+            if first is None or blocks < first
+            else ""
         )
     for_interval = _blocks_for_interval()
     for_family = stats.smallest_deciding_pairs(family_size)
     if blocks < for_interval:
         needed = f"a 95 % interval needs {for_interval}, better or worse {for_family} here"
-        return f"{_counted(blocks)} cannot decide anything: {needed}"
+        return f"{counted(blocks, 'block')} cannot decide anything: {needed}"
     if blocks < for_family:
-        return (
-            f"{_counted(blocks)} cannot show better or worse here: {family_size} comparisons need at least {for_family}"
-        )
+        needed = f"{family_size} comparisons need at least {for_family}"
+        return f"{counted(blocks, 'block')} cannot show better or worse here: {needed}"
     return ""
-
-
-def _counted(blocks: int) -> str:
-    return f"{blocks} block{'s' if blocks > 1 else ''}"

@@ -1,12 +1,13 @@
-"""Words that reports share: verdicts, changes with their intervals, lists, objectives."""
+"""Words that reports share: verdicts, changes with their intervals, objectives."""
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from mixedsched.core import stats
 from mixedsched.core.metrics import Metric, metric_named
 from mixedsched.lab.comparison import Effect, Verdict
+from mixedsched.units import counted
 
 SYMBOLS = {Verdict.BETTER: "▼", Verdict.WORSE: "▲", Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "?"}
 
@@ -77,16 +78,6 @@ def objective_text(weights: Mapping[str, float]) -> str:
         return metric_named(next(iter(weights))).short
     total = sum(weights.values()) or 1.0
     return " + ".join(f"{weight / total:.2g} {metric_named(key).short}" for key, weight in weights.items())
-
-
-def counted(count: int, noun: str) -> str:
-    """For example "1 block", "2 blocks"."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
-def listed(names: Sequence[str]) -> str:
-    """For example "TBT, CLS and HOL"."""
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def capital(text: str) -> str:

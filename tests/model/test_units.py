@@ -5,7 +5,17 @@ from __future__ import annotations
 import pytest
 
 from mixedsched.errors import UsageError
-from mixedsched.units import format_bytes, format_duration, format_ms, format_rate, format_spent, parse_duration_s
+from mixedsched.units import (
+    counted,
+    few,
+    format_bytes,
+    format_duration,
+    format_ms,
+    format_rate,
+    format_spent,
+    listed,
+    parse_duration_s,
+)
 
 
 @pytest.mark.parametrize(
@@ -32,6 +42,13 @@ def test_quantities_are_printed_for_people() -> None:
     assert [format_ms(time) for time in (0, 87.4, 1234.5)] == ["0 ms", "87 ms", "1.23 s"]
     assert [format_duration(time) for time in (42, 125, 3725)] == ["42 s", "2 min 5 s", "1 h 2 min"]
     assert [format_duration(time) for time in (0, 60, 600, 7200)] == ["0 s", "1 min", "10 min", "2 h"]
+
+
+def test_counts_and_lists_read_as_sentences_do() -> None:
+    assert [counted(count, "block") for count in (0, 1, 2)] == ["0 blocks", "1 block", "2 blocks"]
+    names = ["a", "b", "c"]
+    assert [listed(names[:count]) for count in range(4)] == ["", "a", "a and b", "a, b and c"]
+    assert [few(names, most) for most in (1, 2, 3)] == ["a and 2 more", "a, b and 1 more", "a, b, c"]
 
 
 def test_what_was_spent_is_told_beside_the_budget_or_beyond_it() -> None:

@@ -12,8 +12,8 @@ from mixedsched.core.metrics import METRICS
 from mixedsched.lab.comparison import Effect, Verdict
 from mixedsched.lab.costs import BLOCKS_MOST
 from mixedsched.report._effects import EffectView, effect_views
-from mixedsched.report._words import capital, change_text, confidence_text, counted, interval_text
-from mixedsched.units import format_bytes, format_ms, format_spent
+from mixedsched.report._words import capital, change_text, confidence_text, interval_text
+from mixedsched.units import counted, few, format_bytes, format_ms, format_spent
 from mixedsched.world.servers import is_server, read_choice
 
 SCHEMES = {
@@ -131,13 +131,11 @@ def finding_sentence(finding: LateResource, network: NetworkResult) -> str:
             when = f"{format_ms(finding.requested_ms)}, {format_ms(finding.cost_ms)} after the document began to arrive"
             return f"{name} ({size}, {role}) is requested only at {when}. These come first: {chain}."
         case Reason.CROWDED:
-            named = [f"{name_of(item.key)} {format_bytes(item.size_bytes)}" for item in finding.intruders[:NAMED_MOST]]
-            more = len(finding.intruders) - len(named)
-            others = f" and {more} more" if more > 0 else ""
+            named = [f"{name_of(item.key)} {format_bytes(item.size_bytes)}" for item in finding.intruders]
             cost = f" That is {format_ms(finding.cost_ms)} of this link." if finding.cost_ms else ""
             when = f"from {format_ms(finding.requested_ms)} to {format_ms(finding.complete_ms)}"
             late = f"{format_bytes(finding.late_bytes)} of less important files came in between"
-            return f"While {name} ({size}, {role}) was under way, {when}, {late}: {', '.join(named)}{others}.{cost}"
+            return f"While {name} ({size}, {role}) was under way, {when}, {late}: {few(named, NAMED_MOST)}.{cost}"
         case Reason.BLOCKS:
             return (
                 f"Nothing is painted before {name} ({size}) is there and has run: it is complete at "

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from mixedsched.lab.comparison import Effect, MetricFamily, Verdict
 from mixedsched.lab.gates import GateResult, GateVerdict
 from mixedsched.report._words import change_text
+from mixedsched.units import counted
 
 _OF_GATES = {GateVerdict.MET: "met", GateVerdict.FAILED: "FAILED", GateVerdict.UNDECIDED: "undecided"}
 _OUTCOMES = {Verdict.WORSE: GateVerdict.FAILED, Verdict.UNDECIDED: GateVerdict.UNDECIDED}
@@ -91,5 +92,4 @@ def interval_of(result: GateResult) -> str:
 def gate_text(result: GateResult) -> str:
     """One line: the verdict, the gate, and what it is about."""
     asked = _of_gate(result)
-    blocks = f"{asked.blocks} block{'s' if asked.blocks != 1 else ''}"
-    return f"gate {asked.verdict}: {asked.name}; {asked.subject}: {asked.answer}, {blocks}"
+    return f"gate {asked.verdict}: {asked.name}; {asked.subject}: {asked.answer}, {counted(asked.blocks, 'block')}"

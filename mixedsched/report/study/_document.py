@@ -11,10 +11,11 @@ from mixedsched.lab.study.papers import PaperFigures
 from mixedsched.lab.study.results import SitesSummary, StudiedPlace, StudyResult
 from mixedsched.report._document import render, tables_of
 from mixedsched.report._facts import fact_rows
-from mixedsched.report._words import SYMBOLS, change_text, listed, verdict_text
+from mixedsched.report._words import SYMBOLS, change_text, verdict_text
 from mixedsched.report.study import _pictures as pictures
 from mixedsched.report.study import _words as words
 from mixedsched.report.study._papers import PapersView
+from mixedsched.units import listed
 
 _ROWS_IN_SIGHT = 24  # longer tables scroll
 _PANELS_IN_SIGHT = 8  # schemes; pictures of more are folded

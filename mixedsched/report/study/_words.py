@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from mixedsched.core.metrics import Metric
 from mixedsched.lab.comparison import Verdict
 from mixedsched.lab.study.results import SchemeRegret, SitesSummary, StudyResult
-from mixedsched.report._words import capital, counted, direction_text, verdict_text
+from mixedsched.report._words import capital, direction_text, verdict_text
+from mixedsched.units import counted
 
 
 @dataclass(frozen=True, slots=True)
