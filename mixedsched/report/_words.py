@@ -21,18 +21,11 @@ def change_text(effect: Effect) -> str:
     """The change with its 95 % interval, "−12.3 % (−16.4 % to −8.1 %)"; a lower confidence is named, "(87.5 %: ...)"."""
     if effect.change is None:
         return "no paired value"
-    interval = interval_text(effect)
+    interval = effect.metric.format_range(effect.low, effect.high)
     if not interval:
         return f"{effect.metric.format_change(effect.change)} ({'exact' if effect.is_exact else 'no interval'})"
     lower = "" if effect.confidence >= stats.CONFIDENCE else f"{confidence_text(effect)}: "
     return f"{effect.metric.format_change(effect.change)} ({lower}{interval})"
-
-
-def interval_text(effect: Effect) -> str:
-    """For example "−16.4 % to −8.1 %"; "" if there is none."""
-    if effect.low is None or effect.high is None:
-        return ""
-    return f"{effect.metric.format_change(effect.low)} to {effect.metric.format_change(effect.high)}"
 
 
 def confidence_text(effect: Effect) -> str:

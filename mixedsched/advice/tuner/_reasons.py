@@ -123,9 +123,7 @@ def _effect_in_words(network: str, effect: Effect) -> str:
         return f"nothing is known over {network}"
     direction = "lower" if effect.change < 0 else "higher"
     size = metric.format_change(effect.change, signed=False)
-    interval = ""
-    if effect.low is not None and effect.high is not None:
-        interval = f"{min(95.0, effect.confidence * 100):.3g} % interval {metric.format_change(effect.low)} to "
-        interval += f"{metric.format_change(effect.high)}, "
-    measured = f"{interval}{counted(effect.blocks, 'block')}"
+    measured = counted(effect.blocks, "block")
+    if interval := metric.format_range(effect.low, effect.high):
+        measured = f"{min(95.0, effect.confidence * 100):.3g} % interval {interval}, {measured}"
     return f"{metric.short} is {size} {direction} than with {effect.baseline} over {network} ({measured})"

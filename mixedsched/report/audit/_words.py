@@ -12,7 +12,7 @@ from mixedsched.core.metrics import METRICS
 from mixedsched.lab.comparison import Effect, Verdict
 from mixedsched.lab.costs import BLOCKS_MOST
 from mixedsched.report._effects import EffectView, effect_views
-from mixedsched.report._words import capital, change_text, confidence_text, interval_text
+from mixedsched.report._words import capital, change_text, confidence_text
 from mixedsched.units import counted, few, format_bytes, format_ms, format_spent
 from mixedsched.world.servers import is_server, read_choice
 
@@ -193,7 +193,7 @@ def _measured(network: NetworkResult, chosen: Alternative) -> str:
     effect = network.effect(chosen.label, PRIMARY)
     if effect is None or effect.change is None:
         return f"over {network.name} nothing was measured"
-    change, interval = effect.metric.format_change(effect.change), interval_text(effect)
+    change, interval = effect.metric.format_change(effect.change), effect.metric.format_range(effect.low, effect.high)
     confidence = "" if confidence_text(effect) == "95 %" else f"{confidence_text(effect)} "
     text = f"{change}, {confidence}interval {interval}" if interval else f"{change}, one block, no interval"
     basis = f"{text}; {counted(effect.blocks, 'block')}; {effect.verdict.value}"

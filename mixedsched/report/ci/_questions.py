@@ -81,12 +81,10 @@ def _subject(place: str, effect: Effect) -> str:
 
 def interval_of(result: GateResult) -> str:
     """For example "−12.3 % (−16.4 % to −8.1 %)"."""
-    effect, tell = result.effect, result.gate.metric.format_change
-    if effect.change is None:
+    change, metric = result.effect.change, result.gate.metric
+    if change is None:
         return "no paired value"
-    if result.low is None or result.high is None:
-        return f"{tell(effect.change)} (no interval yet)"
-    return f"{tell(effect.change)} ({tell(result.low)} to {tell(result.high)})"
+    return f"{metric.format_change(change)} ({metric.format_range(result.low, result.high) or 'no interval yet'})"
 
 
 def gate_text(result: GateResult) -> str:

@@ -45,11 +45,11 @@ def _middle(summary: SitesSummary) -> float:
 
 def verdict_over_sites(summary: SitesSummary) -> Verdict:
     """By the interval of the median over sites; of sites too few for one, the verdict that they share."""
-    spread, margin = summary.spread, summary.metric.change_margin
+    spread = summary.spread
     if spread.low is None or spread.high is None:
         shared = [verdict for verdict in Verdict if summary.sites and summary.verdicts[verdict] == summary.sites]
         return shared[0] if shared else Verdict.UNDECIDED
-    if -margin <= spread.low and spread.high <= margin:
+    if summary.metric.is_within_margin(spread.low, spread.high):
         return Verdict.EQUIVALENT
     if spread.high < 0:
         return Verdict.BETTER
@@ -77,8 +77,7 @@ def _sentence(best: SitesSummary, among: int) -> str:
 
 def ends_in_words(summary: SitesSummary) -> str:
     """The interval over sites: "−16.4 % to −8.1 %"; "" if there is none."""
-    low, high, tell = summary.spread.low, summary.spread.high, summary.metric.format_change
-    return f"{tell(low)} to {tell(high)}" if low is not None and high is not None else ""
+    return summary.metric.format_range(summary.spread.low, summary.spread.high)
 
 
 def median_in_words(summary: SitesSummary) -> str:
@@ -94,8 +93,7 @@ def spread_in_words(summary: SitesSummary) -> str:
 
 def range_in_words(summary: SitesSummary) -> str:
     """From the tenth to the ninetieth of a hundred sites: "−30.1 % to +2.0 %"."""
-    low, high, tell = summary.spread.p10, summary.spread.p90, summary.metric.format_change
-    return f"{tell(low)} to {tell(high)}" if low is not None and high is not None and summary.sites > 1 else ""
+    return summary.metric.format_range(summary.spread.p10, summary.spread.p90) if summary.sites > 1 else ""
 
 
 def counts_in_words(summary: SitesSummary) -> str:
