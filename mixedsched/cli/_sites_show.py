@@ -118,8 +118,7 @@ def _by_name(found: Sequence[Sum]) -> dict[str, dict[str, int]]:
 def _resource_facts(described: Described, node: Node) -> dict[str, Any]:
     """A resource as its page file has it, with its place in the tree, and what only sites know."""
     item, site = node.item, described.site
-    own = item.model_dump(mode="json")
-    key = item.host, item.path
+    own, key = item.model_dump(mode="json"), item.key
     served: dict[str, Any] = {}
     if site is not None:
         status = site.settings[key].status if key in site.settings else 200
