@@ -1,32 +1,24 @@
-"""Parsing and printing of rates, sizes and times, the only place that does either; and text that is fit for a terminal."""
+"""Rates, sizes, times, counts and lists in words, the only place that writes and reads them; text fit for a terminal."""
 
 import re
+from collections.abc import Sequence
 
 from mixedsched.errors import UsageError
 
 MICROSECONDS_PER_SECOND = 1_000_000
 
-_RATE_UNITS = {"bps": 1, "bit/s": 1, "kbps": 1e3, "kbit/s": 1e3, "mbps": 1e6, "mbit/s": 1e6, "gbps": 1e9, "gbit/s": 1e9}
 _TIME_UNITS_S = {"ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
-_NUMBER_AND_UNIT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z/]*)\s*$")
-
-
-def _split(text: str, units: dict[str, float], what: str) -> float:
-    match = _NUMBER_AND_UNIT.match(text)
-    unit = match.group(2).lower() if match else ""
-    if not match or unit not in units:
-        raise UsageError(f"{what} '{text}' is not understood", fix=f"write a number and one of {', '.join(units)}")
-    return float(match.group(1)) * units[unit]
-
-
-def parse_rate_bps(text: str) -> int:
-    """Read a rate such as "4 Mbit/s" or "600kbps" as bit/s. Raises UsageError."""
-    return round(_split(text, dict(_RATE_UNITS), "rate"))
+_NUMBER_AND_UNIT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*$")
 
 
 def parse_duration_s(text: str) -> float:
     """Read a duration such as "90s", "10m" or "250 ms" as seconds. Raises UsageError."""
-    return _split(text, _TIME_UNITS_S, "duration")
+    match = _NUMBER_AND_UNIT.match(text)
+    unit = match.group(2).lower() if match else ""
+    if not match or unit not in _TIME_UNITS_S:
+        fix = f"write a number and one of {', '.join(_TIME_UNITS_S)}"
+        raise UsageError(f"duration '{text}' is not understood", fix=fix)
+    return float(match.group(1)) * _TIME_UNITS_S[unit]
 
 
 def format_bytes(size_bytes: float) -> str:
@@ -69,6 +61,22 @@ def format_spent(spent_s: float, budget_s: float) -> str:
     if over_s > 0:
         return f"{format_duration(spent_s)}, {format_duration(over_s)} more than the budget"
     return f"{format_duration(spent_s)} of {format_duration(budget_s)}"
+
+
+def counted(count: int, noun: str) -> str:
+    """For example "1 block", "2 blocks"."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def listed(names: Sequence[str]) -> str:
+    """For example "TBT, CLS and HOL"."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def few(names: Sequence[str], most: int) -> str:
+    """The first ones, for example "a.jpg, b.jpg and 12 more"."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def printable(text: str) -> str:

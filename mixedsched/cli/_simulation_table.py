@@ -14,7 +14,7 @@ from rich.text import Text
 from mixedsched.core.sim.record import weight_of
 from mixedsched.lab.play.simulation import RecordedLoad, Simulation
 from mixedsched.model.page import Page
-from mixedsched.units import format_bytes, format_ms
+from mixedsched.units import counted, format_bytes, format_ms
 
 BASELINE = "rr"
 NONE = "–"
@@ -62,8 +62,8 @@ def page_tables(
     held = [item.record.get("held_bytes", item.record.get("hol_bytes")) for item in outcomes]
     if any(held):
         columns.append(Column("HOL", [NONE if size is None else format_bytes(size) for size in held]))
-    size, count = format_bytes(sum(map(weight_of, page.resources))), len(page.resources)
-    title = f"{page.name}: {count} resource{'' if count == 1 else 's'}, {size}, rung {simulation.rung}"
+    size = format_bytes(sum(map(weight_of, page.resources)))
+    title = f"{page.name}: {counted(len(page.resources), 'resource')}, {size}, rung {simulation.rung}"
     yield from _fitting(title, _keys(simulation, outcomes), columns, width)
 
 

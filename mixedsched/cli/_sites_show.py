@@ -18,7 +18,7 @@ from mixedsched.report.sites import structure_table, sums_table, write_site
 from mixedsched.report.sites.structure import Node, Structure, Sum, is_above_fold, largest, priority_sums, sums
 from mixedsched.sites.analysis.connections import expected_connections
 from mixedsched.sites.analysis.difference import Described
-from mixedsched.units import format_bytes, printable
+from mixedsched.units import counted, format_bytes, printable
 
 _SHOWN_CHILDREN = 12
 _WIDTH = 140  # where there is no terminal, in characters
@@ -53,8 +53,8 @@ def _print(described: Described, most: int | None) -> None:
     page = described.page
     total_bytes = sum(item.body_bytes for item in page.resources)
     hosts = len({described.host_of(item) for item in page.resources})
-    counted = f"{len(page.resources)} resources, {format_bytes(total_bytes)}, {hosts} host{'s' if hosts > 1 else ''}"
-    out.print(Text.assemble((printable(page.name), "bold cyan"), f"  {counted}"))
+    facts = f"{len(page.resources)} resources, {format_bytes(total_bytes)}, {counted(hosts, 'host')}"
+    out.print(Text.assemble((printable(page.name), "bold cyan"), f"  {facts}"))
     for label, text in _lines(described).items():
         out.print(Padding(Text.assemble((f"{label}: ", "dim"), printable(text)), (0, 0, 0, 4)))
     out.print()
@@ -118,8 +118,7 @@ def _by_name(found: Sequence[Sum]) -> dict[str, dict[str, int]]:
 def _resource_facts(described: Described, node: Node) -> dict[str, Any]:
     """A resource as its page file has it, with its place in the tree, and what only sites know."""
     item, site = node.item, described.site
-    own = item.model_dump(mode="json")
-    key = item.host, item.path
+    own, key = item.model_dump(mode="json"), item.key
     served: dict[str, Any] = {}
     if site is not None:
         status = site.settings[key].status if key in site.settings else 200

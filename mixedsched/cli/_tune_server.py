@@ -50,7 +50,7 @@ def tuned_server(
             why="it has neither the browser's late updates nor acknowledgements",
             fix="choose --rung stack, or browser",
         )
-    if len(sites) > 1 or _is_of_pages(sites[0]):
+    if len(sites) > 1 or is_of_pages(sites[0]):
         raise UsageError(
             "--server is for one page",
             why="over several, tune finds the best scheme, and your server has its own",
@@ -59,6 +59,7 @@ def tuned_server(
     return found if rung in {None, BROWSER} else replace(found, on=found.model, version="", version_words="")
 
 
-def _is_of_pages(site: str) -> bool:
+def is_of_pages(site: str) -> bool:
+    """Whether it is a folder of pages or sites, and not one of these."""
     folder = Path(site)
     return folder.is_dir() and not any((folder / name).is_file() for name in ("index.html", "page.json"))

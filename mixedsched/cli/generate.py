@@ -10,7 +10,7 @@ from mixedsched.cli._console import err
 from mixedsched.errors import MixedschedError, UsageError
 from mixedsched.model.page import Page
 from mixedsched.sites.generate import distributions, generate_page, page_text
-from mixedsched.units import format_bytes
+from mixedsched.units import counted, format_bytes
 
 STANDARD_OUTPUT = Path("-")
 SIZE_CLASSES = ", ".join(f"{name} ({facts.description})" for name, facts in distributions().classes.items())
@@ -62,4 +62,4 @@ def _write(file: Path, text: str) -> None:
 def _summary(page: Page) -> str:
     hosts = len({item.host for item in page.resources})
     body_bytes = sum(item.body_bytes for item in page.resources)
-    return f"{len(page.resources)} resources, {format_bytes(body_bytes)}, {hosts} host{'s' if hosts > 1 else ''}"
+    return f"{len(page.resources)} resources, {format_bytes(body_bytes)}, {counted(hosts, 'host')}"

@@ -16,6 +16,7 @@ from mixedsched.model.priority import Priority
 from mixedsched.model.request import ChromiumPriority, Kind
 from mixedsched.model.scheme import ConfiguredScheme, Parameter, configure
 from mixedsched.report.simulation import strip_text
+from mixedsched.units import few
 from mixedsched.world import catalog
 
 SHOWN_OVERRIDES = 5
@@ -101,9 +102,7 @@ def _mapping_entry(mapping: PriorityMapping) -> ListEntry:
 
 def _overrides_text(overrides: Sequence[Override]) -> str:
     """The first few of them; `--json` has all."""
-    shown = [f"{item.match} {_cell_text(item.priority)}" for item in overrides[:SHOWN_OVERRIDES]]
-    more = len(overrides) - len(shown)
-    return ", ".join(shown) + (f" and {more} more" if more else "")
+    return few([f"{item.match} {_cell_text(item.priority)}" for item in overrides], SHOWN_OVERRIDES)
 
 
 def _table(mapping: PriorityMapping) -> dict[str, dict[str, dict[str, int | bool]]] | None:

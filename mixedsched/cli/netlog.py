@@ -11,7 +11,7 @@ from mixedsched.cli._console import out
 from mixedsched.cli._output import Json, say_json
 from mixedsched.errors import InputError
 from mixedsched.report.wide_table import WideTable
-from mixedsched.units import format_bytes, format_ms, printable
+from mixedsched.units import counted, format_bytes, format_ms, printable
 from mixedsched.world.browser.netlog import NetLog, QuicSession, StreamArrival, StreamRequest, read_netlog
 
 _UNKNOWN = "–"
@@ -66,7 +66,7 @@ def _no_connection(file: Path, log: NetLog) -> InputError:
 
 
 def _say_summary(file: Path, log: NetLog) -> None:
-    connections = f"{len(log.connections)} connection{'s' if len(log.connections) != 1 else ''}"
+    connections = counted(len(log.connections), "connection")
     version = f"Chromium {printable(log.chromium_version)}" if log.chromium_version else "unknown browser"
     out.print(f"[bold]{escape(str(file))}[/]: {escape(version)}, {connections}", soft_wrap=True)
     if log.truncated:

@@ -26,7 +26,7 @@ from mixedsched.cli._options import (
 from mixedsched.cli._output import Json
 from mixedsched.cli._sites import located, open_site
 from mixedsched.cli._tune_rival import rival
-from mixedsched.cli._tune_server import ServerOption, tuned_server
+from mixedsched.cli._tune_server import ServerOption, is_of_pages, tuned_server
 from mixedsched.errors import ExitCode, UsageError
 from mixedsched.lab.machine import ADVICE_CODE, own_versions
 from mixedsched.lab.play.scenario import JUDGE_MODEL
@@ -179,7 +179,4 @@ def _model(name: str | None, rung: str) -> BrowserModel:
 
 def _is_for_finder(sites: list[str], networks: tuple[Profile, ...], *, wants_all: bool) -> bool:
     """Whether schemes are to be compared over several places, instead of one page be tuned."""
-    if len(sites) > 1 or (wants_all and len(networks) > 1):
-        return True
-    folder = Path(sites[0])
-    return folder.is_dir() and not any((folder / name).is_file() for name in ("index.html", "page.json"))
+    return len(sites) > 1 or (wants_all and len(networks) > 1) or is_of_pages(sites[0])

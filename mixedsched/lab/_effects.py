@@ -13,6 +13,7 @@ from mixedsched.core.metrics import Metric
 from mixedsched.core.stats import Interval, Looks, PairedShift
 from mixedsched.lab.comparison import ArmSummary, Effect, MetricFamily, Verdict
 from mixedsched.lab.model import Arm
+from mixedsched.units import counted
 
 # Of the blocks, how many must lie within the margin themselves for `equivalent`, where zeros may hide the others.
 EQUIVALENT_BLOCKS_RATIO = 0.9
@@ -136,7 +137,7 @@ class Judged:
             family=self.family,
             blocks=shift.pairs,
             differences=tuple(
-                (block, told_step(step, metric)) for block, step in zip(blocks, self.pairs.steps.tolist(), strict=False)
+                (block, metric.change(step)) for block, step in zip(blocks, self.pairs.steps.tolist(), strict=False)
             ),
             change=told[0],
             low=told[1],
@@ -148,7 +149,7 @@ class Judged:
             p=self.shown.p,
             p_adjusted=self.shown.p_adjusted,
             dominance=shift.dominance,
-            detectable=told_step(detectable, metric) if detectable is not None else None,
+            detectable=metric.change(detectable) if detectable is not None else None,
             verdict=verdict,
             more_blocks=self._more_blocks() if is_open and not self.is_exact else None,
             note=self._note(verdict, told),
@@ -160,14 +161,10 @@ class Judged:
         if not shift.pairs:
             return None, None, None
         if shift.pairs == 1 or math.isinf(interval.low):  # nothing is known of the scatter, or no look can tell yet
-            return told_step(shift.shift, self.metric), None, None
+            return self.metric.change(shift.shift), None, None
         # Looks may have excluded before what is the best guess now.
         change = min(max(shift.shift, interval.low), interval.high)
-        return (
-            told_step(change, self.metric),
-            told_step(interval.low, self.metric),
-            told_step(interval.high, self.metric),
-        )
+        return (self.metric.change(change), self.metric.change(interval.low), self.metric.change(interval.high))
 
     def _verdict(self) -> Verdict:
         """Better or worse where test and interval agree; else equivalent where the whole interval is within the margin.
@@ -177,7 +174,7 @@ class Judged:
         """
         interval, metric = self.shown.interval, self.metric
         if self.is_exact and self.pairs.shift.pairs:
-            change = told_step(self.pairs.shift.shift, metric)
+            change = metric.change(self.pairs.shift.shift)
             if abs(change) <= metric.change_margin:
                 return Verdict.EQUIVALENT
             return Verdict.BETTER if change < 0 else Verdict.WORSE
@@ -186,8 +183,8 @@ class Judged:
         is_significant = self.looks is not None or self.shown.p_adjusted < stats.ALPHA  # by looks, the interval says so
         if is_significant and interval.excludes_zero():
             return Verdict.BETTER if interval.high < 0 else Verdict.WORSE
-        low, high = told_step(interval.low, metric), told_step(interval.high, metric)
-        within = _is_within_margin(low, high, metric) and not self._is_scattered()
+        low, high = metric.change(interval.low), metric.change(interval.high)
+        within = metric.is_within_margin(low, high) and not self._is_scattered()
         return Verdict.EQUIVALENT if within else Verdict.UNDECIDED
 
     def _blocks_beyond_margin(self) -> int:
@@ -206,8 +203,7 @@ class Judged:
         shift, metric = self.pairs.shift, self.metric
         if shift.pairs > 1 and self._is_scattered() and abs(shift.shift) <= metric.margin:
             return None
-        margin_step = math.log1p(metric.margin) if metric.scale == "ratio" else metric.margin
-        return stats.more_pairs_needed(shift, margin_step, self.family_size)
+        return stats.more_pairs_needed(shift, metric.margin_step, self.family_size)
 
     def _note(self, verdict: Verdict, told: Told) -> str:
         notes, pairs, dropped = [], self.pairs.shift.pairs, self.pairs.dropped
@@ -218,7 +214,7 @@ class Judged:
         if verdict is Verdict.UNDECIDED:
             notes += [text] if (text := note_on_blocks(pairs, self.family_size, self.looks)) else []
         _, low, high = told
-        if low is not None and high is not None and _is_within_margin(low, high, self.metric):
+        if self.metric.is_within_margin(low, high):
             margin = self.metric.format_change(self.metric.change_margin, signed=False)
             if verdict in (Verdict.BETTER, Verdict.WORSE):
                 notes.append(f"the change is real, but within the ±{margin} that make no difference in practice")
@@ -226,11 +222,6 @@ class Judged:
                 beyond = f"{self._blocks_beyond_margin()} of {pairs} blocks"
                 notes.append(f"the typical difference is within ±{margin}, but {beyond} differ by more")
         return "; ".join(notes)
-
-
-def told_step(step: float, metric: Metric) -> float:
-    """A difference on the tested scale in the unit that people are told: per cent, or the metric's own."""
-    return math.expm1(step) * 100 if metric.scale == "ratio" else step
 
 
 def _relative(told: Told, pairs: Pairs) -> Told:
@@ -245,10 +236,6 @@ def _relative(told: Told, pairs: Pairs) -> Told:
     return (0.0, 0.0, 0.0) if everything_is_zero else (None, None, None)
 
 
-def _is_within_margin(low: float, high: float, metric: Metric) -> bool:
-    return -metric.change_margin <= low and high <= metric.change_margin
-
-
 def _blocks_for_interval() -> int:
     """With fewer no interval reaches its confidence."""
     return stats.smallest_deciding_pairs(1, 1 - stats.CONFIDENCE)
@@ -261,19 +248,16 @@ def note_on_blocks(blocks: int, family_size: int, looks: Looks | None = None) ->
     if looks is not None:
         first = looks.first_deciding(stats.ALPHA / family_size)
         return (
-            f"{_counted(blocks)} cannot decide: {first or 'more'} are needed" if first is None or blocks < first else ""
+            f"{counted(blocks, 'block')} cannot decide: {first or 'more'} are needed"
+            if first is None or blocks < first
+            else ""
         )
     for_interval = _blocks_for_interval()
     for_family = stats.smallest_deciding_pairs(family_size)
     if blocks < for_interval:
         needed = f"a 95 % interval needs {for_interval}, better or worse {for_family} here"
-        return f"{_counted(blocks)} cannot decide anything: {needed}"
+        return f"{counted(blocks, 'block')} cannot decide anything: {needed}"
     if blocks < for_family:
-        return (
-            f"{_counted(blocks)} cannot show better or worse here: {family_size} comparisons need at least {for_family}"
-        )
+        needed = f"{family_size} comparisons need at least {for_family}"
+        return f"{counted(blocks, 'block')} cannot show better or worse here: {needed}"
     return ""
-
-
-def _counted(blocks: int) -> str:
-    return f"{blocks} block{'s' if blocks > 1 else ''}"

@@ -90,6 +90,11 @@ class Effect:
         False  # nothing is random, so that one block is the whole truth: no interval, and no p worth its name
     )
 
+    @property
+    def steps(self) -> list[float]:
+        """The changes of single blocks on the scale that is tested."""
+        return [self.metric.step(change) for _, change in self.differences]
+
     def to_dict(self) -> dict[str, Any]:
         return {
             "scheme": self.scheme,

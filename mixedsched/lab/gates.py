@@ -1,7 +1,6 @@
 """Gates: conditions on effects that must not hold, and how long an experiment goes on to decide them. Pure."""
 
 import itertools
-import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -128,16 +127,12 @@ def judge(
 
 def _interval(effect: Effect, confidence: float) -> tuple[float | None, float | None]:
     """Of the change, in its unit; no ends where blocks are too few for this confidence."""
-    changes = [change for _, change in effect.differences]
-    is_ratio = effect.metric.scale == "ratio"
-    steps = [math.log1p(change / 100) for change in changes] if is_ratio else changes
-    if not steps:
+    if not effect.differences:
         return None, None
-    interval = stats.signed_rank_interval(steps, confidence)
+    interval = stats.signed_rank_interval(effect.steps, confidence)
     if interval.confidence < confidence:
         return None, None
-    low, high = interval.low, interval.high
-    return (math.expm1(low) * 100, math.expm1(high) * 100) if is_ratio else (low, high)
+    return effect.metric.change(interval.low), effect.metric.change(interval.high)
 
 
 def looks_of(until: str | None, blocks: int, max_blocks: int | None, questions: int) -> stats.Looks | None:

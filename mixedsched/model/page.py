@@ -52,6 +52,11 @@ class Resource(BaseModel):
     late_shift: float = Field(default=0.0, ge=0.0, le=1.0, allow_inf_nan=False)
     """The layout shift score that it causes if it arrives after the first paint."""
 
+    @property
+    def key(self) -> tuple[int, str]:
+        """Its address: host index, and path with query."""
+        return self.host, self.path
+
     @model_validator(mode="before")
     @classmethod
     def _derive_missing_signals(cls, data: Any) -> Any:
@@ -176,10 +181,10 @@ class Page(BaseModel):
         return {item.id: item for item in self.resources}
 
     def by_path(self) -> dict[tuple[int, str], Resource]:
-        """Resources by (host index, path with query); the first wins where two share both."""
+        """Resources by key; the first wins where two share it."""
         index: dict[tuple[int, str], Resource] = {}
         for item in self.resources:
-            index.setdefault((item.host, item.path), item)
+            index.setdefault(item.key, item)
         return index
 
 

@@ -7,8 +7,9 @@ from markupsafe import Markup
 
 from mixedsched.core.metrics import Metric
 from mixedsched.lab.comparison import ArmSummary, Effect
-from mixedsched.report._words import change_text, counted
+from mixedsched.report._words import change_text
 from mixedsched.report.svg import Scale, drawing, element, line, rectangle, span_of, text, tooltip, x_grid, y_grid
+from mixedsched.units import counted
 
 _LABEL_CHARACTER_WIDTH = 6.5
 _GOLDEN_RATIO = 0.618034  # its multiples spread dots evenly without any randomness

@@ -29,7 +29,7 @@ class EffectView:
 
     @property
     def verdict(self) -> str:
-        return words.verdict_text(self.effect)
+        return words.verdict_text(self.effect.verdict)
 
     @property
     def tone(self) -> str:

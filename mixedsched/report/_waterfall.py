@@ -10,7 +10,7 @@ from mixedsched.lab.page_view import SeenResponse
 from mixedsched.model.request import Kind
 from mixedsched.report._kinds import KIND_LETTERS
 from mixedsched.report.svg import Scale, drawing, line, rectangle, shortened, text, x_grid
-from mixedsched.units import format_bytes, format_ms
+from mixedsched.units import few, format_bytes, format_ms
 
 WIDTH = 1120.0
 LABELS = 360.0  # width of the columns left of the time axis
@@ -220,6 +220,5 @@ def _ahead_text(response: SeenResponse) -> str:
     """What came while it waited for its first byte; "" where nothing did."""
     if not response.ahead:
         return ""
-    named = ", ".join(f"{shortened(name, 40)} {format_bytes(size)}" for name, size in response.ahead[:_AHEAD_NAMED])
-    more = len(response.ahead) - _AHEAD_NAMED
-    return f"while it waited for its first byte there came {named}" + (f" and {more} more" if more > 0 else "")
+    named = [f"{shortened(name, 40)} {format_bytes(size)}" for name, size in response.ahead]
+    return f"while it waited for its first byte there came {few(named, _AHEAD_NAMED)}"

@@ -1,37 +1,31 @@
-"""Words that reports share: verdicts, changes with their intervals, lists, objectives."""
+"""Words that reports share: verdicts, changes with their intervals, objectives."""
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from mixedsched.core import stats
 from mixedsched.core.metrics import Metric, metric_named
 from mixedsched.lab.comparison import Effect, Verdict
+from mixedsched.units import counted
 
 SYMBOLS = {Verdict.BETTER: "▼", Verdict.WORSE: "▲", Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "?"}
 
 
-def verdict_text(effect: Effect) -> str:
+def verdict_text(verdict: Verdict) -> str:
     """For example "▼ better"."""
-    return f"{SYMBOLS[effect.verdict]} {effect.verdict.value}"
+    return f"{SYMBOLS[verdict]} {verdict.value}"
 
 
 def change_text(effect: Effect) -> str:
     """The change with its 95 % interval, "−12.3 % (−16.4 % to −8.1 %)"; a lower confidence is named, "(87.5 %: ...)"."""
     if effect.change is None:
         return "no paired value"
-    interval = interval_text(effect)
+    interval = effect.metric.format_range(effect.low, effect.high)
     if not interval:
         return f"{effect.metric.format_change(effect.change)} ({'exact' if effect.is_exact else 'no interval'})"
     lower = "" if effect.confidence >= stats.CONFIDENCE else f"{confidence_text(effect)}: "
     return f"{effect.metric.format_change(effect.change)} ({lower}{interval})"
-
-
-def interval_text(effect: Effect) -> str:
-    """For example "−16.4 % to −8.1 %"; "" if there is none."""
-    if effect.low is None or effect.high is None:
-        return ""
-    return f"{effect.metric.format_change(effect.low)} to {effect.metric.format_change(effect.high)}"
 
 
 def confidence_text(effect: Effect) -> str:
@@ -79,14 +73,9 @@ def objective_text(weights: Mapping[str, float]) -> str:
     return " + ".join(f"{weight / total:.2g} {metric_named(key).short}" for key, weight in weights.items())
 
 
-def counted(count: int, noun: str) -> str:
-    """For example "1 block", "2 blocks"."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
-def listed(names: Sequence[str]) -> str:
-    """For example "TBT, CLS and HOL"."""
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+def capital(text: str) -> str:
+    """As a sentence begins."""
+    return text[:1].upper() + text[1:]
 
 
 def with_minus(text: str) -> str:

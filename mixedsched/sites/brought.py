@@ -2,11 +2,9 @@
 
 import datetime as dt
 import hashlib
-import os
 import re
-import shutil
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urldefrag, urlsplit
@@ -68,16 +66,12 @@ def bring(name: str, say: Say, *, fresh: bool = False) -> Path:
     key = _digest_of(Path(name)) if address is None else hashlib.sha256(address.encode()).hexdigest()
     called = Path(name).name.partition(".har")[0] if address is None else site_name_of_url(address)
     folder = places.writable_cache() / FOLDER / f"{_plain(called)}-{key[:_DIGITS]}"
-    if (folder / MANIFEST_NAME).is_file() and not fresh:
-        if address is not None:
-            say(f"{printable(name)} as it was on {_date_of(folder)}; --fresh records it again")
-        return folder
-    with _made(folder) as target:
-        if address is None:
-            _import(Path(name), target, say)
-        else:
-            plan = RecordingPlan(address, loads=LOADS, quiet_s=QUIET_S)
-            _record(nullcontext(plan), site_name_of_url(address), target, say)
+    if address is None:
+        if fresh or not _is_made(folder):
+            _import(Path(name), folder, say)
+    elif fresh or not _is_made(folder, say, f"{printable(name)} as it was on", "records it again"):
+        plan = RecordingPlan(address, loads=LOADS, quiet_s=QUIET_S)
+        _record(nullcontext(plan), site_name_of_url(address), folder, say)
     return folder
 
 
@@ -90,13 +84,11 @@ def bring_whole(directory: Path, say: Say, *, fresh: bool = False) -> Path:
         raise SiteError(f"{printable(str(directory))} is no site", why=f"there is no {INDEX_NAME} in it")
     called = site_name_of(directory.resolve().name)
     folder = places.writable_cache() / FOLDER / f"{called}-{_digest_of_folder(directory)[:_DIGITS]}"
-    if (folder / MANIFEST_NAME).is_file() and not fresh:
-        say(f"{printable(str(directory))} with what was fetched on {_date_of(folder)}; --fresh fetches it again")
-        return folder
-    with _made(folder) as target, serving(directory) as port:
-        host = f"{called}.test"
-        plan = RecordingPlan(f"http://{host}/", loads=LOADS, quiet_s=QUIET_S, resolve={host: f"127.0.0.1:{port}"})
-        _record(nullcontext(plan), called, target, say)
+    if fresh or not _is_made(folder, say, f"{printable(str(directory))} with what was fetched on", "fetches it again"):
+        with serving(directory) as port:
+            host = f"{called}.test"
+            plan = RecordingPlan(f"http://{host}/", loads=LOADS, quiet_s=QUIET_S, resolve={host: f"127.0.0.1:{port}"})
+            _record(nullcontext(plan), called, folder, say)
     return folder
 
 
@@ -122,9 +114,6 @@ def bring_live(live: Site, say: Say, *, fresh: bool = False) -> Path:
     shown = f"{application.origin}{live.entry}"
     key = hashlib.sha256(f"live {shown}".encode()).hexdigest()
     folder = places.writable_cache() / FOLDER / f"live-{_plain(live.name)}-{key[:_DIGITS]}"
-    if (folder / MANIFEST_NAME).is_file() and not fresh:
-        say(f"{printable(shown)} is simulated as it was on {_date_of(folder)}; --fresh looks at it again")
-        return folder
 
     @asynccontextmanager
     async def planned() -> AsyncIterator[RecordingPlan]:
@@ -133,22 +122,18 @@ def bring_live(live: Site, say: Say, *, fresh: bool = False) -> Path:
             hosts = {application.host: facts.address[1]}
             yield RecordingPlan(live.url, loads=LOADS, quiet_s=QUIET_S, hosts=hosts, spki_sha256=(facts.spki_sha256,))
 
-    with _made(folder) as target:
-        _record(planned(), live.name, target, say)
+    if fresh or not _is_made(folder, say, f"{printable(shown)} is simulated as it was on", "looks at it again"):
+        _record(planned(), live.name, folder, say)
     return folder
 
 
-@contextmanager
-def _made(folder: Path) -> Iterator[Path]:
-    """A place where the folder is made, which then takes the place of what was there."""
-    making = folder.with_name(f".{folder.name}.{os.getpid()}")
-    making.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        yield making
-        shutil.rmtree(folder, ignore_errors=True)
-        making.rename(folder)
-    finally:
-        shutil.rmtree(making, ignore_errors=True)
+def _is_made(folder: Path, say: Say | None = None, known: str = "", again: str = "") -> bool:
+    """Whether the site is there; then a line says so: what is known of it, the date, and what --fresh does."""
+    manifest = folder / MANIFEST_NAME
+    if manifest.is_file() and say is not None:
+        date = dt.datetime.fromtimestamp(manifest.stat().st_mtime, dt.UTC).date().isoformat()
+        say(f"{known} {date}; --fresh {again}")
+    return manifest.is_file()
 
 
 def _record(planned: AbstractAsyncContextManager[RecordingPlan], name: str, target: Path, say: Say) -> None:
@@ -170,7 +155,7 @@ def _record(planned: AbstractAsyncContextManager[RecordingPlan], name: str, targ
     try:
         found = run_to_end(load())
         today = dt.datetime.now(dt.UTC).date().isoformat()
-        write_loads(target, found, name=name, recorded_on=today)
+        write_loads(target, found, name=name, recorded_on=today, replace=True)
         remarks = (*found.missing, *noticed(found.observations[0]))
     finally:
         remove_profile_dir(bodies_dir)
@@ -195,7 +180,7 @@ def _import(file: Path, target: Path, say: Say) -> None:
         record = {**facts.record, "har": file.name.encode("utf-8", "replace").decode()}
         return target, replace(facts, name=site_name_of_url(facts.url), record=record)
 
-    summary = import_page(log, page_called(pages, None), named, lambda *_: None)
+    summary = import_page(log, page_called(pages, None), named, replace=True)
     for note in summary.notes[:_NOTES_SAID]:
         say(f"note: {printable(note)}")
 
@@ -215,10 +200,6 @@ def _digest_of_folder(directory: Path) -> str:
         if path.is_file() and not any(part.startswith(".") for part in relative.parts):
             digest.update(f"{relative.as_posix()}\0{_digest_of(path)}\0".encode())
     return digest.hexdigest()
-
-
-def _date_of(folder: Path) -> str:
-    return dt.datetime.fromtimestamp((folder / MANIFEST_NAME).stat().st_mtime, dt.UTC).date().isoformat()
 
 
 def _plain(name: str) -> str:

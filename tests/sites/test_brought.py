@@ -93,7 +93,7 @@ def test_a_har_is_imported_once_and_again_when_it_has_changed(tmp_path: Path, mo
     assert site.name == "shop-test"
     assert load_page(file).fingerprint == site.page.fingerprint
     assert len([line for line in said if line.startswith("importing")]) == 1
-    monkeypatch.setattr(brought, "import_page", lambda *_: pytest.fail("it is there"))
+    monkeypatch.setattr(brought, "import_page", lambda *_, **__: pytest.fail("it is there"))
     assert open_site(str(file)).page == site.page
     file.write_text(f"{file.read_text()} ")
     with pytest.raises(pytest.fail.Exception, match="it is there"):
@@ -106,7 +106,7 @@ def test_a_har_that_is_not_there_or_none_is_refused(tmp_path: Path, cache: Path)
     (tmp_path / "bad.har").write_text("{}")
     with pytest.raises(MixedschedError):
         bring(str(tmp_path / "bad.har"), print)
-    assert [*cache.rglob("*.har*"), *(cache / "brought").iterdir()] == []
+    assert not any(cache.rglob("*"))
 
 
 def test_a_har_of_a_page_that_failed_is_imported_and_that_is_said(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_what_is_no_page_is_refused_in_words_and_leaves_nothing(shop: str, cache
     with pytest.raises(MixedschedError, match="cannot be recorded") as caught:
         bring(f"{shop}{path}", print)
     assert why in str(caught.value)
-    assert list((cache / "brought").iterdir()) == []
+    assert not any(cache.rglob("*"))
 
 
 @pytest.mark.usefixtures("chromium")

@@ -1,6 +1,5 @@
 """The results of an audit as plain values and as JSON, and its verdict: Holm over all networks together, then one word."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -123,14 +122,10 @@ def _judged(effect: Effect, p_adjusted: float, family_size: int) -> Effect:
     """The effect with its p in the larger family. A verdict that this p does not support becomes undecided, or equivalent."""
     verdict = effect.verdict
     if verdict in {Verdict.BETTER, Verdict.WORSE} and p_adjusted >= stats.ALPHA:
-        margin = effect.metric.change_margin
-        low, high = effect.low, effect.high
-        within = low is not None and high is not None and -margin <= low and high <= margin
-        verdict = Verdict.EQUIVALENT if within else Verdict.UNDECIDED
+        verdict = Verdict.EQUIVALENT if effect.metric.is_within_margin(effect.low, effect.high) else Verdict.UNDECIDED
     more = None
     if verdict is Verdict.UNDECIDED:
-        steps = [math.log1p(change / 100) for _, change in effect.differences]
-        more = stats.more_pairs_needed(stats.paired_shift(steps), math.log1p(effect.metric.margin), family_size)
+        more = stats.more_pairs_needed(stats.paired_shift(effect.steps), effect.metric.margin_step, family_size)
     return replace(effect, p_adjusted=p_adjusted, verdict=verdict, more_blocks=more)
 
 

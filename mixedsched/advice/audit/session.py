@@ -311,6 +311,6 @@ def _outcome(
 
 def _recorded_server(site: Site) -> WebServer | None:
     """The server that a recording names in its `server` field."""
-    settings = site.settings.get((site.page.main.host, site.page.main.path))
+    settings = site.settings.get(site.page.main.key)
     fields = dict(settings.headers) if settings is not None else {}
     return web_server_of_field("".join(fields.get("server", ())[:1]))

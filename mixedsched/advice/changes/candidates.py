@@ -8,7 +8,7 @@ from mixedsched.advice.changes.findings import HEAVY_BLOCKING_BYTES, LateResourc
 from mixedsched.advice.changes.html_change import Document, edits_of
 from mixedsched.advice.changes.look import Look, PaintRole, SeenResource
 from mixedsched.core.metrics.paint import PaintNeeds
-from mixedsched.model.page import Page, Resource
+from mixedsched.model.page import Page
 from mixedsched.model.request import ChromiumPriority, Flag, Kind
 from mixedsched.units import format_bytes
 
@@ -148,27 +148,27 @@ def candidates_of_page(page: Page, document: Document | None = None) -> list[Cha
 def _hero_of(page: Page) -> Iterable[Change]:
     heroes = [item for item in page.resources if Flag.HERO in item.flags and item.kind is Kind.IMAGE]
     for item in heroes[:1]:
-        what = f"{name_of(_key(item))} is the largest paint"
+        what = f"{name_of(item.key)} is the largest paint"
         if item.chromium_priority.rank > ChromiumPriority.HIGH.rank:
             why = f"{what}, and browsers do not know that before layout"
-            yield Change(Action.FETCH_FIRST, (_key(item),), why)
+            yield Change(Action.FETCH_FIRST, (item.key,), why)
         if item.found_by not in {None, page.main.id} and Flag.PRELOAD not in item.flags:
-            finder = name_of(_key(page.by_id()[str(item.found_by)]))
-            yield Change(Action.PRELOAD, (_key(item),), f"{what}, and it is asked for only when {finder} is there")
+            finder = name_of(page.by_id()[str(item.found_by)].key)
+            yield Change(Action.PRELOAD, (item.key,), f"{what}, and it is asked for only when {finder} is there")
 
 
 def _styles_of(page: Page) -> Iterable[Change]:
     """Files that block the first paint and are known only when a style sheet is there."""
     by_id, blocking = page.by_id(), PaintNeeds.of(page).blocking
     late = [by_id[name] for name in blocking if by_id[name].found_by not in {None, page.main.id}]
-    keys = tuple(_key(item) for item in late if Flag.PRELOAD not in item.flags)
+    keys = tuple(item.key for item in late if Flag.PRELOAD not in item.flags)
     if keys:
         yield Change(Action.PRELOAD, keys, "nothing is painted before, and a style sheet must come before it is known")
 
 
 def _fonts_of(page: Page) -> Iterable[Change]:
     fonts = [item for item in page.resources if item.kind is Kind.FONT and Flag.PRELOAD not in item.flags]
-    late = [_key(item) for item in fonts if item.found_by not in {None, page.main.id}]
+    late = [item.key for item in fonts if item.found_by not in {None, page.main.id}]
     if late:
         yield Change(Action.PRELOAD, tuple(late[:FONTS_MOST]), _WHY_FONTS)
 
@@ -179,13 +179,9 @@ def _unseen_of(page: Page) -> Iterable[Change]:
     if not any(item.flags & {Flag.HERO, Flag.ABOVE_FOLD} for item in images):
         return
     hurried = [
-        _key(item)
+        item.key
         for item in images
         if not item.flags & {Flag.HERO, Flag.ABOVE_FOLD} and item.chromium_priority.rank < ChromiumPriority.LOW.rank
     ]
     if hurried:
         yield Change(Action.FETCH_LAST, tuple(dict.fromkeys(hurried)), _WHY_LAST)
-
-
-def _key(item: Resource) -> Key:
-    return item.host, item.path

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePosixPath
 
+from mixedsched.units import few, listed
+
 Key = tuple[int, str]  # host index, path with query: how a site names its files
 
 
@@ -85,6 +87,4 @@ def name_of(key: Key) -> str:
 def names_of(keys: Iterable[Key]) -> str:
     """Such as "a.jpg", "a.jpg and b.jpg", "a.jpg, b.jpg and 12 more"."""
     names = [name_of(key) for key in keys]
-    if len(names) > 3:
-        return f"{', '.join(names[:2])} and {len(names) - 2} more"
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]])) if names else "nothing"
+    return few(names, 2) if len(names) > 3 else listed(names) or "nothing"

@@ -185,7 +185,7 @@ def _document_first_byte_ms(look: Look) -> float:
 def _chain(look: Look, seen: SeenResource) -> tuple[Key, ...]:
     """All that a resource waited for before it was asked for: its finders, and the last resource that blocked layout."""
     page = look.model.page
-    keys = [(item.host, item.path) for item in reversed(list(_finders(page, seen.resource.found_by)))]
+    keys = [item.key for item in reversed(list(_finders(page, seen.resource.found_by)))]
     if seen.resource.id in look.model.gated:
         blocking = [
             item

@@ -102,11 +102,7 @@ def url_of(key: Key, hosts: Sequence[str]) -> str:
 
 
 def _preload_tag(item: Resource, hosts: Sequence[str]) -> str:
-    words = [
-        'link rel="preload"',
-        f'as="{_AS[item.kind]}"',
-        f'href="{html.escape(url_of((item.host, item.path), hosts))}"',
-    ]
+    words = ['link rel="preload"', f'as="{_AS[item.kind]}"', f'href="{html.escape(url_of(item.key, hosts))}"']
     if item.kind is Kind.FONT:
         words += [f'type="{html.escape(item.mime)}"', "crossorigin"]  # without, a font would be fetched twice
     if item.kind is Kind.IMAGE:

@@ -108,7 +108,7 @@ def _observed_page(page: Page, responses: Mapping[Key, SeenResponse], hero: Key 
     """The page without what was never asked for, with what the manifest does not know, and with the signals really sent."""
     known = page.by_path()
     asked = {known[key].id for key in responses if key in known} | {page.main.id}
-    resources = [page.main] if (page.main.host, page.main.path) not in responses else []
+    resources = [page.main] if page.main.key not in responses else []
     for key, response in responses.items():
         if key not in known:
             resources.append(_unknown(key, response, page))
@@ -167,7 +167,7 @@ def _role(item: Resource, page: Page, hero: Key | None, blocking: frozenset[str]
         return PaintRole.DOCUMENT
     if item.id in blocking:
         return PaintRole.BLOCKING
-    if (item.host, item.path) == hero:
+    if item.key == hero:
         return PaintRole.HERO
     if item.kind is Kind.FONT:
         return PaintRole.FONT

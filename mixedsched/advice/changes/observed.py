@@ -55,14 +55,14 @@ def as_observed(runs: Sequence[Run], page: Page, hosts: Sequence[str], rtt_ms: f
     moments = [_moments(look) for look in looks]
     resources = []
     for item in first.model.page.resources:
-        changes = {**_signal(item, listed.get((item.host, item.path))), **_known(item, first, moments)}
+        changes = {**_signal(item, listed.get(item.key)), **_known(item, first, moments)}
         resources.append(item.model_copy(update=changes))
     asked_ms = {item.resource.id: item.response.start_ms for item in first.seen}
     resources.sort(
         key=lambda item: (item.id != page.main.id, asked_ms.get(item.id, 0.0))
     )  # as Chromium came to know them
     observed = with_resources(page, resources)
-    hero = next((item.id for item in first.model.page.resources if (item.host, item.path) == first.hero), None)
+    hero = next((item.id for item in first.model.page.resources if item.key == first.hero), None)
     needs = replace(PaintNeeds.of(observed), largest=() if hero is None else (hero,))
     return ObservedPage(observed, needs, first.model.hero_needs)
 

@@ -133,14 +133,13 @@ class _Found:
         for name in names:
             for resource, item in self._items(name):
                 size = min(int(item["wasted_bytes"] or 0), max(0, resource.body_bytes - 1))
-                key = (resource.host, resource.path)
-                spared[key] = max(size, spared.get(key, 0))
+                spared[resource.key] = max(size, spared.get(resource.key, 0))
         files = (WastedFile(key, wasted_bytes=size) for key, size in spared.items() if size >= LEAST_BYTES)
         return tuple(sorted(files, key=lambda file: (-file.wasted_bytes, file.key)))
 
     def fonts(self) -> tuple[WastedFile, ...]:
         items = self._items("font_display")
-        files = (WastedFile((font.host, font.path), wait_ms=float(item["wasted_ms"] or 0.0)) for font, item in items)
+        files = (WastedFile(font.key, wait_ms=float(item["wasted_ms"] or 0.0)) for font, item in items)
         return tuple(sorted(files, key=lambda file: (-file.wait_ms, file.key)))
 
     def kept_briefly(self) -> tuple[WastedFile, ...]:
@@ -148,12 +147,12 @@ class _Found:
         for resource, item in self._items("caching"):
             cache_s = float(item["cache_s"] or 0.0)
             if resource.id != self._page.main.id and cache_s < LONG_CACHE_S:
-                files.append(WastedFile((resource.host, resource.path), resource.body_bytes, cache_s=cache_s))
+                files.append(WastedFile(resource.key, resource.body_bytes, cache_s=cache_s))
         return tuple(sorted(files, key=lambda file: (-file.wasted_bytes, file.key)))
 
     def slow_document(self, rtt_ms: float) -> tuple[WastedFile, ...]:
         waits = [float(item["wasted_ms"] or 0.0) - rtt_ms for _, item in self._items("server_response")]
-        key = (self._page.main.host, self._page.main.path)
+        key = self._page.main.key
         return tuple(WastedFile(key, wait_ms=wait_ms) for wait_ms in waits[:1] if wait_ms >= SLOW_SERVER_MS)
 
 
@@ -182,7 +181,7 @@ def _without_bytes(model: PageModel, waste: Waste) -> Twins:
     ratios: dict[str, float] = {}
     smaller = []
     for item in model.page.resources:
-        body_bytes = max(1, item.body_bytes - spared.get((item.host, item.path), 0)) if item.body_bytes else 0
+        body_bytes = max(1, item.body_bytes - spared.get(item.key, 0)) if item.body_bytes else 0
         ratios[item.id] = body_bytes / item.body_bytes if item.body_bytes else 1.0
         smaller.append(item.model_copy(update={"body_bytes": body_bytes}))
     # What a file names stands at the same place of its text, so in proportion earlier in fewer bytes.
@@ -202,7 +201,7 @@ def _text_without_waiting(model: PageModel, waste: Waste) -> Twins:
             item.model_copy(
                 update={
                     "flags": (item.flags - {Flag.HERO, Flag.ABOVE_FOLD})
-                    | ({Flag.HERO} if (item.host, item.path) in wanted else frozenset())
+                    | ({Flag.HERO} if item.key in wanted else frozenset())
                 }
             )
             for item in model.page.resources
@@ -216,7 +215,7 @@ def _next_visit(model: PageModel, waste: Waste) -> Twins:
     """What is kept is not asked for; what it would have made known is known when it would have been."""
     lost = {file.key for file in waste.files}
     main = model.page.main.id
-    kept_now = {item.id for item in model.page.resources if item.id != main and (item.host, item.path) not in lost}
+    kept_now = {item.id for item in model.page.resources if item.id != main and item.key not in lost}
     kept_then = {item.id for item in model.page.resources if item.id != main}
     return Twins(_without(model, kept_now), _without(model, kept_then))
 

@@ -26,6 +26,7 @@ from mixedsched.lab.study.work import StudyObserver, carry_out_study
 from mixedsched.model.browser_model import IDEAL, BrowserModel
 from mixedsched.model.page import Page
 from mixedsched.model.profile import Profile
+from mixedsched.units import few
 from mixedsched.world.store import StoredLoad
 
 _NAMED_MOST = 5  # places in a sentence
@@ -154,10 +155,8 @@ def _notes(result: FinderResult, job: FinderJob) -> Iterator[str]:
             f"{fewest} at least. The same command with a larger --budget continues."
         )
     if result.left_out:
-        named = ", ".join(map(str, result.left_out[:_NAMED_MOST]))
-        rest = len(result.left_out) - _NAMED_MOST
-        more = f" and {rest} more" if rest > 0 else ""
-        yield f"Left out, as the time did not allow even one load under every scheme: {named}{more}."
+        named = few([str(item) for item in result.left_out], _NAMED_MOST)
+        yield f"Left out, as the time did not allow even one load under every scheme: {named}."
     if any(not place.is_sure for place in result.places):
         yield "Places marked with ? have a single seed of a random network: which schemes tie there is not known."
     if job.rung == "pipe":

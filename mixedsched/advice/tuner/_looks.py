@@ -37,15 +37,12 @@ _METRICS = ("fcp_ms", "lcp_ms", "si_ms")
 
 
 def bounds(
-    scenes: Sequence[Scenario],
-    names: Sequence[str],
-    seeds: Callable[[Scenario], Sequence[int]],
-    simulator: Simulator[PaintEstimate | None],
+    scenes: Sequence[Scenario], seeds: Callable[[Scenario], Sequence[int]], simulator: Simulator[PaintEstimate | None]
 ) -> dict[str, PaintEstimate]:
     """By name of the scene: medians over seeds of the earliest of each paint, 0 where no load ever ends."""
     plays = [
-        (name, metrics, Task(played, way, seed))
-        for scene, name in zip(scenes, names, strict=True)
+        (scene.name, metrics, Task(played, way, seed))
+        for scene in scenes
         for played, ways, metrics in _plays(scene)
         for way in ways
         for seed in seeds(played)
@@ -56,8 +53,10 @@ def bounds(
             key = name, metric, task.seed
             found[key] = min(found.get(key, math.inf), getattr(paints, metric))
     earliest = {
-        name: [PaintEstimate(*(found.get((name, metric, seed), 0.0) for metric in _METRICS)) for seed in seeds(scene)]
-        for scene, name in zip(scenes, names, strict=True)
+        scene.name: [
+            PaintEstimate(*(found.get((scene.name, metric, seed), 0.0) for metric in _METRICS)) for seed in seeds(scene)
+        ]
+        for scene in scenes
     }
     return {name: PaintEstimate.median_of(items) for name, items in earliest.items()}
 

@@ -206,11 +206,9 @@ def _judged(effect: Effect, p_adjusted: float, *, beats_all: bool) -> Effect:
     """With the p of the whole family: a gain that it no longer supports becomes undecided, or equivalent."""
     verdict, more = effect.verdict, effect.more_blocks
     if verdict is Verdict.BETTER and (p_adjusted >= stats.ALPHA or not beats_all):
-        within = effect.low is not None and effect.low >= -effect.metric.change_margin
-        verdict = Verdict.EQUIVALENT if within else Verdict.UNDECIDED
+        verdict = Verdict.EQUIVALENT if effect.metric.is_within_margin(effect.low, effect.high) else Verdict.UNDECIDED
         if verdict is Verdict.UNDECIDED:
-            steps = [math.log1p(change / 100) for _, change in effect.differences]
-            more = stats.more_pairs_needed(stats.paired_shift(steps), math.log1p(effect.metric.margin))
+            more = stats.more_pairs_needed(stats.paired_shift(effect.steps), effect.metric.margin_step)
     return replace(effect, p_adjusted=p_adjusted, verdict=verdict, more_blocks=more)
 
 

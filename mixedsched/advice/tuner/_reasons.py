@@ -1,6 +1,6 @@
 """Why a tuning ends as it does: a sentence or two for its outcome, each with the number that shows it. Pure."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from mixedsched.advice.tuner._proof import Judgement
@@ -12,7 +12,7 @@ from mixedsched.core.metrics import metric_named
 from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.lab.comparison import Comparison, Effect, Verdict
 from mixedsched.lab.play.scenario import LEAST_GAIN
-from mixedsched.units import format_ms
+from mixedsched.units import counted, format_ms, listed
 
 NEAR_PCT = 5.0  # of the bound, within which there is hardly anything left to gain
 
@@ -42,7 +42,7 @@ class Room:
             for name, now, least in self._times(self.baseline)
             if least > 0
         ]
-        return f"In simulation, {_joined(parts)}." if parts else ""
+        return f"In simulation, {listed(parts)}." if parts else ""
 
     def _times(self, scored: Scored) -> list[tuple[str, float, float]]:
         """Name of each network, the objective's first metric there in ms, and its bound."""
@@ -98,7 +98,7 @@ def simulated_reason(winner: Scored, room: Room) -> str:
         before, after = room.baseline.by_network[name].to_dict()[key], estimates.to_dict()[key]
         change = (after / before - 1) * 100 if before else 0.0
         parts.append(f"{metric_named(key).short} {change:+.1f} % against {room.best} over {name}".replace("-", "−", 1))
-    return f"Simulated only: {_joined(parts)}. {room.in_words()}"
+    return f"Simulated only: {listed(parts)}. {room.in_words()}"
 
 
 def out_raced_reason(dropped: Sequence[Dropped], tuned: Sequence[str], best: str) -> str:
@@ -114,7 +114,7 @@ def _above(value_ms: float, bound_ms: float) -> str:
 
 def _effects_in_words(judgement: Judgement) -> str:
     """The winner's effect on each network."""
-    return _joined(_effect_in_words(name, items[0]) for name, items in judgement.effects.items())
+    return listed([_effect_in_words(name, items[0]) for name, items in judgement.effects.items()])
 
 
 def _effect_in_words(network: str, effect: Effect) -> str:
@@ -123,14 +123,7 @@ def _effect_in_words(network: str, effect: Effect) -> str:
         return f"nothing is known over {network}"
     direction = "lower" if effect.change < 0 else "higher"
     size = metric.format_change(effect.change, signed=False)
-    interval = ""
-    if effect.low is not None and effect.high is not None:
-        interval = f"{min(95.0, effect.confidence * 100):.3g} % interval {metric.format_change(effect.low)} to "
-        interval += f"{metric.format_change(effect.high)}, "
-    blocks = f"{effect.blocks} block{'s' if effect.blocks != 1 else ''}"
-    return f"{metric.short} is {size} {direction} than with {effect.baseline} over {network} ({interval}{blocks})"
-
-
-def _joined(parts: Iterable[str]) -> str:
-    listed = list(parts)
-    return " and ".join(filter(None, [", ".join(listed[:-1]), listed[-1]])) if listed else ""
+    measured = counted(effect.blocks, "block")
+    if interval := metric.format_range(effect.low, effect.high):
+        measured = f"{min(95.0, effect.confidence * 100):.3g} % interval {interval}, {measured}"
+    return f"{metric.short} is {size} {direction} than with {effect.baseline} over {network} ({measured})"

@@ -173,8 +173,8 @@ class TuneSession:
         )
 
     def _bound(self, view: View) -> None:
-        names, seeds = tuple(item.name for item in view.scenes), self._options(None).held_out_seeds
-        self.known.bounds = bounds(view.scenes, names, lambda scene: scene.seeds_of(seeds[:SEEDS]), self._world.workers)
+        seeds = self._options(None).held_out_seeds
+        self.known.bounds = bounds(view.scenes, lambda scene: scene.seeds_of(seeds[:SEEDS]), self._world.workers)
 
     def _search(self, view: View, shares: Shares) -> None:
         job, world, known = self._job, self._world, self.known
@@ -259,9 +259,8 @@ class TuneSession:
         options, world = self._options(None), self._world
         share = SHIPPING_SHARE if self._job.server is None else OWN_SHARE
         until_s = min(self._proof_least_s(view), (1 - share) * self._left_s)
-        names = tuple(item.name for item in view.scenes)
         return Ground(
-            view.scenes, view.models, names, self._job.objective, world.workers, options.search_seeds,
+            view.scenes, view.models, self._job.objective, world.workers, options.search_seeds,
             options.held_out_seeds, lambda seconds: self._left_s - seconds > until_s, load_s, world.clock_s, plain,
         )  # fmt: skip
 

@@ -3,7 +3,8 @@
 import math
 import re
 from collections.abc import Iterable
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from mixedsched.model.request import ChromiumPriority, Kind
 
@@ -26,6 +27,26 @@ class Likeness(Protocol):
     def priority(self) -> ChromiumPriority: ...
     @property
     def position(self) -> float: ...
+
+
+@dataclass(frozen=True, slots=True)
+class RequestTraits:
+    """What is compared of a request."""
+
+    path: str
+    kind: Kind
+    size_bytes: int
+    priority: ChromiumPriority
+    position: float
+
+
+R = TypeVar("R", bound=Likeness)
+Patterned = tuple[R, str, tuple[str, str]]
+"""A role with its pattern and its folder and ending."""
+
+
+def patterned(role: R) -> Patterned[R]:
+    return role, pattern_of(role.path), folder_and_ending(role.path)
 
 
 def pattern_of(path: str) -> str:
@@ -51,10 +72,11 @@ def likeness(one: Likeness, other: Likeness, patterns_agree: bool, folders_agree
     return score + max(0.0, 1.5 - away / 4)
 
 
-def best(wanted: Likeness, among: Iterable[tuple[Likeness, str, tuple[str, str]]]) -> Likeness | None:
-    """The most alike, with its pattern and its folder and ending, if it is enough."""
+def best(wanted: RequestTraits, among: Iterable[Patterned[R]]) -> R | None:
+    """The most alike, if it is enough."""
     pattern, folder = pattern_of(wanted.path), folder_and_ending(wanted.path)
-    chosen, most = None, ENOUGH
+    chosen: R | None = None
+    most = ENOUGH
     for other, other_pattern, other_folder in among:
         score = likeness(wanted, other, pattern == other_pattern, folder == other_folder)
         if score > most or (chosen is None and score == most):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from mixedsched.core.learning._matching import best, folder_and_ending, pattern_of
+from mixedsched.core.learning._matching import Patterned, RequestTraits, best, patterned
 from mixedsched.core.learning.visit import SeenRequest, Visit
 from mixedsched.model.request import ChromiumPriority, Kind
 
@@ -77,17 +76,6 @@ class PageRole:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """A request as `_matching` compares it."""
-
-    path: str
-    kind: Kind
-    size_bytes: int
-    priority: ChromiumPriority
-    position: float
-
-
 @dataclass(slots=True)
 class PageMemory:
     """All that is remembered of one page's visits."""
@@ -138,17 +126,16 @@ class PageMemory:
             if number is not None and number not in taken:
                 matched[place] = number
                 taken[number] = None
-        left: dict[Kind, dict[int, tuple[PageRole, str, tuple[str, str]]]] = {}
+        left: dict[Kind, dict[int, Patterned[PageRole]]] = {}
         for number, role in self.roles.items():
             if number not in taken:
-                left.setdefault(role.kind, {})[number] = (role, pattern_of(role.path), folder_and_ending(role.path))
+                left.setdefault(role.kind, {})[number] = patterned(role)
         for place, item in enumerate(visit.requests):
             among = left.get(item.kind)
             if place in matched or not among:
                 continue
             found = best(_seen(item, place), among.values())
             if found is not None:
-                assert isinstance(found, PageRole)
                 matched[place] = found.number
                 del among[found.number]
         return matched
@@ -264,12 +251,8 @@ class PageMemory:
         )
 
 
-def median_size(roles: Iterable[PageRole]) -> float:
-    return statistics.median(role.size_bytes for role in roles)
-
-
-def _seen(item: SeenRequest, place: int) -> _Seen:
-    return _Seen(item.path, item.kind, item.size_bytes, item.priority, float(place))
+def _seen(item: SeenRequest, place: int) -> RequestTraits:
+    return RequestTraits(item.path, item.kind, item.size_bytes, item.priority, float(place))
 
 
 def _unlikely(values: list[float]) -> tuple[float, float]:

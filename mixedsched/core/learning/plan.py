@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Self
 
-from mixedsched.core.learning._matching import best, folder_and_ending, pattern_of
+from mixedsched.core.learning._matching import Patterned, RequestTraits, best, patterned
 from mixedsched.core.schedulers.inferred import LevelTurn, safe_turn
 from mixedsched.model.request import ChromiumPriority, Kind, Request
 from mixedsched.model.scheme import ConfiguredScheme
@@ -45,16 +45,7 @@ class PlannedRole:
 
 
 _turn = lru_cache(1000)(LevelTurn)
-_Patterns = dict[Kind, list[tuple[PlannedRole, str, tuple[str, str]]]]
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    path: str
-    kind: Kind
-    size_bytes: int
-    priority: ChromiumPriority
-    position: float
+_Patterns = dict[Kind, list[Patterned[PlannedRole]]]
 
 
 @dataclass(frozen=True)
@@ -81,18 +72,12 @@ class OrderPlan:
         role = self._index.get(request.path)
         if role is not None and role.kind is request.kind:
             return role
-        asked = _Asked(
+        asked = RequestTraits(
             request.path, request.kind, request.body_bytes, request.chromium_priority, float(request.stream_id // 4)
         )
         if request.kind not in self._patterns:
-            self._patterns[request.kind] = [
-                (role, pattern_of(role.path), folder_and_ending(role.path))
-                for role in self.roles
-                if role.kind is request.kind
-            ]
-        found = best(asked, self._patterns[request.kind])
-        assert found is None or isinstance(found, PlannedRole)
-        return found
+            self._patterns[request.kind] = [patterned(role) for role in self.roles if role.kind is request.kind]
+        return best(asked, self._patterns[request.kind])
 
     def to_dict(self) -> dict[str, Any]:
         return {"name": self.name, "why": self.why, "roles": [role.to_list() for role in self.roles]}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from mixedsched.core.learning.learned import LearnedPage
@@ -206,8 +206,3 @@ def _why(recipe: OrderRecipe) -> str:
     }
     fonts = "; fonts before images" if recipe.fonts_first else ""
     return f"{documents[recipe.document]}; {images[recipe.images]}{fonts}"
-
-
-def with_batch(recipe: OrderRecipe, packets: int) -> OrderRecipe:
-    """The same in turns of so many packets."""
-    return replace(recipe, images="shared", batch_packets=packets)

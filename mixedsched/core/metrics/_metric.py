@@ -1,5 +1,6 @@
 """What a browser metric is: its key in results, how to compare it, how to say it to people."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -73,6 +74,23 @@ class Metric:
         """The margin in `change_unit`."""
         return self.margin * 100 if self.scale == "ratio" else self.margin
 
+    def is_within_margin(self, low: float | None, high: float | None) -> bool:
+        """Whether no change between two makes a difference in practice; not if an end is missing."""
+        return low is not None and high is not None and -self.change_margin <= low and high <= self.change_margin
+
+    @property
+    def margin_step(self) -> float:
+        """The margin on the scale that is tested."""
+        return math.log1p(self.margin) if self.scale == "ratio" else self.margin
+
+    def step(self, change: float) -> float:
+        """A change, given in `change_unit`, on the scale that is tested: a log ratio, or the difference itself."""
+        return math.log1p(change / 100) if self.scale == "ratio" else change
+
+    def change(self, step: float) -> float:
+        """The reverse of `step`."""
+        return math.expm1(step) * 100 if self.scale == "ratio" else step
+
     def rating(self, value: float, form_factor: str) -> Rating | None:
         """The band of a value; None where the form factor has no thresholds."""
         limits = self.thresholds.get(form_factor)
@@ -102,3 +120,7 @@ class Metric:
         if not signed or is_nothing:
             return size
         return f"−{size}" if change < 0 else f"+{size}"
+
+    def format_range(self, low: float | None, high: float | None) -> str:
+        """For example "−16.4 % to −8.1 %"; "" if an end is missing."""
+        return "" if low is None or high is None else f"{self.format_change(low)} to {self.format_change(high)}"

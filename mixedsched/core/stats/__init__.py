@@ -1,6 +1,6 @@
 """Paired statistics: how large a change is, how sure that is, how many blocks it takes, and what holds over sites. Pure."""
 
-from mixedsched.core.stats._family import holm, paired_dominance
+from mixedsched.core.stats._family import holm
 from mixedsched.core.stats._paired import PairedShift, paired_shift, paired_shifts
 from mixedsched.core.stats._planning import (
     ALPHA,
@@ -43,7 +43,6 @@ __all__ = [
     "median_interval",
     "minimum_detectable_effect",
     "more_pairs_needed",
-    "paired_dominance",
     "paired_shift",
     "paired_shifts",
     "sequential_interval",

@@ -1,10 +1,6 @@
-"""Many questions at once, and how often a pair points the same way."""
+"""Many questions at once."""
 
 from collections.abc import Sequence
-
-import numpy as np
-
-from mixedsched.core.stats._signed_rank import finite
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -21,14 +17,3 @@ def holm(p_values: Sequence[float]) -> list[float]:
         largest = max(largest, min(1.0, p_values[index] * (len(p_values) - position)))
         adjusted[index] = largest
     return adjusted
-
-
-def paired_dominance(differences: Sequence[float]) -> float:
-    """Share of positive minus share of negative differences: -1 (always less) .. 0 (as often) .. 1 (always more).
-
-    Cliff's delta within pairs (Cliff 1993). Raises ValueError for no pairs.
-    """
-    values = finite(differences)
-    if not len(values):
-        raise ValueError("at least one pair is needed")
-    return float(np.sign(values).mean())

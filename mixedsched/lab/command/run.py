@@ -9,7 +9,7 @@ from typing import Any
 from mixedsched.errors import ExitCode, MixedschedError
 from mixedsched.lab.command._server import OtherEnd, filled_in, serving
 from mixedsched.lab.command.request import CommandRequest
-from mixedsched.units import format_bytes
+from mixedsched.units import counted, format_bytes
 from mixedsched.world.emulator.backend import Address, LinkInUse, open_backend
 from mixedsched.world.system.udp import host_and_port
 from mixedsched.world.system.user_programs import StopRequest, run_command
@@ -115,8 +115,5 @@ def counters_text(counters: Mapping[str, int]) -> str:
     """The counters of a direction; zeros are left out where they say nothing."""
     if not counters:
         return "nothing was counted"
-    parts = [
-        f"{counters['packets']} packet{'' if counters['packets'] == 1 else 's'}",
-        format_bytes(counters["size_bytes"]),
-    ]
+    parts = [counted(counters["packets"], "packet"), format_bytes(counters["size_bytes"])]
     return ", ".join(parts + [f"{counters[key]} {text}" for key, text in _COUNTED.items() if counters.get(key)])

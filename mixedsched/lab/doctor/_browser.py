@@ -18,6 +18,7 @@ from mixedsched.lab.engine import MAX_ATTEMPTS
 from mixedsched.lab.machine import processors
 from mixedsched.lab.model import Arm, Run, RunStatus
 from mixedsched.sites.site import Site
+from mixedsched.units import counted
 from mixedsched.world import catalog
 from mixedsched.world.browser.pageload import PageLoadFailed
 from mixedsched.world.browser.runner import LighthouseRunner
@@ -83,7 +84,7 @@ def prove_page_load(open_site: Callable[[], Site]) -> Iterator[Check]:
     yield Check(
         "connections",
         1 <= run.connections <= _MAX_CONNECTIONS,
-        f"{run.connections} QUIC connection{'s' if run.connections != 1 else ''}",
+        counted(run.connections, "QUIC connection"),
         "see docs/measuring.md on how Chromium splits a page over connections",
     )
 

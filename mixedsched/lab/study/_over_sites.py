@@ -204,8 +204,7 @@ def _costs(places: Sequence[StudiedPlace], arms: Sequence[Arm], metric: Metric) 
         row = [0.0] + [math.nan] * (len(arms) - 1)
         for effect in place.effects:
             if effect.metric is metric and effect.change is not None:
-                change = effect.change
-                row[position[effect.arm]] = math.log1p(change / 100) if metric.scale == "ratio" else change
+                row[position[effect.arm]] = metric.step(effect.change)
         if not all(math.isnan(value) for value in row[1:]):
             rows.append(row)
     return np.array(rows).reshape(-1, len(arms))
@@ -215,8 +214,7 @@ def _mean_and_worst(column: NDArray[np.float64], metric: Metric) -> tuple[float 
     known = column[~np.isnan(column)]
     if not len(known):
         return None, None
-    mean, worst = float(known.mean()), float(known.max())
-    return (math.expm1(mean) * 100, math.expm1(worst) * 100) if metric.scale == "ratio" else (mean, worst)
+    return metric.change(float(known.mean())), metric.change(float(known.max()))
 
 
 def _shares(sites: Sequence[str], over_best: NDArray[np.float64], seed: int) -> dict[int, float]:

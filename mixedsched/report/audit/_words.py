@@ -12,8 +12,8 @@ from mixedsched.core.metrics import METRICS
 from mixedsched.lab.comparison import Effect, Verdict
 from mixedsched.lab.costs import BLOCKS_MOST
 from mixedsched.report._effects import EffectView, effect_views
-from mixedsched.report._words import change_text, confidence_text, counted, interval_text
-from mixedsched.units import format_bytes, format_ms, format_spent
+from mixedsched.report._words import capital, change_text, confidence_text
+from mixedsched.units import counted, few, format_bytes, format_ms, format_spent
 from mixedsched.world.servers import is_server, read_choice
 
 SCHEMES = {
@@ -61,13 +61,11 @@ def headline(audit: Audit) -> str:
         case AuditVerdict.IMPROVABLE:
             return f"The page could be faster. With {what}: {text}."
         case AuditVerdict.MIXED:
-            return f"No clear advice: {what} helps on one network and harms on another. {_capital(text)}."
+            return f"No clear advice: {what} helps on one network and harms on another. {capital(text)}."
         case AuditVerdict.GOOD:
-            return (
-                f"Today's delivery is good: even the best alternative, {what}, is not seen to help. {_capital(text)}."
-            )
+            return f"Today's delivery is good: even the best alternative, {what}, is not seen to help. {capital(text)}."
         case AuditVerdict.OPEN:
-            return f"Not proved yet: {what} should help according to simulation, but more loads are needed. {_capital(text)}."
+            return f"Not proved yet: {what} should help according to simulation, but more loads are needed. {capital(text)}."
         case AuditVerdict.UNMEASURED:
             return f"Not measured: {what} should help according to simulation, but no block of loads is complete."
 
@@ -133,13 +131,11 @@ def finding_sentence(finding: LateResource, network: NetworkResult) -> str:
             when = f"{format_ms(finding.requested_ms)}, {format_ms(finding.cost_ms)} after the document began to arrive"
             return f"{name} ({size}, {role}) is requested only at {when}. These come first: {chain}."
         case Reason.CROWDED:
-            named = [f"{name_of(item.key)} {format_bytes(item.size_bytes)}" for item in finding.intruders[:NAMED_MOST]]
-            more = len(finding.intruders) - len(named)
-            others = f" and {more} more" if more > 0 else ""
+            named = [f"{name_of(item.key)} {format_bytes(item.size_bytes)}" for item in finding.intruders]
             cost = f" That is {format_ms(finding.cost_ms)} of this link." if finding.cost_ms else ""
             when = f"from {format_ms(finding.requested_ms)} to {format_ms(finding.complete_ms)}"
             late = f"{format_bytes(finding.late_bytes)} of less important files came in between"
-            return f"While {name} ({size}, {role}) was under way, {when}, {late}: {', '.join(named)}{others}.{cost}"
+            return f"While {name} ({size}, {role}) was under way, {when}, {late}: {few(named, NAMED_MOST)}.{cost}"
         case Reason.BLOCKS:
             return (
                 f"Nothing is painted before {name} ({size}) is there and has run: it is complete at "
@@ -155,7 +151,7 @@ def changes_in_words(changes: Sequence[Change]) -> str:
 def reason_sentence(change: Change) -> str:
     """Why a change is proposed. Names of files at its beginning keep their spelling."""
     begins_with_name = change.why.startswith(tuple(name_of(key) for key in change.targets))
-    return f"{change.why if begins_with_name else _capital(change.why)}."
+    return f"{change.why if begins_with_name else capital(change.why)}."
 
 
 def page_effects(network: NetworkResult, contenders: Sequence[Alternative]) -> list[Effect]:
@@ -197,7 +193,7 @@ def _measured(network: NetworkResult, chosen: Alternative) -> str:
     effect = network.effect(chosen.label, PRIMARY)
     if effect is None or effect.change is None:
         return f"over {network.name} nothing was measured"
-    change, interval = effect.metric.format_change(effect.change), interval_text(effect)
+    change, interval = effect.metric.format_change(effect.change), effect.metric.format_range(effect.low, effect.high)
     confidence = "" if confidence_text(effect) == "95 %" else f"{confidence_text(effect)} "
     text = f"{change}, {confidence}interval {interval}" if interval else f"{change}, one block, no interval"
     basis = f"{text}; {counted(effect.blocks, 'block')}; {effect.verdict.value}"
@@ -218,7 +214,3 @@ def _gain(network: NetworkResult, chosen: Alternative) -> str:
     by_label = {arm.label: arm.median[PRIMARY] for arm in network.comparison.arms}
     before, after = by_label["today"], by_label[chosen.label]
     return f"by {format_ms(abs(after - before))} " if before is not None and after is not None else ""
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -3,9 +3,8 @@
 import xml.etree.ElementTree as ET
 
 from mixedsched.lab.gates import GateVerdict
-from mixedsched.report._words import counted
 from mixedsched.report.ci._questions import CheckedQuestions, Question
-from mixedsched.units import printable
+from mixedsched.units import counted, printable
 
 
 def junit_xml(checked: CheckedQuestions) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from mixedsched.lab.comparison import Effect, MetricFamily, Verdict
 from mixedsched.lab.gates import GateResult, GateVerdict
 from mixedsched.report._words import change_text
+from mixedsched.units import counted
 
 _OF_GATES = {GateVerdict.MET: "met", GateVerdict.FAILED: "FAILED", GateVerdict.UNDECIDED: "undecided"}
 _OUTCOMES = {Verdict.WORSE: GateVerdict.FAILED, Verdict.UNDECIDED: GateVerdict.UNDECIDED}
@@ -80,16 +81,13 @@ def _subject(place: str, effect: Effect) -> str:
 
 def interval_of(result: GateResult) -> str:
     """For example "−12.3 % (−16.4 % to −8.1 %)"."""
-    effect, tell = result.effect, result.gate.metric.format_change
-    if effect.change is None:
+    change, metric = result.effect.change, result.gate.metric
+    if change is None:
         return "no paired value"
-    if result.low is None or result.high is None:
-        return f"{tell(effect.change)} (no interval yet)"
-    return f"{tell(effect.change)} ({tell(result.low)} to {tell(result.high)})"
+    return f"{metric.format_change(change)} ({metric.format_range(result.low, result.high) or 'no interval yet'})"
 
 
 def gate_text(result: GateResult) -> str:
     """One line: the verdict, the gate, and what it is about."""
     asked = _of_gate(result)
-    blocks = f"{asked.blocks} block{'s' if asked.blocks != 1 else ''}"
-    return f"gate {asked.verdict}: {asked.name}; {asked.subject}: {asked.answer}, {blocks}"
+    return f"gate {asked.verdict}: {asked.name}; {asked.subject}: {asked.answer}, {counted(asked.blocks, 'block')}"

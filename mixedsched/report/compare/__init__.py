@@ -6,10 +6,10 @@ from rich.text import Text
 from mixedsched.lab.comparison import Comparison, MetricFamily
 from mixedsched.report._effects import EXPLORATORY_NOTE, effect_views, effects_table
 from mixedsched.report._terminal import STYLES, line
-from mixedsched.report._words import counted
 from mixedsched.report.compare._document import median_film, miss_lines, write_comparison
 from mixedsched.report.compare._live import live_lines
 from mixedsched.report.compare._words import by_model, headline, scores_in_words, stopping_note
+from mixedsched.units import counted
 
 __all__ = ["live_lines", "median_film", "miss_lines", "render_comparison", "stopping_note", "write_comparison"]
 

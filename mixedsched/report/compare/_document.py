@@ -19,12 +19,11 @@ from mixedsched.report._effects import effect_views
 from mixedsched.report._facts import fact_rows, network_rows
 from mixedsched.report._filmstrip import AFTER_LOAD_MS
 from mixedsched.report._player import FRAMES_BYTES_MOST, Film, film_of, film_store
-from mixedsched.report._words import listed
 from mixedsched.report.compare import _words
 from mixedsched.report.compare._live import live_lines
 from mixedsched.report.compare._loads import block_loads, lcp_elements
 from mixedsched.report.svg import shortened
-from mixedsched.units import format_duration, format_ms
+from mixedsched.units import format_duration, format_ms, listed
 
 _FACTS_WITH_PLACES = ("command", "history", "gates", "title", "licence", "network_notes", "server_notes", "notes")
 

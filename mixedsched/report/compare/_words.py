@@ -6,7 +6,8 @@ from mixedsched.core import stats
 from mixedsched.lab.comparison import SCORE, ArmSummary, Comparison, Effect, Verdict
 from mixedsched.lab.model import Plan
 from mixedsched.report._facts import has_random_losses
-from mixedsched.report._words import confidence_text, counted, direction_text
+from mixedsched.report._words import confidence_text, direction_text
+from mixedsched.units import counted
 
 
 def headline(effect: Effect) -> str:

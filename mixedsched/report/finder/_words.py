@@ -1,7 +1,7 @@
 """The sentences of the scheme finder, the same on the terminal and in the report."""
 
 from mixedsched.advice.finder.result import Choice, FinderResult, PlaceResult, Regret
-from mixedsched.report._words import counted
+from mixedsched.units import counted
 
 WINNER, TIE, FAILED = "★", "=", "✗"
 

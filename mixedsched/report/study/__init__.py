@@ -12,9 +12,10 @@ from mixedsched.core.metrics import Metric
 from mixedsched.lab.study.papers import PaperFigures
 from mixedsched.lab.study.results import SitesSummary, StudiedPlace, StudyResult
 from mixedsched.report._terminal import STYLES, line, plain_table
-from mixedsched.report._words import SYMBOLS, counted
+from mixedsched.report._words import SYMBOLS
 from mixedsched.report.study import _words as words
 from mixedsched.report.study._papers import PapersView
+from mixedsched.units import counted
 
 __all__ = ["PlaceReport", "render_study", "write_study"]
 

@@ -4,8 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from markupsafe import Markup
-
 from mixedsched.core import stats
 from mixedsched.core.metrics import Metric
 from mixedsched.lab.comparison import Effect, Verdict
@@ -13,59 +11,14 @@ from mixedsched.lab.study.papers import PaperFigures
 from mixedsched.lab.study.results import SitesSummary, StudiedPlace, StudyResult
 from mixedsched.report._document import render, tables_of
 from mixedsched.report._facts import fact_rows
-from mixedsched.report._words import SYMBOLS, change_text, listed, verdict_text
+from mixedsched.report._words import SYMBOLS, change_text, verdict_text
 from mixedsched.report.study import _pictures as pictures
 from mixedsched.report.study import _words as words
 from mixedsched.report.study._papers import PapersView
+from mixedsched.units import listed
 
 _ROWS_IN_SIGHT = 24  # longer tables scroll
 _PANELS_IN_SIGHT = 8  # schemes; pictures of more are folded
-
-
-@dataclass(frozen=True, slots=True)
-class SummaryRow:
-    """One scheme on one link, in one metric, over all sites."""
-
-    summary: SitesSummary
-    arm: int
-
-    @property
-    def tone(self) -> str:
-        return words.verdict_over_sites(self.summary).value
-
-    @property
-    def verdict(self) -> str:
-        verdict = words.verdict_over_sites(self.summary)
-        return f"{SYMBOLS[verdict]} {verdict.value}"
-
-    @property
-    def counts(self) -> str:
-        return words.counts_in_words(self.summary)
-
-    @property
-    def bar(self) -> Markup:
-        return pictures.verdict_bar(self.summary)
-
-    @property
-    def median(self) -> str:
-        middle = self.summary.spread.median
-        return "no paired value" if middle is None else self.summary.metric.format_change(middle)
-
-    @property
-    def ends(self) -> str:
-        return words.ends_in_words(self.summary)
-
-    @property
-    def range(self) -> str:
-        return words.range_in_words(self.summary)
-
-    @property
-    def regret(self) -> str:
-        return words.regret_in_words(self.summary.regret_mean, self.summary.metric)
-
-    @property
-    def worst(self) -> str:
-        return words.regret_in_words(self.summary.regret_worst, self.summary.metric)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +58,9 @@ def render_html(
         forests=[_forests(result, metric, effects) for metric in result.primary],
         curves=[_curves(result, metric, effects) for metric in result.primary],
         papers=None if figures is None else PapersView.of(figures, [arm.label for arm in result.arms]),
+        words=words,
+        verdict_text=verdict_text,
+        verdict_bar=pictures.verdict_bar,
         line_key=pictures.line_key,
         mark_key=pictures.mark_key,
         verdicts=list(Verdict),
@@ -134,18 +90,10 @@ def _by_question(result: StudyResult) -> Questions:
     return found
 
 
-def _rows(result: StudyResult, metric: Metric) -> list[tuple[str, list[SummaryRow]]]:
+def _rows(result: StudyResult, metric: Metric) -> list[tuple[str, list[SitesSummary]]]:
     """By link."""
-    position = {arm.label: index for index, arm in enumerate(result.arms)}
     return [
-        (
-            link,
-            [
-                SummaryRow(item, position[item.scheme])
-                for item in result.summaries
-                if item.link == link and item.metric is metric
-            ],
-        )
+        (link, [item for item in result.summaries if item.link == link and item.metric is metric])
         for link in result.links
     ]
 
@@ -158,7 +106,7 @@ def _cell(result: StudyResult, site: str, link: str, pages: Mapping[int, str]) -
     note = f"{len(place.blocks)} of {place.planned} blocks" if place.missing else ""
     if best is None:
         return PlaceCell(pages.get(place.id), "undecided", "", "", note or "–", "", f"{site} over {link}: nothing yet")
-    hint = f"{site} over {link}: {best.arm} against {best.baseline} {change_text(best)}, {verdict_text(best)}"
+    hint = f"{site} over {link}: {best.arm} against {best.baseline} {change_text(best)}, {verdict_text(best.verdict)}"
     change = best.metric.format_change(best.change or 0.0)
     scheme = best.arm if len(result.arms) > 2 else ""
     return PlaceCell(pages.get(place.id), best.verdict.value, SYMBOLS[best.verdict], scheme, change, note, hint)

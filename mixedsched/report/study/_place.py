@@ -1,14 +1,12 @@
 """The page of one simulated place: what each scheme did in every metric, and how to play it again."""
 
 import shlex
-from dataclasses import dataclass
 
-from mixedsched.lab.comparison import Effect
 from mixedsched.lab.study.definition import Study
 from mixedsched.lab.study.results import OTHER_KEYS, StudiedPlace, StudyResult
 from mixedsched.model.browser_model import IDEAL
+from mixedsched.report import _words as words
 from mixedsched.report._document import render
-from mixedsched.report._words import change_text, remarks, verdict_text
 from mixedsched.units import format_ms
 
 _OTHER_NAMES = {
@@ -20,18 +18,6 @@ _OTHER_NAMES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class MetricCell:
-    """A scheme in one metric."""
-
-    median: str
-    change: str  # "" for the baseline
-    ends: str  # of its interval
-    tone: str
-    verdict: str
-    remarks: str
-
-
 def render_place(result: StudyResult, place: StudiedPlace, back: str) -> str:
     """The page as text. back: address of the study's report."""
     medians = place.medians()
@@ -41,7 +27,7 @@ def render_place(result: StudyResult, place: StudiedPlace, back: str) -> str:
         (
             arm.label,
             [
-                _cell(metric.format(of_arm[metric.key]), by_question.get((arm.label, metric.key)))
+                (metric.format(of_arm[metric.key]), by_question.get((arm.label, metric.key)))
                 for metric in result.metrics
             ],
             [_other(key, of_arm[key]) for key in others],
@@ -54,19 +40,13 @@ def render_place(result: StudyResult, place: StudiedPlace, back: str) -> str:
         place=place,
         back=back,
         rows=rows,
+        words=words,
         other_names=[_OTHER_NAMES[key] for key in others],
         notes=sorted({effect.note for effect in place.effects if effect.note and effect.metric in result.primary}),
         command=simulate_command(result.study, place),
         failed=sum(place.failed),
         attempted=sum(place.attempted),
     )
-
-
-def _cell(median: str, effect: Effect | None) -> MetricCell:
-    if effect is None:
-        return MetricCell(median, "", "", "", "", "")
-    change, _, ends = change_text(effect).partition(" (")
-    return MetricCell(median, change, ends.rstrip(")"), effect.verdict.value, verdict_text(effect), remarks(effect))
 
 
 def _other(key: str, value: float | None) -> str:
@@ -81,11 +61,11 @@ def simulate_command(study: Study, place: StudiedPlace) -> str:
     """What plays the place's first block; "" where `simulate` has no words for it."""
     if not study.is_simulated or study.variation or (study.rung == "pipe" and not study.is_pipe(place.link)):
         return ""
-    words = ["mixedsched", "simulate", place.opened_as, "--schemes", ",".join(study.arms)]
-    words += ["--link", place.link] if study.rung == "stack" else []
-    words += ["--mapping", study.mapping] if study.mapping is not None else []
-    words += ["--browser-model", study.browser_model] if study.browser_model != IDEAL.name else []
-    words += ["--hol-blocking"] if study.hol_blocking else []
-    words += ["--congestion-control", study.congestion_control] if study.congestion_control != "cubic" else []
-    words += ["--seed", str(study.seed)]
-    return shlex.join(words)
+    command = ["mixedsched", "simulate", place.opened_as, "--schemes", ",".join(study.arms)]
+    command += ["--link", place.link] if study.rung == "stack" else []
+    command += ["--mapping", study.mapping] if study.mapping is not None else []
+    command += ["--browser-model", study.browser_model] if study.browser_model != IDEAL.name else []
+    command += ["--hol-blocking"] if study.hol_blocking else []
+    command += ["--congestion-control", study.congestion_control] if study.congestion_control != "cubic" else []
+    command += ["--seed", str(study.seed)]
+    return shlex.join(command)

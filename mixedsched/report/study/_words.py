@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from mixedsched.core.metrics import Metric
 from mixedsched.lab.comparison import Verdict
 from mixedsched.lab.study.results import SchemeRegret, SitesSummary, StudyResult
-from mixedsched.report._words import SYMBOLS, counted, direction_text
+from mixedsched.report._words import capital, direction_text, verdict_text
+from mixedsched.units import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,7 @@ class Headline:
 
     @property
     def chip(self) -> str:
-        return f"{SYMBOLS[self.verdict]} {self.verdict.value}"
+        return verdict_text(self.verdict)
 
 
 def headlines(result: StudyResult) -> list[Headline]:
@@ -44,11 +45,11 @@ def _middle(summary: SitesSummary) -> float:
 
 def verdict_over_sites(summary: SitesSummary) -> Verdict:
     """By the interval of the median over sites; of sites too few for one, the verdict that they share."""
-    spread, margin = summary.spread, summary.metric.change_margin
+    spread = summary.spread
     if spread.low is None or spread.high is None:
         shared = [verdict for verdict in Verdict if summary.sites and summary.verdicts[verdict] == summary.sites]
         return shared[0] if shared else Verdict.UNDECIDED
-    if -margin <= spread.low and spread.high <= margin:
+    if summary.metric.is_within_margin(spread.low, spread.high):
         return Verdict.EQUIVALENT
     if spread.high < 0:
         return Verdict.BETTER
@@ -66,32 +67,33 @@ def _sentence(best: SitesSummary, among: int) -> str:
         moved = direction_text(metric, middle)
         return (
             f"Over {best.link}, {others} better than {best.baseline} {where}: {nearest}{metric.event} {moved} "
-            f"({metric.short}{interval}). {_first_up(counts_in_words(best))}."
+            f"({metric.short}{interval}). {capital(counts_in_words(best))}."
         )
     return (
         f"Over {best.link}, with {best.scheme} {metric.event} {direction_text(metric, middle)} than with {best.baseline}, "
-        f"{where} ({metric.short}{interval}). {_first_up(counts_in_words(best))}."
+        f"{where} ({metric.short}{interval}). {capital(counts_in_words(best))}."
     )
 
 
 def ends_in_words(summary: SitesSummary) -> str:
     """The interval over sites: "−16.4 % to −8.1 %"; "" if there is none."""
-    low, high, tell = summary.spread.low, summary.spread.high, summary.metric.format_change
-    return f"{tell(low)} to {tell(high)}" if low is not None and high is not None else ""
+    return summary.metric.format_range(summary.spread.low, summary.spread.high)
+
+
+def median_in_words(summary: SitesSummary) -> str:
+    middle = summary.spread.median
+    return "no paired value" if middle is None else summary.metric.format_change(middle)
 
 
 def spread_in_words(summary: SitesSummary) -> str:
     """The median over sites with its interval: "−12.3 % (−16.4 % to −8.1 %)"."""
-    if summary.spread.median is None:
-        return "no paired value"
     ends = ends_in_words(summary)
-    return summary.metric.format_change(summary.spread.median) + (f" ({ends})" if ends else "")
+    return median_in_words(summary) + (f" ({ends})" if ends else "")
 
 
 def range_in_words(summary: SitesSummary) -> str:
     """From the tenth to the ninetieth of a hundred sites: "−30.1 % to +2.0 %"."""
-    low, high, tell = summary.spread.p10, summary.spread.p90, summary.metric.format_change
-    return f"{tell(low)} to {tell(high)}" if low is not None and high is not None and summary.sites > 1 else ""
+    return summary.metric.format_range(summary.spread.p10, summary.spread.p90) if summary.sites > 1 else ""
 
 
 def counts_in_words(summary: SitesSummary) -> str:
@@ -173,7 +175,3 @@ def exact_note(places: Sequence[object], exact: int) -> str:
         f"{which} exact: nothing is random there, so that one load of each arm is the whole truth. Such changes have no "
         "interval and no p; they are better or worse where they exceed the margin."
     )
-
-
-def _first_up(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -6,18 +6,9 @@ from collections.abc import Mapping, Sequence
 from mixedsched.advice.tuner.candidate import Candidate
 from mixedsched.advice.tuner.result import Contender, Dropped, Outcome, Role, Tuning
 from mixedsched.lab.comparison import Effect
-from mixedsched.report._words import (
-    confidence_text,
-    counted,
-    direction_text,
-    expected_text,
-    interval_text,
-    listed,
-    p_text,
-    with_minus,
-)
+from mixedsched.report._words import confidence_text, direction_text, expected_text, p_text, with_minus
 from mixedsched.report.tune._evidence import Evidence, primary_metric, simulated_change_pct, tuned_label, value_of
-from mixedsched.units import format_duration, format_ms, format_spent
+from mixedsched.units import counted, format_duration, format_ms, format_spent, listed
 
 # By outcome: the style of the answer, and the words in front of it.
 TONES = {
@@ -115,7 +106,7 @@ def _measured(evidence: Evidence) -> str:
 
 def _basis(effect: Effect) -> str:
     """For example "LCP; 95 % interval −22.0 % to −14.3 %; 8 blocks; p = 0.031"."""
-    blocks, interval = counted(effect.blocks, "block"), interval_text(effect)
+    blocks, interval = counted(effect.blocks, "block"), effect.metric.format_range(effect.low, effect.high)
     if not interval:
         return f"{effect.metric.short}, {blocks}, no interval"
     parts = (effect.metric.short, f"{confidence_text(effect)} interval {interval}", blocks, p_text(effect.p_adjusted))

@@ -11,6 +11,7 @@ from typing import Any
 
 from mixedsched.core.metrics import Metric, metric_named
 from mixedsched.errors import UsageError
+from mixedsched.units import few
 
 SUMMARY_NAME = "summary.json"
 FORMAT = "mixedsched.summary/1"
@@ -167,7 +168,7 @@ def _finder(facts: Mapping[str, Any]) -> ResultSummary:
         f"{best['scheme']}: {best['figure_pct']:.1f} % mean regret over {len(facts['matrix'])} places" if best else ""
     )
     return ResultSummary(
-        ResultKind.FINDER, _few(facts["sites"]), tuple(facts["networks"]), "equivalent" if best else "undecided",
+        ResultKind.FINDER, few(facts["sites"], _NAMES_MOST), tuple(facts["networks"]), "equivalent" if best else "undecided",
         f"best: {best['scheme']}" if best else "no scheme finished everywhere", (said,) if said else (), "finder.html",
         rung=facts["played"]["rung"], facts=_circumstances(facts),
     )  # fmt: skip
@@ -202,7 +203,8 @@ def _calibrate(facts: Mapping[str, Any]) -> ResultSummary:
     known = [(name.upper(), item["median"]) for name, item in fitted.items() if item["median"] is not None]
     ranks = ", ".join(f"{name} {value:.2f}" for name, value in known)
     return ResultSummary(
-        ResultKind.CALIBRATE, _few([site["site"] for site in facts["sites"]]), tuple(evidence["links"]), "equivalent",
+        ResultKind.CALIBRATE, few([site["site"] for site in facts["sites"]], _NAMES_MOST),
+        tuple(evidence["links"]), "equivalent",
         "fitted", (f"Spearman's rank correlation with Chromium, median: {ranks}",) if ranks else (), "calibration.svg",
         "loads", evidence["loads"], None, facts=_circumstances({**evidence}),
     )  # fmt: skip
@@ -247,11 +249,6 @@ def _verdict_of(effects: Sequence[EffectLine]) -> tuple[str, str]:
 
 def _sentences(effects: Iterable[EffectLine]) -> tuple[str, ...]:
     return tuple(item.sentence for item in list(effects)[:_SENTENCES_MOST])
-
-
-def _few(names: Sequence[str]) -> str:
-    more = len(names) - _NAMES_MOST
-    return ", ".join(names[:_NAMES_MOST]) + (f" and {more} more" if more > 0 else "")
 
 
 def _circumstances(facts: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:

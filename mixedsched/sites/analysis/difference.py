@@ -212,7 +212,7 @@ def _served_changes(before: Described, after: Described, old: Resource, new: Res
     """Changes of what only sites know."""
     if before.site is None or after.site is None:
         return []
-    sides = ((before.site, (old.host, old.path)), (after.site, (new.host, new.path)))
+    sides = ((before.site, old.key), (after.site, new.key))
     codings = [site.encodings.get(key) for site, key in sides]
     statuses = [site.settings[key].status if key in site.settings else 200 for site, key in sides]
     both = (("encoding", codings), ("status", statuses))

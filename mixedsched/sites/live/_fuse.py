@@ -29,6 +29,7 @@ from mixedsched.sites.live._matching import (
 from mixedsched.sites.live._noticed import noticed
 from mixedsched.sites.recorded.records import LeftOut, RecordedExchange, RecordingFacts, RecordingSummary
 from mixedsched.sites.recorded.writing import write_recording
+from mixedsched.units import few
 from mixedsched.world.browser.observation import Observation, ObservedRequest
 
 _NAMED_MAX = 5  # addresses in a note
@@ -247,12 +248,7 @@ def _difference_notes(differences: Mapping[str, Any], loads: int) -> list[str]:
         **{f"asked for on {form_factor} only": urls for form_factor, urls in differences.get("only_on", {}).items()},
         "asked for only when the page was scrolled, and not part of it": differences.get("on_scroll"),
     }
-    return [f"{what}: {_named(urls)}" for what, urls in lists.items() if urls]
-
-
-def _named(urls: Sequence[str]) -> str:
-    more = len(urls) - _NAMED_MAX
-    return ", ".join(urls[:_NAMED_MAX]) + (f" and {more} more" if more > 0 else "")
+    return [f"{what}: {few(urls, _NAMED_MAX)}" for what, urls in lists.items() if urls]
 
 
 def write_loads(

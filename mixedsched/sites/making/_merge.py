@@ -171,13 +171,12 @@ def _file_name(path: str) -> str:
 
 def _moved_page(page: Page, move: _Move, sizes: Mapping[Key, tuple[int, int]]) -> Page:
     """The page at its new addresses. sizes: of documents that were rewritten, before and after."""
-    keys = {item.id: (item.host, item.path) for item in page.resources}
+    keys = {item.id: item.key for item in page.resources}
 
     def moved(item: Resource) -> Resource:
-        key = item.host, item.path
-        change: dict[str, object] = {"host": 0, "path": move.new_path(key)}
-        if key in sizes:
-            change["body_bytes"] = sizes[key][1]
+        change: dict[str, object] = {"host": 0, "path": move.new_path(item.key)}
+        if item.key in sizes:
+            change["body_bytes"] = sizes[item.key][1]
         if item.found_when == "bytes" and item.found_by is not None and keys[item.found_by] in sizes:
             before, after = sizes[keys[item.found_by]]
             change["found_at_bytes"] = min(after, -(-item.found_at_bytes * after // max(1, before)))

@@ -16,6 +16,7 @@ from pathlib import Path
 from mixedsched.errors import MixedschedError, SiteError
 from mixedsched.model.codings import UndecodableError, decode
 from mixedsched.model.request import Kind
+from mixedsched.units import counted, few
 from mixedsched.world.server.site import ServedSite, SiteEntry
 from mixedsched.world.servers._tree import ending, file_path
 from mixedsched.world.servers.answers import GET, Answer, answers_of
@@ -54,7 +55,7 @@ def fit_site(kind: ServerKind, site: ServedSite) -> Fit:
     able, answers = kind.abilities, answers_of(site)
     refused, told = [], []
     if not able.methods and (others := [item for item in answers if item.method != GET]):
-        told.append(f"{_counted(others, 'answer')} to other methods than GET {_are(others)} not given")
+        told.append(f"{counted(len(others), 'answer')} to other methods than GET {_are(others)} not given")
     gets = [item for item in answers if item.method == GET]
     if not able.statuses and (odd := [item for item in gets if item.status not in {200, *_NOT_THERE}]):
         refused.append(f"it gives no other status than 200, as {_named(odd)} {_need(odd)}")
@@ -63,7 +64,7 @@ def fit_site(kind: ServerKind, site: ServedSite) -> Fit:
         if len(site.hosts) > 1 and (barred := [item for item in served if _is_barred(item, site)]):
             refused.append(f"it cannot allow other hosts to read {_named(barred)}")
         if own := [item for item in served if item.has_own_fields]:
-            told.append(f"{_counted(own, 'answer')} {_are(own)} without header fields that the site sets")
+            told.append(f"{counted(len(own), 'answer')} {_are(own)} without header fields that the site sets")
     refused += _clashes(served, able)
     if not able.types:
         refused += _wrong_types(served)
@@ -189,13 +190,7 @@ def _can_be_file(path: str) -> bool:
 
 
 def _named(answers: Sequence[Answer]) -> str:
-    shown = ", ".join(f"https://{item.host}{item.target[:80]}" for item in answers[:_EXAMPLES])
-    more = len(answers) - _EXAMPLES
-    return f"{shown} and {more} more" if more > 0 else shown
-
-
-def _counted(answers: Sequence[Answer], what: str) -> str:
-    return f"{len(answers)} {what}{'' if len(answers) == 1 else 's'}"
+    return few([f"https://{item.host}{item.target[:80]}" for item in answers], _EXAMPLES)
 
 
 def _are(answers: Sequence[Answer]) -> str:

@@ -126,7 +126,7 @@ def note_attempts(connection: Connection, leases: Collection[Lease]) -> None:
 
 
 def end(connection: Connection, leases: Collection[Lease], state: str) -> None:
-    """Give blocks back that are held. state: done, failed or open."""
+    """Give blocks back that are held. state: done or failed."""
     _change(connection, update(BlockRow).values(state=state, worker=None, lease_until_s=None), leases)
 
 

@@ -16,7 +16,6 @@ from mixedsched.world.store._loads import AdoptedBlock, adopt, row_of
 from mixedsched.world.store._study_tables import (
     DONE,
     FAILED,
-    OPEN,
     BlockRow,
     PlaceRow,
     RecordRow,
@@ -177,12 +176,8 @@ class StudyStore:
         with self._write() as connection:
             return _leases.take(connection, study, worker, most, lease_s, places)
 
-    def add_loads(self, lease: Lease, worker: int, loads: Sequence[NewLoad]) -> None:
-        """Store loads of a leased block. Those that are stored stay as they are. Raises LeaseLostError."""
-        self.add_all(worker, [(lease, loads, False)])
-
     def add_all(self, worker: int, finished: Sequence[tuple[Lease, Sequence[NewLoad], bool]]) -> list[Lease]:
-        """Store the loads of several blocks: (lease, loads, whether the block is done with them).
+        """Store the loads of several blocks: (lease, loads, whether the block is done with them). Stored ones stay as they are.
 
         Returns the leases that were lost, whose loads are not stored. With a single one raises LeaseLostError instead.
         """
@@ -203,10 +198,6 @@ class StudyStore:
     def give_up(self, lease: Lease, worker: int) -> None:
         """The block failed too often. Raises LeaseLostError."""
         self._end(lease, worker, FAILED)
-
-    def give_back(self, lease: Lease, worker: int) -> None:
-        """The block is left to others, or for later. Raises LeaseLostError."""
-        self._end(lease, worker, OPEN)
 
     def revoke(self, study: int, *, after: int, place: int | None = None) -> None:
         """Take back blocks with higher numbers on which nobody works, of one place or of all."""

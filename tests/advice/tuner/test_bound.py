@@ -23,7 +23,7 @@ SCHEMES = ("sequential", "stock", "eps", "mixed")
 
 @cache
 def bound_of(scene: Scenario) -> PaintEstimate:
-    return bounds([scene], ["here"], lambda _: [1], Pool(PaintReader, 1))["here"]
+    return bounds([scene], lambda _: [1], Pool(PaintReader, 1))[scene.name]
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

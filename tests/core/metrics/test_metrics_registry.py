@@ -91,6 +91,21 @@ def test_a_change_of_nothing_has_no_sign() -> None:
     assert metric_named("CLS").format_change(0.0001) == "0.000"
 
 
+def test_a_range_of_changes_has_two_ends_or_is_not_told() -> None:
+    assert metric_named("lcp").format_range(-16.4, -8.1) == "−16.4 % to −8.1 %"
+    assert metric_named("lcp").format_range(None, 1.0) == metric_named("lcp").format_range(1.0, None) == ""
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=lambda item: item.key)
+def test_a_change_as_tested_is_told_as_it_was_given_and_margins_hold_on_both_scales(metric: Metric) -> None:
+    margin = metric.change_margin
+    assert metric.change(metric.step(-12.5)) == pytest.approx(-12.5)
+    assert metric.step(margin) == pytest.approx(metric.margin_step)
+    assert metric.is_within_margin(-margin, margin)
+    assert not metric.is_within_margin(-margin, 1.01 * margin)
+    assert not metric.is_within_margin(None, margin)
+
+
 def test_every_metric_explains_itself_to_a_person() -> None:
     for item in METRICS:
         assert item.explanation.endswith(".")

@@ -13,7 +13,6 @@ from mixedsched.core.stats import (
     holm,
     minimum_detectable_effect,
     more_pairs_needed,
-    paired_dominance,
     paired_shift,
     smallest_deciding_pairs,
     spread,
@@ -65,13 +64,6 @@ def test_holm_answers_in_the_order_asked(values: list[float]) -> None:
 def test_holm_refuses_what_is_no_probability() -> None:
     with pytest.raises(ValueError, match="between 0 and 1"):
         holm([0.5, 1.5])
-
-
-def test_dominance_is_the_share_of_rises_minus_the_share_of_falls() -> None:
-    assert paired_dominance([1, 2, -1, 0]) == 0.25
-    assert paired_dominance([-1, -2]) == -1
-    with pytest.raises(ValueError, match="at least one pair"):
-        paired_dominance([])
 
 
 @pytest.mark.parametrize(("comparisons", "pairs"), [(1, 6), (2, 7), (3, 7), (4, 8), (6, 8), (7, 9), (12, 9)])

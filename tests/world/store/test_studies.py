@@ -101,7 +101,7 @@ class TestLeases:
         [new] = store.lease(study, next_one, 1, LONG_S)
         assert (old.block_id, new.token) == (new.block_id, old.token + 1)
         with pytest.raises(LeaseLostError):
-            store.add_loads(old, late, both())
+            store.add_all(late, [(old, both(), False)])
         with pytest.raises(LeaseLostError):
             store.finish(old, late)
         store.add_all(next_one, [(new, both(), True)])
@@ -136,7 +136,7 @@ class TestHalfBlocks:
         before, after = store.join("m/1", "m", {}), store.join("m/2", "m", {})
         [lease] = store.lease(study, before, 1, OVER_S)
         store.beat(before, LONG_S)
-        store.add_loads(lease, before, [load("A")])
+        store.add_all(before, [(lease, [load("A")], False)])
         store.leave(before)
         [again] = store.lease(study, after, 1, LONG_S)
         assert (again.attempt, again.done) == (1, ("A",))
@@ -144,7 +144,7 @@ class TestHalfBlocks:
     def test_another_machine_begins_the_block_anew(self, store: StudyStore, study: int) -> None:
         before, after = store.join("m/1", "m", {}), store.join("n/1", "n", {})
         [lease] = store.lease(study, before, 1, LONG_S)
-        store.add_loads(lease, before, [load("A")])
+        store.add_all(before, [(lease, [load("A")], False)])
         store.leave(before)
         [again] = store.lease(study, after, 1, LONG_S)
         assert (again.block_id, again.attempt, again.done) == (lease.block_id, 2, ())
@@ -152,17 +152,17 @@ class TestHalfBlocks:
     def test_a_failed_load_voids_the_attempt(self, store: StudyStore, study: int) -> None:
         worker = store.join("m/1", "m", {})
         [lease] = store.lease(study, worker, 1, LONG_S)
-        store.add_loads(lease, worker, [load("A", "failed")])
-        store.give_back(lease, worker)
-        assert store.lease(study, worker, 1, LONG_S)[0].attempt == 2
+        store.add_all(worker, [(lease, [load("A", "failed")], False)])
+        store.leave(worker)
+        assert store.lease(study, store.join("m/2", "m", {}), 1, LONG_S)[0].attempt == 2
 
 
 class TestLoads:
     def test_a_load_that_is_stored_twice_is_there_once(self, store: StudyStore, study: int) -> None:
         worker = store.join("w", "m", {})
         [lease] = store.lease(study, worker, 1, LONG_S)
-        store.add_loads(lease, worker, both())
-        store.add_loads(lease, worker, [load("A", lcp_ms=99.0), load("B")])
+        store.add_all(worker, [(lease, both(), False)])
+        store.add_all(worker, [(lease, [load("A", lcp_ms=99.0), load("B")], False)])
         stored = list(store.loads(study))
         assert [(item.arm, item.values) for item in stored] == [("A", {"lcp_ms": 1.0}), ("B", {"lcp_ms": 1.0})]
 
@@ -197,7 +197,7 @@ class TestStopping:
     def test_blocks_that_were_given_up_get_another_chance_on_request(self, store: StudyStore, study: int) -> None:
         worker = store.join("w", "m", {})
         [lease] = store.lease(study, worker, 1, LONG_S)
-        store.add_loads(lease, worker, [load("A", "failed")])
+        store.add_all(worker, [(lease, [load("A", "failed")], False)])
         store.give_up(lease, worker)
         assert sum(item.failed for item in store.counts(study)) == 1
         store.reopen(study)

@@ -16,6 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from mixedsched.advice.tuner.result import HeaderRule, ServerSetting
 from mixedsched.advice.tuner.ship._patterns import Octet, octets, pieces
 from mixedsched.advice.tuner.ship.headers import Elsewhere
+from mixedsched.units import few
 
 SERVERS = ("nginx.conf", "Caddyfile", "h2o.conf", "apache.conf", "litespeed.conf", "nghttpx.conf")
 """Names of their files, and of the templates. Each begins with a line that says whether the header acts on that server."""
@@ -90,9 +91,7 @@ def in_words(effect_pct: Mapping[str, float]) -> str:
 
 def about(rule: HeaderRule) -> str:
     """A comment, as "a.jpg, b.jpg and 12 more; 5 images: later than the browser asks (u=2 i). Without it: +3.1 % (4g)"."""
-    shown = rule.covers[:_SHOWN_IDS] if len(rule.covers) > _SHOWN_IDS + 1 else rule.covers
-    more = len(rule.covers) - len(shown)
-    names = ", ".join(shown) + (f" and {more} more" if more else "")
+    names = few(rule.covers, _SHOWN_IDS if len(rule.covers) > _SHOWN_IDS + 1 else len(rule.covers))
     return comment("; ".join(filter(None, [names, rule.why])) + without_it(rule))
 
 

@@ -108,7 +108,7 @@ def as_changes(rules: Sequence[HeaderRule], page: Page) -> tuple[Change, ...]:
     changes = []
     for rule in covered(rules, page):
         names = frozenset(rule.covers)
-        keys = dict.fromkeys((item.host, item.path) for item in page.resources if item.id in names)
+        keys = dict.fromkeys(item.key for item in page.resources if item.id in names)
         changes.append(Change(Action.HEADER, tuple(keys), rule.why, rule.value))
     return tuple(changes)
 

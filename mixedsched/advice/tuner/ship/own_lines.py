@@ -14,18 +14,10 @@ from mixedsched.advice.changes.own_server import SETTING, KeptServer
 from mixedsched.advice.tuner.candidate import PLAIN, Candidate
 from mixedsched.advice.tuner.result import HeaderRule, HtmlLine, Scored, ServerSetting
 from mixedsched.advice.tuner.ship.headers import HeaderPlan, as_candidate, header_plans
-from mixedsched.advice.tuner.ship.screening import (
-    Ground,
-    Lines,
-    LineTrials,
-    NoTime,
-    best_headers,
-    best_html,
-    effect_of,
-    penalised,
-)
+from mixedsched.advice.tuner.ship.screening import Ground, Lines, LineTrials, NoTime, effect_of, penalised
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.lab.play.scenario import LEAST_GAIN
+from mixedsched.model.page import Page
 from mixedsched.model.priority import parse_parameters
 from mixedsched.world import catalog
 
@@ -90,8 +82,8 @@ def lines_for(
         scheme = str(kept["scheme"])
         helps = bool(kept["helps"])
     else:
-        html = _html(trials, ground, changes)
-        plan = _headers(server, trials, ground, order)
+        html = trials.best_html(changes)
+        plan = _headers(server, trials, ground.scenes[0].page, order)
         chosen, sets = _together(server, trials, ground, plan.rules, tuple(item.change for item in html))
         tried += sets
         helps = chosen is not None
@@ -107,28 +99,14 @@ def _rule(kept: Mapping[str, Any]) -> HeaderRule:
     return HeaderRule(**{**kept, "covers": tuple(kept["covers"])})
 
 
-def _html(trials: LineTrials, ground: Ground, changes: Sequence[Change]) -> tuple[HtmlLine, ...]:
-    return best_html(
-        changes,
-        lambda sets: trials.of_changes(sets, ground.search_seeds),
-        lambda sets: trials.of_changes(sets, ground.held_out_seeds),
-    )
-
-
-def _headers(server: KeptServer, trials: LineTrials, ground: Ground, order: Candidate | None) -> HeaderPlan:
+def _headers(server: KeptServer, trials: LineTrials, page: Page, order: Candidate | None) -> HeaderPlan:
     """Only where they act."""
     if order is None or server.headers == "none":
         return HeaderPlan(())
-    page, said = ground.scenes[0].page, replace(order, scheme=PLAIN)
-    plans = header_plans(page, said, catalog.load_mapping)
+    plans = header_plans(page, replace(order, scheme=PLAIN), catalog.load_mapping)
     if server.headers == "rewrite":
         plans = tuple(urgency_alone(item) for item in plans)
-    return best_headers(
-        plans,
-        page,
-        lambda sets: trials.of_rules(sets, ground.search_seeds),
-        lambda sets: trials.of_rules(sets, ground.held_out_seeds),
-    )
+    return trials.best_headers(plans)
 
 
 def urgency_alone(plan: HeaderPlan) -> HeaderPlan:
@@ -205,9 +183,7 @@ def _told(
         setting = ServerSetting(SETTING.directive, value, str(SETTING.usual), effect_of(without, after))
     if is_kept and html:
         with suppress(NoTime):
-            none, *alone = trials.of_lines(
-                [((), (), server.model), *(((item,), (), server.model) for item in changes)], seeds
-            )
+            none, *alone = trials.of_changes([(), *((item,) for item in changes)], seeds)
             html = tuple(HtmlLine(item, effect_of(one, none)) for item, one in zip(changes, alone, strict=True))
     penalty = penalised(after, _counted(server, (changes, rules, scheme))) - after.score
     tuned = Scored(candidate, after.score + penalty, penalty, after.paints)

@@ -60,7 +60,6 @@ class Ground:
 
     scenes: tuple[Scenario, ...]
     models: tuple[PageModel, ...]  # one for each scene
-    names: tuple[str, ...]  # of the scenes
     objective: Objective
     workers: Simulator[PaintEstimate | None]
     search_seeds: Sequence[int]  # of networks on which loads differ; the first few are used
@@ -90,19 +89,10 @@ def screened(ground: Ground, winner: Scored, baseline: Scored, changes: Sequence
 
     Raises MixedschedError if a load under plain `eps` never ends.
     """
-    page, trials = ground.scenes[0].page, LineTrials(ground)
-    choosing, telling = ground.search_seeds, ground.held_out_seeds
-    plans = header_plans(page, winner.candidate, catalog.load_mapping)
-    plan = best_headers(
-        plans,
-        page,
-        lambda sets: trials.of_rules(sets, choosing),
-        lambda sets: trials.of_rules(sets, telling),
-        keep_all=len(plans[0].rules) <= WHOLE_LINES_MOST and _says_all(ground, plans[0], winner),
-    )
-    html = best_html(
-        changes, lambda sets: trials.of_changes(sets, choosing), lambda sets: trials.of_changes(sets, telling)
-    )
+    trials, telling = LineTrials(ground), ground.held_out_seeds
+    plans = header_plans(ground.scenes[0].page, winner.candidate, catalog.load_mapping)
+    keep_all = len(plans[0].rules) <= WHOLE_LINES_MOST and _says_all(ground, plans[0], winner)
+    plan, html = trials.best_headers(plans, keep_all=keep_all), trials.best_html(changes)
     kept: dict[Role, Mapping[str, float]] = {}
     with suppress(NoTime):
         if plan.rules:
@@ -122,7 +112,7 @@ def _kept(ground: Ground, found: Played, winner: Scored, baseline: Scored) -> di
     """In the objective's first metric; of networks on which there is a gain to keep."""
     key = ground.objective.primary
     shares = {}
-    for name in ground.names:
+    for name in found.metric_ms:
         before, after = baseline.by_network[name].to_dict()[key], winner.by_network[name].to_dict()[key]
         if 0 < after < before:
             shares[name] = math.log(found.metric_ms[name] / before) / math.log(after / before) * 100
@@ -270,6 +260,19 @@ class LineTrials:
         """How many were played."""
         return len(self._known)
 
+    def best_headers(self, plans: Sequence[HeaderPlan], *, keep_all: bool = False) -> HeaderPlan:
+        return best_headers(plans, self._ground.scenes[0].page, *self._plays(self.of_rules), keep_all=keep_all)
+
+    def best_html(self, changes: Sequence[Change]) -> tuple[HtmlLine, ...]:
+        return best_html(changes, *self._plays(self.of_changes))
+
+    def _plays(
+        self, of: Callable[[Sequence[tuple[Line, ...]], Sequence[int]], list[Played]]
+    ) -> tuple[Play[Line], Play[Line]]:
+        """For choosing, and for the effects that are told."""
+        choosing, telling = self._ground.search_seeds, self._ground.held_out_seeds
+        return lambda sets: of(sets, choosing), lambda sets: of(sets, telling)
+
     def of_rules(self, sets: Sequence[tuple[HeaderRule, ...]], seeds: Sequence[int]) -> list[Played]:
         return self.of_lines([((), rules, self._ground.plain.scheme) for rules in sets], seeds)
 
@@ -289,13 +292,14 @@ class LineTrials:
 
     def _results_of(self, sets: Sequence[Sequence[_Setting]], seeds: Sequence[int]) -> list[Played]:
         ground = self._ground
+        names = tuple(scene.name for scene in ground.scenes)
         plain, *found = self._played([[("", scene, ground.plain) for scene in ground.scenes], *sets], seeds)
-        scorer = Scorer.of(ground.objective, (ground.scenes[0].page,), 0.0, ground.names, {"eps": plain})
+        scorer = Scorer.of(ground.objective, (ground.scenes[0].page,), 0.0, names, {"eps": plain})
         results = []
         for item in found:
             value = scorer.value(item)
             assert value is not None, "all loads ended"
-            paints = dict(zip(ground.names, map(PaintEstimate.median_of, item), strict=True))
+            paints = dict(zip(names, map(PaintEstimate.median_of, item), strict=True))
             times_ms = {name: each.to_dict()[ground.objective.primary] for name, each in paints.items()}
             results.append(Played(value, times_ms, paints))
         return results

@@ -49,17 +49,6 @@ class SeenConnection:
         return order
 
 
-def runs_of(order: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The same with neighbours of one stream joined."""
-    joined: list[tuple[int, int]] = []
-    for stream_id, size_bytes in order:
-        if joined and joined[-1][0] == stream_id:
-            joined[-1] = (stream_id, joined[-1][1] + size_bytes)
-        else:
-            joined.append((stream_id, size_bytes))
-    return joined
-
-
 def shares_within(
     order: Sequence[tuple[int, int]], streams: Collection[int], skip_bytes: int, look_bytes: int
 ) -> dict[int, float]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mixedsched.model.request import ChromiumPriority, Flag
+from mixedsched.units import counted
 from mixedsched.world.browser._observed._report import (
     LoadReport,
     ReportedElement,
@@ -133,11 +134,7 @@ def _notes(requests: Sequence[ObservedRequest], report: LoadReport, cached: int,
         "{} failed": sum(_has_failed(request) for request in requests),
         "{} for what was there already came from the browser's cache": cached,
     }
-    return notes + [text.format(_requests(count)) for text, count in counts.items() if count]
-
-
-def _requests(count: int) -> str:
-    return "1 request" if count == 1 else f"{count} requests"
+    return notes + [text.format(counted(count, "request")) for text, count in counts.items() if count]
 
 
 def _is_unfinished(request: ObservedRequest) -> bool:
