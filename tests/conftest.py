@@ -13,8 +13,10 @@ depends on the profile: `brief` for `make quick`, `quick` unless told otherwise;
 from __future__ import annotations
 
 import os
+import re
 import signal
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -50,12 +52,20 @@ def real_time() -> None:
     """For tests that measure time, or whose subject does: nothing else should run beside them."""
 
 
+@cache
+def _is_known_to_make(file: Path) -> bool:
+    """Whether `make test` finds the file when it looks for those with tests that go by the clock."""
+    return re.search('"real_time"|real_time:', file.read_text(encoding="utf-8")) is not None
+
+
 @pytest.hookimpl(wrapper=True)  # before `-m` chooses, and before xdist looks at groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
     ranks: dict[str, int] = {}
     for item in items:
         for fixture in _MARKERS.keys() & set(getattr(item, "fixturenames", ())):
             item.add_marker(_MARKERS[fixture])
+        if item.get_closest_marker("alone") and not _is_known_to_make(item.path):
+            raise pytest.UsageError(f"{item.nodeid}: the file itself must ask for real_time, or `make test` misses it")
         # With `--dist loadgroup` a file is one worker's, so that its fixtures are made once.
         group = item.path.relative_to(_HERE).with_suffix("").as_posix()
         for needed in item.iter_markers("namespaces"):
