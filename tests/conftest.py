@@ -12,6 +12,7 @@ depends on the profile: `brief` for `make quick`, `quick` unless told otherwise;
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import signal
@@ -56,6 +57,17 @@ def real_time() -> None:
 def _is_known_to_make(file: Path) -> bool:
     """Whether `make test` finds the file when it looks for those with tests that go by the clock."""
     return re.search('"real_time"|real_time:', file.read_text(encoding="utf-8")) is not None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """All that is collected stays to the end: Python need not look through it for garbage, now or later."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)  # before `-m` chooses, and before xdist looks at groups
