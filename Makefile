@@ -4,6 +4,9 @@ BIN := .venv/bin
 # One more worker than processors: a test that waits for a browser or a server leaves its processor to another.
 PARALLEL := -n $(shell expr $$(nproc) + 1) --dist loadgroup --no-loadscope-reorder
 
+# Files whose tests go by the clock: no other needs to be read for these few. tests/conftest.py sees that none is missed.
+ALONE = $(shell grep -rlE --include='test_*.py' '"real_time"|real_time:' tests | sort)
+
 # The programs that the tests start, hundreds of them, would compile themselves each time.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -35,7 +38,7 @@ demo: setup
 # The runner's tests mostly wait, for browsers that hang. Tests that go by the clock have the machine to themselves, after all others.
 test: setup
 	@$(MAKE) --no-print-directory -j2 runner together
-	$(BIN)/python -m pytest -q --durations=20 -m alone
+	$(BIN)/python -m pytest -q --durations=20 -m alone $(ALONE)
 
 together:
 	$(BIN)/python -m pytest -q $(PARALLEL) --durations=20 -m "not alone"

@@ -12,9 +12,12 @@ depends on the profile: `brief` for `make quick`, `quick` unless told otherwise;
 
 from __future__ import annotations
 
+import gc
 import os
+import re
 import signal
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -50,20 +53,45 @@ def real_time() -> None:
     """For tests that measure time, or whose subject does: nothing else should run beside them."""
 
 
+@cache
+def _is_known_to_make(file: Path) -> bool:
+    """Whether `make test` finds the file when it looks for those with tests that go by the clock."""
+    return re.search('"real_time"|real_time:', file.read_text(encoding="utf-8")) is not None
+
+
+@cache
+def _group_of(file: Path) -> str:
+    return file.relative_to(_HERE).with_suffix("").as_posix()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """All that is collected stays to the end: Python need not look through it for garbage, now or later."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 @pytest.hookimpl(wrapper=True)  # before `-m` chooses, and before xdist looks at groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
     ranks: dict[str, int] = {}
     for item in items:
         for fixture in _MARKERS.keys() & set(getattr(item, "fixturenames", ())):
             item.add_marker(_MARKERS[fixture])
+        markers = {marker.name for marker in item.iter_markers()}
+        if "alone" in markers and not _is_known_to_make(item.path):
+            raise pytest.UsageError(f"{item.nodeid}: the file itself must ask for real_time, or `make test` misses it")
         # With `--dist loadgroup` a file is one worker's, so that its fixtures are made once.
-        group = item.path.relative_to(_HERE).with_suffix("").as_posix()
-        for needed in item.iter_markers("namespaces"):
+        group = _group_of(item.path)
+        for needed in item.iter_markers("namespaces") if "namespaces" in markers else ():
             group = "namespaces"
             if needed.kwargs["missing"]:
                 item.add_marker(pytest.mark.skip(reason=needed.kwargs["missing"]))
         item.add_marker(pytest.mark.xdist_group(group))
-        rank = next((rank for rank, name in enumerate(_LONG) if item.get_closest_marker(name)), len(_LONG))
+        rank = next((rank for rank, name in enumerate(_LONG) if name in markers), len(_LONG))
         ranks[group] = min(ranks.get(group, rank), rank)
     if hasattr(config, "workerinput"):  # one of several workers, to whom xdist gives the groups in this order
         items.sort(key=lambda item: ranks[item.get_closest_marker("xdist_group").args[0]])

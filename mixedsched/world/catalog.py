@@ -2,6 +2,7 @@
 
 import stat
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,10 +23,18 @@ T = TypeVar("T", PriorityMapping, Profile, BrowserModel)
 def load_mapping(name: str, switches: Mapping[str, str] | None = None) -> PriorityMapping:
     """A mapping by name (`mapping/NAME.toml`) or by the path of a file. Raises MappingError."""
 
+    chosen = tuple(sorted((switches or {}).items()))
+
     def parse(text: str, origin: str) -> PriorityMapping:
-        return parse_mapping(text, origin, switches)
+        return _parsed_mapping(text, origin, chosen)
 
     return _load(name, home() / "mapping", parse, "mapping", MappingError)
+
+
+@lru_cache(64)
+def _parsed_mapping(text: str, origin: str, switches: tuple[tuple[str, str], ...]) -> PriorityMapping:
+    """The same text is always the same mapping, and to parse one takes milliseconds; each file is still read anew."""
+    return parse_mapping(text, origin, dict(switches))
 
 
 def mappings() -> list[PriorityMapping]:

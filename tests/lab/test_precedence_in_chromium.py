@@ -10,12 +10,13 @@ from pathlib import Path
 import psutil
 import pytest
 
-from mixedsched.cli._sites import open_site
 from mixedsched.core.metrics import QUICK_METRICS
 from mixedsched.lab._lab import Lab, LabSetup
 from mixedsched.lab.model import Arm
+from mixedsched.sites.opening import open_site
 from mixedsched.world import catalog
 from mixedsched.world.system.precedence import NICENESS, Courtesy
+from tests.small_site import write_small_site
 
 pytestmark = pytest.mark.usefixtures("chromium")
 
@@ -40,8 +41,8 @@ def test_relay_server_and_browser_are_in_our_session_and_only_the_browsers_side_
 
 async def programs_during_a_load(folder: Path) -> tuple[dict[str, tuple[int, int]], Courtesy]:
     """Session and niceness of each program, as it was seen last; and how the browser was to give way."""
-    site = open_site("davies-meenan")
-    profile = catalog.load_profile("4g")
+    site = open_site(str(write_small_site(folder / "small")), None, lambda _: None)
+    profile = catalog.load_profile("fiber")
     seen: dict[str, tuple[int, int]] = {}
     async with Lab(
         LabSetup(profile, "mobile", {"eps": site}, metrics=QUICK_METRICS), [Arm("eps", "eps")], folder

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import f as f_distribution
-from scipy.stats import spearmanr
 
 from mixedsched.core.stats import Interval
 
@@ -57,6 +55,8 @@ def rank_agreement(
     second = tied([simulated[name] for name in schemes], tie_ratio)
     if len(set(first)) < 2 or len(set(second)) < 2:
         return None
+    from scipy.stats import spearmanr  # here, because scipy.stats takes half a second to load
+
     return float(spearmanr(first, second).statistic)
 
 
@@ -116,6 +116,8 @@ def _p(squares: _Squares, noise: Noise | None) -> float | None:
         return None
     if noise.variance <= 0:
         return 0.0 if squares.explained > 0 else 1.0
+    from scipy.stats import f as f_distribution
+
     return float(f_distribution.sf(squares.explained / squares.tested / noise.variance, squares.tested, noise.freedom))
 
 

@@ -6,8 +6,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from scipy.optimize import isotonic_regression
-
 from mixedsched.sites.synth._planned import Planned
 from mixedsched.sites.synth.texts import dots
 
@@ -67,6 +65,8 @@ def smoothed(pieces: Sequence[Piece]) -> list[Piece]:
     """
     if not pieces:
         return []
+    from scipy.optimize import isotonic_regression  # here, because it takes a while to load
+
     ends = isotonic_regression([float(piece.end_bytes or 0) for piece in pieces]).x
     return [replace(piece, end_bytes=round(end)) for piece, end in zip(pieces, ends, strict=True)]
 

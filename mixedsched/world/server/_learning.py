@@ -16,6 +16,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mixedsched.core.learning.plan import OrderPlan
 from mixedsched.core.learning.state import PageState
@@ -24,7 +25,9 @@ from mixedsched.core.learning.visit import SeenNetwork, Visit
 from mixedsched.errors import MixedschedError
 from mixedsched.model.scheme import ConfiguredScheme
 from mixedsched.world.server.running import MemorySettings
-from mixedsched.world.store import MemoryStore, open_memory
+
+if TYPE_CHECKING:
+    from mixedsched.world.store import MemoryStore
 
 QUEUE_MOST = 256  # visits that wait to be remembered; those beyond are not learned from
 LOOK_S = 1.0  # how often the file is looked at for new orders
@@ -56,6 +59,10 @@ class Learning:
         beacons: bool = False,
         rng: random.Random | None = None,
     ) -> None:
+        # Here, because few servers learn, and it takes a while to load; before the thread starts, as serving would feel it.
+        from mixedsched.world.store import open_memory
+
+        self._open = open_memory
         self._file = file
         self._every_visit = every_visit
         self._frozen = frozen
@@ -120,7 +127,7 @@ class Learning:
                 continue
             try:
                 if store is None:
-                    store = open_memory(self._file)
+                    store = self._open(self._file)
                 if isinstance(pending, Visit):
                     self._remember(store, pending)
                 if now_s >= looks_at_s:
@@ -139,7 +146,7 @@ class Learning:
 
     def _look_once(self) -> None:
         try:
-            with open_memory(self._file) as store:
+            with self._open(self._file) as store:
                 self._look(store)
         except (MixedschedError, OSError) as error:
             self._tell(error)

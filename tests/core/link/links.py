@@ -56,28 +56,34 @@ def losses() -> st.SearchStrategy[RandomLoss | GilbertElliott]:
     return st.one_of(st.builds(RandomLoss, ratios()), st.builds(GilbertElliott, ratios(), ratios(), ratios(), ratios()))
 
 
+# Made once: to make and check a strategy takes longer than to draw from it.
+_DELAYS_US = st.integers(0, 50_000)
+_RATES = st.one_of(
+    st.tuples(st.none(), st.none()), st.tuples(st.integers(100_000, 10**9), st.none()), st.tuples(st.none(), traces())
+)
+_QUEUES_BYTES = st.one_of(st.none(), st.integers(1514, 40_000))
+_LOSSES, _RATIOS = losses(), ratios()
+_BURSTS_BYTES = st.sampled_from([0, 1514, 10_000])
+_CODELS = st.one_of(st.none(), st.builds(CoDel, st.integers(100, 5_000), st.integers(6_000, 100_000)))
+_OVERHEADS_BYTES = st.integers(0, 100)
+
+
 @st.composite
 def directions(draw: st.DrawFn) -> Direction:
     """Any combination of all that a direction can do."""
-    delay_us = draw(st.integers(0, 50_000))
-    rate_bps, trace = draw(
-        st.one_of(
-            st.tuples(st.none(), st.none()),
-            st.tuples(st.integers(100_000, 10**9), st.none()),
-            st.tuples(st.none(), traces()),
-        )
-    )
+    delay_us = draw(_DELAYS_US)
+    rate_bps, trace = draw(_RATES)
     return Direction(
         rate_bps=rate_bps,
         delay_us=delay_us,
-        queue_bytes=draw(st.one_of(st.none(), st.integers(1514, 40_000))),
-        loss=draw(losses()),
-        burst_bytes=draw(st.sampled_from([0, 1514, 10_000])),
+        queue_bytes=draw(_QUEUES_BYTES),
+        loss=draw(_LOSSES),
+        burst_bytes=draw(_BURSTS_BYTES),
         jitter_us=draw(st.one_of(st.just(0), st.integers(0, delay_us))),
         keeps_order=draw(st.booleans()),
-        reorder_ratio=draw(ratios()),
-        duplicate_ratio=draw(ratios()),
-        codel=draw(st.one_of(st.none(), st.builds(CoDel, st.integers(100, 5_000), st.integers(6_000, 100_000)))),
+        reorder_ratio=draw(_RATIOS),
+        duplicate_ratio=draw(_RATIOS),
+        codel=draw(_CODELS),
         trace=trace,
-        overhead_bytes=draw(st.integers(0, 100)),
+        overhead_bytes=draw(_OVERHEADS_BYTES),
     )

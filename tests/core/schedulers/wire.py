@@ -8,6 +8,7 @@ Names become stream IDs 0, 4, 8 ... in order of appearance.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, Generic, Self, TypeVar
 
 from mixedsched.core.schedulers import SCHEMES
@@ -28,6 +29,7 @@ SPECIAL = {
 P = TypeVar("P")
 
 
+@cache  # properties ask for it at every step, and what it gives never changes
 def scheme(spec: str) -> ConfiguredScheme:
     return configure(spec, SCHEMES, catalog.load_mapping)
 

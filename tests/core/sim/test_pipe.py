@@ -122,12 +122,15 @@ def test_a_gigabyte_costs_no_memory() -> None:
     assert peak_bytes < 1_000_000
 
 
+@pytest.fixture(scope="module")
+def large() -> Page:
+    others = (resource(f"r{index}", 1400, "html@14") for index in range(9999))
+    return page(resource("html", 14_000, kind="document"), *others)
+
+
 @pytest.mark.parametrize("spec", ["fifo", "rr", "bucket", "eps"])
-def test_ten_thousand_resources_are_played(spec: str) -> None:
-    made = page(
-        resource("html", 14_000, kind="document"), *(resource(f"r{index}", 1400, "html@14") for index in range(9999))
-    )
-    load = play(made, spec)
+def test_ten_thousand_resources_are_played(large: Page, spec: str) -> None:
+    load = play(large, spec)
     assert load.packets == 10_009
     assert load.finished_ms == 100_090
 

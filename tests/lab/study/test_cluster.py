@@ -85,9 +85,17 @@ def study(tmp_path: Path) -> Study:
     return small_study(tmp_path, blocks=BLOCKS)
 
 
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
+    """The loads of that study where one process makes them all and nothing is killed."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    run_study(small_study(folder, blocks=BLOCKS), folder=folder / "out", jobs=1)
+    return loads_in(f"sqlite:///{folder}/out/{DATABASE_NAME}")
+
+
 @pytest.mark.slow
 def test_a_machine_that_is_killed_loses_no_block_and_changes_no_load(
-    study: Study, tmp_path: Path, scheduler: str, start: Start
+    study: Study, tmp_path: Path, scheduler: str, start: Start, undisturbed: list[Any]
 ) -> None:
     url = f"sqlite:///{tmp_path}/team.sqlite"
 
@@ -124,10 +132,9 @@ def test_a_machine_that_is_killed_loses_no_block_and_changes_no_load(
 
     first, observer = join("first"), KillsTheFirst()
     run_study(study, folder=tmp_path / "team", store=url, scheduler=scheduler, observer=observer)
-    run_study(study, folder=tmp_path / "alone")
     assert observer.has_killed
     assert machines_in(url) == {"first", "second"}
-    assert loads_in(url) == loads_in(f"sqlite:///{tmp_path}/alone/{DATABASE_NAME}")
+    assert loads_in(url) == undisturbed
 
 
 def test_a_scheduler_that_does_not_answer_is_named(
@@ -155,7 +162,9 @@ def test_a_worker_of_another_version_is_refused_with_both(
     assert loads_in(url) == []
 
 
-def test_a_database_that_dies_and_comes_back_has_lost_nothing(study: Study, tmp_path: Path) -> None:
+def test_a_database_that_dies_and_comes_back_has_lost_nothing(
+    study: Study, tmp_path: Path, undisturbed: list[Any]
+) -> None:
     programs = binaries()
     if programs is None:
         pytest.skip("PostgreSQL is not installed")
@@ -178,6 +187,5 @@ def test_a_database_that_dies_and_comes_back_has_lost_nothing(study: Study, tmp_
         url = server.new_database("mortal")
         run_study(study, folder=tmp_path / "team", store=url, observer=KillsTheDatabase(), jobs=1, say=said.append)
         found = loads_in(url)
-    run_study(study, folder=tmp_path / "alone", jobs=1)
-    assert found == loads_in(f"sqlite:///{tmp_path}/alone/{DATABASE_NAME}")
+    assert found == undisturbed
     assert any("the database does not answer" in line for line in said)

@@ -47,7 +47,9 @@ def load(*options: str) -> None:
             network.link(("127.0.0.1", port), 1) as link,
         ):
             addresses = dict.fromkeys(hosts, link.address[1])
-            await observer.observe(ObservationJob(url, addresses, spki_sha256=(spki_sha256,), screenshot=False))
+            await observer.observe(
+                ObservationJob(url, addresses, spki_sha256=(spki_sha256,), quiet_s=1.0, screenshot=False)
+            )
 
     with serving("three-hosts", *options) as server:
         asyncio.run(watched(server.port, server.first["spki_sha256"], server.first["url"], server.first["hosts"]))
