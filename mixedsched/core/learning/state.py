@@ -23,7 +23,7 @@ MAX_PROPOSALS = 9
 """In all: for two classes, and for any other."""
 UNKNOWN = SeenNetwork()
 THINKS_AFTER = (3, 10, 30, 100, 300, 1000)
-"""Numbers of visits after which orders are searched; then every thousand."""
+"""Numbers of visits to a page, as it is now, after which orders are searched; then every thousand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +96,11 @@ class PageState:
     @property
     def wants_thought(self) -> bool:
         """Whether orders should be searched."""
-        visits = self.memory.visits
+        visits = self.memory.visits - self.memory.learned_from
         due = [number for number in THINKS_AFTER if number <= visits]
         if visits > THINKS_AFTER[-1]:
             due.append(visits - visits % THINKS_AFTER[-1])
-        return bool(due) and self.thought < due[-1] and not self.memory.strange
+        return bool(due) and self.thought < self.memory.learned_from + due[-1] and not self.memory.strange
 
     def learn(self, visit: Visit) -> None:
         """Take a visit in: what it says of the page, of networks, and of the order that served it."""

@@ -7,7 +7,7 @@ from mixedsched.core.learning.learned import LearnedPage
 from mixedsched.core.learning.plan import OrderPlan
 from mixedsched.core.learning.proposals import OrderRecipe, first_round, next_round, plan_of
 from mixedsched.core.learning.state import PageState, Proposal
-from mixedsched.core.learning.visit import SeenNetwork
+from mixedsched.core.learning.visit import MAX_PATH, SeenNetwork
 from mixedsched.core.schedulers.inferred import safe_turn
 from mixedsched.model.request import ChromiumPriority, Kind, Request
 from tests.core.learning.visits import other_page, renamed, requests, visit
@@ -43,6 +43,22 @@ def test_a_renamed_request_has_the_turn_of_its_role() -> None:
         found = order.role_of(request)
         assert found is not None
         assert found.path == items[place].path
+
+
+def test_a_long_path_has_the_turn_of_its_role_however_alike_others_are() -> None:
+    """As those of images that are resized on demand, or signed: only their beginning is remembered."""
+    long = [f"/images/{name}?signature={'x' * 300}&width=640" for name in ("one", "two")]
+    items = requests()
+    for place, path in zip((3, 4), long, strict=True):
+        items[place] = replace(items[place], path=path[:MAX_PATH], size_bytes=100_000)
+    state = PageState.of("/")
+    for _ in range(4):
+        state.learn(visit(items))
+    order = plan(state)
+    for place, path in zip((3, 4), long, strict=True):
+        found = order.role_of(asked(path, Kind.IMAGE, 100_000, ChromiumPriority.MEDIUM, 7 - place))
+        assert found is not None
+        assert path.startswith(found.path)
 
 
 def test_a_request_that_is_not_known_goes_where_the_safe_order_puts_it() -> None:
@@ -86,6 +102,17 @@ def test_orders_are_searched_after_a_few_visits_and_then_more_and_more_seldom() 
         state.learn(visit())
         if state.wants_thought:
             thoughts.append(number)
+            state.propose([])
+    assert thoughts == [3, 10, 30]
+
+
+def test_a_page_that_was_learned_anew_is_thought_about_after_as_few_visits_as_a_new_one() -> None:
+    state, thoughts = known(40), []
+    state.propose([])
+    for number in range(1, 41):
+        state.learn(visit(other_page()))
+        if state.wants_thought:
+            thoughts.append(number - 1)  # the first of them was of a strange page
             state.propose([])
     assert thoughts == [3, 10, 30]
 
