@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from urllib.parse import unquote
 
 from mixedsched.errors import MixedschedError, SiteError
 from mixedsched.model.codings import UndecodableError, decode
@@ -145,9 +146,28 @@ def _clashes(answers: Sequence[Answer], able: Abilities) -> list[str]:
             found.append(f"it serves a folder, in which {_named(both)} cannot be a file and a folder")
         if odd := [item for item in answers if not _can_be_file(file_path(item))]:
             found.append(f"it serves a folder, in which {_named(odd)} cannot be")
-    elif not able.queries and (alike := _several(answers, lambda item: (item.host, item.path))):
-        found.append(f"it has one answer for a path, and {_named(alike)} differ by their queries")
+    elif not able.queries:
+        if alike := _several(answers, lambda item: (item.host, unquote(item.path))):
+            by = "queries" if len({item.path for item in alike}) == 1 else "queries or spellings"
+            found.append(f"it has one answer for a path, and {_named(alike)} differ by their {by}")
+        if odd := [item for item in answers if _is_no_text(item.path)]:
+            found.append(f"it compares paths as text, which {_named(odd)} {_are(odd)} not")
+    elif able.target_most is not None and (long := _too_long(answers, able.target_most)):
+        found.append(
+            f"it tells addresses apart by {able.target_most} characters, and {_named(long)} {_need(long)} more"
+        )
     return found
+
+
+def _too_long(answers: Sequence[Answer], most: int) -> list[Answer]:
+    """Those that others of the same path differ from beyond that."""
+    alike = _several(answers, lambda item: (item.host, item.path))
+    return [item for item in alike if len(item.host + item.target) > most]
+
+
+def _is_no_text(path: str) -> bool:
+    text = unquote(path, errors="surrogateescape")
+    return "\0" in text or any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
 def _several(answers: Sequence[Answer], key: _Key) -> list[Answer]:

@@ -18,7 +18,17 @@ from mixedsched.errors import MixedschedError
 from mixedsched.world.server.site import ServedSite
 from mixedsched.world.servers import RunningProgram, levelled, read_choice, running_program
 from tests.world.server.client import Answer, fetch
-from tests.world.servers.sites import OTHER, STYLE, full_site, installed, plain_site
+from tests.world.servers.sites import (
+    LONG_FIELD,
+    ODD_QUERIES,
+    ODD_TARGETS,
+    OTHER,
+    STYLE,
+    full_site,
+    installed,
+    odd_site,
+    plain_site,
+)
 
 SERVERS = ("caddy", "gtlsserver", "quic-go", "nginx", "h2o", "quiche")
 CONFIGURED = ("caddy", "quic-go", "nginx")
@@ -76,6 +86,16 @@ def test_a_configured_server_replays_hosts_queries_codings_and_fields(tmp_path: 
     assert coded.headers["access-control-allow-origin"] == "*"
     assert own.headers["link"] == '</css/main.css>; rel="preload"'
     assert own.headers["set-cookie"] == 'b="2"'  # the last of two
+
+
+@pytest.mark.parametrize("name", CONFIGURED)
+def test_a_configured_server_answers_odd_addresses_and_sends_long_fields_as_they_are(tmp_path: Path, name: str) -> None:
+    targets = ODD_TARGETS + ODD_QUERIES
+    found = answers(f"@{name}", odd_site(tmp_path, *targets), *(("GET", target, {}) for target in targets))
+    assert {target: item.body for target, item in zip(targets, found, strict=True)} == {
+        target: str(place).encode() for place, target in enumerate(targets)
+    }
+    assert {item.headers["content-security-policy"] for item in found} == {LONG_FIELD}
 
 
 def test_caddy_sends_the_priorities_of_a_shipped_file(tmp_path: Path) -> None:
