@@ -140,6 +140,27 @@ def test_quic_with_another_protocol_is_no_http3() -> None:
     assert "another protocol" in asked.stderr
 
 
+def test_quic_of_another_version_is_no_http3() -> None:
+    """The server's answer to any version that it does not know is a list of those that it does (RFC 9000 section 17.2.1)."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        sock.bind(("127.0.0.1", 0))
+        sock.settimeout(20)
+
+        def negotiate() -> None:
+            asked, client = sock.recvfrom(2000)
+            theirs = asked[6 : 6 + asked[5]]
+            ours = asked[7 + len(theirs) :][: asked[6 + len(theirs)]]
+            names = bytes([len(ours), *ours, len(theirs), *theirs])
+            sock.sendto(bytes([0x80]) + bytes(4) + names + bytes.fromhex("ff00001d"), client)
+
+        thread = threading.Thread(target=negotiate)
+        thread.start()
+        asked = run("conform", f"127.0.0.1:{sock.getsockname()[1]}")
+        thread.join()
+    assert asked.exit_code == 4
+    assert "no version of it" in asked.stderr
+
+
 @pytest.mark.parametrize(
     ("event", "words"),
     [(ProtocolNegotiated, "closes the connection at once"), (StreamDataReceived, "instead of answering: go away")],

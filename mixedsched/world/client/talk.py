@@ -43,6 +43,8 @@ _AT_ONCE = 500  # datagrams taken before anything else is looked at
 _DATAGRAM_BYTES = 65_535
 _NO_PROTOCOL = QuicErrorCode.CRYPTO_ERROR + 120
 """The TLS alert of a server that speaks none of the protocols offered."""
+_NO_VERSION = "Could not find a common protocol version"
+"""What aioquic says of a server that offers other versions of QUIC."""
 _HANDSHAKE_ERRORS = range(QuicErrorCode.CRYPTO_ERROR, QuicErrorCode.CRYPTO_ERROR + 256)
 
 
@@ -164,6 +166,8 @@ class Talk:
         fix = "name HOST:PORT of a server that speaks HTTP/3 over UDP"
         if ended is None:
             why = f"nothing came within {TIMEOUT_S:.0f} s"
+        elif ended.reason == _NO_VERSION:
+            why = "it speaks QUIC, but no version of it that we do"
         elif ended.is_application or ended.code not in _HANDSHAKE_ERRORS:
             raise MixedschedError(
                 f"{self._where} closes the connection at once", why=ended.reason or f"error {ended.code:#x}"
