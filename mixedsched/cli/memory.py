@@ -56,7 +56,8 @@ def _print(item: dict, details: bool) -> None:  # type: ignore[type-arg]
         means = f"mean FCP {told['mean_fcp_ms']:.0f} ms, LCP {told['mean_lcp_ms']:.0f} ms"
         out.print(f"  told by browsers: {told['visits']} visits, {means}; the latest {latest}", soft_wrap=True)
     for name, paints in item["outcomes"].items():
-        out.print(f"  seen under {escape(name)}: {paints['visits']:.0f} visits, paints {paints['lcp_ms']:.0f} ms")
+        by = f"told by {paints['told']:.0f} browsers" if paints["told"] else "estimated"
+        out.print(f"  seen under {escape(name)}: {paints['visits']:.0f} visits, LCP {paints['lcp_ms']:.0f} ms, {by}")
     if not details:
         return
     for role in item["roles"]:

@@ -3,6 +3,7 @@ from dataclasses import replace
 
 import pytest
 
+from mixedsched.core.learning.describing import describe
 from mixedsched.core.learning.learned import LearnedPage
 from mixedsched.core.learning.plan import OrderPlan
 from mixedsched.core.learning.proposals import OrderRecipe, first_round, next_round, plan_of
@@ -177,3 +178,14 @@ def test_what_a_server_holds_of_a_page_decides_as_the_whole() -> None:
     for seed in range(20):
         assert held.choose(random.Random(seed), FAR) == state.choose(random.Random(seed), FAR)
     assert PageState.of("/").for_serving() is None
+
+
+def test_what_browsers_told_and_what_the_server_estimates_is_not_mixed_up_in_what_is_shown() -> None:
+    state = known(1)
+    for told in (False, True):
+        for _ in range(3):
+            state.guard.note("safe", 0, 900 if told else 100, 2000 if told else 200, told=told)
+    state.guard.note("new", 0, 100, 200)
+    shown = describe(state)["outcomes"]
+    assert shown["safe"] == {"visits": 7, "told": 3, "fcp_ms": 900.0, "lcp_ms": 2000.0}
+    assert shown["new"] == {"visits": 1, "told": 0, "fcp_ms": 100.0, "lcp_ms": 200.0}
