@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
@@ -29,6 +30,7 @@ _ASK_OTHER_HOSTS = frozenset({Kind.FONT, Kind.XHR})
 # Of these Chromium goes by the bytes, not the type.
 _TYPE_IS_SEEN = frozenset({Kind.IMAGE, Kind.FONT, Kind.MEDIA, Kind.OTHER, Kind.SCRIPT})
 _EXAMPLES = 3
+_PRIORITY_QUERY = re.compile(r"[?&](?:u=[0-7]|i=[01])(?=&|$)")
 
 _Change = Callable[[SiteEntry], SiteEntry]
 _Key = Callable[[Answer], Hashable]
@@ -68,6 +70,10 @@ def fit_site(kind: ServerKind, site: ServedSite) -> Fit:
     refused += _clashes(served, able)
     if not able.types:
         refused += _wrong_types(served)
+    if able.heeds_queries and (placed := [item for item in served if _PRIORITY_QUERY.search(item.target)]):
+        told.append(
+            f"it takes u= and i= in the {'query' if len(placed) == 1 else 'queries'} of {_named(placed)} for priorities"
+        )
     if not able.says_types:
         told.append("no answer has a media type, without which browsers show no SVG image and run no module")
     fix = "try --origins merge, which makes one host of them; else leave this arm out" if len(site.hosts) > 1 else ""

@@ -26,6 +26,7 @@ class Abilities:
     methods: bool = False  # other methods than GET
     types: bool = True  # any media type for any path, not only by the ending of its name
     says_types: bool = True  # any media type at all
+    heeds_queries: bool = False  # a query with u= or i= sets the response's priority
     target_most: int | None = None  # characters of host, path and query by which answers may differ; None: any number
 
 

@@ -98,6 +98,13 @@ def test_a_configured_server_answers_odd_addresses_and_sends_long_fields_as_they
     assert {item.headers["content-security-policy"] for item in found} == {LONG_FIELD}
 
 
+def test_gtlsserver_takes_queries_for_priorities_as_is_told(tmp_path: Path) -> None:
+    asked = [("GET", f"/a%20b.js{query}", {}) for query in ("?w=1&u=5", "?u=57", "?ui=1")]
+    placed, *others = answers("@gtlsserver", plain_site(tmp_path), *asked)
+    assert placed.headers["priority"].startswith("u=5")
+    assert all("priority" not in item.headers for item in others)
+
+
 def test_caddy_sends_the_priorities_of_a_shipped_file(tmp_path: Path) -> None:
     shipped = tmp_path / "Caddyfile"
     shipped.write_text('(mixedsched_priorities) {\n\theader /css/* priority "u=1, i=?0"\n}\n')
