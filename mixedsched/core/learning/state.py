@@ -113,8 +113,8 @@ class PageState:
         if changed:
             self.guard.forget()
             self.thought = 0
-        if changed or self.memory.strange:
             self.proposals.clear()
+        if changed or self.memory.strange:
             return
         paints = self._paints(visit) if is_whole else None  # one with a cache is sooner, whatever its order
         if paints is not None:
@@ -139,7 +139,9 @@ class PageState:
 
     def orders_for(self, seen: SeenNetwork) -> list[str]:
         """Names of the orders for a network, the best first: of its class where that was simulated alone, else those that are
-        good over all classes that were."""
+        good over all classes that were. None while the page looks as if it had changed."""
+        if self.memory.strange:
+            return []
         place = networks.place_of(self.classes, seen)
         ratios = [
             (item.by_network[place], item.plan.name)
@@ -174,7 +176,7 @@ class PageState:
 
     def for_serving(self) -> Self | None:
         """What decisions need of it, without what is remembered of the page; None where the safe order is all there is."""
-        if not self.proposals:
+        if not self.proposals or self.memory.strange:
             return None
         return type(self)(PageMemory(self.memory.path), self.classes, self.proposals, self.guard)
 

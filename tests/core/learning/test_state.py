@@ -84,6 +84,20 @@ def test_after_a_redesign_the_safe_order_is_back_with_the_next_visit() -> None:
     assert state.choose(random.Random(1)) is None
 
 
+def test_a_single_strange_visit_takes_the_order_away_until_the_next_ordinary_one() -> None:
+    """As of another variant of the page, or of whoever wants to be rid of its order."""
+    state = known()
+    state.propose([Proposal(plan(state), 1.0, 0.8)])
+    state.learn(visit(other_page()))
+    assert state.settled() is None
+    assert state.for_serving() is None
+    assert state.orders_for(SeenNetwork()) == []
+    state.learn(visit())
+    assert state.settled() is not None
+    assert state.for_serving() is not None
+    assert state.memory.relearned == 0
+
+
 def test_an_order_by_which_paints_come_later_is_left() -> None:
     state = known()
     order = plan(state)
