@@ -21,6 +21,7 @@ from aioquic.quic.events import ProtocolNegotiated, QuicEvent, StreamDataReceive
 
 from mixedsched.cli.conform import _target
 from mixedsched.core.h3.certificate import make_certificate
+from mixedsched.core.h3.codes import ErrorCode
 from mixedsched.world.client.talk import Talk
 from tests.command import run
 from tests.world.server.client import serving
@@ -172,9 +173,22 @@ def test_a_server_that_closes_at_once_is_told(event: type[QuicEvent], words: str
     assert words in asked.stderr.replace("\n  why", "")
 
 
+def test_a_server_that_wants_no_more_of_a_request_still_answers_it() -> None:
+    with quic_server("h3", closes_on=None, answer=NOT_FOUND) as port:
+        asked = run("conform", f"127.0.0.1:{port}")
+    assert asked.exit_code == 3
+    assert "status 404" in asked.stderr
+
+
+NOT_FOUND = bytes([1, 3, 0, 0, 0xC0 | 27])
+"""A HEADERS frame with line 27 of QPACK's static table: status 404."""
+
+
 @contextmanager
-def quic_server(protocol: str, *, closes_on: type[QuicEvent] | None, host: str = "127.0.0.1") -> Iterator[int]:
-    """A real QUIC server in a thread, which speaks this protocol."""
+def quic_server(
+    protocol: str, *, closes_on: type[QuicEvent] | None, host: str = "127.0.0.1", answer: bytes = b""
+) -> Iterator[int]:
+    """A real QUIC server in a thread, which speaks this protocol. answer: to the first request, of which it wants no more."""
     certificate = make_certificate(["site.test"], dt.datetime.now(dt.UTC))
     configuration = QuicConfiguration(is_client=False, alpn_protocols=[protocol])
     configuration.certificate, configuration.private_key = certificate.certificate, certificate.private_key
@@ -183,6 +197,10 @@ def quic_server(protocol: str, *, closes_on: type[QuicEvent] | None, host: str =
         def quic_event_received(self, event: QuicEvent) -> None:
             if closes_on is not None and isinstance(event, closes_on):
                 self.close(error_code=0x10B, reason_phrase="go away")
+            if answer and isinstance(event, StreamDataReceived) and event.stream_id == 0:
+                self._quic.stop_stream(0, ErrorCode.H3_NO_ERROR)
+                self.transmit()
+                self._quic.send_stream_data(0, answer, True)
 
     ports: queue.Queue[int] = queue.Queue()
     loop, over = asyncio.new_event_loop(), asyncio.Event()

@@ -241,6 +241,8 @@ class Talk:
         elif isinstance(event, ConnectionTerminated):
             # aioquic tells frame type None of a close by the application.
             self.seen.closed = Closed(event.error_code, event.frame_type is None, event.reason_phrase)
+        elif isinstance(event, StopSendingReceived) and event.error_code == ErrorCode.H3_NO_ERROR:
+            pass  # it needs no more of the request to answer it (RFC 9114 section 4.1)
         elif isinstance(event, StreamReset | StopSendingReceived):
             self.seen.resets.setdefault(event.stream_id, event.error_code)
         elif isinstance(event, StreamDataReceived) and event.stream_id % 4 == 0:
