@@ -138,10 +138,10 @@ class PageMemory:
         whole = self._is_whole(matched, visit)
         self.partial += not whole
         if _is_complete(visit):
-            self._age({*self.roles} - {*matched.values()} if not whole else frozenset())
+            self._age(frozenset() if whole else {*self.roles} - {*matched.values()})
             numbers = [self._note(visit, place, matched.get(place)) for place in range(len(visit.requests))]
             for place, number in enumerate(numbers):
-                if number is not None:
+                if number is not None and _is_fresh(visit):
                     self._note_discovery(visit, place, self.roles[number], numbers)
         else:
             numbers = [matched.get(place) for place in range(len(visit.requests))]
@@ -187,7 +187,7 @@ class PageMemory:
         )
         self.strange = self.strange + 1 if is_strange else 0
         if _is_complete(visit):
-            self.lacking = 0 if self._is_whole(matched, visit) else self.lacking + 1
+            self.lacking = 0 if self._asks_for_the_usual(matched) else self.lacking + 1
         return self.strange >= STRANGE_MOST or self.lacking >= LACKING_MOST
 
     def _forget(self) -> None:
@@ -198,9 +198,12 @@ class PageMemory:
         self.learned_from = self.visits
 
     def _is_whole(self, matched: Mapping[int, int], visit: Visit) -> bool:
-        """Whether a visit shows all that its page has: nothing cut off, and most of what is usual asked for."""
+        """Whether a visit shows all that its page has: nothing cut off, and most of what is usual asked for, and sent."""
+        return _is_complete(visit) and _is_fresh(visit) and self._asks_for_the_usual(matched)
+
+    def _asks_for_the_usual(self, matched: Mapping[int, int]) -> bool:
         usual = [number for number, role in self.roles.items() if self.share(role) > 0.7]
-        return _is_complete(visit) and len({*matched.values()} & {*usual}) >= 0.7 * len(usual)
+        return len({*matched.values()} & {*usual}) >= 0.7 * len(usual)
 
     def _age(self, silent: Collection[int]) -> None:
         """A complete visit has come. silent: roles of which it says nothing, so that their shares of visits stay."""
@@ -212,11 +215,11 @@ class PageMemory:
                 role.largest *= KEEPS
 
     def _note(self, visit: Visit, place: int, number: int | None) -> int | None:
-        """The number of the request's role, which is made if it is new. None if there is no room for it."""
+        """The number of the request's role, which is made if it is new. None if there is no room for it, or no size of it."""
         item = visit.requests[place]
         role = None if number is None else self.roles.get(number)
         if role is None:
-            if len(self.roles) >= 2 * MAX_ROLES:
+            if len(self.roles) >= 2 * MAX_ROLES or item.is_unsent:
                 return None
             role = self.roles[self.next_number] = PageRole(
                 *(self.next_number, item.path, item.kind, item.mime, item.size_bytes, item.priority),
@@ -291,10 +294,18 @@ def _is_complete(visit: Visit) -> bool:
     return sum(item.last_byte_ms is not None for item in visit.requests) >= 0.9 * len(visit.requests)
 
 
+def _is_fresh(visit: Visit) -> bool:
+    """Whether the client had next to nothing of it before."""
+    cached = sum(item.is_unsent for item in visit.requests)
+    return not visit.requests[0].is_unsent and cached <= 0.1 * len(visit.requests)
+
+
 def _note_signals(role: PageRole, item: SeenRequest) -> None:
     """What any request for a role tells of it."""
-    role.path, role.mime, role.incremental = item.path, item.mime, item.incremental
-    if item.size_bytes:  # a revalidated response has none
+    role.path, role.incremental = item.path, item.incremental
+    if not item.is_unsent:
+        role.mime = item.mime
+    if item.size_bytes and not item.is_unsent:
         role.size_bytes = item.size_bytes
     # The earliest signal that is seen now and then tells more than one that came after layout; the latest counts.
     role.priority = item.priority

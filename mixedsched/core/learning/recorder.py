@@ -112,7 +112,8 @@ class VisitRecorder:
             kind=request.kind,
             mime=request.mime[:60],
             size_bytes=min(request.body_bytes, MAX_SIZE_BYTES),
-            is_sized=request.body_bytes > 0,
+            is_sized=request.body_bytes > 0 or request.is_unsent,
+            is_unsent=request.is_unsent,
             priority=request.chromium_priority,
             incremental=request.signal.incremental,
             requested_ms=(now_s - self._began_s) * 1000,
@@ -227,7 +228,9 @@ class VisitRecorder:
     def _rate_bps(self, rtt_ms: float | None) -> float | None:
         """Bytes over time from the first response's beginning to the last one's end, without what was idle."""
         done = [
-            item for item in self._requests.values() if item.last_byte_ms is not None and item.first_byte_ms is not None
+            item
+            for item in self._requests.values()
+            if item.last_byte_ms is not None and item.first_byte_ms is not None and not item.is_unsent
         ]
         if len(done) < 2:
             return None

@@ -167,7 +167,7 @@ class PageState:
         ends: dict[str, float] = {}
         for item in visit.requests:
             name = numbers.get((item.path, item.kind))
-            if name is not None and item.last_byte_ms is not None:
+            if name is not None and item.last_byte_ms is not None and not item.is_unsent:
                 ends[name] = item.last_byte_ms
         begun_ms = visit.requests[0].first_byte_ms
         if begun_ms is None or any(name not in ends for name in learned.awaited - {learned.needs.main}):

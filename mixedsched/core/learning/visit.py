@@ -41,6 +41,8 @@ class SeenRequest:
     sent_bytes: int = 0
     is_sized: bool = True
     """Whether the response told its length at its beginning."""
+    is_unsent: bool = False
+    """Whether there is a body that was not sent, as the client had it: then its size is not known, and nobody waited."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,6 +72,19 @@ def test_a_visit_with_a_cache_leaves_the_shares_of_what_it_does_not_ask_for() ->
     assert all(memory.share(role) == pytest.approx(1.0) for role in memory.roles.values())
 
 
+def test_a_visit_that_finds_its_cache_unchanged_teaches_no_sizes_and_no_discoveries() -> None:
+    memory = taught(*[visit()] * 3)
+    before = memory.to_dict()["roles"]
+    unchanged = [replace(item, size_bytes=0, mime="", is_unsent=True) for item in requests()]
+    for _ in range(60):
+        memory.learn(visit(unchanged))
+    assert memory.partial == 60
+    assert memory.relearned == 0
+    of_sizes_and_offsets = [(role[1], role[4], role[10]) for role in memory.to_dict()["roles"]]
+    assert of_sizes_and_offsets == [(role[1], role[4], role[10]) for role in before]
+    assert taught(visit(unchanged)).roles == {}
+
+
 @pytest.mark.parametrize(("of_ten", "is_part"), [(2, False), (3, False), (6, True)])
 def test_a_role_is_part_of_the_page_from_four_tenths_of_the_visits_on_also_of_those_that_lack_much(
     of_ten: int, is_part: bool

@@ -24,6 +24,7 @@ from mixedsched.world import catalog
 from mixedsched.world.server._learning import Learning
 from mixedsched.world.store import open_memory
 from tests.core.learning.visits import renamed, requests, visit
+from tests.world.server.client import fetch, serving
 
 SCHEME = configure("adaptive", SCHEMES, catalog.load_mapping)
 NAVIGATION = Request(0, "/", Kind.DOCUMENT, body_bytes=1000, navigates=True)
@@ -48,6 +49,27 @@ def test_visits_are_remembered(tmp_path: Path) -> None:
         learning.join("127.0.0.1", SCHEME).recorder._take(visit())
     assert until(lambda: (state := remembered(file)) is not None and state.memory.visits == 3)
     learning.stop()
+
+
+def test_a_reload_that_finds_all_unchanged_does_not_make_a_page_small(tmp_path: Path) -> None:
+    file, site = tmp_path / "memory.sqlite", tmp_path / "site"
+    site.mkdir()
+    parts = {"/": "document", "/a.css": "style", "/hero.jpg": "image"}
+    sizes = {path: 9000 + 1000 * place for place, path in enumerate(parts)}
+    for path, size_bytes in sizes.items():
+        (site / (path[1:] or "index.html")).write_bytes(b"x" * size_bytes)
+    with serving(site, "--scheme", "adaptive", "--memory", str(file)) as server:
+        asked = [("GET", path, {"sec_fetch_dest": kind}) for path, kind in parts.items()]
+        tags = [answer.headers["etag"] for answer in fetch(server.port, *asked)]
+        for (_, _, fields), tag in zip(asked, tags, strict=True):
+            fields["if_none_match"] = tag
+        for _ in range(2):
+            assert {answer.status for answer in fetch(server.port, *asked)} == {304}
+        assert until(lambda: (state := remembered(file)) is not None and state.memory.visits == 3)
+    state = remembered(file)
+    assert state is not None
+    assert state.memory.partial == 2
+    assert {role.path: role.size_bytes for role in state.memory.roles.values()} == sizes
 
 
 def test_a_client_that_repeats_a_visit_at_once_is_counted_once(tmp_path: Path) -> None:
