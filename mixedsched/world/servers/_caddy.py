@@ -10,6 +10,7 @@ from mixedsched.errors import UsageError
 from mixedsched.world.servers._versions import number_in, said_by
 from mixedsched.world.servers.answers import GET, Answer
 from mixedsched.world.servers.kind import HEADERS, Launch, Order, Program, ServerKind, Version, headers_parameter
+from mixedsched.world.system.udp import host_and_port
 
 _AS_SENT = re.compile(r"[A-Za-z0-9\-._~!$&'()*+,;=:@\[\]%/]*")
 _OLDEST = (2, 6)  # HTTP/3 is on by default since
@@ -32,7 +33,7 @@ def _prepare(order: Order) -> Launch:
         handlers += [_route(_any_query(item.path), item, names[id(item)], str(files)) for item in _of_paths(own)]
         routes.append({"match": [{"host": [host]}], "handle": [{"handler": "subroute", "routes": handlers}]})
     server = {
-        "listen": [f"{order.host}:{order.port}"],
+        "listen": [host_and_port(order.host, order.port)],
         "protocols": ["h3"],
         "automatic_https": {"disable": True},
         "tls_connection_policies": [{"certificate_selection": {"any_tag": ["lab"]}}],

@@ -159,6 +159,15 @@ asyncio.run(main())
         parent.kill()
 
 
+@pytest.mark.parametrize("name", SERVERS)
+def test_a_server_listens_at_an_address_of_ipv6(tmp_path: Path, name: str) -> None:
+    async def start() -> tuple[str, int]:
+        async with running_program(f"@{name}", installed(name), plain_site(tmp_path), "::1") as running:
+            return running.address
+
+    assert asyncio.run(start())[0] == "::1"
+
+
 def test_a_port_that_is_taken_is_an_error_with_what_the_server_says(tmp_path: Path) -> None:
     found = installed("quic-go")
 
