@@ -23,6 +23,8 @@ MOMENT_MS = 40.0
 """Repeats that are no further apart are of one loss."""
 FEWEST_MOMENTS = 3
 PACKET_BYTES = 1160
+RATE_BYTES = 30_000
+"""What tells of a rate at least: less leaves with the first flights, as fast as the server can send."""
 IDLE_MS = 2000.0
 """When nothing leaves for so long, the visitor or a script has paused: that tells nothing of the network."""
 OVER_MS = 5000.0
@@ -238,4 +240,6 @@ class VisitRecorder:
         begin_ms = min(item.first_byte_ms or 0.0 for item in done)
         wait_ms = 2 * (rtt_ms or 0.0) + self._idle_before_end_ms
         size_bytes = sum(item.size_bytes for item in done)
+        if size_bytes < RATE_BYTES:
+            return None
         return size_bytes * 8000 / max(1.0, end_ms - begin_ms - wait_ms)

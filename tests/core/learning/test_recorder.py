@@ -91,6 +91,18 @@ def test_a_pause_of_the_page_is_not_one_of_the_network() -> None:
     assert 0.7 < paused / at_once < 1.3
 
 
+def test_a_page_that_leaves_with_the_first_flight_tells_no_rate() -> None:
+    visits: list[Visit] = []
+    recorder = VisitRecorder(visits.append, connection=lambda: SeenNetwork(rtt_ms=50.0))
+    recorder.placed(0.0, 0, document(0), "")
+    recorder.scheduled(0.001, 0, 1000, 0, 1)
+    recorder.placed(0.1, 4, image(4, ChromiumPriority.HIGH), "")
+    recorder.scheduled(0.101, 4, 2000, 0, 2)
+    recorder.finish()
+    assert visits[0].connection == SeenNetwork(rtt_ms=50.0)
+    assert recorder.latest_rate_bps is None
+
+
 def test_losses_of_a_single_moment_are_a_full_queue_and_those_of_many_are_the_network() -> None:
     def visited(moments: list[float]) -> Visit:
         visits: list[Visit] = []
