@@ -1,5 +1,8 @@
 """`conform`: which rules of HTTP/3 and of its priorities a server keeps, as seen from outside."""
 
+import ipaddress
+import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -7,11 +10,12 @@ import typer
 
 from mixedsched.cli._console import err, out, say_step, shown
 from mixedsched.cli._output import Json, say_json
-from mixedsched.errors import ExitCode, UsageError
+from mixedsched.errors import ExitCode, MixedschedError, UsageError
 from mixedsched.lab.conform import AskedServer, Examination, ProbeFinding
 from mixedsched.report.conform import conformance_markdown, summary_of
 from mixedsched.world.system.udp import parse_address
 
+_NAME = re.compile(r"[A-Za-z0-9._-]{1,253}")
 _COLOURS = {"right": "green", "wrong": "bold red"}
 
 
@@ -41,6 +45,8 @@ def conform(
     target = _target(address, path, name)
     if markdown is not None and not markdown.parent.is_dir():
         raise UsageError(f"cannot write {markdown}", why=f"{markdown.parent} is not a folder")
+    if markdown is not None and markdown.is_dir():
+        raise UsageError(f"cannot write {markdown}", why="it is a folder", fix="name a file in it")
     examination = Examination(target, tries=tries, with_risky=risky)
     say_step(f"asking {address} for {path}")
     examination.look()
@@ -51,7 +57,7 @@ def conform(
             _print(finding)
     summary = summary_of(findings)
     if markdown is not None:
-        markdown.write_text(conformance_markdown(address, examination.server, findings, examination.died_after))
+        _write(markdown, conformance_markdown(address, examination.server, findings, examination.died_after))
     if as_json:
         say_json(
             {
@@ -76,7 +82,25 @@ def _target(address: str, path: str, name: str | None) -> AskedServer:
     host, port = parse_address(address)
     if not path.startswith("/") or not path.isascii() or not path.isprintable() or " " in path:
         raise UsageError(f"'{path}' is not a path", fix="begin it with a slash, and write it as in an address")
-    return AskedServer(host, port, path, name or host)
+    return AskedServer(host, port, path, _site_name(host if name is None else name))
+
+
+def _site_name(name: str) -> str:
+    """As handshakes and requests have it. Raises UsageError."""
+    with suppress(ValueError):
+        return str(ipaddress.ip_address(name.partition("%")[0]))  # a zone is an affair of this machine
+    with suppress(UnicodeError):
+        sent = name.encode("idna").decode("ascii")
+        if _NAME.fullmatch(sent):
+            return sent
+    raise UsageError(f"'{name}' is not the name of a host", fix="write it as in an address, like www.example.com")
+
+
+def _write(file: Path, text: str) -> None:
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise MixedschedError(f"cannot write {file}", why=error.strerror or str(error)) from error
 
 
 def _print(finding: ProbeFinding) -> None:

@@ -12,7 +12,7 @@ from mixedsched.cli._console import out
 from mixedsched.cli._output import Json
 from mixedsched.core.learning.describing import describe
 from mixedsched.errors import UsageError
-from mixedsched.world.store import MemoryStore, open_memory
+from mixedsched.world.store import open_memory, read_memory
 
 FileArgument = Annotated[Path, typer.Argument(help="The file that serve --memory keeps.", metavar="FILE")]
 PageOption = Annotated[str | None, typer.Option(help="Only this page, by its path.", metavar="PATH")]
@@ -27,7 +27,7 @@ def register(app: typer.Typer) -> None:
 
 def show(file: FileArgument, page: PageOption = None, as_json: Json = False) -> None:
     """What is believed of each page, from how many visits, which order that gave, and why."""
-    with _opened(file) as store:
+    with read_memory(_known(file)) as store:
         paths = list(store.versions()) if page is None else [page]
         states = [(path, store.page(path)) for path in paths]
     if page is not None and states[0][1] is None:
@@ -56,7 +56,8 @@ def _print(item: dict, details: bool) -> None:  # type: ignore[type-arg]
         means = f"mean FCP {told['mean_fcp_ms']:.0f} ms, LCP {told['mean_lcp_ms']:.0f} ms"
         out.print(f"  told by browsers: {told['visits']} visits, {means}; the latest {latest}", soft_wrap=True)
     for name, paints in item["outcomes"].items():
-        out.print(f"  seen under {escape(name)}: {paints['visits']:.0f} visits, paints {paints['lcp_ms']:.0f} ms")
+        by = f"told by {paints['told']:.0f} browsers" if paints["told"] else "estimated"
+        out.print(f"  seen under {escape(name)}: {paints['visits']:.0f} visits, LCP {paints['lcp_ms']:.0f} ms, {by}")
     if not details:
         return
     for role in item["roles"]:
@@ -67,7 +68,9 @@ def _print(item: dict, details: bool) -> None:  # type: ignore[type-arg]
 
 def forget(file: FileArgument, page: PageOption = None, as_json: Json = False) -> None:
     """Forget one page, or all of them; a server that uses the file goes on with the safe order."""
-    with _opened(file) as store:
+    with read_memory(_known(file)):
+        pass  # another database is refused before anything in it changes
+    with open_memory(file) as store:
         forgotten = store.forget(page)
     if as_json:
         sys.stdout.write(json.dumps({"memory": str(file), "forgotten": forgotten}) + "\n")
@@ -75,7 +78,8 @@ def forget(file: FileArgument, page: PageOption = None, as_json: Json = False) -
         out.print(f"{forgotten} pages forgotten")
 
 
-def _opened(file: Path) -> MemoryStore:
+def _known(file: Path) -> Path:
+    """Raises UsageError for a file that is not there."""
     if not file.is_file():
         raise UsageError(f"there is no memory {file}", fix="serve --scheme adaptive --memory FILE makes one")
-    return open_memory(file)
+    return file

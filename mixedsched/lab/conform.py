@@ -69,6 +69,7 @@ class Examination:
 
     def __init__(self, target: AskedServer, *, tries: int = TRIES, with_risky: bool = False) -> None:
         self._target = target
+        self._host = target.host
         self._tries = tries
         self._with_risky = with_risky
         self._end_s = time.monotonic() + LIMIT_S
@@ -126,11 +127,16 @@ class Examination:
             raise InputError(f"{path} is answered with status {status}", fix=fix)
         size = seen.lengths.get(0, seen.received_bytes)
         if size < LEAST_FILE_BYTES:
-            raise InputError(f"{path} is no large file", why=f"it has {size} bytes", fix=fix)
+            is_known = 0 in seen.lengths or 0 in seen.ended
+            why = f"it has {size} bytes" if is_known else f"{size} bytes of it came within {2 * _PROBE_S:.0f} s"
+            raise InputError(f"{path} is no large file", why=why, fix=fix)
 
     def _talk(self) -> Talk:
+        """A new connection, always to the same address: a name may have several, and other servers behind them."""
         self.connections += 1
-        return Talk(self._target.host, self._target.port, self._target.name)
+        talk = Talk(self._host, self._target.port, self._target.name)
+        self._host = talk.host
+        return talk
 
     def ask_order(self, probe: OrderProbe) -> RuleVerdict:
         """One probe on orders, as often as it is to be tried."""

@@ -136,6 +136,8 @@ class Request:
     """The client's PRIORITY_UPDATE after its request had arrived; None without one."""
     is_prefetch: bool = False
     """Whether the browser fetches it in advance, for a page that may be shown later."""
+    is_unsent: bool = False
+    """Whether the site has a body that is not sent: the client has it already (304), or asked for the head alone."""
 
     @property
     def hints(self) -> frozenset[Flag]:

@@ -1,5 +1,10 @@
 import json
+import sqlite3
+import subprocess
+import sys
 from pathlib import Path
+
+import pytest
 
 from mixedsched.world.store import open_memory
 from tests.command import run
@@ -36,6 +41,61 @@ def test_a_memory_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     result = run("memory", "show", tmp_path / "none.sqlite")
     assert result.exit_code == 2
     assert not (tmp_path / "none.sqlite").exists()
+
+
+def test_to_look_changes_nothing_and_leaves_nothing_beside_the_file(tmp_path: Path) -> None:
+    file = memory(tmp_path)
+    before = file.read_bytes()
+    assert run("memory", "show", file).exit_code == 0
+    assert file.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_memory_that_a_server_has_open_is_shown_with_its_latest_visits(tmp_path: Path) -> None:
+    file = memory(tmp_path)
+    with open_memory(file) as store:
+        store.change("/new", 2.0, lambda state: state.learn(visit()))
+        assert file.with_name("memory.sqlite-wal").exists()
+        pages = json.loads(run("memory", "show", file, "--json").stdout)["pages"]
+    assert [item["visits"] for item in pages] == [1, 3, 3]
+
+
+WRITES_NOTHING = """
+import resource, runpy, signal, sys
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+sys.argv = ["mixedsched", *sys.argv[1:]]
+runpy.run_module("mixedsched", run_name="__main__")
+"""
+
+
+def test_a_memory_is_shown_where_nothing_can_be_written(tmp_path: Path) -> None:
+    """A file of another user, or on a disk that is full."""
+    words = (sys.executable, "-B", "-c", WRITES_NOTHING, "memory", "show", str(memory(tmp_path)), "--json")
+    told = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert [item["visits"] for item in json.loads(told.stdout)["pages"]] == [3, 3]
+
+
+@pytest.mark.parametrize("command", ["show", "forget"])
+@pytest.mark.parametrize(
+    ("content", "code", "words"),
+    [("database", 2, "is no memory"), ("empty", 2, "is no memory"), ("text", 1, "not a database")],
+)
+def test_a_file_that_is_no_memory_is_refused_and_left_as_it_is(
+    tmp_path: Path, command: str, content: str, code: int, words: str
+) -> None:
+    file = tmp_path / "other"
+    file.write_bytes(b"no database at all" * 100 if content == "text" else b"")
+    if content == "database":
+        with sqlite3.connect(file) as database:
+            database.execute("CREATE TABLE places (url TEXT)")
+        database.close()
+    before = file.read_bytes()
+    result = run("memory", command, file)
+    assert result.exit_code == code
+    assert words in result.stderr
+    assert file.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [file]
 
 
 def test_a_page_that_is_not_remembered_is_an_error(tmp_path: Path) -> None:

@@ -97,10 +97,10 @@ class OrderSetting:
     values: tuple[int, ...]
 
 
-SETTING = OrderSetting(
-    "server-nginx", "stream_buffer_bytes", "http3_stream_buffer_size", 65_536, (16_384, 262_144, 1_048_576)
-)
-"""The only one that is known. With its default nginx 1.31.4 ends connections of many responses early (docs/servers.md)."""
+SETTING = OrderSetting("server-nginx", "stream_buffer_bytes", "http3_stream_buffer_size", 65_536, (262_144, 1_048_576))
+"""The only one that is known. With its default nginx 1.31.4 ends connections of many responses early (docs/servers.md). Smaller
+sizes are not tried: a response that is alone gets one buffer a round trip, which the model leaves out.
+"""
 
 _KNOWN = (
     KeptServer(

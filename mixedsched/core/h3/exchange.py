@@ -82,6 +82,7 @@ class ServerExchange:
             referrer=_path_of(head.field(b"referer"), head.authority),
             update=self.signal.client if self.signal.is_late else None,
             is_prefetch="prefetch" in (head.field(b"sec-purpose") or head.field(b"purpose") or ""),
+            is_unsent=response.status == 304 or head.method == "HEAD",
         )
         self.placement = scheme.place(self.request)
 

@@ -29,7 +29,7 @@ SCRIPT = (
     '<script>(()=>{let d=document,f,l,e="",c=0,s,q,'
     "o=(t,g)=>{try{new PerformanceObserver(x=>x.getEntries().map(g)).observe({type:t,buffered:!0})}catch{}},"
     "n=()=>{if(!s&&f&&l){s=1;navigator.sendBeacon("
-    f'"{BEACON_PATH}?"+new URLSearchParams({{p:location.pathname,t:performance.now()|0,f,l,c,e}}))}}}},'
+    f'"{BEACON_PATH}?"+new URLSearchParams({{p:location.pathname.slice(0,{MAX_PATH}),t:performance.now()|0,f,l,c,e}}))}}}},'
     'w=()=>{clearTimeout(q);q=setTimeout(()=>d.readyState=="complete"?n():w(),3e3)};'
     "if(d.hidden)return;"
     'o("paint",x=>x.name[6]=="c"&&(f=x.startTime|0));'

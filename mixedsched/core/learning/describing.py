@@ -1,8 +1,10 @@
 """What is remembered of a page, as plain values for people and machines."""
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
+from mixedsched.core.learning.guard import TOLD, Outcomes
 from mixedsched.core.learning.learned import LearnedPage
 from mixedsched.core.learning.networks import NetworkClass, usual
 from mixedsched.core.learning.plan import SAFE
@@ -15,14 +17,6 @@ def describe(state: PageState) -> dict[str, Any]:
     memory, guard = state.memory, state.guard
     plan = state.settled()
     chosen = next((item for item in state.proposals if item.plan is plan), None)
-    outcomes = {
-        name: {
-            "visits": sum(item.number for item in found.values()),
-            "lcp_ms": round(math.exp(_mean([(item.lcp, item.number) for item in found.values()])), 1),
-            "fcp_ms": round(math.exp(_mean([(item.fcp, item.number) for item in found.values()])), 1),
-        }
-        for name, found in guard.outcomes.items()
-    }
     return {
         "path": memory.path,
         "visits": memory.visits,
@@ -54,12 +48,24 @@ def describe(state: PageState) -> dict[str, Any]:
             "mean_fcp_ms": round(math.exp(state.told.mean_fcp), 1),
             "mean_lcp_ms": round(math.exp(state.told.mean_lcp), 1),
         },
-        "outcomes": outcomes,
+        "outcomes": {name: _outcome(found) for name, found in guard.outcomes.items()},
         "networks": [
             {"name": item.name, "share": round(share, 3), "order": _order_for(state, item)}
             for item, share in usual(state.classes, 6)
         ],
         "roles": _roles(state),
+    }
+
+
+def _outcome(found: Mapping[int, Outcomes]) -> dict[str, Any]:
+    """Paints by an order: what browsers told where any did, else as the server estimates them; the two do not compare."""
+    told = [item for place, item in found.items() if place >= TOLD]
+    counted = told or list(found.values())
+    return {
+        "visits": sum(item.number for item in found.values()),
+        "told": sum(item.number for item in told),
+        "lcp_ms": round(math.exp(_mean([(item.lcp, item.number) for item in counted])), 1),
+        "fcp_ms": round(math.exp(_mean([(item.fcp, item.number) for item in counted])), 1),
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -22,6 +22,10 @@ STRANGE_SHARE = 0.5
 """A visit in which less of what is expected, by count, is asked for is of another page than the one that is remembered."""
 STRANGE_MOST = 2
 """So many of these in a row, and the page is learned anew."""
+LACKING_MOST = 50
+"""So many complete visits in a row that lack much of what is usual, and the page is learned anew: what they lack is gone, and
+not in a cache.
+"""
 FEWEST_KNOWN = 5
 
 
@@ -50,6 +54,13 @@ class PageRole:
     """Bytes of the main document that the client had when it asked, of the latest visits."""
     parents: dict[int, list[float]] = field(default_factory=dict)
     """By number of a role that was complete by then: [times, sum of ms since then, times it was said to be the referrer]."""
+
+    def age(self, keeps: float) -> None:
+        """Have earlier visits count for so much of what they did. Whether a beacon named it is for itself."""
+        self.weight *= keeps
+        self.raised *= keeps
+        for parent in self.parents.values():
+            parent[:] = [value * keeps for value in parent]
 
     def to_list(self) -> list[Any]:
         parents = [[number, *(round(value, 2) for value in values)] for number, values in self.parents.items()]
@@ -85,9 +96,15 @@ class PageMemory:
     weight: float = 0.0
     """Of whole visits, aged like the roles'."""
     partial: int = 0
-    """Visits that were cut off, or came with much in the cache; they teach sizes and signals, not what a page has."""
+    """Visits that were cut off, which teach sizes and signals alone, or that lacked much, as with a cache: of what they lacked
+    they say nothing.
+    """
     strange: int = 0
     """Visits in a row that fit the page badly."""
+    lacking: int = 0
+    """Complete visits in a row that lacked much."""
+    learned_from: int = 0
+    """How many visits came before the page was learned anew the last time."""
     relearned: int = 0
     """How often the page was learned anew."""
     roles: dict[int, PageRole] = field(default_factory=dict)
@@ -103,15 +120,22 @@ class PageMemory:
         matched = self._match(visit)
         anew = self._note_fit(matched, visit)
         if anew:
+            self._forget()
             matched = {}
         self.visits += 1
         whole = self._is_whole(matched, visit)
         self.partial += not whole
-        self._age(whole)
-        numbers = [self._note(visit, place, matched.get(place)) for place in range(len(visit.requests))]
-        for place, number in enumerate(numbers):
-            if number is not None:
-                self._note_discovery(visit, place, self.roles[number], numbers)
+        if _is_complete(visit):
+            self._age(frozenset() if whole else {*self.roles} - {*matched.values()})
+            numbers = [self._note(visit, place, matched.get(place)) for place in range(len(visit.requests))]
+            for place, number in enumerate(numbers):
+                if number is not None and _is_fresh(visit):
+                    self._note_discovery(visit, place, self.roles[number], numbers)
+        else:
+            numbers = [matched.get(place) for place in range(len(visit.requests))]
+            for item, number in zip(visit.requests, numbers, strict=True):
+                if number is not None:
+                    _note_signals(self.roles[number], item)
         self._note_beacon(visit, numbers)
         self._bound()
         return anew
@@ -141,7 +165,7 @@ class PageMemory:
         return matched
 
     def _note_fit(self, matched: Mapping[int, int], visit: Visit) -> bool:
-        """Count strange visits; after too many of them in a row all is forgotten."""
+        """Count visits that fit badly. Returns whether there were too many of them in a row."""
         usual = [role for role in self.roles.values() if self.share(role) > 0.5]
         known = len({*matched.values()} & {role.number for role in usual})
         expected = min(len(usual), len(visit.requests))
@@ -149,38 +173,40 @@ class PageMemory:
             len(usual) >= FEWEST_KNOWN and len(visit.requests) >= FEWEST_KNOWN and known < STRANGE_SHARE * expected
         )
         self.strange = self.strange + 1 if is_strange else 0
-        if self.strange < STRANGE_MOST:
-            return False
+        if _is_complete(visit):
+            self.lacking = 0 if self._asks_for_the_usual(matched) else self.lacking + 1
+        return self.strange >= STRANGE_MOST or self.lacking >= LACKING_MOST
+
+    def _forget(self) -> None:
+        """The page has changed."""
         self.roles.clear()
-        self.weight, self.strange = 0.0, 0
+        self.weight, self.strange, self.lacking = 0.0, 0, 0
         self.relearned += 1
-        return True
+        self.learned_from = self.visits
 
     def _is_whole(self, matched: Mapping[int, int], visit: Visit) -> bool:
-        """Whether a visit shows all that its page has: nothing cut off, and most of what is usual asked for."""
-        complete = sum(item.last_byte_ms is not None for item in visit.requests)
-        if complete < 0.9 * len(visit.requests):
-            return False
+        """Whether a visit shows all that its page has: nothing cut off, and most of what is usual asked for, and sent."""
+        return _is_complete(visit) and _is_fresh(visit) and self._asks_for_the_usual(matched)
+
+    def _asks_for_the_usual(self, matched: Mapping[int, int]) -> bool:
         usual = [number for number, role in self.roles.items() if self.share(role) > 0.7]
         return len({*matched.values()} & {*usual}) >= 0.7 * len(usual)
 
-    def _age(self, whole: bool) -> None:
-        if not whole:
-            return
-        self.weight = self.weight * KEEPS + 1
-        for role in self.roles.values():
-            role.weight *= KEEPS
-            role.raised *= KEEPS
-            role.largest *= KEEPS
-            for parent in role.parents.values():
-                parent[:] = [value * KEEPS for value in parent]
+    def _age(self, silent: Collection[int]) -> None:
+        """A complete visit has come. silent: roles of which it says nothing, so that their shares of visits stay."""
+        before = self.weight
+        self.weight = before * KEEPS + 1
+        for number, role in self.roles.items():
+            role.age(self.weight / before if number in silent and before else KEEPS)
+            if not silent:
+                role.largest *= KEEPS
 
     def _note(self, visit: Visit, place: int, number: int | None) -> int | None:
-        """The number of the request's role, which is made if it is new. None if there is no room for it."""
+        """The number of the request's role, which is made if it is new. None if there is no room for it, or no size of it."""
         item = visit.requests[place]
         role = None if number is None else self.roles.get(number)
         if role is None:
-            if len(self.roles) >= 2 * MAX_ROLES:
+            if len(self.roles) >= 2 * MAX_ROLES or item.is_unsent:
                 return None
             role = self.roles[self.next_number] = PageRole(
                 *(self.next_number, item.path, item.kind, item.mime, item.size_bytes, item.priority),
@@ -191,12 +217,8 @@ class PageMemory:
         role.weight += 1
         role.visits += 1
         role.raised += item.raised
-        role.path, role.mime, role.incremental = item.path, item.mime, item.incremental
         role.position += (place - role.position) / min(role.visits, 10)
-        if item.size_bytes:  # a revalidated response has none
-            role.size_bytes = item.size_bytes
-        # The earliest signal that is seen now and then tells more than one that came after layout; the latest counts.
-        role.priority = item.priority
+        _note_signals(role, item)
         return role.number
 
     def _note_discovery(self, visit: Visit, place: int, role: PageRole, numbers: Iterable[int | None]) -> None:
@@ -238,17 +260,42 @@ class PageMemory:
 
     def to_dict(self) -> dict[str, Any]:
         counts = [self.visits, round(self.weight, 4), self.partial, self.strange, self.relearned, self.next_number]
+        counts += [self.lacking, self.learned_from]
         return {"path": self.path, "counts": counts, "roles": [role.to_list() for role in self.roles.values()]}
 
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any]) -> Self:
         """Raises ValueError, KeyError, TypeError or IndexError for what is none."""
-        visits, weight, partial, strange, relearned, next_number = facts["counts"]
+        # The last two are newer: a file without them counts from its beginning.
+        counts = [*facts["counts"], 0, 0][:8]
+        visits, weight, partial, strange, relearned, next_number, lacking, learned_from = counts
         roles = [PageRole.from_list(item) for item in facts["roles"][:MAX_ROLES]]
         return cls(
-            *(str(facts["path"]), int(visits), float(weight), int(partial), int(strange), int(relearned)),
-            *({role.number: role for role in roles}, int(next_number)),
+            *(str(facts["path"]), int(visits), float(weight), int(partial), int(strange), int(lacking)),
+            *(int(learned_from), int(relearned), {role.number: role for role in roles}, int(next_number)),
         )
+
+
+def _is_complete(visit: Visit) -> bool:
+    """Whether next to nothing of it was cut off."""
+    return sum(item.last_byte_ms is not None for item in visit.requests) >= 0.9 * len(visit.requests)
+
+
+def _is_fresh(visit: Visit) -> bool:
+    """Whether the client had next to nothing of it before."""
+    cached = sum(item.is_unsent for item in visit.requests)
+    return not visit.requests[0].is_unsent and cached <= 0.1 * len(visit.requests)
+
+
+def _note_signals(role: PageRole, item: SeenRequest) -> None:
+    """What any request for a role tells of it."""
+    role.path, role.incremental = item.path, item.incremental
+    if not item.is_unsent:
+        role.mime = item.mime
+    if item.size_bytes and not item.is_unsent:
+        role.size_bytes = item.size_bytes
+    # The earliest signal that is seen now and then tells more than one that came after layout; the latest counts.
+    role.priority = item.priority
 
 
 def _seen(item: SeenRequest, place: int) -> RequestTraits:

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any, Self
 
 from mixedsched.core.learning._matching import Patterned, RequestTraits, best, patterned
+from mixedsched.core.learning.visit import MAX_PATH
 from mixedsched.core.schedulers.inferred import LevelTurn, safe_turn
 from mixedsched.model.request import ChromiumPriority, Kind, Request
 from mixedsched.model.scheme import ConfiguredScheme
@@ -69,11 +70,12 @@ class OrderPlan:
         return safe_turn(request) if role is None else role.turn
 
     def role_of(self, request: Request) -> PlannedRole | None:
-        role = self._index.get(request.path)
+        path = request.path[:MAX_PATH]  # as it is remembered
+        role = self._index.get(path)
         if role is not None and role.kind is request.kind:
             return role
         asked = RequestTraits(
-            request.path, request.kind, request.body_bytes, request.chromium_priority, float(request.stream_id // 4)
+            path, request.kind, request.body_bytes, request.chromium_priority, float(request.stream_id // 4)
         )
         if request.kind not in self._patterns:
             self._patterns[request.kind] = [patterned(role) for role in self.roles if role.kind is request.kind]

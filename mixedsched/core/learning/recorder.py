@@ -23,6 +23,14 @@ MOMENT_MS = 40.0
 """Repeats that are no further apart are of one loss."""
 FEWEST_MOMENTS = 3
 PACKET_BYTES = 1160
+RATE_BYTES = 30_000
+"""What tells of a rate at least: less leaves with the first flights, as fast as the server can send."""
+IDLE_MS = 2000.0
+"""When nothing leaves for so long, the visitor or a script has paused: that tells nothing of the network."""
+OVER_MS = 5000.0
+"""When nothing was under way for so long, the page is loaded: what is asked for then comes of scrolling, clicks or clocks, the
+more of it the longer people stay, and is no part of the page.
+"""
 HOLD_S = 10.0
 """How long a visit that is over waits for its beacon."""
 PAGES_MOST = 8
@@ -72,6 +80,8 @@ class VisitRecorder:
         self._progress: list[tuple[float, int]] = []
         self._all_bytes = 0
         self._repeats: list[tuple[float, int]] = []  # (ms, bytes sent again), a moment each
+        self._latest_ms: float | None = None  # when something left last
+        self._idle_ms = self._idle_before_end_ms = 0.0  # in all, and until the latest response was complete
 
     def placed(self, now_s: float, stream_id: int, request: Request, placement: str) -> None:  # noqa: ARG002
         self._release(now_s, HOLD_S)
@@ -92,14 +102,20 @@ class VisitRecorder:
         if request.navigates:
             self._end(now_s)
             self._main, self._began_s, self._order = stream_id, now_s, self._order_now()
-        elif self._main < 0 or len(self._requests) >= MAX_REQUESTS or self._is_of_another_page(request):
+        elif (
+            self._main < 0
+            or len(self._requests) >= MAX_REQUESTS
+            or self._is_of_another_page(request)
+            or self._is_loaded(now_s)
+        ):
             return
         self._requests[stream_id] = SeenRequest(
             path=request.path[:MAX_PATH],
             kind=request.kind,
             mime=request.mime[:60],
             size_bytes=min(request.body_bytes, MAX_SIZE_BYTES),
-            is_sized=request.body_bytes > 0,
+            is_sized=request.body_bytes > 0 or request.is_unsent,
+            is_unsent=request.is_unsent,
             priority=request.chromium_priority,
             incremental=request.signal.incremental,
             requested_ms=(now_s - self._began_s) * 1000,
@@ -111,6 +127,9 @@ class VisitRecorder:
         if seen is None:
             return
         now_ms = (now_s - self._began_s) * 1000
+        if self._latest_ms is not None and now_ms - self._latest_ms > IDLE_MS:
+            self._idle_ms += now_ms - self._latest_ms
+        self._latest_ms = now_ms
         if seen.first_byte_ms is None:
             seen.first_byte_ms = now_ms
         seen.sent_bytes += size_bytes - again_bytes
@@ -119,6 +138,7 @@ class VisitRecorder:
             self._note_repeat(now_ms, again_bytes)
         if seen.sent_bytes >= seen.size_bytes and (seen.last_byte_ms is None or not seen.is_sized):
             seen.last_byte_ms = now_ms
+            self._idle_before_end_ms = self._idle_ms
         if stream_id == self._main and (len(self._progress) < MAX_POINTS or seen.last_byte_ms == now_ms):
             most_bytes = seen.size_bytes if seen.is_sized else MAX_SIZE_BYTES
             self._progress.append((now_ms, min(seen.sent_bytes, most_bytes)))
@@ -154,6 +174,7 @@ class VisitRecorder:
                 self._take(visit if self._beacon is None else replace(visit, beacon=self._beacon.beacon))
         self._main, self._requests, self._progress = -1, {}, []
         self._all_bytes, self._repeats, self._beacon = 0, [], None
+        self._latest_ms, self._idle_ms, self._idle_before_end_ms = None, 0.0, 0.0
 
     def _release(self, now_s: float, after_s: float) -> None:
         """Hand over the visit that waits for its beacon, if it has waited so long."""
@@ -179,6 +200,12 @@ class VisitRecorder:
             if told is not None and told.beacon is not None:
                 self._beacon = replace(report, beacon=told.beacon)
 
+    def _is_loaded(self, now_s: float) -> bool:
+        """Whether all that was asked for has left long ago."""
+        if self._latest_ms is None or (now_s - self._began_s) * 1000 - self._latest_ms < OVER_MS:
+            return False
+        return all(item.last_byte_ms is not None for item in self._requests.values())
+
     def _is_of_another_page(self, request: Request) -> bool:
         """Whether it says that it comes from a page that was navigated to before this one."""
         return (
@@ -201,14 +228,18 @@ class VisitRecorder:
         return sum(sizes) / self._all_bytes, max(1.0, sum(sizes) / len(sizes) / PACKET_BYTES)
 
     def _rate_bps(self, rtt_ms: float | None) -> float | None:
-        """Bytes over time from the first large response's beginning to the last response's end."""
+        """Bytes over time from the first response's beginning to the last one's end, without what was idle."""
         done = [
-            item for item in self._requests.values() if item.last_byte_ms is not None and item.first_byte_ms is not None
+            item
+            for item in self._requests.values()
+            if item.last_byte_ms is not None and item.first_byte_ms is not None and not item.is_unsent
         ]
         if len(done) < 2:
             return None
         end_ms = max(item.last_byte_ms or 0.0 for item in done)
         begin_ms = min(item.first_byte_ms or 0.0 for item in done)
-        wait_ms = 2 * (rtt_ms or 0.0)
+        wait_ms = 2 * (rtt_ms or 0.0) + self._idle_before_end_ms
         size_bytes = sum(item.size_bytes for item in done)
+        if size_bytes < RATE_BYTES:
+            return None
         return size_bytes * 8000 / max(1.0, end_ms - begin_ms - wait_ms)

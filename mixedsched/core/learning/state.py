@@ -23,7 +23,7 @@ MAX_PROPOSALS = 9
 """In all: for two classes, and for any other."""
 UNKNOWN = SeenNetwork()
 THINKS_AFTER = (3, 10, 30, 100, 300, 1000)
-"""Numbers of visits after which orders are searched; then every thousand."""
+"""Numbers of visits to a page, as it is now, after which orders are searched; then every thousand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +96,11 @@ class PageState:
     @property
     def wants_thought(self) -> bool:
         """Whether orders should be searched."""
-        visits = self.memory.visits
+        visits = self.memory.visits - self.memory.learned_from
         due = [number for number in THINKS_AFTER if number <= visits]
         if visits > THINKS_AFTER[-1]:
             due.append(visits - visits % THINKS_AFTER[-1])
-        return bool(due) and self.thought < due[-1] and not self.memory.strange
+        return bool(due) and self.thought < self.memory.learned_from + due[-1] and not self.memory.strange
 
     def learn(self, visit: Visit) -> None:
         """Take a visit in: what it says of the page, of networks, and of the order that served it."""
@@ -113,8 +113,8 @@ class PageState:
         if changed:
             self.guard.forget()
             self.thought = 0
-        if changed or self.memory.strange:
             self.proposals.clear()
+        if changed or self.memory.strange:
             return
         paints = self._paints(visit) if is_whole else None  # one with a cache is sooner, whatever its order
         if paints is not None:
@@ -139,7 +139,9 @@ class PageState:
 
     def orders_for(self, seen: SeenNetwork) -> list[str]:
         """Names of the orders for a network, the best first: of its class where that was simulated alone, else those that are
-        good over all classes that were."""
+        good over all classes that were. None while the page looks as if it had changed."""
+        if self.memory.strange:
+            return []
         place = networks.place_of(self.classes, seen)
         ratios = [
             (item.by_network[place], item.plan.name)
@@ -165,7 +167,7 @@ class PageState:
         ends: dict[str, float] = {}
         for item in visit.requests:
             name = numbers.get((item.path, item.kind))
-            if name is not None and item.last_byte_ms is not None:
+            if name is not None and item.last_byte_ms is not None and not item.is_unsent:
                 ends[name] = item.last_byte_ms
         begun_ms = visit.requests[0].first_byte_ms
         if begun_ms is None or any(name not in ends for name in learned.awaited - {learned.needs.main}):
@@ -174,7 +176,7 @@ class PageState:
 
     def for_serving(self) -> Self | None:
         """What decisions need of it, without what is remembered of the page; None where the safe order is all there is."""
-        if not self.proposals:
+        if not self.proposals or self.memory.strange:
             return None
         return type(self)(PageMemory(self.memory.path), self.classes, self.proposals, self.guard)
 

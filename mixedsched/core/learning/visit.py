@@ -13,6 +13,11 @@ MAX_POINTS = 300
 MAX_SIZE_BYTES = 1 << 31
 
 
+def page_path(target: str) -> str:
+    """Under what a page is remembered: its path without the query, as far as paths are kept."""
+    return target.partition("?")[0][:MAX_PATH]
+
+
 @dataclass(slots=True)
 class SeenRequest:
     """One request. Times are ms since navigation, at the server."""
@@ -36,6 +41,8 @@ class SeenRequest:
     sent_bytes: int = 0
     is_sized: bool = True
     """Whether the response told its length at its beginning."""
+    is_unsent: bool = False
+    """Whether there is a body that was not sent, as the client had it: then its size is not known, and nobody waited."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +85,7 @@ class Visit:
     @property
     def path(self) -> str:
         """The page's own, without its query."""
-        return self.requests[0].path.partition("?")[0]
+        return page_path(self.requests[0].path)
 
     def document_bytes_at(self, time_ms: float) -> int:
         """So much of the main document had left."""

@@ -9,8 +9,9 @@ import threading
 import time
 from pathlib import Path
 
+from mixedsched.errors import MixedschedError
 from mixedsched.lab.learning.thinking import think_once
-from mixedsched.world.store import MemoryStore, UnreachableDatabaseError, open_memory
+from mixedsched.world.store import MemoryStore, open_memory
 
 RESTS = 9.0  # times as long as it works
 LOOKS_EVERY_S = 1.0
@@ -40,7 +41,7 @@ def main() -> int:
             store = store or open_memory(file)
             think_once(store, _Pace().goes_on)
             time.sleep(LOOKS_EVERY_S)
-        except UnreachableDatabaseError:  # its server says so
+        except MixedschedError:  # its server says so, and the file may be mended or replaced meanwhile
             store = None
             time.sleep(RETRY_S)
 

@@ -4,6 +4,8 @@ It reads at no more than a set rate, some milliseconds after data came, as if it
 server has more to send than it may, and has to choose.
 """
 
+from __future__ import annotations
+
 import select
 import socket
 import ssl
@@ -11,7 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import pylsqpack
 from aioquic.quic.configuration import QuicConfiguration
@@ -41,7 +43,17 @@ _AT_ONCE = 500  # datagrams taken before anything else is looked at
 _DATAGRAM_BYTES = 65_535
 _NO_PROTOCOL = QuicErrorCode.CRYPTO_ERROR + 120
 """The TLS alert of a server that speaks none of the protocols offered."""
+_NO_VERSION = "Could not find a common protocol version"
+"""What aioquic says of a server that offers other versions of QUIC."""
 _HANDSHAKE_ERRORS = range(QuicErrorCode.CRYPTO_ERROR, QuicErrorCode.CRYPTO_ERROR + 256)
+
+
+SocketAddress = tuple[Any, ...]
+"""As sockets have it: host and port; of IPv6 also flow and zone."""
+
+
+class NobodyThereError(MissingPartError):
+    """Nothing listens at an address, or no way leads there."""
 
 
 class Talk:
@@ -50,11 +62,23 @@ class Talk:
     def __init__(self, host: str, port: int, name: str, *, rate_bytes_per_s: int = RATE_BYTES_PER_S) -> None:
         """Connect. name: of the host in the handshake. The certificate is not checked: what is asked for is thrown away.
 
-        Raises MissingPartError if nothing there speaks HTTP/3, MixedschedError if it ends the connection at once.
+        Of several addresses the first that anybody is at is taken, IPv4 before IPv6. Raises MissingPartError if nothing there
+        speaks HTTP/3, MixedschedError if it ends the connection at once.
         """
-        self.seen = SeenConnection()
         self._where = host_and_port(host, port)
         self._rate_bytes_per_s = rate_bytes_per_s
+        addresses = _resolve(host, port)
+        for place, address in enumerate(addresses, start=1):
+            try:
+                self._open(address, name)
+            except NobodyThereError:
+                if place == len(addresses):
+                    raise
+            else:
+                break
+
+    def _open(self, address: SocketAddress, name: str) -> None:
+        self.seen = SeenConnection()
         self._pending: deque[tuple[float, bytes]] = deque()
         self._free_s = 0.0
         self._is_connected = False
@@ -70,18 +94,33 @@ class Talk:
             max_stream_data=16_000_000,
         )
         self._quic = ObservedConnection(configuration=configuration, received=self._note)
-        address = _resolve(host, port)
-        self._socket = socket.socket(socket.AF_INET6 if ":" in address[0] else socket.AF_INET, socket.SOCK_DGRAM)
-        self._socket.setblocking(False)
-        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, BUFFER_BYTES)
-        self._socket.connect(address)
-        self._address = address
-        self._quic.connect(address, now=time.monotonic())
+        self._socket, self._address = self._socket_to(address), address
         try:
+            self._quic.connect(address, now=time.monotonic())
             self._connect()
         except BaseException:
             self.close()
             raise
+
+    @property
+    def host(self) -> str:
+        """The address that it talks to, whatever the name was."""
+        return socket.getnameinfo(self._address, socket.NI_NUMERICHOST | socket.NI_NUMERICSERV)[0]
+
+    def _socket_to(self, address: SocketAddress) -> socket.socket:
+        """Raises NobodyThereError where there is no way to it."""
+        try:
+            made = socket.socket(socket.AF_INET6 if ":" in address[0] else socket.AF_INET, socket.SOCK_DGRAM)
+        except OSError as error:  # a system without IPv6
+            raise self._nobody(error) from error
+        try:
+            made.setblocking(False)
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, BUFFER_BYTES)
+            made.connect(address)
+        except OSError as error:
+            made.close()
+            raise self._nobody(error) from error
+        return made
 
     def __enter__(self) -> Self:
         return self
@@ -127,6 +166,8 @@ class Talk:
         fix = "name HOST:PORT of a server that speaks HTTP/3 over UDP"
         if ended is None:
             why = f"nothing came within {TIMEOUT_S:.0f} s"
+        elif ended.reason == _NO_VERSION:
+            why = "it speaks QUIC, but no version of it that we do"
         elif ended.is_application or ended.code not in _HANDSHAKE_ERRORS:
             raise MixedschedError(
                 f"{self._where} closes the connection at once", why=ended.reason or f"error {ended.code:#x}"
@@ -177,8 +218,8 @@ class Talk:
                 raise self._nobody(error) from error
         self._handle_events()
 
-    def _nobody(self, error: OSError) -> MissingPartError:
-        return MissingPartError(
+    def _nobody(self, error: OSError) -> NobodyThereError:
+        return NobodyThereError(
             f"no HTTP/3 at {self._where}",
             why="nobody listens there" if isinstance(error, ConnectionRefusedError) else error.strerror or str(error),
             fix="see that the server runs, and that UDP reaches it",
@@ -200,6 +241,8 @@ class Talk:
         elif isinstance(event, ConnectionTerminated):
             # aioquic tells frame type None of a close by the application.
             self.seen.closed = Closed(event.error_code, event.frame_type is None, event.reason_phrase)
+        elif isinstance(event, StopSendingReceived) and event.error_code == ErrorCode.H3_NO_ERROR:
+            pass  # it needs no more of the request to answer it (RFC 9114 section 4.1)
         elif isinstance(event, StreamReset | StopSendingReceived):
             self.seen.resets.setdefault(event.stream_id, event.error_code)
         elif isinstance(event, StreamDataReceived) and event.stream_id % 4 == 0:
@@ -221,11 +264,11 @@ class Talk:
             self.seen.lengths[event.stream_id] = head.body_bytes
 
 
-def _resolve(host: str, port: int) -> tuple[str, int]:
+def _resolve(host: str, port: int) -> list[SocketAddress]:
+    """All addresses of a host, those of IPv4 first. Raises MissingPartError if it has none."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)
     except (socket.gaierror, UnicodeError) as error:
         why = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise MissingPartError(f"{host} has no address", why=why, fix="check the spelling") from error
-    first = next((item for item in found if item[0] == socket.AF_INET), found[0])[4]
-    return str(first[0]), int(first[1])
+    return [item[4] for item in sorted(found, key=lambda item: item[0] != socket.AF_INET)]

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from mixedsched.core.learning.plan import OrderPlan
 from mixedsched.core.learning.state import PageState
 from mixedsched.core.learning.steering import Steering
-from mixedsched.core.learning.visit import SeenNetwork, Visit
+from mixedsched.core.learning.visit import SeenNetwork, Visit, page_path
 from mixedsched.errors import MixedschedError
 from mixedsched.model.scheme import ConfiguredScheme
 from mixedsched.world.server.running import MemorySettings
@@ -93,7 +93,7 @@ class Learning:
         self._thread.join(2.0)
 
     def _plan_for(self, path: str, network: SeenNetwork) -> OrderPlan | None:
-        state = self._states.get(path.partition("?")[0])
+        state = self._states.get(page_path(path))
         if state is None:
             return None
         return state.settled(network) if self._frozen else state.choose(self._rng, network)

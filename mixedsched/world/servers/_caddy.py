@@ -4,12 +4,15 @@ import json
 import re
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import quote, unquote_to_bytes
 
 from mixedsched.errors import UsageError
 from mixedsched.world.servers._versions import number_in, said_by
 from mixedsched.world.servers.answers import GET, Answer
 from mixedsched.world.servers.kind import HEADERS, Launch, Order, Program, ServerKind, Version, headers_parameter
+from mixedsched.world.system.udp import host_and_port
 
+_AS_SENT = re.compile(r"[A-Za-z0-9\-._~!$&'()*+,;=:@\[\]%/]*")
 _OLDEST = (2, 6)  # HTTP/3 is on by default since
 
 
@@ -30,7 +33,7 @@ def _prepare(order: Order) -> Launch:
         handlers += [_route(_any_query(item.path), item, names[id(item)], str(files)) for item in _of_paths(own)]
         routes.append({"match": [{"host": [host]}], "handle": [{"handler": "subroute", "routes": handlers}]})
     server = {
-        "listen": [f"{order.host}:{order.port}"],
+        "listen": [host_and_port(order.host, order.port)],
         "protocols": ["h3"],
         "automatic_https": {"disable": True},
         "tls_connection_policies": [{"certificate_selection": {"any_tag": ["lab"]}}],
@@ -80,11 +83,20 @@ def _route(match: dict[str, Any], item: Answer, name: str, root: str) -> dict[st
 
 
 def _exactly(target: str) -> dict[str, Any]:
-    return {"vars": {"{http.request.uri}": [_plain(target)]}}
+    path, mark, query = target.partition("?")
+    return {"vars": {"{http.request.uri}": [_plain(f"{spelt}{mark}{query}") for spelt in _spellings(path)]}}
 
 
 def _any_query(path: str) -> dict[str, Any]:
-    return {"vars_regexp": {"{http.request.uri}": {"pattern": rf"^{re.escape(path)}(?:\?|$)"}}}
+    paths = "|".join(map(re.escape, _spellings(path)))
+    return {"vars_regexp": {"{http.request.uri}": {"pattern": rf"^(?:{paths})(?:\?|$)"}}}
+
+
+def _spellings(path: str) -> tuple[str, ...]:
+    """A path as it is asked for, and as Go writes it if it has a sign that should be encoded (net/url, EscapedPath)."""
+    if _AS_SENT.fullmatch(path):
+        return (path,)
+    return path, quote(unquote_to_bytes(path), safe="$&+,/:;=@")
 
 
 def _plain(text: str) -> str:

@@ -35,5 +35,7 @@ GTLSSERVER = ServerKind(
     read_versions=("0.12",),
     version_of=_version,
     prepare=_prepare,
-    abilities=Abilities(hosts=False, queries=False, fields=False, codings=False, statuses=False, types=False),
+    abilities=Abilities(
+        hosts=False, queries=False, fields=False, codings=False, statuses=False, types=False, heeds_queries=True
+    ),
 )

@@ -1,6 +1,7 @@
 """H2O with HTTP/3: one path of its configuration for each path of the site."""
 
 import json
+import os
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -32,7 +33,7 @@ def _prepare(order: Order) -> Launch:
     }
     listen = {"type": "quic", "host": order.host, "port": order.port, "ssl": ssl}
     lines = [
-        "user: root" if Path.home() == Path("/root") else "",
+        "user: root" if os.geteuid() == 0 else "",  # else it becomes nobody, who may not read our files
         "num-threads: 1",
         f"error-log: {_quoted(str(errors))}",
         f"listen: {json.dumps(listen)}",
@@ -91,11 +92,14 @@ def _empty(folder: Path) -> Path:
 
 
 def _quoted(text: str) -> str:
-    return json.dumps(text)
+    """A word in YAML, which writes what is beyond 16 bits otherwise than JSON."""
+    return (
+        '"' + "".join(json.dumps(sign)[1:-1] if ord(sign) < 1 << 16 else f"\\U{ord(sign):08X}" for sign in text) + '"'
+    )
 
 
 def _version(program: Program) -> Version:
-    number = number_in(said_by(program, "-v"), r"h2o version (\d+\.\d+\S*)")
+    number = number_in(said_by(program, "-v"), r"h2o version (\d+\.\d+(?:\.\S*)?)")
     if number is None:
         return Version("unknown", "it does not run")
     major, minor = (int(part) for part in number.split(".")[:2])

@@ -19,6 +19,8 @@ from mixedsched.world.servers.kind import (
 )
 
 _BUFFER = "http3_stream_buffer_size"
+_WORD_MOST = 3900  # characters: nginx takes no longer word than 4095
+_PART = 1900  # characters of a longer value, in which each may need two
 _TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 
 
@@ -86,7 +88,11 @@ def _keys(answers: list[Answer], names: Mapping[int, str]) -> Iterable[str]:
     words = Counter((item.host + item.target).lower() for item in answers)
     for index, item in enumerate(answers):
         word = item.host + item.target
-        yield f'{_key(word) if words[word.lower()] == 1 else _expression(word, "$")} "{names[index]}";'
+        key = _key(word) if words[word.lower()] == 1 else _expression(word, "$")
+        if (
+            len(key) <= _WORD_MOST
+        ):  # else as its path with any query; `fitting` has seen that there is no other of that path
+            yield f'{key} "{names[index]}";'
     paths = set()
     for index, item in enumerate(answers):
         if (item.host, item.path) not in paths:
@@ -103,12 +109,25 @@ def _fields(answers: list[Answer], names: Mapping[int, str]) -> tuple[list[str],
         for name, value in (*coding, *item.fields):
             values.setdefault((name, counted[name]), []).append((names[index], value))
             counted[name] += 1
-    maps, added = [], []
+    maps: list[str] = []
+    added = []
     for number, ((name, _), pairs) in enumerate(values.items()):
-        lines = " ".join(f'"{file}" {_quoted(value)};' for file, value in pairs)
+        lines = "\n".join(f'"{file}" {_word(value, maps)};' for file, value in pairs)
         maps.append(f'map $mixedsched_file $mixedsched_field_{number} {{ default ""; {lines} }}')
         added.append(f"add_header {_quoted(name)} $mixedsched_field_{number};")
     return maps, added
+
+
+def _word(value: str, maps: list[str]) -> str:
+    """A value as a word; one that is too long for a word is put together of parts, which are defined before."""
+    word = _quoted(value)
+    if len(word) <= _WORD_MOST:
+        return word
+    parts = []
+    for begin in range(0, len(value), _PART):
+        parts.append(f"${{mixedsched_part_{len(maps)}}}")
+        maps.append(f"geo $mixedsched_part_{len(maps)} {{ default {_key(value[begin : begin + _PART])}; }}")
+    return f'"{"".join(parts)}"'
 
 
 def _key(text: str) -> str:
@@ -130,7 +149,7 @@ def _expression(text: str, end: str) -> str:
 
 def _version(program: Program) -> Version:
     said = said_by(program, "-V")
-    number = number_in(said, r"nginx/(\d+(?:\.\d+)*)")
+    number = number_in(said, r"nginx version: [\w.-]+/(\d+(?:\.\d+)*)")  # OpenResty and others have names of their own
     if number is None:
         return Version("unknown", "it does not run")
     return Version(number, "" if "http_v3_module" in said else "it was built without HTTP/3 (ngx_http_v3_module)")
@@ -152,7 +171,7 @@ NGINX = ServerKind(
     read_versions=("1.26", "1.31"),
     version_of=_version,
     prepare=_prepare,
-    abilities=Abilities(statuses=False),
+    abilities=Abilities(statuses=False, target_most=_WORD_MOST),
     parameters=(
         ServerParameter(
             _BUFFER,

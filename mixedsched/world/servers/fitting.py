@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from urllib.parse import unquote
 
 from mixedsched.errors import MixedschedError, SiteError
 from mixedsched.model.codings import UndecodableError, decode
@@ -29,6 +31,7 @@ _ASK_OTHER_HOSTS = frozenset({Kind.FONT, Kind.XHR})
 # Of these Chromium goes by the bytes, not the type.
 _TYPE_IS_SEEN = frozenset({Kind.IMAGE, Kind.FONT, Kind.MEDIA, Kind.OTHER, Kind.SCRIPT})
 _EXAMPLES = 3
+_PRIORITY_QUERY = re.compile(r"[?&](?:u=[0-7]|i=[01])(?=&|$)")
 
 _Change = Callable[[SiteEntry], SiteEntry]
 _Key = Callable[[Answer], Hashable]
@@ -68,6 +71,10 @@ def fit_site(kind: ServerKind, site: ServedSite) -> Fit:
     refused += _clashes(served, able)
     if not able.types:
         refused += _wrong_types(served)
+    if able.heeds_queries and (placed := [item for item in served if _PRIORITY_QUERY.search(item.target)]):
+        told.append(
+            f"it takes u= and i= in the {'query' if len(placed) == 1 else 'queries'} of {_named(placed)} for priorities"
+        )
     if not able.says_types:
         told.append("no answer has a media type, without which browsers show no SVG image and run no module")
     fix = "try --origins merge, which makes one host of them; else leave this arm out" if len(site.hosts) > 1 else ""
@@ -146,9 +153,28 @@ def _clashes(answers: Sequence[Answer], able: Abilities) -> list[str]:
             found.append(f"it serves a folder, in which {_named(both)} cannot be a file and a folder")
         if odd := [item for item in answers if not _can_be_file(file_path(item))]:
             found.append(f"it serves a folder, in which {_named(odd)} cannot be")
-    elif not able.queries and (alike := _several(answers, lambda item: (item.host, item.path))):
-        found.append(f"it has one answer for a path, and {_named(alike)} differ by their queries")
+    elif not able.queries:
+        if alike := _several(answers, lambda item: (item.host, unquote(item.path))):
+            by = "queries" if len({item.path for item in alike}) == 1 else "queries or spellings"
+            found.append(f"it has one answer for a path, and {_named(alike)} differ by their {by}")
+        if odd := [item for item in answers if _is_no_text(item.path)]:
+            found.append(f"it compares paths as text, which {_named(odd)} {_are(odd)} not")
+    elif able.target_most is not None and (long := _too_long(answers, able.target_most)):
+        found.append(
+            f"it tells addresses apart by {able.target_most} characters, and {_named(long)} {_need(long)} more"
+        )
     return found
+
+
+def _too_long(answers: Sequence[Answer], most: int) -> list[Answer]:
+    """Those that others of the same path differ from beyond that."""
+    alike = _several(answers, lambda item: (item.host, item.path))
+    return [item for item in alike if len(item.host + item.target) > most]
+
+
+def _is_no_text(path: str) -> bool:
+    text = unquote(path, errors="surrogateescape")
+    return "\0" in text or any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
 def _several(answers: Sequence[Answer], key: _Key) -> list[Answer]:

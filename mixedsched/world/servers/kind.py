@@ -18,7 +18,7 @@ class Abilities:
     """What of a site a server can replay. Without one of them, see `fitting`."""
 
     hosts: bool = True  # other answers for other hosts
-    queries: bool = True  # other answers for other queries of a path
+    queries: bool = True  # other answers for other queries of a path, or other spellings of it; any bytes in it
     fields: bool = True  # header fields of the site's own, and those that let other hosts read an answer
     codings: bool = True  # files that are stored encoded
     statuses: bool = True  # others than 200, and 404 for what there is not
@@ -26,6 +26,8 @@ class Abilities:
     methods: bool = False  # other methods than GET
     types: bool = True  # any media type for any path, not only by the ending of its name
     says_types: bool = True  # any media type at all
+    heeds_queries: bool = False  # a query with u= or i= sets the response's priority
+    target_most: int | None = None  # characters of host, path and query by which answers may differ; None: any number
 
 
 @dataclass(frozen=True, slots=True)

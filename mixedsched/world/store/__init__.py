@@ -4,7 +4,7 @@ from mixedsched.world.store._database import STORE_SCHEMA, UnreachableDatabaseEr
 from mixedsched.world.store._experiments import Store, StoredExperiment
 from mixedsched.world.store._leases import Lease, LeaseLostError, QuarantinedError
 from mixedsched.world.store._loads import AdoptedBlock
-from mixedsched.world.store._memories import MemoryStore, open_memory
+from mixedsched.world.store._memories import MemoryStore, open_memory, read_memory
 from mixedsched.world.store._studies import StudyStore
 from mixedsched.world.store._study_values import (
     BlockCounts,
@@ -37,4 +37,5 @@ __all__ = [
     "StudyStore",
     "UnreachableDatabaseError",
     "open_memory",
+    "read_memory",
 ]

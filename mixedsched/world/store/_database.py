@@ -2,11 +2,14 @@
 
 import sqlite3
 import time
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from sqlalchemy import JSON, Connection, Engine, create_engine, event, make_url, select, text
 from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
+from sqlalchemy.pool import StaticPool
 
 from mixedsched.errors import MissingPartError, MixedschedError, UsageError
 
@@ -68,6 +71,19 @@ def open_database(url: str, *, wait_s: float = _WAIT_FOR_WRITER_S) -> Engine:
         engine.dispose()
         raise
     return engine
+
+
+def read_database(file: Path, wait_s: float = _WAIT_FOR_WRITER_S) -> Engine:
+    """Look into a file of SQLite, which need not be ours: nothing is made or changed, and it may be one that we cannot write.
+
+    What is wrong with it shows with the first question.
+    """
+    # Nobody has it open where it has no file of changes. Then no lock is needed, and none is left in its folder.
+    is_alone = not any(Path(f"{file}{ending}").exists() for ending in ("-wal", "-journal"))
+    address = f"file:{quote(str(file.absolute()))}?mode=ro" + ("&immutable=1" if is_alone else "")
+    return create_engine(
+        "sqlite://", creator=lambda: sqlite3.connect(address, uri=True, timeout=wait_s), poolclass=StaticPool
+    )
 
 
 def writing(engine: Engine) -> Engine:
@@ -152,12 +168,18 @@ def _check_schema(engine: Engine) -> None:
         versions = list(session.scalars(select(SchemaRow.version)))
         if not versions:
             session.add(SchemaRow(version=STORE_SCHEMA))
-        elif max(versions) > STORE_SCHEMA:
-            raise MixedschedError(
-                "the database was written by a newer version of mixedsched",
-                why=f"its schema is {max(versions)}, this version knows {STORE_SCHEMA}",
-                fix="upgrade mixedsched, or use another folder",
-            )
+        else:
+            refuse_newer(max(versions))
+
+
+def refuse_newer(schema: int) -> None:
+    """Raises MixedschedError for a schema that this version does not know."""
+    if schema > STORE_SCHEMA:
+        raise MixedschedError(
+            "the database was written by a newer version of mixedsched",
+            why=f"its schema is {schema}, this version knows {STORE_SCHEMA}",
+            fix="upgrade mixedsched, or use another folder",
+        )
 
 
 def _first_line(error: SQLAlchemyError) -> str:

@@ -9,13 +9,21 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
-from sqlalchemy import Engine, LargeBinary, delete, func, select, update
+from sqlalchemy import Engine, LargeBinary, delete, func, inspect, select, update
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from mixedsched.core.learning.state import PageState
-from mixedsched.errors import MixedschedError
-from mixedsched.world.store._database import Base, UnreachableDatabaseError, open_database, writing
+from mixedsched.errors import MixedschedError, UsageError
+from mixedsched.world.store._database import (
+    Base,
+    SchemaRow,
+    UnreachableDatabaseError,
+    open_database,
+    read_database,
+    refuse_newer,
+    writing,
+)
 
 PAGES_MOST = 10_000
 ROW_BYTES_MOST = 60_000
@@ -25,6 +33,8 @@ LOCK_WAIT_S = 5.0
 """For another process that writes: visits come all the time, and one that cannot be remembered is no harm."""
 AGE_MOST_S = 90 * 24 * 3600
 """A page that nobody has visited for so long is forgotten."""
+AGE_LOOK_S = 3600
+"""How often such pages are looked for."""
 
 
 class PageMemoryRow(Base):
@@ -45,6 +55,7 @@ class MemoryStore:
     def __init__(self, engine: Engine, pages_most: int = PAGES_MOST) -> None:
         self._engine = engine
         self._pages_most = pages_most
+        self._looks_at_s = 0.0  # for pages that nobody visits any more
 
     def __enter__(self) -> Self:
         return self
@@ -55,6 +66,7 @@ class MemoryStore:
     def change(self, path: str, now_s: float, change: Callable[[PageState], None]) -> PageState:
         """Change what is remembered of a page, alone. change: told its state, a new one if there is none."""
         with _told(), Session(writing(self._engine)) as session, session.begin():
+            self._forget_old(session, now_s)
             row = session.get(PageMemoryRow, path)
             state = _unpacked(row.state) if row is not None else None
             if state is None:
@@ -65,14 +77,18 @@ class MemoryStore:
                 row.seen_s, row.version, row.state = now_s, row.version + 1, packed
                 row.wants_thought = state.wants_thought
             else:
-                self._make_room(session, now_s)
+                self._make_room(session)
                 session.add(
                     PageMemoryRow(path=path, seen_s=now_s, version=1, wants_thought=state.wants_thought, state=packed)
                 )
             return state
 
-    def _make_room(self, session: Session, now_s: float) -> None:
-        session.execute(delete(PageMemoryRow).where(PageMemoryRow.seen_s < now_s - AGE_MOST_S))
+    def _forget_old(self, session: Session, now_s: float) -> None:
+        if now_s >= self._looks_at_s:
+            self._looks_at_s = now_s + AGE_LOOK_S
+            session.execute(delete(PageMemoryRow).where(PageMemoryRow.seen_s < now_s - AGE_MOST_S))
+
+    def _make_room(self, session: Session) -> None:
         beyond = session.scalar(select(func.count()).select_from(PageMemoryRow)) or 0
         if beyond >= self._pages_most:
             oldest = select(PageMemoryRow.path).order_by(PageMemoryRow.seen_s, PageMemoryRow.path)
@@ -115,6 +131,27 @@ class MemoryStore:
 def open_memory(file: Path, pages_most: int = PAGES_MOST) -> MemoryStore:
     """Open a memory file; it is made if there is none. Raises MixedschedError where it cannot be used."""
     return MemoryStore(open_database(f"sqlite:///{file}", wait_s=LOCK_WAIT_S), pages_most)
+
+
+def read_memory(file: Path) -> MemoryStore:
+    """Open a memory file to look into it; nothing is changed, and a file that may only be read will do.
+
+    Raises UsageError for another database, MixedschedError where it cannot be used.
+    """
+    engine = read_database(file, LOCK_WAIT_S)
+    try:
+        _require_memory(engine, file)
+    except BaseException:
+        engine.dispose()
+        raise
+    return MemoryStore(engine)
+
+
+def _require_memory(engine: Engine, file: Path) -> None:
+    with _told(), Session(engine) as session:
+        if not {PageMemoryRow.__tablename__, SchemaRow.__tablename__} <= {*inspect(engine).get_table_names()}:
+            raise UsageError(f"{file} is no memory", fix="name the file that serve --memory keeps")
+        refuse_newer(max(session.scalars(select(SchemaRow.version)), default=0))
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import pytest
 from hypothesis import given
@@ -16,7 +16,7 @@ from mixedsched.core.learning.plan import SAFE
 from mixedsched.core.learning.proposals import OrderRecipe, plan_of
 from mixedsched.core.learning.recorder import HOLD_S, VisitRecorder
 from mixedsched.core.learning.state import PageState, Proposal
-from mixedsched.core.learning.visit import Beacon, Visit
+from mixedsched.core.learning.visit import MAX_PATH, Beacon, Visit
 from mixedsched.model.request import Kind, Request
 from tests.core.learning.visits import renamed, requests, visit
 from tests.examples import examples
@@ -57,6 +57,19 @@ def test_the_script_is_small_and_holds_no_identifier() -> None:
     assert len(SCRIPT) <= 700
     for word in ("cookie", "localStorage", "sessionStorage", "random", "userAgent"):
         assert word not in SCRIPT
+
+
+def test_a_report_of_the_longest_addresses_is_short_enough_to_be_read() -> None:
+    """Each letter of another script is six characters in an address, and ten in the report."""
+    longest = "/" + quote("\u044f" * 300)
+    recorded = Recorded()
+    recorded.asks(1.0, document(0, longest))
+    told = report(longest[:MAX_PATH], e=f"https://x.test{longest}"[:300])
+    assert len(told) < QUERY_MOST
+    recorded.asks(4.0, posted(0, told))
+    assert recorded.told() == [Beacon(500, 900, None, 0.01)]
+    assert f"location.pathname.slice(0,{MAX_PATH})" in SCRIPT
+    assert ".slice(0,300)" in SCRIPT
 
 
 def test_a_report_counts_for_the_visit_under_way() -> None:

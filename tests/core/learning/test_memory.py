@@ -1,3 +1,6 @@
+from dataclasses import replace
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -48,6 +51,74 @@ def test_a_visit_that_is_cut_off_does_not_say_what_the_page_has() -> None:
     assert all(memory.share(role) >= before[number] for number, role in memory.roles.items())
 
 
+def test_a_visit_that_is_cut_off_teaches_sizes_and_signals_and_no_new_parts() -> None:
+    memory = taught(*[visit()] * 3)
+    cut = [replace(item, last_byte_ms=None) if place > 3 else item for place, item in enumerate(requests())]
+    cut[2] = replace(cut[2], size_bytes=31_000)
+    cut.append(seen("/made-up.mp4", Kind.MEDIA, 999, ChromiumPriority.LOW, 180.0))
+    for _ in range(20):
+        memory.learn(visit(cut))
+    assert memory.partial == 20
+    assert {role.path for role in memory.roles.values()} == {item.path for item in requests()}
+    assert next(role for role in memory.roles.values() if role.kind is Kind.SCRIPT).size_bytes == 31_000
+    assert all(memory.share(role) == 1.0 for role in memory.roles.values())
+
+
+def test_a_visit_with_a_cache_leaves_the_shares_of_what_it_does_not_ask_for() -> None:
+    memory = taught(*[visit()] * 3)
+    for _ in range(20):
+        memory.learn(visit(requests()[:3]))
+    assert memory.partial == 20
+    assert all(memory.share(role) == pytest.approx(1.0) for role in memory.roles.values())
+
+
+def test_a_visit_that_finds_its_cache_unchanged_teaches_no_sizes_and_no_discoveries() -> None:
+    memory = taught(*[visit()] * 3)
+    before = memory.to_dict()["roles"]
+    unchanged = [replace(item, size_bytes=0, mime="", is_unsent=True) for item in requests()]
+    for _ in range(60):
+        memory.learn(visit(unchanged))
+    assert memory.partial == 60
+    assert memory.relearned == 0
+    of_sizes_and_offsets = [(role[1], role[4], role[10]) for role in memory.to_dict()["roles"]]
+    assert of_sizes_and_offsets == [(role[1], role[4], role[10]) for role in before]
+    assert taught(visit(unchanged)).roles == {}
+
+
+@pytest.mark.parametrize(("of_ten", "is_part"), [(2, False), (3, False), (6, True)])
+def test_a_role_is_part_of_the_page_from_four_tenths_of_the_visits_on_also_of_those_that_lack_much(
+    of_ten: int, is_part: bool
+) -> None:
+    own = [*requests()[:4], seen("/made-up.mp4", Kind.MEDIA, 999_999, ChromiumPriority.HIGH, 180.0)]
+    memory = taught(visit())
+    for number in range(100):
+        memory.learn(visit(own if number % 10 < of_ten else None))
+    learned = LearnedPage.of(memory)
+    assert learned is not None
+    assert ("/made-up.mp4" in {role.path for role in learned.roles.values()}) == is_part
+    assert memory.relearned == 0
+
+
+def test_what_no_visit_asks_for_any_more_is_forgotten_at_last() -> None:
+    """A page that lost over three tenths of its requests looks as one of which a cache has so much, but for how long."""
+    memory = taught(*[visit()] * 5)
+    left = requests()[:4]
+    anew = [memory.learn(visit(left)) for _ in range(60)]
+    assert anew.count(True) == 1
+    assert {role.path for role in memory.roles.values()} == {item.path for item in left}
+    before = memory.partial
+    memory.learn(visit(left))
+    assert memory.partial == before
+
+
+def test_visits_with_a_cache_among_whole_ones_do_not_have_a_page_learned_anew() -> None:
+    memory = taught(visit())
+    for number in range(300):
+        memory.learn(visit(requests()[:3] if number % 10 else None))
+    assert memory.relearned == 0
+    assert len(memory.roles) == len(requests())
+
+
 def test_what_one_visit_alone_asks_for_is_not_part_of_the_page() -> None:
     own = [*requests(), seen("/private/made-up.jpg", Kind.IMAGE, 999_999, ChromiumPriority.HIGH, 180.0)]
     learned = LearnedPage.of(taught(visit(), visit(), visit(), visit(own)))
@@ -89,6 +160,8 @@ def test_a_memory_stays_within_its_bounds_and_is_read_back_as_it_was(
     assert all(len(role.parents) <= MAX_PARENTS and len(role.offsets) <= MAX_OFFSETS for role in memory.roles.values())
     facts = memory.to_dict()
     assert PageMemory.from_dict(facts).to_dict() == facts
+    older = {**facts, "counts": facts["counts"][:6]}
+    assert PageMemory.from_dict(older).visits == memory.visits
     assert LearnedPage.of(memory) is not None
 
 

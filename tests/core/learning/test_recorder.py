@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from mixedsched.core.learning.networks import MAX_CLASSES, NetworkClass, note, usual
 from mixedsched.core.learning.recorder import VisitRecorder
 from mixedsched.core.learning.visit import MAX_PATH, MAX_REQUESTS, SeenNetwork, Visit
@@ -53,6 +55,52 @@ def test_a_flood_of_requests_is_cut_off() -> None:
     recorder.finish()
     assert len(visits[0].requests) == MAX_REQUESTS
     assert max(len(item.path) for item in visits[0].requests) == MAX_PATH
+
+
+def visited_slowly(pause_s: float, *, is_answered: bool = True) -> Visit:
+    """100 kB in a second, and a request some time later."""
+    visits: list[Visit] = []
+    recorder = VisitRecorder(visits.append, connection=lambda: SeenNetwork(rtt_ms=50.0))
+    recorder.placed(0.0, 0, document(0), "")
+    recorder.scheduled(0.1, 0, 1000, 0, 1)
+    recorder.placed(0.2, 4, replace(image(4, ChromiumPriority.HIGH), body_bytes=99_000), "")
+    for number in range(9):
+        recorder.scheduled(0.3 + number / 10, 4, 11_000, 0, 2 + number)
+    if not is_answered:
+        recorder.placed(1.2, 8, image(8, ChromiumPriority.HIGH, "/slow"), "")
+    recorder.placed(1.1 + pause_s, 12, image(12, ChromiumPriority.LOW, "/late"), "")
+    recorder.scheduled(1.2 + pause_s, 12, 2000, 0, 20)
+    recorder.finish()
+    return visits[0]
+
+
+def test_what_a_page_asks_for_long_after_it_was_loaded_is_no_part_of_it() -> None:
+    """As what is polled for, or comes into view by scrolling: the longer people stay, the more of it."""
+    assert [item.path for item in visited_slowly(1.0).requests] == ["/", "/a.png", "/late"]
+    assert [item.path for item in visited_slowly(60.0).requests] == ["/", "/a.png"]
+
+
+def test_a_page_that_waits_for_an_answer_is_not_loaded() -> None:
+    assert "/late" in [item.path for item in visited_slowly(60.0, is_answered=False).requests]
+
+
+def test_a_pause_of_the_page_is_not_one_of_the_network() -> None:
+    at_once, paused = (visited_slowly(pause_s).connection.rate_bps for pause_s in (0.0, 4.0))
+    assert at_once is not None
+    assert paused is not None
+    assert 0.7 < paused / at_once < 1.3
+
+
+def test_a_page_that_leaves_with_the_first_flight_tells_no_rate() -> None:
+    visits: list[Visit] = []
+    recorder = VisitRecorder(visits.append, connection=lambda: SeenNetwork(rtt_ms=50.0))
+    recorder.placed(0.0, 0, document(0), "")
+    recorder.scheduled(0.001, 0, 1000, 0, 1)
+    recorder.placed(0.1, 4, image(4, ChromiumPriority.HIGH), "")
+    recorder.scheduled(0.101, 4, 2000, 0, 2)
+    recorder.finish()
+    assert visits[0].connection == SeenNetwork(rtt_ms=50.0)
+    assert recorder.latest_rate_bps is None
 
 
 def test_losses_of_a_single_moment_are_a_full_queue_and_those_of_many_are_the_network() -> None:

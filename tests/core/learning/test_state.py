@@ -3,11 +3,12 @@ from dataclasses import replace
 
 import pytest
 
+from mixedsched.core.learning.describing import describe
 from mixedsched.core.learning.learned import LearnedPage
 from mixedsched.core.learning.plan import OrderPlan
 from mixedsched.core.learning.proposals import OrderRecipe, first_round, next_round, plan_of
 from mixedsched.core.learning.state import PageState, Proposal
-from mixedsched.core.learning.visit import SeenNetwork
+from mixedsched.core.learning.visit import MAX_PATH, SeenNetwork
 from mixedsched.core.schedulers.inferred import safe_turn
 from mixedsched.model.request import ChromiumPriority, Kind, Request
 from tests.core.learning.visits import other_page, renamed, requests, visit
@@ -45,6 +46,22 @@ def test_a_renamed_request_has_the_turn_of_its_role() -> None:
         assert found.path == items[place].path
 
 
+def test_a_long_path_has_the_turn_of_its_role_however_alike_others_are() -> None:
+    """As those of images that are resized on demand, or signed: only their beginning is remembered."""
+    long = [f"/images/{name}?signature={'x' * 300}&width=640" for name in ("one", "two")]
+    items = requests()
+    for place, path in zip((3, 4), long, strict=True):
+        items[place] = replace(items[place], path=path[:MAX_PATH], size_bytes=100_000)
+    state = PageState.of("/")
+    for _ in range(4):
+        state.learn(visit(items))
+    order = plan(state)
+    for place, path in zip((3, 4), long, strict=True):
+        found = order.role_of(asked(path, Kind.IMAGE, 100_000, ChromiumPriority.MEDIUM, 7 - place))
+        assert found is not None
+        assert path.startswith(found.path)
+
+
 def test_a_request_that_is_not_known_goes_where_the_safe_order_puts_it() -> None:
     request = asked("/other/x.mp4", Kind.MEDIA, 5, ChromiumPriority.LOW, 30)
     assert plan(known()).turn_of(request) == safe_turn(request)
@@ -67,6 +84,20 @@ def test_after_a_redesign_the_safe_order_is_back_with_the_next_visit() -> None:
     assert state.choose(random.Random(1)) is None
 
 
+def test_a_single_strange_visit_takes_the_order_away_until_the_next_ordinary_one() -> None:
+    """As of another variant of the page, or of whoever wants to be rid of its order."""
+    state = known()
+    state.propose([Proposal(plan(state), 1.0, 0.8)])
+    state.learn(visit(other_page()))
+    assert state.settled() is None
+    assert state.for_serving() is None
+    assert state.orders_for(SeenNetwork()) == []
+    state.learn(visit())
+    assert state.settled() is not None
+    assert state.for_serving() is not None
+    assert state.memory.relearned == 0
+
+
 def test_an_order_by_which_paints_come_later_is_left() -> None:
     state = known()
     order = plan(state)
@@ -86,6 +117,17 @@ def test_orders_are_searched_after_a_few_visits_and_then_more_and_more_seldom() 
         state.learn(visit())
         if state.wants_thought:
             thoughts.append(number)
+            state.propose([])
+    assert thoughts == [3, 10, 30]
+
+
+def test_a_page_that_was_learned_anew_is_thought_about_after_as_few_visits_as_a_new_one() -> None:
+    state, thoughts = known(40), []
+    state.propose([])
+    for number in range(1, 41):
+        state.learn(visit(other_page()))
+        if state.wants_thought:
+            thoughts.append(number - 1)  # the first of them was of a strange page
             state.propose([])
     assert thoughts == [3, 10, 30]
 
@@ -150,3 +192,14 @@ def test_what_a_server_holds_of_a_page_decides_as_the_whole() -> None:
     for seed in range(20):
         assert held.choose(random.Random(seed), FAR) == state.choose(random.Random(seed), FAR)
     assert PageState.of("/").for_serving() is None
+
+
+def test_what_browsers_told_and_what_the_server_estimates_is_not_mixed_up_in_what_is_shown() -> None:
+    state = known(1)
+    for told in (False, True):
+        for _ in range(3):
+            state.guard.note("safe", 0, 900 if told else 100, 2000 if told else 200, told=told)
+    state.guard.note("new", 0, 100, 200)
+    shown = describe(state)["outcomes"]
+    assert shown["safe"] == {"visits": 7, "told": 3, "fcp_ms": 900.0, "lcp_ms": 2000.0}
+    assert shown["new"] == {"visits": 1, "told": 0, "fcp_ms": 100.0, "lcp_ms": 200.0}

@@ -7,11 +7,15 @@ import sys
 import time
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from mixedsched.core.learning.state import PageState
+from mixedsched.core.learning.learned import LearnedPage
+from mixedsched.core.learning.proposals import OrderRecipe, plan_of
+from mixedsched.core.learning.state import PageState, Proposal
+from mixedsched.core.learning.visit import MAX_PATH, page_path
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.core.schedulers.inferred import safe_turn
 from mixedsched.model.request import Kind, Request
@@ -20,6 +24,7 @@ from mixedsched.world import catalog
 from mixedsched.world.server._learning import Learning
 from mixedsched.world.store import open_memory
 from tests.core.learning.visits import renamed, requests, visit
+from tests.world.server.client import fetch, serving
 
 SCHEME = configure("adaptive", SCHEMES, catalog.load_mapping)
 NAVIGATION = Request(0, "/", Kind.DOCUMENT, body_bytes=1000, navigates=True)
@@ -44,6 +49,27 @@ def test_visits_are_remembered(tmp_path: Path) -> None:
         learning.join("127.0.0.1", SCHEME).recorder._take(visit())
     assert until(lambda: (state := remembered(file)) is not None and state.memory.visits == 3)
     learning.stop()
+
+
+def test_a_reload_that_finds_all_unchanged_does_not_make_a_page_small(tmp_path: Path) -> None:
+    file, site = tmp_path / "memory.sqlite", tmp_path / "site"
+    site.mkdir()
+    parts = {"/": "document", "/a.css": "style", "/hero.jpg": "image"}
+    sizes = {path: 9000 + 1000 * place for place, path in enumerate(parts)}
+    for path, size_bytes in sizes.items():
+        (site / (path[1:] or "index.html")).write_bytes(b"x" * size_bytes)
+    with serving(site, "--scheme", "adaptive", "--memory", str(file)) as server:
+        asked = [("GET", path, {"sec_fetch_dest": kind}) for path, kind in parts.items()]
+        tags = [answer.headers["etag"] for answer in fetch(server.port, *asked)]
+        for (_, _, fields), tag in zip(asked, tags, strict=True):
+            fields["if_none_match"] = tag
+        for _ in range(2):
+            assert {answer.status for answer in fetch(server.port, *asked)} == {304}
+        assert until(lambda: (state := remembered(file)) is not None and state.memory.visits == 3)
+    state = remembered(file)
+    assert state is not None
+    assert state.memory.partial == 2
+    assert {role.path: role.size_bytes for role in state.memory.roles.values()} == sizes
 
 
 def test_a_client_that_repeats_a_visit_at_once_is_counted_once(tmp_path: Path) -> None:
@@ -92,6 +118,34 @@ def test_a_page_whose_memory_is_damaged_is_learned_anew(tmp_path: Path) -> None:
             database.close()
             assert store.page("/") is None
             assert store.change("/", 2.0, lambda state: state.learn(visit())).memory.visits == 1
+
+
+def test_a_page_is_served_by_its_order_however_long_its_path(tmp_path: Path) -> None:
+    file, path = tmp_path / "memory.sqlite", "/" + "long/" * 60
+    items = [replace(requests()[0], path=path[:MAX_PATH]), *requests()[1:]]
+    with open_memory(file) as store:
+        for _ in range(3):
+            store.change(page_path(path), 1.0, lambda state: state.learn(visit(items)))
+        state = store.page(page_path(path))
+        assert state is not None
+        learned = LearnedPage.of(state.memory)
+        assert learned is not None
+        order = plan_of(OrderRecipe("staged", "value"), learned)
+        store.change(page_path(path), 1.0, lambda state: state.propose([Proposal(order, 1.0, 0.8)]))
+    steering = Learning(file, pytest.fail, frozen=True).join("127.0.0.1", SCHEME)
+    navigation = replace(NAVIGATION, path=f"{path}?q=1")
+    assert steering.scheme.place(navigation) == order.turn_of(navigation) != safe_turn(navigation)
+
+
+def test_a_page_that_nobody_visits_any_more_is_forgotten_also_where_no_new_one_comes(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "memory.sqlite") as store:
+        for path in ("/old", "/"):
+            store.change(path, 1000.0, lambda state: state.learn(visit()))
+        store.change("/", 1000.0 + 80 * 24 * 3600, lambda state: state.learn(visit()))
+        assert list(store.versions()) == ["/", "/old"]
+        store.change("/", 1000.0 + 91 * 24 * 3600, lambda state: state.learn(visit()))
+        assert store.versions() == {"/": 3}
+        assert store.change("/", 1e9, lambda state: state.learn(visit())).memory.visits == 1
 
 
 def test_a_memory_has_room_for_so_many_pages_and_forgets_the_oldest(tmp_path: Path) -> None:

@@ -69,3 +69,25 @@ def full_site(folder: Path) -> ServedSite:
         },
         {"/": entry(written(folder, "other", b"other"), "text/html", Kind.DOCUMENT)},
     )
+
+
+ODD_TARGETS = (
+    "/a|b.txt", "/x[1].txt", "/it's.txt", "/100%25.txt", "/a%2Fb.txt", "/dq%22.txt", "/b%5Cs.txt", "/$1.txt", "/semi;v=1,2.txt",
+    "/em%F0%9F%98%80.txt", "/%7Ev.txt", "/plus+x&y=1.txt", "/trail/", "/dot/.hidden", "/star*.txt", "/par(a).txt",
+)  # fmt: skip
+"""Paths as browsers ask for them, with signs that mean something to configurations."""
+ODD_QUERIES = ("/q?x={y}|z^`[1]", "/q?x={y}|z^`[2]", "/q?", "/q?a=b?c", "/q|r?x", "/l?" + "k=%20&" * 900)
+LONG_FIELD = "default-src 'self' " + " ".join(f'"$https://{number}.host.test\\"' for number in range(200))
+
+
+def odd_site(folder: Path, *targets: str) -> ServedSite:
+    """An answer of its own for each target: its place."""
+    return site_of(
+        {
+            target: entry(written(folder, f"odd{place}", str(place).encode()), headers=_LONG)
+            for place, target in enumerate(targets)
+        }
+    )
+
+
+_LONG = ((b"content-security-policy", (LONG_FIELD.encode(),)),)

@@ -98,6 +98,24 @@ def test_a_version_without_http3_is_not_used(only_named: Path, name: str, said: 
     assert reason in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "said", "version"),
+    [
+        ("nginx", "nginx version: openresty/1.27.1.1\nconfigure arguments: --with-http_v3_module", "1.27.1.1"),
+        ("nginx", "nginx version: nginx/1.26.3 (Debian)\nconfigure arguments: --with-http_v3_module", "1.26.3"),
+        ("h2o", "h2o version 2.3-DEV", "2.3"),
+        ("h2o", "h2o version 2.3.0-DEV@edd7a120b", "2.3.0-DEV@edd7a120b"),
+    ],
+)
+def test_versions_are_read_as_programs_and_those_made_from_them_tell_them(
+    only_named: Path, name: str, said: str, version: str
+) -> None:
+    program(only_named / name, said)
+    found = require_server(KINDS[name])
+    assert found.version is not None
+    assert found.version.name == version
+
+
 def test_a_version_whose_priorities_were_not_read_is_used_and_known_as_such(only_named: Path) -> None:
     program(only_named / "nginx", "nginx version: nginx/1.99.0 --with-http_v3_module")
     found = find_server(KINDS["nginx"])

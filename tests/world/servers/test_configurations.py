@@ -21,7 +21,17 @@ from mixedsched.world.servers import KINDS, find_server
 from mixedsched.world.servers._certificates import write_certificate
 from mixedsched.world.servers.answers import answers_of
 from mixedsched.world.servers.kind import Launch, Order
-from tests.world.servers.sites import HOST, OTHER, STYLE, full_site, plain_site
+from tests.world.servers.sites import (
+    HOST,
+    LONG_FIELD,
+    ODD_QUERIES,
+    ODD_TARGETS,
+    OTHER,
+    STYLE,
+    full_site,
+    odd_site,
+    plain_site,
+)
 
 START_LIMIT_S = 20.0
 
@@ -145,6 +155,22 @@ def test_h2o_has_a_path_for_each_path_of_the_site(tmp_path: Path) -> None:
         assert {("access-control-allow-origin", "*"), ("cache-control", "max-age=3600")} <= set(fields)
         assert got(order, "/a%20b.js")[1] == b"let a"
         assert got(order, "/nothing")[0] == 404
+
+
+@pytest.mark.parametrize(("name", "targets"), [("nginx", ODD_TARGETS + ODD_QUERIES), ("h2o", ODD_TARGETS)])
+def test_odd_addresses_and_long_fields_are_answered_as_they_are(
+    tmp_path: Path, name: str, targets: tuple[str, ...]
+) -> None:
+    launch, order = launch_of(name, odd_site(tmp_path, *targets), tmp_path)
+    without_quic(launch, order)
+    if name == "h2o":
+        config = order.folder / "h2o.conf"
+        config.write_text(config.read_text().replace('"neverbleed": "OFF", ', ""))
+    with running(launch, order):
+        for place, target in enumerate(targets):
+            status, body, fields = got(order, target)
+            assert (target, status, body) == (target, 200, str(place).encode())
+            assert ("content-security-policy", LONG_FIELD) in fields
 
 
 def test_caddy_and_our_quic_go_server_get_configurations_that_are_json(tmp_path: Path) -> None:

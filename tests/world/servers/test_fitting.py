@@ -42,6 +42,24 @@ def test_a_server_of_a_folder_refuses_what_it_cannot_tell_apart_and_names_it(tmp
     assert "cannot be" in refusal(site_of({"/" + "x" * 300: entry(one)}))
 
 
+def test_what_a_configuration_cannot_say_is_refused_before_any_load(tmp_path: Path) -> None:
+    one, two = written(tmp_path, "one", b"1"), written(tmp_path, "two", b"2")
+    assert "spellings" in refusal(site_of({"/%41": entry(one), "/A": entry(two)}), "h2o")
+    assert not refusal(site_of({"/%41": entry(one), "/A": entry(two)}), "nginx")
+    assert "as text" in refusal(site_of({"/%ff": entry(one)}), "h2o")
+    long = "x" * 4000
+    assert "characters" in refusal(site_of({f"/a?{long}1": entry(one), f"/a?{long}2": entry(two)}), "nginx")
+    assert not refusal(site_of({f"/a?{long}1": entry(one), "/b": entry(two)}), "nginx")
+
+
+def test_queries_that_a_server_takes_for_priorities_are_told(tmp_path: Path) -> None:
+    file = written(tmp_path, "file", b"x")
+    site = site_of({target: entry(file) for target in ("/a.png?i=1", "/b.png?i=12", "/c.png?ui=1", "/d.png?w=9&u=5")})
+    (told,) = fit_site(FOLDER_SERVER, site).told
+    assert "/a.png?i=1, https://x.test/d.png?w=9&u=5 for priorities" in told
+    assert not fit_site(CONFIGURED, site).told
+
+
 def test_types_by_endings_matter_where_a_browser_insists_on_them(tmp_path: Path) -> None:
     file = written(tmp_path, "file", b"x")
     assert "ending" in refusal(site_of({"/style": entry(file, "text/css", Kind.STYLESHEET)}))

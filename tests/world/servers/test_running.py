@@ -18,7 +18,17 @@ from mixedsched.errors import MixedschedError
 from mixedsched.world.server.site import ServedSite
 from mixedsched.world.servers import RunningProgram, levelled, read_choice, running_program
 from tests.world.server.client import Answer, fetch
-from tests.world.servers.sites import OTHER, STYLE, full_site, installed, plain_site
+from tests.world.servers.sites import (
+    LONG_FIELD,
+    ODD_QUERIES,
+    ODD_TARGETS,
+    OTHER,
+    STYLE,
+    full_site,
+    installed,
+    odd_site,
+    plain_site,
+)
 
 SERVERS = ("caddy", "gtlsserver", "quic-go", "nginx", "h2o", "quiche")
 CONFIGURED = ("caddy", "quic-go", "nginx")
@@ -78,6 +88,23 @@ def test_a_configured_server_replays_hosts_queries_codings_and_fields(tmp_path: 
     assert own.headers["set-cookie"] == 'b="2"'  # the last of two
 
 
+@pytest.mark.parametrize("name", CONFIGURED)
+def test_a_configured_server_answers_odd_addresses_and_sends_long_fields_as_they_are(tmp_path: Path, name: str) -> None:
+    targets = ODD_TARGETS + ODD_QUERIES
+    found = answers(f"@{name}", odd_site(tmp_path, *targets), *(("GET", target, {}) for target in targets))
+    assert {target: item.body for target, item in zip(targets, found, strict=True)} == {
+        target: str(place).encode() for place, target in enumerate(targets)
+    }
+    assert {item.headers["content-security-policy"] for item in found} == {LONG_FIELD}
+
+
+def test_gtlsserver_takes_queries_for_priorities_as_is_told(tmp_path: Path) -> None:
+    asked = [("GET", f"/a%20b.js{query}", {}) for query in ("?w=1&u=5", "?u=57", "?ui=1")]
+    placed, *others = answers("@gtlsserver", plain_site(tmp_path), *asked)
+    assert placed.headers["priority"].startswith("u=5")
+    assert all("priority" not in item.headers for item in others)
+
+
 def test_caddy_sends_the_priorities_of_a_shipped_file(tmp_path: Path) -> None:
     shipped = tmp_path / "Caddyfile"
     shipped.write_text('(mixedsched_priorities) {\n\theader /css/* priority "u=1, i=?0"\n}\n')
@@ -130,6 +157,15 @@ asyncio.run(main())
         if victim == "parent":
             wait_until(lambda: not list(tmp_path.glob("mixedsched-server-*")))
         parent.kill()
+
+
+@pytest.mark.parametrize("name", SERVERS)
+def test_a_server_listens_at_an_address_of_ipv6(tmp_path: Path, name: str) -> None:
+    async def start() -> tuple[str, int]:
+        async with running_program(f"@{name}", installed(name), plain_site(tmp_path), "::1") as running:
+            return running.address
+
+    assert asyncio.run(start())[0] == "::1"
 
 
 def test_a_port_that_is_taken_is_an_error_with_what_the_server_says(tmp_path: Path) -> None:

@@ -71,6 +71,11 @@ def test_each_file_begins_with_whether_it_acts_on_its_server() -> None:
         assert files[name].startswith(f"# {words}"), name
 
 
+def test_nghttpx_tells_browsers_of_http3_by_whichever_protocol_they_come() -> None:
+    lines = ship_files(SHIPMENT)["nghttpx.conf"].splitlines()
+    assert {"frontend=*,443;quic", "altsvc=h3,443,,,ma=86400", "http2-altsvc=h3,443,,,ma=86400"} <= {*lines}
+
+
 @given(st.text(min_size=1, max_size=8), st.text(max_size=6), st.booleans())
 def test_the_rewrite_rules_of_litespeed_fit_what_the_rules_fit(name: str, ending: str, has_star: bool) -> None:
     """In words without quotes or spaces, of the path as it is once decoded, byte by byte."""
