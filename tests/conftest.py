@@ -76,6 +76,7 @@ def pytest_collection() -> Iterator[None]:
         yield
     finally:
         gc.freeze()
+        gc.set_threshold(20_000)  # some tests make a thousand objects a millisecond, and hardly any of them in circles
         gc.enable()
 
 
