@@ -76,7 +76,6 @@ def pytest_collection() -> Iterator[None]:
         yield
     finally:
         gc.freeze()
-        gc.set_threshold(20_000)  # some tests make a thousand objects a millisecond, and hardly any of them in circles
         gc.enable()
 
 
