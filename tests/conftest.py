@@ -31,6 +31,10 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     # So it is for jobs in a shell's background, and would be for all that tests start, and then interrupt.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Tests run side by side: threads of numeric libraries would only wait for each other, and do so by turning in circles.
+for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(_threads, "1")
+
 # Consoles of the command line would keep this width; tests/command.py makes them now, and gives each command a width.
 os.environ.pop("COLUMNS", None)
 

@@ -16,7 +16,7 @@ from tests.lab.study.small import small_study
 from tests.patience import wait_until
 
 KILLS = 10
-BLOCKS = 12
+BLOCKS = 6
 LOADS = 3 * 2 * 4 * BLOCKS
 
 
