@@ -37,7 +37,7 @@ class Observer(WorkerOnDemand):
         """
         async with self._lock:
             # Both are swept by a later start if this process is killed; the worker empties and removes the first one.
-            profile_dir, log_dir = make_profile_dir(self._temp_dir), make_profile_dir(self._temp_dir)
+            profile_dir, log_dir = make_profile_dir(self._temp_dir), make_profile_dir()
             try:
                 log = log_dir / "net.json"
                 limit_s = job.limit_s + _GRACE_S + (_SCROLL_LIMIT_S if job.scroll else 0.0)

@@ -5,6 +5,7 @@ Lighthouse in real Chromium, one at a time.
 import asyncio
 import itertools
 import os
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -12,7 +13,12 @@ from typing import Any, Self
 from mixedsched.errors import InputError
 from mixedsched.world.browser.find import find_chromium, find_node, find_package
 from mixedsched.world.browser.pageload import BrowserLoad, PageLoadFailed, PageLoadJob, Versions
-from mixedsched.world.browser.profiles import make_profile_dir, remove_profile_dir, sweep_profile_dirs
+from mixedsched.world.browser.profiles import (
+    make_profile_dir,
+    place_of_profiles,
+    remove_profile_dir,
+    sweep_profile_dirs,
+)
 from mixedsched.world.browser.sandbox import no_sandbox
 from mixedsched.world.system.children import Child
 from mixedsched.world.system.precedence import Courtesy, words_before
@@ -83,7 +89,7 @@ class Worker:
 class WorkerOnDemand:
     """Async context manager around at most one worker, started when it is needed and replaced after a failure.
 
-    temp_dir: where profiles go (default: the system's). prefix: words before the worker's command, such as those that enter a
+    temp_dir: where profiles go (default: place_of_profiles). prefix: words before the worker's command, such as those that enter a
     network namespace. courtesy: how worker and browser give way to other programs. Entering raises MissingPartError if
     Chromium, Node or the lighthouse-runner is missing.
 
@@ -94,7 +100,7 @@ class WorkerOnDemand:
     def __init__(
         self, *, temp_dir: Path | None = None, prefix: Sequence[str] = (), courtesy: Courtesy = Courtesy.NONE
     ) -> None:
-        self._temp_dir = temp_dir
+        self._temp_dir = temp_dir or place_of_profiles()
         self._prefix = tuple(prefix)
         self._courtesy = courtesy
         self._lock = asyncio.Lock()
@@ -103,7 +109,7 @@ class WorkerOnDemand:
 
     async def __aenter__(self) -> Self:
         self._parts = (find_node(), find_package(), find_chromium())
-        sweep_profile_dirs(self._temp_dir)
+        sweep_profile_dirs(self._temp_dir, Path(tempfile.gettempdir()))
         await self._living()
         return self
 

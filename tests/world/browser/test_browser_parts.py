@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,12 @@ import pytest
 from mixedsched.errors import ExitCode, InputError, MissingPartError
 from mixedsched.world.browser.find import find_chromium, find_node, find_package
 from mixedsched.world.browser.pageload import BrowserLoad, PageLoadFailed, PageLoadJob
-from mixedsched.world.browser.profiles import make_profile_dir, remove_profile_dir, sweep_profile_dirs
+from mixedsched.world.browser.profiles import (
+    make_profile_dir,
+    place_of_profiles,
+    remove_profile_dir,
+    sweep_profile_dirs,
+)
 from mixedsched.world.browser.runner import Worker
 
 
@@ -88,6 +94,18 @@ def test_sweeping_removes_the_profiles_of_dead_owners_only(tmp_path: Path) -> No
     remove_profile_dir(mine)
     remove_profile_dir(mine)
     assert not mine.exists()
+
+
+def test_profiles_are_kept_in_memory_where_there_is_room_unless_the_user_names_a_place(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "disk"))
+    monkeypatch.delenv("TMPDIR", raising=False)
+    assert place_of_profiles(tmp_path, room_bytes=1) == tmp_path
+    assert place_of_profiles(tmp_path, room_bytes=10**18) == tmp_path / "disk"
+    assert place_of_profiles(tmp_path / "missing", room_bytes=1) == tmp_path / "disk"
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "disk"))
+    assert place_of_profiles(tmp_path, room_bytes=1) == tmp_path / "disk"
 
 
 def test_the_directory_of_a_killed_browsers_socket_goes_with_its_profile(tmp_path: Path) -> None:
