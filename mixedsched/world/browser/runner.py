@@ -89,9 +89,9 @@ class Worker:
 class WorkerOnDemand:
     """Async context manager around at most one worker, started when it is needed and replaced after a failure.
 
-    temp_dir: where profiles go (default: place_of_profiles). prefix: words before the worker's command, such as those that enter a
-    network namespace. courtesy: how worker and browser give way to other programs. Entering raises MissingPartError if
-    Chromium, Node or the lighthouse-runner is missing.
+    temp_dir: where profiles go (default: place_of_profiles). prefix: words before the worker's command, such as those that
+    enter a network namespace. courtesy: how worker and browser give way to other programs. Entering raises MissingPartError
+    if Chromium, Node or the lighthouse-runner is missing.
 
     Calls of its subclasses may overlap; loads are done one after the other. A worker that dies or falls silent fails only the
     load in progress.
