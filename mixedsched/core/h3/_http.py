@@ -85,8 +85,8 @@ class HttpLayer(HttpSender):
             self._require_not_critical(stream_id)
             self._unidirectional.pop(stream_id, None)
             return []
-        self._gate.take(now_s)
         request = self._request(stream_id)
+        self._note_cancelled(request, now_s)
         if request.is_ended or request.is_abandoned:
             return []
         self._abandon(request)
@@ -101,7 +101,16 @@ class HttpLayer(HttpSender):
         if stream_id in (self._control_id, self._encoder_id, self._decoder_id):
             raise critical_stream_stopped()
         if stream_id % 4 == 0:
+            self._note_cancelled(self._requests.get(stream_id), now_s)
+
+    def _note_cancelled(self, request: RequestStream | None, now_s: float) -> None:
+        """The client gives a request up, which takes back what its head has earned: else there would be no bound for a client
+        that cancels each of its requests."""
+        if request is None or not request.has_earned:
             self._gate.take(now_s)
+        else:
+            self._gate.take(now_s, 2)
+            request.has_earned = False
 
     def is_arriving(self, stream_id: int) -> bool:
         """Whether the rest of a request is still to come, and not yet refused."""
@@ -124,6 +133,7 @@ class HttpLayer(HttpSender):
             self._held_bytes -= request.counted_bytes
             if request.is_blocked:
                 self._abandon(request)
+                self._count_early(request)
 
     def shrink(self) -> None:
         """Give back the room of requests that are over."""
@@ -277,20 +287,23 @@ class HttpLayer(HttpSender):
         section = request.sections.popleft()
         if self._observer is not None:
             self._observer.frame_parsed(request.stream_id, FrameType.HEADERS, len(section), fields)
-        if request.has_head:
+        if section_size_bytes(fields) > MAX_SECTION_BYTES:
+            yield from self._refuse_section(request)
+        elif request.has_head:
             require_trailers(fields)
             request.trailers = fields if self._is_live else []
-        elif section_size_bytes(fields) > MAX_SECTION_BYTES:
-            yield from self._refuse_section(request)
         else:
             head = read_head(fields, extended=self._is_live)
             request.content_length = content_length(fields)
             request.has_head = True
             self._gate.earn()
+            request.has_earned = True
             yield RequestReceived(request.stream_id, head)
 
     def _refuse_section(self, request: RequestStream) -> Iterator[HttpEvent]:
-        """A field section is too long. A head's request may be answered; trailers are not needed."""
+        """A field section is too long. A head's request may be answered; trailers are needed by a live responder only."""
+        if request.has_head and self._is_live:
+            raise StreamError(ErrorCode.H3_EXCESSIVE_LOAD, "the trailers are too long")
         self._abandon(request)
         if not request.has_head:
             request.has_head = True
@@ -303,3 +316,14 @@ class HttpLayer(HttpSender):
     def _count_held(self, request: RequestStream) -> None:
         self._hold(request.held_bytes - request.counted_bytes)
         request.counted_bytes = request.held_bytes
+        if self._is_live:
+            self._count_early(request)
+
+    def _count_early(self, request: RequestStream) -> None:
+        """A body that nobody takes yet counts against what the client may send. Later its responder says what it has taken."""
+        change_bytes = request.early_bytes - request.credited_bytes
+        request.credited_bytes += change_bytes
+        if change_bytes > 0:
+            self._quic.hold_received(request.stream_id, change_bytes)
+        elif change_bytes < 0:
+            self._quic.release_received(request.stream_id, -change_bytes)

@@ -20,7 +20,7 @@ _SETTINGS: dict[int, int] = {
 
 
 class Quic(Protocol):
-    """The part of a QUIC connection that is needed here; aioquic's has it."""
+    """The part of a QUIC connection that is needed here."""
 
     def get_next_available_stream_id(self, is_unidirectional: bool = False) -> int: ...
 
@@ -29,6 +29,10 @@ class Quic(Protocol):
     def reset_stream(self, stream_id: int, error_code: int) -> None: ...
 
     def stop_stream(self, stream_id: int, error_code: int) -> None: ...
+
+    def hold_received(self, stream_id: int, size_bytes: int) -> None: ...
+
+    def release_received(self, stream_id: int, size_bytes: int | None = None) -> None: ...
 
 
 class HttpSender:

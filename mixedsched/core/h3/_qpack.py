@@ -5,7 +5,8 @@ import pylsqpack
 from mixedsched.core.h3.codes import ErrorCode, Http3Error
 from mixedsched.core.h3.response import Headers
 
-TABLE_BYTES = 4096
+TABLE_BYTES = 4096  # of our decoder
+MAX_CLIENT_TABLE_BYTES = 64 * 1024  # of our encoder; what Chromium and Firefox allow
 BLOCKED_STREAMS = 16
 _EMPTY_SECTION = b"\0\0"  # legal in trailers; pylsqpack takes it for broken
 
@@ -18,8 +19,15 @@ class Qpack:
         self._decoder = pylsqpack.Decoder(TABLE_BYTES, BLOCKED_STREAMS)
 
     def apply_settings(self, table_bytes: int, blocked_streams: int) -> bytes:
-        """Take the client's settings for our encoder. Returns encoder instructions."""
-        table_bytes, blocked_streams = min(table_bytes, TABLE_BYTES), min(blocked_streams, BLOCKED_STREAMS)
+        """Take the client's settings for our encoder. Returns encoder instructions.
+
+        Sections refer to the table by numbers that wrap at a multiple of the size that the client allows, whatever is used of
+        it (RFC 9204 section 4.5.1.1). pylsqpack has one size for both, so that sections of a smaller table would be misread:
+        the table is as large as allowed, or where that is too much for us, there is none.
+        """
+        if table_bytes > MAX_CLIENT_TABLE_BYTES:
+            table_bytes = 0
+        blocked_streams = min(blocked_streams, BLOCKED_STREAMS)
         return self._encoder.apply_settings(max_table_capacity=table_bytes, blocked_streams=blocked_streams)
 
     def encode(self, stream_id: int, fields: Headers) -> tuple[bytes, bytes]:

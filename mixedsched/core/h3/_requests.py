@@ -72,8 +72,8 @@ def read_head(fields: Headers, *, extended: bool = False) -> RequestHead:
             raise _malformed("CONNECT needs an authority and nothing else")
     elif b":scheme" not in pseudo or not head.path:
         raise _malformed("no scheme or no path")
-    elif pseudo[b":scheme"] in _WITH_AUTHORITY and not head.authority:
-        raise _malformed("no authority")
+    elif pseudo[b":scheme"] in _WITH_AUTHORITY and (not head.authority or "@" in head.authority):
+        raise _malformed("no authority, or one with user information")
     return head
 
 
@@ -130,11 +130,13 @@ class RequestStream:
         self.sections: deque[bytes] = deque()  # encoded (head, then trailers), waiting to be decoded
         self.is_blocked = False  # the first section waits for the encoder stream
         self.has_head = False  # and it is decoded
+        self.has_earned = False  # a token of the flood gate, which cancelling takes back
         self.content_length: int | None = None  # as the head announced it
         self.body_bytes = 0
         self.is_ended = False  # the client has finished the stream
         self.is_abandoned = False  # what still comes is dropped
         self.counted_bytes = 0  # how much of held_bytes its owner has counted last
+        self.credited_bytes = 0  # how much of early_bytes
         self._frames = FrameReader()
         self._sections_seen = 0
         self._idle_frames = 0
@@ -146,6 +148,11 @@ class RequestStream:
     def held_bytes(self) -> int:
         """Bytes that were fed and are kept."""
         return self._frames.held_bytes + sum(len(section) for section in self.sections)
+
+    @property
+    def early_bytes(self) -> int:
+        """Bytes of a kept body that has come before its head could be decoded, and may go on coming."""
+        return 0 if self.has_head else sum(map(len, self._body))
 
     def abandon(self) -> None:
         """Drop what was kept and whatever is still to come."""

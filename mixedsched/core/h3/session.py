@@ -64,7 +64,6 @@ class Session(Answering):
             scheduler=scheme.create_scheduler() if scheduler is None else scheduler,
             sent=self._note_sent,
             discarded=self._note_discarded,
-            holds_received=isinstance(responder, LiveResponder),
             **arguments,
         )
         self.is_closed = False

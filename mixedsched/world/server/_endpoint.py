@@ -123,6 +123,7 @@ class Endpoint:
         Returns after grace_s at the latest; `close` then ends what is left.
         """
         self._is_stopping = True
+        self._all_gone.clear()  # there may have been a moment without connections before
         now_s = time.monotonic()
         for connection in self._connections:
             if self._guarded(connection, partial(connection.session.shut_down, now_s, grace_s)):

@@ -30,6 +30,7 @@ from mixedsched.world.server.handover import make_connection_id
 from mixedsched.world.server.settings import Limits, RetryPolicy
 
 _MEMORY_EVERY_S = 0.25
+_TOKEN_MARK = b"mixedsched"
 
 
 class Admittance(Enum):
@@ -171,7 +172,7 @@ class FirstPackets:
         if header.packet_type != QuicPacketType.INITIAL:
             return None
         new = NewClient(client_of(address), header.destination_cid, None)
-        if header.token:
+        if is_retry_token(header.token):
             try:
                 first_id = self._proof.check(header, address, now_s)
             except ValueError:
@@ -218,11 +219,20 @@ def refusal(header: QuicHeader, error_code: QuicErrorCode) -> bytes:
     return datagrams[0]
 
 
+def is_retry_token(token: bytes | None) -> bool:
+    """Whether a server of this kind has made the token, for a Retry packet.
+
+    Browsers keep tokens that a server has sent with NEW_TOKEN, and show them to whichever server they find at that name and
+    port later. One that is not ours proves nothing, and is no reason to refuse its client (RFC 9000 section 8.1.3).
+    """
+    return token is not None and token.startswith(_TOKEN_MARK)
+
+
 class AddressProof:
     """Has clients prove that they receive what is sent to their address: with a Retry packet, whose token they send back.
 
     A token holds the address, the time and the first connection ID, encrypted with a key of this process. It is valid for half
-    a minute and for that address only.
+    a minute and for that address only. It begins with a mark, by which it is told from tokens of other servers.
     """
 
     def __init__(self) -> None:
@@ -231,7 +241,7 @@ class AddressProof:
     def demand(self, header: QuicHeader, address: Address, connection_id: bytes, now_s: float) -> bytes:
         """The Retry packet. connection_id: a fresh one, which the client must use in its next packet."""
         assert header.version is not None, "Initial packets have a version"
-        token = self._tokens.create_token(
+        token = _TOKEN_MARK + self._tokens.create_token(
             address=address,
             original_destination_connection_id=header.destination_cid,
             retry_source_connection_id=connection_id,
@@ -248,5 +258,8 @@ class AddressProof:
     def check(self, header: QuicHeader, address: Address, now_s: float) -> bytes:
         """The connection ID of the client's very first packet. Raises ValueError if the token is not valid."""
         return self._tokens.validate_token(
-            address=address, destination_cid=header.destination_cid, token=header.token, now=now_s
+            address=address,
+            destination_cid=header.destination_cid,
+            token=header.token.removeprefix(_TOKEN_MARK),
+            now=now_s,
         )

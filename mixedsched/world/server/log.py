@@ -111,12 +111,13 @@ def appending(path: Path) -> Iterator[TextIO]:
 class LineWriter:
     """Writes lines to standard output, or a file, from a thread of its own, so that a slow reader does not delay the server.
 
-    While the reader does not read, lines beyond MAX_WAITING are dropped, minor ones beyond MAX_MINOR_WAITING; stderr says
-    how many at the end. If the reader has gone, this process is asked to end. A file that can no longer be written is given
-    up, with a message on stderr.
+    While the reader does not read, lines beyond MAX_WAITING or MAX_WAITING_CHARACTERS are dropped (clients choose how long
+    their paths are), minor ones beyond MAX_MINOR_WAITING; stderr says how many at the end. If the reader has gone, this process
+    is asked to end. A file that can no longer be written is given up, with a message on stderr.
     """
 
     MAX_WAITING = 100_000
+    MAX_WAITING_CHARACTERS = 50_000_000
     MAX_MINOR_WAITING = 200
 
     def __init__(self, file: TextIO | None = None) -> None:
@@ -124,6 +125,8 @@ class LineWriter:
         self._lines: queue.Queue[str | Callable[[], str] | None] = queue.Queue(self.MAX_WAITING)
         self._thread = threading.Thread(target=self._run, daemon=True)
         self.dropped = 0
+        self._put_characters = 0  # counted where lines are put, and where they are taken, each in its own thread
+        self._taken_characters = 0
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -137,8 +140,12 @@ class LineWriter:
             sys.stderr.write(f"{self.dropped} lines were dropped: they were not read fast enough\n")
 
     def write(self, line: str) -> None:
+        if self._put_characters - self._taken_characters > self.MAX_WAITING_CHARACTERS:
+            self.dropped += 1
+            return
         try:
             self._lines.put_nowait(line)
+            self._put_characters += len(line)
         except queue.Full:
             self.dropped += 1
 
@@ -153,7 +160,11 @@ class LineWriter:
         file = self._file or sys.stdout
         try:
             while (line := self._lines.get()) is not None:
-                file.write((line if isinstance(line, str) else line()) + "\n")
+                if isinstance(line, str):
+                    self._taken_characters += len(line)
+                    file.write(f"{line}\n")
+                else:
+                    file.write(f"{line()}\n")
                 if self._lines.empty():
                     file.flush()
             file.flush()

@@ -19,6 +19,8 @@ CONTROL, ENCODER, DECODER = 2, 6, 10  # the client's streams, in the order in wh
 
 GET: Headers = [(b":method", b"GET"), (b":scheme", b"https"), (b":authority", b"pair.test"), (b":path", b"/10")]
 
+POST: Headers = [(b":method", b"POST"), *GET[1:]]
+
 
 def frame(frame_type: int, payload: bytes = b"") -> bytes:
     return encode_uint_var(frame_type) + encode_uint_var(len(payload)) + payload
@@ -39,13 +41,15 @@ def head(*more: tuple[bytes, bytes], fields: Headers = GET) -> bytes:
 
 
 class RecordingQuic:
-    """Stands where the QUIC connection does. sent: stream ID -> bytes; ended: IDs; resets, stops: (stream ID, error code)."""
+    """Stands where the QUIC connection does. sent: stream ID -> bytes; ended: IDs; resets, stops: (stream ID, error code);
+    held: stream ID -> bytes that count against the client's credit."""
 
     def __init__(self) -> None:
         self.sent: dict[int, bytearray] = {}
         self.ended: list[int] = []
         self.resets: list[tuple[int, int]] = []
         self.stops: list[tuple[int, int]] = []
+        self.held: dict[int, int] = {}
         self._next_id = 3
 
     def get_next_available_stream_id(self, is_unidirectional: bool = False) -> int:
@@ -64,13 +68,21 @@ class RecordingQuic:
     def stop_stream(self, stream_id: int, error_code: int) -> None:
         self.stops.append((stream_id, error_code))
 
+    def hold_received(self, stream_id: int, size_bytes: int) -> None:
+        self.held[stream_id] = self.held.get(stream_id, 0) + size_bytes
+
+    def release_received(self, stream_id: int, size_bytes: int | None = None) -> None:
+        left = self.held.pop(stream_id, 0) - (size_bytes or 0)
+        if size_bytes is not None and left > 0:
+            self.held[stream_id] = left
+
 
 class Raw:
     """A layer and what it made of what it was told. error_code: that of the connection, None while it lives."""
 
-    def __init__(self, *, with_settings: bool = True) -> None:
+    def __init__(self, *, with_settings: bool = True, is_live: bool = False) -> None:
         self.quic = RecordingQuic()
-        self.layer = HttpLayer(self.quic, 0.0)
+        self.layer = HttpLayer(self.quic, 0.0, is_live=is_live)
         self.events: list[HttpEvent] = []
         self.error_code: int | None = None
         self.now_s = 0.0
@@ -97,6 +109,14 @@ class Raw:
         """The client cuts its half of a stream off."""
         try:
             self.events += self.layer.reset(stream_id, self.now_s)
+        except Http3Error as error:
+            self.error_code = error.error_code
+        return self
+
+    def stop(self, stream_id: int) -> Raw:
+        """The client does not want our half of a stream."""
+        try:
+            self.layer.stopped(stream_id, self.now_s)
         except Http3Error as error:
             self.error_code = error.error_code
         return self

@@ -12,7 +12,7 @@ from mixedsched.core.h3._http import MAX_FIELD_LINES, MAX_HELD_BYTES
 from mixedsched.core.h3._http_sending import MAX_SECTION_BYTES
 from mixedsched.core.h3._qpack import count_lines
 from mixedsched.core.h3.codes import ErrorCode
-from mixedsched.core.h3.events import RequestFailed, RequestReceived, RequestTooLarge
+from mixedsched.core.h3.events import BodyReceived, RequestFailed, RequestReceived, RequestTooLarge
 from tests.core.h3.raw import (
     CANCEL_PUSH,
     CONTROL,
@@ -23,6 +23,7 @@ from tests.core.h3.raw import (
     GOAWAY,
     HEADERS,
     MAX_PUSH_ID,
+    POST,
     PUSH_PROMISE,
     PUSH_UPDATE,
     REQUEST_UPDATE,
@@ -34,8 +35,6 @@ from tests.core.h3.raw import (
     update,
 )
 from tests.examples import examples
-
-POST = [(b":method", b"POST"), *GET[1:]]
 
 
 def test_the_layer_opens_its_critical_streams_and_announces_its_limits() -> None:
@@ -78,6 +77,8 @@ MALFORMED = {
     "method_is_no_token": [(b":method", b"G ET"), *GET[1:]],
     "no_authority": [*GET[:2], GET[3]],
     "empty_authority": [*GET[:2], (b":authority", b""), GET[3]],
+    "user_information": [*GET[:2], (b":authority", b"me:secret@pair.test"), GET[3]],
+    "user_information_in_host": [*GET[:2], GET[3], (b"host", b"me@pair.test")],
     "two_authorities": [*GET, (b"host", b"other.test")],
     "two_hosts": [*GET, (b"host", b"pair.test"), (b"host", b"pair.test")],
     "doubled_pseudo": [*GET, GET[0]],
@@ -285,22 +286,54 @@ def test_frames_that_bring_nothing_are_bounded(empty: bytes) -> None:
     assert raw.feed(0, empty * 100).error_code == ErrorCode.H3_EXCESSIVE_LOAD
 
 
-def test_rapid_cancelling_is_bounded() -> None:
+def cancelled(count: int, *, of: bytes, is_complete: bool, how: str) -> int | None:
+    """The connection's error code after so many requests, each sent and cancelled at once."""
     raw = Raw()
-    for stream_id in range(0, 40_000, 4):
-        raw.feed(stream_id, head()[:3]).reset(stream_id)
+    for stream_id in range(0, 4 * count, 4):
+        raw.feed(stream_id, of, end_stream=is_complete)
+        if how in ("reset", "both"):
+            raw.reset(stream_id)
+        if how in ("stop", "both"):
+            raw.stop(stream_id)
         raw.layer.forget(stream_id)
-    assert raw.error_code == ErrorCode.H3_EXCESSIVE_LOAD
+    return raw.error_code
+
+
+@pytest.mark.parametrize(
+    ("of", "is_complete", "how"),
+    [
+        (head()[:3], False, "reset"),  # of a request that is incomplete
+        (head(), False, "reset"),
+        (head(), False, "both"),  # as browsers cancel
+        (head(), True, "stop"),  # a complete one has no other way
+    ],
+)
+def test_rapid_cancelling_is_bounded_in_whichever_way(of: bytes, is_complete: bool, how: str) -> None:
+    """Otherwise each request costs work, and the limit on open ones stops nobody."""
+    assert cancelled(300, of=of, is_complete=is_complete, how=how) is None, (
+        "someone leaves a page with hundreds of images"
+    )
+    assert cancelled(2000, of=of, is_complete=is_complete, how=how) == ErrorCode.H3_EXCESSIVE_LOAD
+
+
+def test_requests_make_room_for_cancelling_others() -> None:
+    raw = Raw()
+    for stream_id in range(0, 20_000, 4):
+        raw.feed(stream_id, head(), end_stream=True)
+        if stream_id % 12 == 0:
+            raw.stop(stream_id)
+        raw.layer.forget(stream_id)
+    assert raw.error_code is None
 
 
 # QPACK
 
 
-def blocked(stream_id: int = 0) -> tuple[bytes, bytes]:
+def blocked(stream_id: int = 0, fields: list[tuple[bytes, bytes]] = GET) -> tuple[bytes, bytes]:
     """Instructions of the encoder, and a HEADERS frame that waits for them."""
     encoder = pylsqpack.Encoder()
     start = encoder.apply_settings(4096, 16)
-    fields = [*GET, (b"x-new", b"never seen before")]
+    fields = [*fields, (b"x-new", b"never seen before")]
     warm, _ = encoder.encode(stream_id, fields)
     more, encoded = encoder.encode(stream_id, fields)
     return b"\x02" + start + warm + more, frame(HEADERS, encoded)
@@ -321,6 +354,40 @@ def test_body_and_trailers_may_come_while_a_head_waits() -> None:
     assert raw.layer._held_bytes < 500
     raw.feed(ENCODER, instructions)
     assert (raw.requests, raw.error_code, raw.layer._held_bytes) == ([0], None, 0)
+
+
+def test_a_body_that_is_kept_while_its_head_waits_counts_against_the_clients_credit() -> None:
+    """Else a client whose encoder says nothing could have any amount kept. Afterwards the responder says what it has taken."""
+    instructions, headers = blocked()
+    raw = Raw(is_live=True).feed(0, headers).feed(0, frame(DATA, bytes(5000)) + frame(DATA, bytes(700))[:300])
+    assert raw.quic.held == {0: 5297}
+    raw.feed(ENCODER, instructions)
+    assert [type(event) for event in raw.events] == [RequestReceived, BodyReceived]
+    assert raw.quic.held == {}
+
+
+@pytest.mark.parametrize("how", ["reset", "forgotten", "malformed"])
+def test_nothing_counts_any_more_of_a_body_that_is_given_up(how: str) -> None:
+    instructions, headers = blocked(fields=POST[:2])
+    raw = Raw(is_live=True).feed(0, headers).feed(0, frame(DATA, bytes(5000)))
+    if how == "reset":
+        raw.reset(0)
+    elif how == "forgotten":
+        raw.layer.forget(0)
+    else:
+        raw.feed(ENCODER, instructions)
+    assert raw.quic.held == {}
+
+
+def test_trailers_that_are_too_long_fail_a_request_whose_responder_waits_for_them() -> None:
+    """Its end would never be told. For any other they are not needed."""
+    lines = [(b"x-%d" % number, b"") for number in range(MAX_FIELD_LINES + 1)]
+    trailers = frame(HEADERS, section(lines))
+    raw = Raw(is_live=True).feed(0, head(fields=POST) + trailers, end_stream=True)
+    assert raw.events[-1] == RequestFailed(0, ErrorCode.H3_EXCESSIVE_LOAD)
+    assert raw.error_code is None
+    raw = Raw().feed(0, head(fields=POST) + trailers, end_stream=True)
+    assert [type(event) for event in raw.events] == [RequestReceived]
 
 
 def test_heads_that_waited_are_told_in_order_of_stream() -> None:

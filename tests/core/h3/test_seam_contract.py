@@ -75,7 +75,6 @@ PRIVATE: dict[str, tuple[str, ...]] = {
         "_ack_eliciting_sent_since_receipt",
         "_close_at",
         "_close_pending",
-        "_configuration",
         "_crypto_buffers",
         "_crypto_streams",
         "_cryptos",

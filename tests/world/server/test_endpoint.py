@@ -98,9 +98,17 @@ def test_a_retry_packet_has_the_client_prove_its_address(site: Path) -> None:
         assert len(client.datagrams[0]) < 1200, "a forged address is not worth the trouble"
 
 
-def test_a_made_up_token_ends_the_connection_at_once(server: RunningServer) -> None:
-    with Client(server.port, token=os.urandom(80)) as client:
+def test_a_token_of_ours_that_is_not_valid_ends_the_connection_at_once(server: RunningServer) -> None:
+    """Its client takes no second Retry, and would wait in vain (RFC 9000 section 8.1.2)."""
+    with Client(server.port, token=b"mixedsched" + os.urandom(80)) as client:
         assert client.run_to_end().error_code == QuicErrorCode.INVALID_TOKEN
+
+
+@pytest.mark.parametrize("policy", ["auto", "always"])
+def test_a_token_of_another_server_is_as_good_as_none(site: Path, policy: str) -> None:
+    """Browsers keep what the server gave them that had this name and port before."""
+    with serving(site, "--retry", policy) as running, Client(running.port, token=os.urandom(80)) as client:
+        assert b"shop" in client.get("/")
 
 
 def test_a_handshake_that_does_not_end_is_given_up(site: Path) -> None:

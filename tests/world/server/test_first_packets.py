@@ -8,7 +8,7 @@ import pytest
 from aioquic.buffer import Buffer  # type: ignore[attr-defined]
 from aioquic.quic.packet import QuicHeader, QuicPacketType, pull_quic_header
 
-from mixedsched.world.server._first_packets import AddressProof
+from mixedsched.world.server._first_packets import AddressProof, is_retry_token
 
 FIRST_ID, OUR_ID, CLIENT_ID = b"F" * 8, b"O" * 8, b"C" * 8
 ADDRESS = ("192.0.2.1", 4433)
@@ -63,6 +63,12 @@ def test_a_token_cannot_be_changed_nor_come_from_elsewhere() -> None:
     proof = AddressProof()
     header = initial(OUR_ID, demanded(proof).token)
     changed = header.token[:-1] + bytes([header.token[-1] ^ 1])
-    for token in (changed, demanded(AddressProof()).token, b"", b"short"):
+    for token in (changed, demanded(AddressProof()).token, header.token[:10], header.token[:20], b"", b"short"):
         with pytest.raises(ValueError, match=r".+"):
             proof.check(replace(header, token=token), ADDRESS, now_s=101.0)
+
+
+def test_tokens_of_other_servers_are_told_from_those_of_retry() -> None:
+    """A browser may show what another server on the same name and port once gave it (RFC 9000 section 8.1.3)."""
+    assert is_retry_token(demanded(AddressProof()).token)
+    assert not any(map(is_retry_token, (None, b"", b"short", bytes(80))))

@@ -283,6 +283,20 @@ def test_minor_lines_are_dropped_while_nobody_reads_and_others_are_not(capsys: p
     assert "50 lines were dropped" in capsys.readouterr().err
 
 
+def test_what_waits_for_a_reader_is_bounded_however_long_the_lines_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clients choose the paths that are logged."""
+    monkeypatch.setattr(LineWriter, "MAX_WAITING_CHARACTERS", 1000)
+    file = _Stuck()
+    with LineWriter(file) as writer:
+        writer.write("first")
+        file.has_begun.wait(20)
+        for _ in range(20):
+            writer.write(100 * "x")
+        assert writer.dropped == 9
+        file.may_go.set()
+    assert len(file.getvalue().splitlines()) == 12
+
+
 def test_a_log_that_cannot_be_written_any_more_is_given_up(capsys: pytest.CaptureFixture[str]) -> None:
     class Full(io.StringIO):
         def write(self, text: str) -> int:

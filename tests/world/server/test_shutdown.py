@@ -9,7 +9,7 @@ from subprocess import TimeoutExpired
 import pytest
 
 from mixedsched.core.h3.session import H3_NO_ERROR
-from tests.world.server.client import serving
+from tests.world.server.client import RunningServer, serving
 from tests.world.server.quic import Client
 
 pytestmark = pytest.mark.slow  # servers in processes of their own
@@ -31,8 +31,18 @@ def slow_client(port: int) -> Client:
 
 
 @pytest.mark.parametrize("wish", ["SIGTERM", "end of standard input"])
-def test_a_response_under_way_is_finished(site: Path, wish: str) -> None:
-    with serving(site, "--grace", "15s") as server, slow_client(server.port) as client:
+@pytest.mark.parametrize("earlier_clients", [0, 2])
+def test_a_response_under_way_is_finished(site: Path, wish: str, earlier_clients: int) -> None:
+    """Also where the server has been without a client in between."""
+    with serving(site, "--grace", "15s") as server:
+        for _ in range(earlier_clients):
+            with Client(server.port) as client:
+                client.connect()
+        finish_after(wish, server, site)
+
+
+def finish_after(wish: str, server: RunningServer, site: Path) -> None:
+    with slow_client(server.port) as client:
         stream_id = client.ask("/big.bin")
         client.run(lambda: len(client.bodies[stream_id]) > 20_000)
         if wish == "SIGTERM":

@@ -1,6 +1,7 @@
 """The scheduler seam: the only package that touches aioquic's private parts. See docs/seam.md.
 
-    _streams     senders that pull a body's bytes when a packet has room; receivers that report what changed
+    _streams     senders that pull a body's bytes when a packet has room
+    _receivers   receivers that report what changed, and keep what came out of order within bounds
     _service     stands where aioquic keeps its list of streams, and serves them as the scheduler picks
     _express     fast path: packets with nothing but response data, put together at once
     _receiving   fast path: datagrams of an established connection, read at once
@@ -10,7 +11,7 @@
     _hello       the host name that a client asks for, and the certificate that it is shown
     _confirmed   what is kept of a handshake that is over; handlers of frames
     _number_window  packet numbers that were received of late
-    _credit      what a client may send ahead of a reader that is slow
+    _credit      what a client may send ahead of what was read
     _credited    a connection with limits of that kind
     _pacer       bursts that one system call can send; or no pacing
     _cubic_2022  congestion control as in the testbed of Sander et al. 2022

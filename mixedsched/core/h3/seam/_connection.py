@@ -9,7 +9,7 @@ from aioquic import tls
 from aioquic.buffer import Buffer  # type: ignore[attr-defined]
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import END_STATES, Limit, QuicNetworkPath, QuicReceiveContext
-from aioquic.quic.packet import pull_quic_transport_parameters
+from aioquic.quic.packet import QuicErrorCode, QuicFrameType, pull_quic_transport_parameters
 from aioquic.quic.packet_builder import QuicDeliveryState, QuicPacketBuilder
 from aioquic.quic.stream import QuicStream
 
@@ -31,6 +31,8 @@ from mixedsched.core.h3.seam._service import ServiceQueue
 from mixedsched.core.h3.tables import shrink
 from mixedsched.model.scheduler import Scheduler
 
+MAX_KEPT_BYTES = 64 * 1024 * 1024  # of responses in flight and behind the oldest loss; a second of 500 Mbit/s
+
 _EPOCH = tls.Epoch.ONE_RTT  # of all packets once the handshake is confirmed
 
 Sent = Callable[[int, int, int, bool], None]
@@ -51,8 +53,6 @@ class ScheduledConnection(CreditedConnection):
     datagram_limit_bytes: the largest datagrams that may be tried on the path once the handshake is over; 1200 for none larger.
     The caller's socket must not let its datagrams be fragmented.
     choose_certificate: the one for the host name that the client gives, if any, instead of the configuration's.
-    holds_received: what is received on request streams counts against the client's credit while hold_received says that it is
-    kept.
     """
 
     # Outside of aioquic's own attributes, whose table would otherwise be of twice the size.
@@ -81,7 +81,6 @@ class ScheduledConnection(CreditedConnection):
         notes_server_name: bool = False,
         datagram_limit_bytes: int = BASE_BYTES,
         choose_certificate: Callable[[str | None], Certificate] | None = None,
-        holds_received: bool = False,
         **arguments: Any,
     ) -> None:
         self._make_connection_id = make_connection_id
@@ -91,7 +90,7 @@ class ScheduledConnection(CreditedConnection):
         self._service = ServiceQueue(self, scheduler)  # before aioquic's constructor, which assigns _streams_queue
         self.sent = sent
         self.discarded = discarded
-        super().__init__(configuration=configuration, holds_received=holds_received, **arguments)
+        super().__init__(configuration=configuration, **arguments)
         self._QuicConnection__frame_handlers = FrameHandlers(self)
         self._holds_handshake = not self._is_client
         self._path_size = PathSize(self, datagram_limit_bytes) if datagram_limit_bytes > BASE_BYTES else None
@@ -103,6 +102,8 @@ class ScheduledConnection(CreditedConnection):
             quic_logger=self._quic_logger,
             send_probe=self._send_probe,
             choose_repeats=partial(packets_to_repeat, self),
+            next_number=lambda: self._packet_number,
+            noted_loss=self._limit_kept,
             path_size=self._path_size,
             logger=self._logger,
         )
@@ -170,6 +171,14 @@ class ScheduledConnection(CreditedConnection):
             return super()._send_probing_frames(network_path=network_path, now=now)
         finally:
             self._max_datagram_size = size
+
+    def _limit_kept(self) -> None:
+        """End a connection whose client acknowledges all but the beginning of what is sent, so that all of it must be kept.
+
+        Asked when packets are lost, as the beginning then is, again and again; and not for each packet.
+        """
+        if self._service.kept_bytes > MAX_KEPT_BYTES:
+            self.close(QuicErrorCode.INTERNAL_ERROR, QuicFrameType.PADDING, "too much is not acknowledged")
 
     def note_refused(self, size_bytes: int, now_s: float) -> None:
         """The caller's socket did not take a datagram of this size, because its interface sends none so large."""

@@ -1,27 +1,30 @@
-"""What a client may send ahead of a reader that is slow.
+"""What a client may send ahead of what was read.
 
-aioquic doubles a limit whenever half of it is used, so that a client may send as much ahead as it has sent before. Here the
-limit stays a window ahead of what was read.
+aioquic doubles a limit whenever half of it is used, so that a client may send as much ahead as it has sent before, and what
+comes behind a gap is kept. Here the limit stays a window ahead of what was read: of what came without gaps, and is not held
+by a reader that is slow.
 """
 
 from aioquic.quic.stream import QuicStream
+
+from mixedsched.core.h3.seam._receivers import Reordered
 
 
 class ReadCredit:
     """Counts received bytes that are still kept; sizes in bytes.
 
-    window_bytes: for all streams together; stream_window_bytes: for one. Both also bound what is kept.
+    window_bytes: for all streams together; stream_window_bytes: for one. Both also bound what is kept. reordered: what has come
+    behind gaps.
     """
 
-    def __init__(self, window_bytes: int, stream_window_bytes: int) -> None:
+    __slots__ = ("_all_held", "_held", "_reordered", "_stream_window_bytes", "_window_bytes")
+
+    def __init__(self, window_bytes: int, stream_window_bytes: int, reordered: Reordered) -> None:
+        self._reordered = reordered
         self._window_bytes = window_bytes
         self._stream_window_bytes = stream_window_bytes
         self._held: dict[int, int] = {}
         self._all_held = 0
-
-    def counts(self, stream: QuicStream) -> bool:
-        """Whether the stream is one of requests, the only ones that a reader may be slow with."""
-        return stream.stream_id is not None and stream.stream_id % 4 == 0
 
     def hold(self, stream_id: int, size_bytes: int) -> None:
         self._held[stream_id] = self._held.get(stream_id, 0) + size_bytes
@@ -37,13 +40,13 @@ class ReadCredit:
 
     def raised(self, used_bytes: int, limit_bytes: int) -> int | None:
         """The new limit for all streams; None while the old one leaves more than half a window."""
-        return _raised(used_bytes - self._all_held, limit_bytes, self._window_bytes)
+        return _raised(used_bytes - self._reordered.ahead_bytes - self._all_held, limit_bytes, self._window_bytes)
 
     def raised_for(self, stream: QuicStream) -> int | None:
         """The same for one of them."""
         if not stream.max_stream_data_local or stream.receiver.is_finished:
             return None
-        read = stream.receiver.highest_offset - self._held.get(stream.stream_id or 0, 0)
+        read = stream.receiver.starting_offset() - self._held.get(stream.stream_id or 0, 0)
         return _raised(read, stream.max_stream_data_local, self._stream_window_bytes)
 
 

@@ -1,30 +1,37 @@
-"""A connection whose client may send ahead of what was read, and no more: aioquic's limits, raised as ReadCredit says."""
+"""A connection whose client may send a window ahead of what was read: aioquic's limits, raised as ReadCredit says."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
 from aioquic.quic.packet_builder import QuicPacketBuilder
 from aioquic.quic.recovery import QuicPacketSpace
 from aioquic.quic.stream import QuicStream
 
 from mixedsched.core.h3.seam._credit import ReadCredit
+from mixedsched.core.h3.seam._receivers import MAX_PIECES, HandshakeReceiver, Reordered
 from mixedsched.core.h3.seam._streams import StreamsById
 
 
 class CreditedConnection(QuicConnection):
-    """holds_received: whether what is received on request streams counts against the client's credit while hold_received says
-    that it is kept; else limits are raised as by aioquic.
-    """
+    """Of a client, limits are raised as by aioquic. reordered: what has come behind gaps."""
 
-    __slots__ = ("_credit", "streams")
+    __slots__ = ("_credit", "reordered", "streams")
 
-    def __init__(self, *, holds_received: bool, **arguments: Any) -> None:
-        super().__init__(**arguments)
-        limits = self._configuration
-        self._credit = ReadCredit(limits.max_data, limits.max_stream_data) if holds_received else None
+    def __init__(self, *, configuration: QuicConfiguration, **arguments: Any) -> None:
+        self.reordered = Reordered(None if configuration.is_client else MAX_PIECES)
+        super().__init__(configuration=configuration, **arguments)
+        limits = configuration.max_data, configuration.max_stream_data
+        self._credit = None if configuration.is_client else ReadCredit(*limits, self.reordered)
         self._streams = self.streams = StreamsById(self._credit)
+
+    def _initialize(self, peer_cid: bytes) -> None:
+        super()._initialize(peer_cid)
+        if not self._is_client:
+            for stream in self._crypto_streams.values():
+                stream.receiver = HandshakeReceiver()
 
     def hold_received(self, stream_id: int, size_bytes: int) -> None:
         """So much of what was received is kept, and the peer may send that much less."""
@@ -59,7 +66,7 @@ class CreditedConnection(QuicConnection):
             limit.used = used
 
     def _write_stream_limits(self, builder: QuicPacketBuilder, space: QuicPacketSpace, stream: QuicStream) -> None:
-        if self._credit is None or not self._credit.counts(stream):
+        if self._credit is None:
             super()._write_stream_limits(builder, space, stream)
             return
         highest = stream.receiver.highest_offset

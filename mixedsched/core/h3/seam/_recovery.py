@@ -6,6 +6,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from aioquic.quic.connection import QuicConnectionError
+from aioquic.quic.packet import QuicErrorCode, QuicFrameType
 from aioquic.quic.packet_builder import QuicDeliveryHandler, QuicDeliveryState, QuicSentPacket
 from aioquic.quic.rangeset import RangeSet
 from aioquic.quic.recovery import QuicPacketRecovery, QuicPacketSpace
@@ -24,17 +26,28 @@ ChooseRepeats = Callable[[Iterable[QuicSentPacket]], list[QuicSentPacket]]
 
 
 class PacketRecovery(QuicPacketRecovery):
-    """aioquic's, but for two things: it lists all packets in flight for each acknowledgement, and its probes repeat the oldest.
+    """aioquic's, but for three things: it lists all packets in flight for each acknowledgement, its probes repeat the oldest,
+    and it believes acknowledgements of packets that were never sent, by which it takes all that it sends later for lost.
 
     Here an acknowledgement is looked up packet by packet; aioquic's own method gets only the last ones, which count for the
     round-trip time. choose_repeats: given the application's packets in flight, oldest first, returns those that a probe should
-    repeat; none for the oldest. path_size: is told what became of datagrams larger than every path carries, if there are any;
-    the loss of its probes does not count for congestion control (RFC 9000 section 14.4). lost_packets: that were declared
-    lost so far, without such probes.
+    repeat; none for the oldest. next_number: of the next packet that is sent. noted_loss: called when packets are lost.
+    path_size: is told what became of datagrams larger than every path carries, if there are any; the loss of its probes does
+    not count for congestion control (RFC 9000 section 14.4). lost_packets: that were declared lost so far, without such probes.
     """
 
-    def __init__(self, *, choose_repeats: ChooseRepeats, path_size: PathSize | None = None, **arguments: Any) -> None:
+    def __init__(
+        self,
+        *,
+        choose_repeats: ChooseRepeats,
+        next_number: Callable[[], int],
+        noted_loss: Callable[[], None],
+        path_size: PathSize | None = None,
+        **arguments: Any,
+    ) -> None:
         super().__init__(**arguments)
+        self._next_number = next_number
+        self._noted_loss = noted_loss
         self._path_size = path_size
         self._choose_repeats = choose_repeats
         self.lost_packets = 0
@@ -42,6 +55,10 @@ class PacketRecovery(QuicPacketRecovery):
         self._others: dict[int, QuicSentPacket] | None = None  # in flight, put aside
 
     def on_ack_received(self, *, ack_rangeset: RangeSet, ack_delay: float, now: float, space: QuicPacketSpace) -> None:
+        if ack_rangeset.bounds().stop > self._next_number():  # RFC 9000 section 13.1
+            raise QuicConnectionError(
+                QuicErrorCode.PROTOCOL_VIOLATION, QuicFrameType.ACK, "such a packet was never sent"
+            )
         tail: dict[int, QuicSentPacket] = {}
         large_arrived = False
         for packet in _take_acknowledged(space.sent_packets, ack_rangeset):
@@ -110,6 +127,8 @@ class PacketRecovery(QuicPacketRecovery):
             persistent_congestion=persistent_congestion,
             space=space,
         )
+        if self._is_detecting and packets:
+            self._noted_loss()
 
     def _put_back(self, space: QuicPacketSpace) -> None:
         if self._others is not None:

@@ -10,7 +10,8 @@ from aioquic.quic.stream import QuicStream
 
 from mixedsched.core.h3.response import Body
 from mixedsched.core.h3.seam._late_bytes import LateBytes
-from mixedsched.core.h3.seam._streams import NotingReceiver, PullingSender, Turn
+from mixedsched.core.h3.seam._receivers import NotingReceiver
+from mixedsched.core.h3.seam._streams import PullingSender, Turn
 from mixedsched.core.h3.tables import shrink
 from mixedsched.model.scheduler import Scheduler
 
@@ -45,7 +46,8 @@ class ServiceQueue:
         assert stream_id is not None
         self._senders[stream_id] = stream.sender = PullingSender(stream, not stream.sender.is_finished, self)
         self._queues[Turn.IDLE][stream_id] = None
-        stream.receiver = NotingReceiver(stream_id, not stream.receiver.is_finished, self)
+        readable, reordered = not stream.receiver.is_finished, self._connection.reordered
+        stream.receiver = NotingReceiver(stream_id, readable, self, reordered)
 
     def __iter__(self) -> Iterator[QuicStream]:
         """For each packet aioquic walks its list twice: to serve the streams, then to build the list anew."""
@@ -63,6 +65,11 @@ class ServiceQueue:
     def has_data(self) -> bool:
         """Whether there is anything to send besides responses."""
         return bool(self._ahead or self._other_frames)
+
+    @property
+    def kept_bytes(self) -> int:
+        """What was sent or written, from the first byte of each stream on that is not acknowledged."""
+        return sum(sender.kept_bytes for sender in self._senders.values())
 
     def awaits_response(self, stream_id: int) -> bool:
         """Whether a response can be opened: there is none yet, and the client still wants one."""

@@ -1,4 +1,4 @@
-"""Streams whose senders pull bodies and whose receivers report what changed."""
+"""Streams whose senders pull bodies, and which of them have received something."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from aioquic.buffer import encode_uint_var
-from aioquic.quic.events import StreamDataReceived, StreamReset
-from aioquic.quic.packet import QuicErrorCode, QuicStreamFrame
+from aioquic.quic.packet import QuicStreamFrame
 from aioquic.quic.packet_builder import QuicDeliveryState
-from aioquic.quic.stream import QuicStream, QuicStreamReceiver, QuicStreamSender
+from aioquic.quic.stream import QuicStream, QuicStreamSender
 
 from mixedsched.core.h3.codes import ErrorCode
 from mixedsched.core.h3.response import Body, BodyLostError, GrowingBody
@@ -53,6 +52,11 @@ class PullingSender(QuicStreamSender):
     @property
     def stream_id(self) -> int:
         return self._id
+
+    @property
+    def kept_bytes(self) -> int:
+        """From the first byte that is not acknowledged up to the last that was written."""
+        return len(self._buffer)
 
     @property
     def next_offset(self) -> int:
@@ -184,36 +188,6 @@ def has_ended(body: Body) -> bool:
     return body.remaining_bytes == 0 and not (isinstance(body, GrowingBody) and not body.is_ended)
 
 
-class NotingReceiver(QuicStreamReceiver):
-    """Receive part of a stream that reports when there may be something to tell the peer, or nothing left to do."""
-
-    def __init__(self, stream_id: int, readable: bool, queue: ServiceQueue) -> None:
-        super().__init__(stream_id=stream_id, readable=readable)
-        self._id = stream_id
-        self._queue = queue
-
-    def handle_frame(self, frame: QuicStreamFrame) -> StreamDataReceived | None:
-        event = super().handle_frame(frame)
-        if self.is_finished:
-            self._queue.note(self._id)
-        else:
-            self._queue.note_received(self._id)
-        return event
-
-    def handle_reset(self, *, final_size: int, error_code: int = QuicErrorCode.NO_ERROR) -> StreamReset | None:
-        event = super().handle_reset(final_size=final_size, error_code=error_code)
-        self._queue.note(self._id)
-        return event
-
-    def on_stop_sending_delivery(self, delivery: QuicDeliveryState) -> None:
-        super().on_stop_sending_delivery(delivery)
-        self._queue.note(self._id)
-
-    def stop(self, error_code: int = QuicErrorCode.NO_ERROR) -> None:
-        super().stop(error_code)
-        self._queue.note(self._id)
-
-
 class StreamsById(dict[int, QuicStream]):
     """Stands where aioquic keeps its streams by ID. It walks them only to raise flow-control limits."""
 
@@ -239,7 +213,7 @@ class StreamsById(dict[int, QuicStream]):
         return [self[stream_id] for stream_id in self._changed]
 
     def _needs_limit(self, stream: QuicStream) -> bool:
-        if self._credit is not None and self._credit.counts(stream):
+        if self._credit is not None:
             unsaid = stream.max_stream_data_local_sent != stream.max_stream_data_local
             return unsaid or self._credit.raised_for(stream) is not None
         return _needs_limit(stream)
