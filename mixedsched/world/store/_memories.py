@@ -15,7 +15,7 @@ from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from mixedsched.core.learning.state import PageState
 from mixedsched.errors import MixedschedError
-from mixedsched.world.store._database import Base, UnreachableDatabaseError, open_database, writing
+from mixedsched.world.store._database import Base, UnreachableDatabaseError, file_address, open_database, writing
 
 PAGES_MOST = 10_000
 ROW_BYTES_MOST = 60_000
@@ -114,7 +114,7 @@ class MemoryStore:
 
 def open_memory(file: Path, pages_most: int = PAGES_MOST) -> MemoryStore:
     """Open a memory file; it is made if there is none. Raises MixedschedError where it cannot be used."""
-    return MemoryStore(open_database(f"sqlite:///{file}", wait_s=LOCK_WAIT_S), pages_most)
+    return MemoryStore(open_database(file_address(file), wait_s=LOCK_WAIT_S), pages_most)
 
 
 @contextmanager
