@@ -44,7 +44,7 @@ class TestTheFactor:
         assert alarms <= 11  # more than 1 in 100 has a chance of 0.03 %
 
     def test_many_arms_are_no_more_evidence_as_they_share_the_load_of_the_baseline(self) -> None:
-        six = {place: (0.0,) * 6 for place in EFFECTS}
+        six = dict.fromkeys(EFFECTS, (0.0,) * 6)
         found = [machine_factor(measured({"a": 0.0, "b": 0.0}, seed=seed, effects=six)) for seed in range(300)]
         assert sum(not item.agree for item in found) <= 11
         assert {machine.blocks for item in found for machine in item.machines} == {24}
