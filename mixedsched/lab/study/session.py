@@ -68,8 +68,7 @@ def run_study(
         MixedschedError: StudyError for errors in the study; UsageError if stored loads are of another study or version;
             MissingPartError without Node or Chromium; others if results cannot be stored.
     """
-    definition = read_study(study) if isinstance(study, Path | str) else study
-    definition = definition if blocks is None else _with_blocks(definition, blocks)
+    definition = _with_blocks(read_study(study) if isinstance(study, Path | str) else study, blocks)
     _refuse_at_once(definition, fail_if, is_ours=scheduler is None)
     wanted = chosen(sites_of(definition), definition, only)
     place = default_folder(definition) if folder is None else Path(folder)
@@ -91,7 +90,9 @@ def run_study(
         return stored_results(opened, definition.name)
 
 
-def _with_blocks(study: Study, blocks: int) -> Study:
+def _with_blocks(study: Study, blocks: int | None) -> Study:
+    if blocks is None:
+        return study
     changed = Study.from_dict({**study.to_dict(), "blocks": blocks}, study.folder)
     return changed.model_copy(update={"file": study.file})
 
