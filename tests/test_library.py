@@ -8,12 +8,14 @@ import json
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import mixedsched as ms
 from mixedsched.lab.engine import run_record
+from mixedsched.lab.plan import attempt_seed
 from mixedsched.world.store import Store
 from mixedsched.world.system.loops import run_to_end
 from tests.report.made_up_runs import MadeUp, made_up_plan
@@ -71,7 +73,7 @@ def test_bad_arguments_are_refused_as_on_the_command_line() -> None:
 
 def test_results_are_one_row_a_run_of_plain_values(tmp_path: Path) -> None:
     plan = made_up_plan(blocks=2, arms=("sequential", "mixed"))
-    runs = MadeUp(plan).runs()
+    runs = [replace(run, attempt=run.block + 1) for run in MadeUp(plan).runs()]
     with Store(f"sqlite:///{tmp_path / 'results.sqlite'}") as store:
         facts = {"machine": {"processor": "a fast one"}, "versions": {"chromium": "156"}}
         store.save_plan(plan.digest, plan.to_dict(), facts)
@@ -83,6 +85,9 @@ def test_results_are_one_row_a_run_of_plain_values(tmp_path: Path) -> None:
     for row, run in zip(rows, runs, strict=True):
         assert (row["block"], row["scheme"], row["status"]) == (run.block, run.arm, "ok")
         assert row["lcp_ms"] == run.metric("lcp_ms")
+        assert row["seed"] == attempt_seed(
+            next(block for block in plan.blocks if block.index == run.block), run.attempt
+        )
         assert (row["machine"], row["browser"], row["rung"]) == ("a fast one", "156", "browser")
         assert all(value is None or isinstance(value, str | int | float) for value in row.values())
 

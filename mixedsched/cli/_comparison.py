@@ -87,7 +87,7 @@ def _command(experiment: Experiment) -> str:
         if "rules" in facts.live and AGAIN not in arms[1].label
         else ["--aa"]
     )
-    words += ["--link", plan.link]
+    words += ["--link", facts.link_argument or plan.link]
     words += ["--backend", plan.backend] if plan.backend != "relay" else []
     words += ["--origins", "merge"] if facts.origins == "merge" else []
     words += ["--across-connections"] if plan.across_connections else []

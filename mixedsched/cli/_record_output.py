@@ -1,5 +1,6 @@
 """What `record` and `import` share: the words of their command lines, and the summary of a recording on the screen."""
 
+import shlex
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
@@ -141,7 +142,7 @@ def _say_list(label: str, lines: Iterable[str], style: str) -> None:
 
 def _say_next(summary: RecordingSummary) -> None:
     is_default = summary.folder == SITES_FOLDER / summary.name
-    site = summary.name if is_default else str(summary.folder)
+    site = summary.name if is_default else shlex.quote(str(summary.folder))
     out.print(f"\nwritten to [bold]{shown(str(summary.folder))}[/]; next:", soft_wrap=True)
     for command in (
         f"sites check {site}",

@@ -5,6 +5,8 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from mixedsched.errors import MixedschedError
+
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
@@ -18,21 +20,46 @@ class _Output(io.FileIO):
         try:
             return super().write(data)
         except BrokenPipeError:
-            self.is_read = False
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, self.fileno())
-            os.close(nowhere)
+            self._drop_the_rest()
             return memoryview(data).nbytes
+        except OSError as error:
+            self._drop_the_rest()
+            raise MixedschedError("results cannot be written to standard output", why=error.strerror or "") from error
+
+    def _drop_the_rest(self) -> None:
+        self.is_read = False
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self.fileno())
+        os.close(nowhere)
 
 
 def let_readers_end() -> None:
     """From here on, results that nobody reads are dropped, instead of ending the command with exit code 1."""
+    _open_what_is_closed()
     old = sys.stdout
     if old is sys.__stdout__ and isinstance(old, io.TextIOWrapper):  # else somebody catches what is written
         binary = io.BufferedWriter(_Output(old.fileno(), "w", closefd=False))
         sys.stdout = io.TextIOWrapper(
             binary, old.encoding, old.errors, None, bool(old.line_buffering), old.write_through
         )
+
+
+def _open_what_is_closed() -> None:
+    """Nothing behind standard input, output and errors that are closed: else the first file, or the first socket, that the
+    command opens would get their number, and what children say would be written into it.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is not None:
+            continue
+        try:
+            os.fstat(number)
+        except OSError:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            if nowhere != number:
+                os.dup2(nowhere, number)
+                os.close(nowhere)
+            os.set_inheritable(number, True)
+        setattr(sys, name, open(os.devnull, "w" if number else "r", encoding="utf-8"))  # noqa: PTH123, SIM115 - for good
 
 
 def end_with_reader() -> None:

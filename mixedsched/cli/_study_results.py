@@ -18,10 +18,10 @@ from mixedsched.lab.study.definition import read_study
 from mixedsched.lab.study.export import WRITERS, study_rows
 from mixedsched.lab.study.papers import PAPERS_LEVEL, PaperFigures, paper_figures
 from mixedsched.lab.study.results import StudyResult
-from mixedsched.lab.study.session import DEFINITION_NAME, find_study, stored_results, study_store
+from mixedsched.lab.study.session import DEFINITION_NAME, STUDY_FILE, find_study, stored_results, study_store
 from mixedsched.report.study import render_study, write_study
 from mixedsched.report.view import ResultKind, write_summary
-from mixedsched.world.store import StudyStore
+from mixedsched.world.store import StoredStudy, StudyStore, database_file, shown_address
 
 StoreOption = Annotated[
     str | None,
@@ -59,9 +59,10 @@ def report(
 ) -> None:
     """Say what the stored loads of a study show, and write its report anew, even if it is not finished."""
     with opened(folder, store) as database:
-        found = stored_results(database, study or _name(folder, store))
+        stored = find_study(database, study or _name(folder, store))
+        found = stored_results(database, stored.name)
     figures = paper_figures(found, level=level) if as_papers else None
-    file = folder / DEFINITION_NAME if folder is not None else None
+    file = _file_of(stored, folder) if folder is not None else None
     say_results(found, folder, command_of(file, folder, store), figures, as_json=as_json)
 
 
@@ -128,6 +129,13 @@ def opened(folder: Path | None, store: str | None) -> StudyStore:
             why=f"there is no {DATABASE_NAME} in it" if folder is not None else "",
             fix="name a folder that `study run` made, or a database with --store",
         )
+    file = None if store is None else database_file(store)
+    if file is not None and not file.is_file():  # it would be made
+        raise InputError(
+            f"there is no database {file}",
+            why="`study run` and `worker` make it",
+            fix="check the address after --store",
+        )
     return study_store(folder or Path(), store)
 
 
@@ -136,13 +144,21 @@ def _name(folder: Path | None, store: str | None) -> str | None:
     return None if folder is None or store is None else read_study(folder / DEFINITION_NAME).name
 
 
+def _file_of(stored: StoredStudy, folder: Path) -> Path:
+    """The file that was run, as names of files in it are seen from there; the copy in the folder where it is gone."""
+    file = Path(str(stored.facts.get(STUDY_FILE, "")))
+    if not file.is_file():
+        return folder / DEFINITION_NAME
+    return file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file
+
+
 def command_of(file: Path | None, folder: Path | None, store: str | None) -> str:
     """The command that goes on with a study; "" if its file is not known."""
     if file is None:
         return ""
     words = ["mixedsched", "study", "run", str(file)]
     words += ["--out", str(folder)] if folder is not None else []
-    words += ["--store", store] if store is not None else []
+    words += ["--store", shown_address(store)] if store is not None else []
     return shlex.join(words)
 
 

@@ -1,6 +1,7 @@
 """`report`: writes the HTML report of stored runs again, or says where another command put its own."""
 
 import json
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,6 +12,7 @@ from mixedsched.cli._console import err, out, shown
 from mixedsched.cli._output import Json, say_json
 from mixedsched.errors import InputError, UsageError
 from mixedsched.lab.experiment import Experiment, read_experiment
+from mixedsched.lab.study.session import DEFINITION_NAME
 from mixedsched.report.compare import median_film
 from mixedsched.report.video import write_video
 
@@ -49,6 +51,9 @@ def report(
                 raise UsageError(f"{folder} was made by `{command}`", why="--video shows the loads of compare")
             _point_to(command, folder / facts_name, folder / report_name, as_json)
             return
+    if (folder / DEFINITION_NAME).is_file():
+        fix = shlex.join(["mixedsched", "study", "report", str(folder)])
+        raise InputError(f"{folder} was made by `study run`", fix=f"its report is written by: {fix}")
     experiment = read_experiment(folder)
     say_experiment(experiment, as_json=as_json)
     if video is not None:

@@ -118,6 +118,8 @@ def status(folder: FolderArgument = None, store: StoreOption = None, as_json: Js
     if as_json:
         say_json(facts)
         return
+    if not facts["studies"]:
+        say_remark("no study was begun there")
     for item in facts["studies"]:
         blocks = ", ".join(f"{count} {state}" for state, count in item["blocks"].items() if count)
         out.print(f"[bold]{shown(item['study'])}[/] (rung {item['rung']}): {item['places']} places; blocks: {blocks}")

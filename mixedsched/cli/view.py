@@ -40,7 +40,7 @@ def view(
     if not folder.is_dir():
         raise InputError(
             f"there is no folder {folder}",
-            why="commands make it with their first results",
+            why="it is a file" if folder.exists() else "commands make it with their first results",
             fix="run one, such as `mixedsched compare agency`, or name another folder",
         )
     signal.signal(signal.SIGTERM, signal.default_int_handler)

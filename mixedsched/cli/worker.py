@@ -9,11 +9,12 @@ import typer
 
 from mixedsched.cli._console import err, say_remark
 from mixedsched.cli._interrupts import end_in_order
-from mixedsched.errors import MixedschedError
+from mixedsched.errors import MixedschedError, UsageError
 from mixedsched.lab.study.worker import WorkerOptions, run_worker
 from mixedsched.units import parse_duration_s
 
 RECONNECT_S = 5.0
+LEASE_LEAST_S = 2.0  # a sign of life comes four times as often, and what is finished is stored twice a second
 
 
 def register(app: typer.Typer) -> None:
@@ -52,14 +53,15 @@ def worker(
     Everything that a load needs must be installed here in the same versions as where the study was begun.
     """
     end_in_order()
+    lease_s = parse_duration_s(lease)
+    if lease_s < LEASE_LEAST_S:
+        raise UsageError(
+            f"--lease {lease} is too short",
+            why="blocks would go to others while they are worked on, again and again",
+            fix=f"give {LEASE_LEAST_S:g}s at least",
+        )
     options = WorkerOptions(
-        store,
-        study,
-        machine or platform.node(),
-        jobs=jobs,
-        waits=not once,
-        readmit=readmit,
-        lease_s=parse_duration_s(lease),
+        store, study, machine or platform.node(), jobs=jobs, waits=not once, readmit=readmit, lease_s=lease_s
     )
     if scheduler is None:
         run_worker(options, say_remark)

@@ -14,7 +14,16 @@ from mixedsched.lab.bench import Bench, Design, Observe, Say, unobserved
 from mixedsched.lab.comparison import Comparison
 from mixedsched.lab.diagnostics import held_up_of, misses_of
 from mixedsched.lab.engine import always, missing_blocks, stored_runs
-from mixedsched.lab.gates import Gate, GateResult, GateVerdict, is_decided, judge, looks_of, until_decided
+from mixedsched.lab.gates import (
+    Gate,
+    GateResult,
+    GateVerdict,
+    is_decided,
+    judge,
+    looks_of,
+    note_on_gates,
+    until_decided,
+)
 from mixedsched.lab.live import LiveView, live_view
 from mixedsched.lab.machine import machine_facts, own_versions
 from mixedsched.lab.model import Conditions, Plan, Run
@@ -182,10 +191,23 @@ def compare(
     plan = replace(design.plan(network, blocks if looks is None else looks.last, warm_up=True), looks=looks)
     if packet_log and backend != RELAY:
         raise UsageError("only the relay logs the fate of packets", fix="leave --packet-log or --backend out")
+    if looks is None and (note := note_on_gates(gates, blocks, len(arms))):
+        say(f"warning: {note}")
     folder = Path(folder) if folder is not None else _default_folder(plan)
     named = site if isinstance(site, str) else site.name
     try:
-        return run_experiment(design, network, plan, folder, named, observe, say, packet_log=packet_log, gates=gates)
+        return run_experiment(
+            design,
+            network,
+            plan,
+            folder,
+            named,
+            observe,
+            say,
+            link_argument=link if isinstance(link, str) and link != network.name else "",
+            packet_log=packet_log,
+            gates=gates,
+        )
     except KeyboardInterrupt:
         say(f"stopped; all finished runs are stored in {folder}, the same command continues")
         raise
@@ -200,14 +222,15 @@ def run_experiment(
     observe: Observe = unobserved,
     say: Say = lambda _: None,
     *,
+    link_argument: str = "",
     packet_log: bool = False,
     gates: Sequence[Gate] = (),
 ) -> Experiment:
     """Make the runs of a plan of a design that the folder does not hold yet, and return all that is known then.
 
-    site_argument: how the site was named, for reports. The rest, and what it raises, is as in `compare`.
+    site_argument, link_argument: how site and network were named, for reports. The rest, and the errors, are as in `compare`.
     """
-    facts = _facts(design.arms[-1].site, site_argument)
+    facts = replace(_facts(design.arms[-1].site, site_argument), link_argument=link_argument)
     conditions = tuple(gate.condition for gate in gates)
 
     async def measure() -> None:
@@ -245,7 +268,11 @@ def read_experiment(folder: Path) -> Experiment:
     with open_store(folder) as store:
         experiments = store.experiments()
         if len(experiments) != 1:
-            raise InputError(f"{folder} holds {len(experiments)} experiments", fix="a report is made of exactly one")
+            raise InputError(
+                f"{folder} holds {len(experiments)} experiments",
+                why="a report is made of exactly one",
+                fix="give the command that made the folder again: it continues, and writes its report",
+            )
         stored = experiments[0]
         runs = tuple(stored_runs(store, stored.digest))
         return Experiment(folder, Plan.from_dict(stored.plan), runs, ExperimentFacts.from_dict(stored.facts))

@@ -166,6 +166,19 @@ def looks_of(until: str | None, blocks: int, max_blocks: int | None, questions: 
     return looks
 
 
+def note_on_gates(gates: Sequence[Gate], blocks: int, arms: int, places: int = 1) -> str:
+    """Why gates for which all blocks are made first can never be decided, so few are they; "" where they can.
+
+    arms: the baseline among them. places: that share the error rate.
+    """
+    questions = len({gate.metric.key for gate in gates}) * (arms - 1) * places
+    needed = next(count for count in itertools.count(1) if stats.smallest_p(count) * questions <= stats.ALPHA)
+    if not questions or blocks >= needed:
+        return ""
+    asked = f"{questions} questions of gates" if questions > 1 else "a gate"
+    return f"{blocks} block{'s' if blocks > 1 else ''} can never decide {asked}: {needed} at least are needed"
+
+
 def is_decided(comparison: Comparison, gates: Sequence[Gate]) -> bool:
     """Whether all gates are; without any, whether each primary effect is better, worse or equivalent."""
     if gates:

@@ -16,7 +16,7 @@ from mixedsched.errors import MixedschedError, UsageError
 from mixedsched.lab.engine import stored_runs
 from mixedsched.lab.model import Plan
 from mixedsched.lab.underway import LOCK_NAME, recorded
-from mixedsched.world.store import Store, StoredExperiment
+from mixedsched.world.store import Store, StoredExperiment, file_address
 
 DATABASE_NAME = "results.sqlite"
 COPIES_MOST = 10  # tries, where somebody keeps writing
@@ -96,7 +96,7 @@ def _database_files(folder: Path) -> dict[Path, tuple[int, int]]:
 
 def open_store(folder: Path) -> Store:
     """The database of a folder, made if there is none. Raises MixedschedError if it cannot be used."""
-    return Store(f"sqlite:///{folder / DATABASE_NAME}")
+    return Store(file_address(folder / DATABASE_NAME))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +104,7 @@ class ExperimentFacts:
     """The circumstances of a plan's first start, stored beside it. Earlier versions have stored fewer of them."""
 
     site_argument: str = ""  # how people named the site
+    link_argument: str = ""  # and the network, where it is not one of ours
     title: str = ""
     origins: str = ""  # of the site's hosts: "keep" or "merge"
     connections: str = ""  # that a load takes, and why

@@ -5,9 +5,10 @@ from pathlib import Path
 from mixedsched.core.metrics import METRICS
 from mixedsched.lab.experiment import Experiment, read_experiment
 from mixedsched.lab.model import Run
+from mixedsched.lab.plan import attempt_seed
 from mixedsched.lab.results import DATABASE_NAME
 from mixedsched.lab.study.export import study_rows
-from mixedsched.world.store import StudyStore
+from mixedsched.world.store import StudyStore, file_address
 
 Row = dict[str, str | int | float | bool | None]
 
@@ -20,7 +21,7 @@ def read_results(folder: Path | str) -> list[Row]:
     """
     folder = Path(folder)
     if (folder / DATABASE_NAME).is_file():
-        with StudyStore(f"sqlite:///{folder / DATABASE_NAME}") as store:
+        with StudyStore(file_address(folder / DATABASE_NAME)) as store:
             if studies := store.studies():
                 return [row for stored in studies for row in study_rows(store, stored)]
     experiment = read_experiment(folder)
@@ -39,7 +40,7 @@ def _row(experiment: Experiment, run: Run) -> Row:
         "warm_up": block.warm_up,
         "attempt": run.attempt,
         "position": run.position,
-        "seed": block.link_seed,
+        "seed": attempt_seed(block, run.attempt),
         "rung": "browser",
         "status": run.status.value,
         "reason": run.reason,

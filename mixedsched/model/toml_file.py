@@ -51,6 +51,9 @@ def wrong_keys(error: ValidationError) -> str:
     Steps in parentheses are a schema's own tags: they stand in no file, and are not told.
     """
     items = error.errors(include_url=False, include_input=False)
+    # A list of which an item is wrong seems to have fewer: the item says it all.
+    inner = {item["loc"][:depth] for item in items for depth in range(len(item["loc"]))}
+    items = [item for item in items if item["type"] != "too_short" or item["loc"] not in inner]
     texts = []
     for item in items[:MAX_FINDINGS]:
         where = ".".join(str(step) for step in item["loc"] if not str(step).startswith("("))

@@ -175,11 +175,19 @@ def _require_page(address: str, answer: _Answer) -> None:
         raise SiteError(f"{printable(address)} is not a page that can be measured live", why=printable(why), fix=fix)
 
 
+def _absolute(location: str, address: str) -> str:
+    """Where a redirect leads; as it is written where that is no address."""
+    try:
+        return urljoin(address, location)
+    except ValueError:  # half an IPv6 address
+        return location
+
+
 def _objection(address: str, answer: _Answer) -> tuple[str, str]:
     """Why it is not, and how to mend it; "" if it is."""
     status, type_ = answer.status, answer.fields.get("content-type", "").partition(";")[0].strip().lower()
     if "location" in answer.fields and status // 100 == 3:
-        target = urljoin(address, answer.fields["location"])
+        target = _absolute(answer.fields["location"], address)
         return f"it redirects to {target}", f"name that address, if it is what you mean: {printable(target)}"
     if status in (401, 407) or "www-authenticate" in answer.fields:
         return f"it wants a login (status {status})", "let the application answer strangers while it is measured"

@@ -12,7 +12,14 @@ def is_address(name: str) -> bool:
 
 def is_archive(name: str) -> bool:
     """Whether it is a HAR, which may be compressed as a whole. Whether there is such a file is another question."""
-    return not is_address(name) and name.lower().endswith(_ARCHIVES) and not Path(name).is_dir()
+    return not is_address(name) and name.lower().endswith(_ARCHIVES) and not _is_folder(name)
+
+
+def _is_folder(name: str) -> bool:
+    try:
+        return Path(name).is_dir()
+    except OSError:  # it is too long for a name
+        return False
 
 
 def is_elsewhere(name: str) -> bool:

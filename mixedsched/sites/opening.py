@@ -101,12 +101,14 @@ def folder_of(name: str) -> Path | None:
 
 def is_known(name: str) -> bool:
     """Whether a bundled site has this name or, unless a file or folder has it, a recorded one."""
-    return find_recipe(places.home() / "sites", name) is not None or (not Path(name).exists() and is_recorded(name))
+    return find_recipe(places.home() / "sites", name) is not None or (
+        not _is(Path.exists, Path(name)) and is_recorded(name)
+    )
 
 
 def is_recorded(name: str) -> bool:
     """Whether ./sites holds a site of this name."""
-    return _is(Path.is_dir, RECORDED / name / ROOT_NAME) and (RECORDED / name / MANIFEST_NAME).is_file()
+    return _is(Path.is_dir, RECORDED / name / ROOT_NAME) and _is(Path.is_file, RECORDED / name / MANIFEST_NAME)
 
 
 def recorded_names() -> list[str]:

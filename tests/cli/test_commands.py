@@ -65,6 +65,8 @@ def test_every_command_explains_itself_with_an_example(command: str) -> None:
         (["compare", "agency", "--aa", "--schemes", "sequential,mixed"], 2, "name one scheme only"),
         (["compare", "agency", "--link", "slow4g"], 3, "did you mean 'slow-4g'?"),
         (["compare", "agncy"], 3, "did you mean 'agency'?"),
+        (["compare", "a" * 300], 3, "there is no site"),
+        (["compare", "a" * 300 + ".har"], 3, "a.har"),
         (["compare", "agency", "--mapping", "gupta"], 3, "did you mean 'gupta2024'?"),
         (["compare", "agency", "--primary", "lcpp"], 2, "did you mean"),
         (["compare", "agency", "--blocks", "0"], 2, "--blocks"),
@@ -82,6 +84,7 @@ def test_every_command_explains_itself_with_an_example(command: str) -> None:
         (["serve", "agency", "--congestion-control", "bbr"], 2, "cubic"),
         (["serve", "."], 3, "index.html"),
         (["report", "nowhere"], 3, "name a folder that compare made"),
+        (["worker", "--store", "sqlite:///none/x.sqlite", "--lease", "0s"], 2, "2s at least"),
         (["frobnicate"], 2, "No such command"),
         (["compare"], 2, "SITE"),
     ],
@@ -146,6 +149,28 @@ def test_a_reader_that_has_enough_is_no_failure(command: str) -> None:
         process.stdout.close()
         assert process.stderr.read() == ""
         assert process.wait(60) == 0
+
+
+def _by_shell(line: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """line: for a shell, in which "$@" is the command with its arguments."""
+    words = [sys.executable, "-m", "mixedsched", *arguments]
+    return subprocess.run(["sh", "-c", line, "sh", *words], capture_output=True, text=True, cwd=HOME, check=False)
+
+
+def test_results_for_which_there_is_no_room_are_an_error_that_says_so() -> None:
+    ended = _by_shell('exec "$@" > /dev/full', "schemes", "--json")
+    assert ended.returncode == 1
+    assert "error: results cannot be written to standard output" in ended.stderr
+    assert "why: No space left on device" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_a_command_without_standard_streams_keeps_its_files_apart_from_them(tmp_path: Path) -> None:
+    """Their numbers are not given to the file that is opened next."""
+    picture = tmp_path / "plot.svg"
+    ended = _by_shell('exec "$@" <&- >&- 2>&-', "simulate", "davies-meenan", "--scheme", "rr", "--plot", str(picture))
+    assert ended.returncode == 0
+    assert picture.read_text().rstrip().endswith("</svg>")
 
 
 @pytest.mark.parametrize(

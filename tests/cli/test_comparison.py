@@ -49,6 +49,11 @@ def test_it_names_the_site_as_it_was_named_and_how_its_hosts_were_served() -> No
     assert said[said.index("--origins") + 1] == "merge"
 
 
+def test_it_names_a_network_of_ones_own_as_it_was_named() -> None:
+    said = shlex.split(_comparison._command(experiment(ExperimentFacts(link_argument="my nets/office.toml"))))
+    assert said[said.index("--link") + 1] == "my nets/office.toml"
+
+
 def test_compare_knows_all_its_options() -> None:
     changes = {"backend": "netns", "across_connections": True, "arms": (Arm("a", "eps", "chrome"), *AA[:1])}
     said = _comparison._command(experiment(ExperimentFacts(origins="merge"), **changes))

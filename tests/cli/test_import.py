@@ -53,6 +53,12 @@ def test_a_har_becomes_a_site_below_sites_named_after_its_host(tmp_path: Path, r
     assert json.loads((folder / "page.json").read_text())["record"]["har"] == "page.har"
 
 
+def test_the_next_commands_can_be_pasted_whatever_the_folder_is_called(tmp_path: Path, run: Run) -> None:
+    save(tmp_path, chrome())
+    done = run("page.har", "--out", "my shop")
+    assert "mixedsched sites show 'my shop'\n" in done.stdout
+
+
 def test_json_has_the_same_facts_for_machines(tmp_path: Path, run: Run) -> None:
     har = chrome()
     entry_of(har, "low.png")["response"]["status"] = 0

@@ -38,9 +38,13 @@ def test_run_ends_with_a_report_and_a_page_for_each_place(done: tuple[Path, Resu
 
 def test_report_writes_it_anew_and_says_the_same(done: tuple[Path, Result]) -> None:
     folder, result = done
+    before = (folder / "report.html").read_text()
     (folder / "report.html").unlink()
     again = run("study", "report", folder, "--json")
     assert json.loads(again.stdout) == json.loads(result.stdout.splitlines()[-1])
+    assert (folder / "report.html").read_text() == before, (
+        "also how to go on, by the file from which its pages are seen"
+    )
     shown = run("study", "report", folder)
     assert "Over cable" in shown.stdout
     assert str(folder / "report.html") in shown.stdout.replace("\n", "")
@@ -89,6 +93,21 @@ def test_a_folder_without_a_study_is_refused(command: str, tmp_path: Path) -> No
     result = run("study", command, tmp_path)
     assert result.exit_code == 3
     assert "contains no study" in result.stderr
+
+
+@pytest.mark.parametrize("command", ["status", "report", "export"])
+def test_looking_at_a_database_that_is_not_there_does_not_make_it(command: str, tmp_path: Path) -> None:
+    file = tmp_path / "teem.sqlite"
+    result = run("study", command, "--store", f"sqlite:///{file}")
+    assert result.exit_code == 3
+    assert f"there is no database {file}" in result.stderr.replace("\n", "")
+    assert not file.exists()
+
+
+def test_report_names_the_command_that_tells_of_a_study(done: tuple[Path, Result]) -> None:
+    result = run("report", done[0])
+    assert result.exit_code == 3
+    assert f"mixedsched study report {done[0]}" in result.stderr.replace("\n", "")
 
 
 def test_a_file_that_cannot_be_written_is_named(done: tuple[Path, Result], tmp_path: Path) -> None:

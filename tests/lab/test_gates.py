@@ -15,7 +15,7 @@ from mixedsched.core.stats import Looks
 from mixedsched.errors import UsageError
 from mixedsched.lab.analysis import analyse
 from mixedsched.lab.comparison import Verdict
-from mixedsched.lab.gates import Gate, GateVerdict, is_decided, judge, looks_of, until_decided
+from mixedsched.lab.gates import Gate, GateVerdict, is_decided, judge, looks_of, note_on_gates, until_decided
 from mixedsched.lab.model import Plan, Run, RunStatus
 from tests.lab.scripted import plan
 
@@ -100,6 +100,27 @@ def test_too_few_blocks_decide_no_gate() -> None:
     for looks in (LOOKS, None):
         made = looked_at(looks)
         assert verdict("lcp > +2%", made, loads(made, 0.5, 0.001, 5)) is GateVerdict.UNDECIDED
+
+
+@given(st.integers(1, 14), st.integers(1, 3), st.integers(2, 4))
+def test_that_blocks_are_too_few_for_gates_is_known_before_the_first(blocks: int, gates: int, arms: int) -> None:
+    """With so many blocks not even one change, always the same, is shown."""
+    asked = [Gate.parse(f"{name} > +2%") for name in ("lcp", "fcp", "si")[:gates]]
+    steps = tuple((block, 50.0) for block in range(1, blocks + 1))
+    effects = [
+        replace(effect, metric=gate.metric, differences=steps)
+        for gate in asked
+        for effect in analyse(looked_at(None), []).effects[:1] * (arms - 1)
+    ]
+    shows = {result.verdict for result in judge(asked, effects, None)}
+    assert shows == ({GateVerdict.UNDECIDED} if note_on_gates(asked, blocks, arms) else {GateVerdict.FAILED})
+
+
+def test_it_is_told_how_many_blocks_gates_take() -> None:
+    asked = [Gate.parse("lcp > +2%"), Gate.parse("fcp > +2%")]
+    assert note_on_gates(asked, 8, 5) == "8 blocks can never decide 8 questions of gates: 9 at least are needed"
+    assert note_on_gates(asked[:1], 5, 2) == "5 blocks can never decide a gate: 6 at least are needed"
+    assert note_on_gates([], 1, 2) == ""
 
 
 def test_without_looks_several_gates_share_the_error_rate() -> None:

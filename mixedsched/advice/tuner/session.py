@@ -39,7 +39,7 @@ from mixedsched.lab.costs import START_S, fitting_blocks
 from mixedsched.lab.engine import stored_runs
 from mixedsched.lab.play.scenario import SEEDS
 from mixedsched.lab.results import DATABASE_NAME, open_store, spent_before_s
-from mixedsched.world.store import Store
+from mixedsched.world.store import Store, file_address
 
 PIPE_SHARE, PIPE_SHARE_ALONE = 0.25, 0.7  # of the time for simulations; where rung pipe is the last to be asked
 PIPE_TRIALS, STACK_TRIALS = 20_000, 2_000  # at most, however much time there is
@@ -168,7 +168,7 @@ class TuneSession:
             pipe=Limit(on_pipe, pipe_s),
             stack=stack,
             penalty=job.penalty,
-            storage=f"sqlite:///{job.folder / DATABASE_NAME}",
+            storage=file_address(job.folder / DATABASE_NAME),
             subject=f"{job.digest} {sorted(job.versions.items())}",
         )
 

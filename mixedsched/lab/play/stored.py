@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 from mixedsched.lab.machine import own_versions
 from mixedsched.lab.play.pool import Pool
 from mixedsched.lab.play.task import Result, StorableReader, Task, scheme_loader
-from mixedsched.world.store import Store
+from mixedsched.world.store import Store, file_address
 
 DATABASE_NAME = "simulated.sqlite"
 STORE_EVERY_S = 1.0  # what a killed process may lose
@@ -52,7 +52,7 @@ class PlayedLoads(Generic[Result]):
         self._pool = Pool(reader, jobs)
         self._kind = [reader.__name__, own_versions(PLAYING_CODE)]
         self._form: TypeAdapter[Result] = TypeAdapter(reader.result)
-        self._store = Store(f"sqlite:///{folder / DATABASE_NAME}")
+        self._store = Store(file_address(folder / DATABASE_NAME))
         self._watch = watch
         self._configured = scheme_loader()
 

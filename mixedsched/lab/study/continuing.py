@@ -154,4 +154,4 @@ def _note_versions(lean: LeanStudy, work: Work) -> None:
     new = [dict(version) for version in (lean.versions, *lean.earlier_versions) if dict(version) not in known]
     if new:
         earlier = [*known[1:], *new]
-        work.store.save_study(stored.name, stored.definition, {**stored.facts, EARLIER_VERSIONS: earlier})
+        work.store.save_study(stored.name, stored.definition, {EARLIER_VERSIONS: earlier})

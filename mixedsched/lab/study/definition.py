@@ -82,8 +82,9 @@ class Study(BaseModel):
     # From which scheme adaptive learns before each simulated load; in Chromium it learns before the first block.
     visits: int = Field(default=0, ge=0, le=1000)
 
-    # The folder that file names are relative to; not part of the definition.
+    # The folder that file names are relative to, and the file itself if there is one; not part of the definition.
     folder: Path = Field(default=Path(), exclude=True)
+    file: Path | None = Field(default=None, exclude=True)
 
     @field_validator("primary", "metrics")
     @classmethod
@@ -151,9 +152,9 @@ class Study(BaseModel):
                 why="a study has no live pages: its places are the same on every machine and whenever it goes on",
                 fix="leave `live` out, and the address is recorded once; or use `mixedsched compare ADDRESS --live`",
             )
-        unknown = [key for key in data if key not in cls.model_fields or key == "folder"]
+        known = [key for key, field in cls.model_fields.items() if not field.exclude]
+        unknown = [key for key in data if key not in known]
         if unknown:
-            known = [key for key in cls.model_fields if key != "folder"]
             raise StudyError(
                 f"{origin} is refused", why=f"there is no key '{unknown[0]}'", fix=nearest_hint(unknown[0], known)
             )
@@ -199,6 +200,7 @@ def read_study(path: Path | str) -> Study:
     path = Path(path)
     text = catalog.read_text(path, MAX_FILE_BYTES, f"study {path}", StudyError)
     study = Study.from_dict(parse_toml(text, path.name, StudyError), path.parent, path.name)
+    study = study.model_copy(update={"file": path})
     if len(study.arms) < 2:
         raise StudyError(f"{path.name} is refused", why="arms: there is nothing to compare", fix="name two at least")
     study.read_arms()

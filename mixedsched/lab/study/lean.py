@@ -23,7 +23,8 @@ EARLIER_VERSIONS = "earlier_versions"
 """A fact of studies that have gone on from a file: the other versions that played some of their loads."""
 _METADATA = b"mixedsched"
 _TEXTS = ("arm", "status", "reason", "machine")
-_NUMBERS = {"place": "int16", "block": "int16", "attempt": "int16", "position": "int16", "seed": "int64"}
+_NUMBERS = ("block", "attempt", "position", "seed")
+_INTEGERS = {"int16": 2**15, "int32": 2**31, "int64": 2**63}  # which numbers are below; seeds are always of the last
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,19 +81,27 @@ def write_lean(store: StudyStore, stored: StoredStudy, out: Path, keys: Sequence
         ],
     }
     columns = {
-        "place": pa.array([numbers[load.place_id] for load in loads], pa.int16()),
-        **{
-            name: pa.array([getattr(load, name) for load in loads], kind)
-            for name, kind in _NUMBERS.items()
-            if name != "place"
-        },
+        "place": _integers([numbers[load.place_id] for load in loads]),
+        **{name: _integers([getattr(load, name) for load in loads], name) for name in _NUMBERS},
         **{name: pa.array([getattr(load, name) for load in loads], pa.string()).dictionary_encode() for name in _TEXTS},
         **{key: pa.array([load.values.get(key) for load in loads], pa.float32()) for key in kept},
     }
     table = pa.table(columns).replace_schema_metadata({_METADATA: json.dumps(facts, sort_keys=True)})
     out.parent.mkdir(parents=True, exist_ok=True)
-    parquet.write_table(table, out, compression="zstd", compression_level=19)
+    part = out.with_name(f"{out.name}.part")
+    try:
+        parquet.write_table(table, part, compression="zstd", compression_level=19)
+        part.replace(out)  # what was there stays until all is written
+    finally:
+        part.unlink(missing_ok=True)
     return len(loads)
+
+
+def _integers(numbers: Sequence[int], name: str = "") -> Any:
+    """A column, as narrow as its numbers allow."""
+    most = max(numbers, default=0)
+    kind = "int64" if name == "seed" else next(kind for kind, end in _INTEGERS.items() if most < end)
+    return _arrow()[0].array(numbers, kind)
 
 
 def read_lean(path: Path) -> LeanStudy:

@@ -2,7 +2,7 @@
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mixedsched.core import stats
@@ -16,7 +16,10 @@ SPREADS_MOST = 4.0  # a noisy machine may differ from itself by so many of its o
 VOID_MOST = 0.5  # share of the latest blocks that failed
 BLOCKS_JUDGED = 10
 
-Question = tuple[str, str, str]  # site, link, arm
+Studied = tuple[str, str]  # site, link
+MachineBlock = tuple[
+    str, Sequence[float]
+]  # machine, and the log ratio of each arm to the baseline; NaN where there is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +27,7 @@ class MachineShift:
     """How the effects that one machine measured differ from those of all, over all places and arms."""
 
     machine: str
-    blocks: int  # paired values that it contributed
+    blocks: int  # that it contributed, of places where others measured, too
     shift_pct: float
     low_pct: float | None
     high_pct: float | None
@@ -54,23 +57,30 @@ class MachineFactor:
         return {"machines": [item.to_dict() for item in self.machines], "p": self.p, "agree": self.agree}
 
 
-def machine_factor(steps: Mapping[Question, Sequence[tuple[str, float]]]) -> MachineFactor:
+def machine_factor(places: Mapping[Studied, Sequence[MachineBlock]]) -> MachineFactor:
     """Compare machines by what they measured at the same places.
 
-    steps: for each question the paired log ratios of its blocks, with the machine of the block. What the machines share at a
-    question, the effect itself, is taken out of its blocks; what remains is compared between machines.
+    What the machines share at a place, the effects themselves, is taken out of its blocks; what remains is compared between
+    machines. A block is one value, the mean of its arms: they share the load of the baseline, and as values of their own
+    they would seem to be more evidence than there is.
     """
     residuals: dict[str, list[float]] = {}
-    for blocks in steps.values():
-        if len({machine for machine, _ in blocks}) < 2:  # it tells nothing apart
-            for machine, _ in blocks:
-                residuals.setdefault(machine, [])
-            continue
-        middle = statistics.median(step for _, step in blocks)
-        for machine, step in blocks:
-            residuals.setdefault(machine, []).append(step - middle)
+    for blocks in places.values():
+        own = {machine: residuals.setdefault(machine, []) for machine, _ in blocks}
+        if len(own) > 1:  # else it tells nothing apart
+            for (machine, _), residual in zip(blocks, _residuals([steps for _, steps in blocks]), strict=True):
+                own[machine].extend(residual)
     compared = {machine: values for machine, values in sorted(residuals.items()) if values}
     return MachineFactor(tuple(_shift(machine, residuals[machine]) for machine in sorted(residuals)), _p(compared))
+
+
+def _residuals(blocks: Sequence[Sequence[float]]) -> Iterator[list[float]]:
+    """By block: how far its arms are from their medians over all blocks, in the mean; nothing where it has no value."""
+    known = [[step for step in arm if not math.isnan(step)] for arm in zip(*blocks, strict=True)]
+    middles = [statistics.median(steps) if steps else math.nan for steps in known]
+    for block in blocks:
+        left = [step - middle for step, middle in zip(block, middles, strict=True) if not math.isnan(step)]
+        yield [statistics.fmean(left)] if left else []
 
 
 def _shift(machine: str, residuals: Sequence[float]) -> MachineShift:

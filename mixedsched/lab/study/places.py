@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from mixedsched.core.sim.pipe import PipeOptions
@@ -61,7 +62,7 @@ def _matches(entry: str, study: Study, known: Sequence[str]) -> Iterator[StudySi
             raise StudyError(f"the study's '{entry}' matches nothing", fix=nearest_hint(entry, known))
         for file in files:
             yield from _at(file, study, known)
-    elif (study.folder / entry).exists():
+    elif _exists(study.folder / entry):
         yield from _at(entry, study, known)
     else:
         raise StudyError(
@@ -89,7 +90,24 @@ def _at(entry: str, study: Study, known: Sequence[str]) -> Iterator[StudySite]:
         return
     name = entry.rstrip("/")
     short = name.removesuffix(f"/{MANIFEST_NAME}").removesuffix(PAGE_SUFFIX)
+    _refuse_no_text(name)
     yield StudySite(name if short in known else short, str(path.absolute()) + ("/" if path.is_dir() else ""))
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # the name is too long for one
+        return False
+
+
+def _refuse_no_text(name: str) -> None:
+    """Databases and reports hold text: file systems know names that are none. Raises StudyError."""
+    try:
+        name.encode()
+    except UnicodeEncodeError as error:
+        told = name.encode(errors="surrogateescape").decode(errors="backslashreplace")
+        raise StudyError(f"the study's file '{told}' has a name that is not UTF-8", fix="rename it") from error
 
 
 def chosen(sites: Sequence[StudySite], study: Study, only: str | None) -> list[tuple[int, StudySite, str]]:

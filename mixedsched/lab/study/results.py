@@ -229,12 +229,16 @@ def _machine_factor(places: Iterable[StudiedPlace], arms: Sequence[Arm], metric:
     """By the first primary metric. None for a single machine, and for metrics that have no ratios."""
     if metric.scale != "ratio":
         return None
-    steps: dict[tuple[str, str, str], list[tuple[str, float]]] = {}
-    for place in places:
-        rows = place.values[:, VALUE_KEYS.index(metric.key)]
-        for arm in range(1, len(arms)):
-            usable = (rows[0] > 0) & (rows[arm] > 0)
-            logs = np.log(rows[arm][usable] / rows[0][usable]).tolist()
-            machines = [machine for machine, is_used in zip(place.machines, usable, strict=True) if is_used]
-            steps[place.site, place.link, arms[arm].label] = list(zip(machines, logs, strict=True))
-    return machine_factor(steps) if len({machine for item in steps.values() for machine, _ in item}) > 1 else None
+    blocks = {
+        (place.site, place.link): list(zip(place.machines, _log_ratios(place, len(arms), metric), strict=True))
+        for place in places
+    }
+    return machine_factor(blocks) if len({machine for item in blocks.values() for machine, _ in item}) > 1 else None
+
+
+def _log_ratios(place: StudiedPlace, arms: int, metric: Metric) -> list[list[float]]:
+    """Of each block, by arm but the first; NaN where one of the two values is missing or zero."""
+    rows = place.values[:, VALUE_KEYS.index(metric.key)]
+    logs = np.log(rows, out=np.full_like(rows, np.nan), where=rows > 0)
+    found: list[list[float]] = (logs[1:arms] - logs[0]).T.tolist()
+    return found

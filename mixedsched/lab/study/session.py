@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from mixedsched.errors import InputError, UsageError
+from mixedsched.lab.gates import note_on_gates
 from mixedsched.lab.machine import LOAD_CODE, machine_facts, own_versions
 from mixedsched.lab.plan import refuse_missing_servers
 from mixedsched.lab.play.stored import PLAYING_CODE
@@ -16,9 +17,12 @@ from mixedsched.lab.study.gates import StudyQuestions
 from mixedsched.lab.study.places import Place, chosen, open_places, planned, refuse_changed, sites_of
 from mixedsched.lab.study.results import StudyResult, study_results
 from mixedsched.lab.study.work import StudyObserver, UnobservedStudy, Work, carry_out_study
-from mixedsched.world.store import StoredStudy, StoredWorker, StudyStore
+from mixedsched.world.store import StoredStudy, StoredWorker, StudyStore, file_address, shown_address
 
 DEFINITION_NAME = "study.toml"
+STUDY_FILE = (
+    "file"  # a fact: the study file that was run last, if there was one, with names of files as seen from there
+)
 STUDY_FOLDER = "folder"  # a fact: where names of files are seen from, for workers on the same machine
 
 Say = Callable[[str], None]
@@ -64,9 +68,7 @@ def run_study(
         MixedschedError: StudyError for errors in the study; UsageError if stored loads are of another study or version;
             MissingPartError without Node or Chromium; others if results cannot be stored.
     """
-    definition = read_study(study) if isinstance(study, Path | str) else study
-    if blocks is not None:
-        definition = Study.from_dict({**definition.to_dict(), "blocks": blocks}, definition.folder)
+    definition = _with_blocks(read_study(study) if isinstance(study, Path | str) else study, blocks)
     _refuse_at_once(definition, fail_if, is_ours=scheduler is None)
     wanted = chosen(sites_of(definition), definition, only)
     place = default_folder(definition) if folder is None else Path(folder)
@@ -75,15 +77,24 @@ def run_study(
             work = planned_work(definition, lambda: open_places(definition, wanted, say), opened, place, say)
             work = replace(work, has_all_places=only is None, observer=observer or UnobservedStudy(), jobs=jobs)
             _take_loads(start_from, work, say)
-            questions = _asked(work, until, max_blocks, fail_if)
+            questions = _asked(work, until, max_blocks, fail_if, say)
             for count in questions.rounds(definition.blocks):
                 if questions.looks is not None and not _add_blocks(work, count):
                     break
                 _carry_out(work, store, scheduler, say)
         except KeyboardInterrupt:
-            say(f"stopped; all finished loads are stored in {store or place}, the same command continues")
+            say(
+                f"stopped; all finished loads are stored in {shown_address(store or '') or place}, the same command continues"
+            )
             raise
         return stored_results(opened, definition.name)
+
+
+def _with_blocks(study: Study, blocks: int | None) -> Study:
+    if blocks is None:
+        return study
+    changed = Study.from_dict({**study.to_dict(), "blocks": blocks}, study.folder)
+    return changed.model_copy(update={"file": study.file})
 
 
 def _refuse_at_once(study: Study, fail_if: Sequence[str], *, is_ours: bool) -> None:
@@ -111,12 +122,15 @@ def _carry_out(work: Work, store: str | None, scheduler: str | None, say: Say) -
     carry_out_on_cluster(work, store, scheduler, say)
 
 
-def _asked(work: Work, until: str | None, max_blocks: int | None, fail_if: Sequence[str]) -> StudyQuestions:
+def _asked(work: Work, until: str | None, max_blocks: int | None, fail_if: Sequence[str], say: Say) -> StudyQuestions:
     """What is to be decided, stored with the study. Raises UsageError, also where blocks were looked at otherwise before."""
     stored = find_study(work.store, work.study.name)
     places = work.store.places(work.study_id)
     random_places = sum(not place.facts.get("exact") for place in places)
     asked = StudyQuestions.of(work.study, until, max_blocks, fail_if, random_places)
+    note = note_on_gates(asked.gates, work.study.blocks, len(work.study.arms), len(places))
+    if note and asked.looks is None and random_places:
+        say(f"warning: {note}")
     was_begun = any(item.done for item in work.store.counts(work.study_id))
     if was_begun and StudyQuestions.from_dict(stored.facts).looks != asked.looks:
         raise UsageError(
@@ -124,18 +138,16 @@ def _asked(work: Work, until: str | None, max_blocks: int | None, fail_if: Seque
             why="its error rate is valid only for the planned looks",
             fix="give the same, or start anew with another --out or name",
         )
-    work.store.save_study(stored.name, stored.definition, {**stored.facts, **asked.to_dict()})
+    work.store.save_study(stored.name, stored.definition, asked.to_dict())
     return asked
 
 
 def _add_blocks(work: Work, count: int) -> bool:
     """Have so many blocks at each place that is undecided; whether there is one."""
     undecided = {place.id for place in stored_results(work.store, work.study.name).undecided()}
-    places = {
-        item.number: work.places[item.id]
-        for item in work.store.places(work.study_id)
-        if item.id in undecided and item.id in work.places
-    }
+    # Not by their stored numbers: of a site that was added before others, they are those of another place, too.
+    ids = [item.id for item in work.store.places(work.study_id) if item.id in undecided and item.id in work.places]
+    places = {number: work.places[place] for number, place in enumerate(ids)}
     work.store.add_places(work.study_id, planned(work.study.model_copy(update={"blocks": count}), places))
     return bool(places)
 
@@ -152,7 +164,7 @@ def code_of(study: Study) -> tuple[str, ...]:
 
 def study_store(folder: Path, address: str | None) -> StudyStore:
     """The database at an address, by default that of a folder. Raises MixedschedError if it cannot be used."""
-    return StudyStore(address or f"sqlite:///{folder / DATABASE_NAME}")
+    return StudyStore(address or file_address(folder / DATABASE_NAME))
 
 
 def stored_results(store: StudyStore, name: str | None = None) -> StudyResult:
@@ -216,7 +228,8 @@ def planned_work(
     study_id = store.save_study(study.name, study.to_dict(), facts)
     store.add_places(study_id, planned(study, opened))
     if not study.is_simulated:  # a simulated load that failed would only fail again
-        store.reopen(study_id)
+        # By looks, blocks count in their order: one that comes late would change what earlier looks have seen.
+        store.reopen(study_id, in_order=before is not None and bool(before.facts.get("looks")))
     ids = {(item.site, item.link): item.id for item in store.places(study_id)}
     places = {ids[place.site.name, place.link]: place for place in opened.values()}
     return Work(store, study_id, study, places, folder)
@@ -246,6 +259,7 @@ def _facts(study: Study, before: StoredStudy | None) -> dict[str, Any]:
         "versions": own_versions(code_of(study)),
         "tables": {arm.label: arm.table_digest for arm in study.read_arms() if arm.table_digest is not None},
     }
+    facts |= {} if study.file is None else {STUDY_FILE: str(study.file.absolute())}
     if before is None:
         return facts
     then = before.facts
@@ -259,4 +273,4 @@ def _facts(study: Study, before: StoredStudy | None) -> dict[str, Any]:
                 why=", ".join(changed),
                 fix="start again with another --out, or restore what was there",
             )
-    return {**then, **facts}
+    return facts

@@ -35,7 +35,9 @@ def _add_case(suite: ET.Element, checked: CheckedQuestions, item: Question) -> N
     said = printable(f"{item.verdict}: {item.answer}; {counted(item.blocks, 'block')}")
     match item.outcome:
         case GateVerdict.FAILED:
-            ET.SubElement(case, "failure", {"message": said, "type": "gate"}).text = f"{said}. Report: {checked.report}"
+            ET.SubElement(
+                case, "failure", {"message": said, "type": "gate"}
+            ).text = f"{said}. Report: {printable(checked.report)}"
         case GateVerdict.UNDECIDED:
             ET.SubElement(case, "skipped", {"message": said})
         case GateVerdict.MET:

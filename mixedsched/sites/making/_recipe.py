@@ -275,7 +275,11 @@ class Recipe(_Table):
 def find_recipe(recipes_dir: Path, name: str) -> Recipe | None:
     """The recipe of that name, without reading any other; None if there is none. Raises SiteError if it is bad."""
     file = recipes_dir / name / RECIPE_NAME
-    if not _NAME.fullmatch(name) or not file.is_file():
+    try:
+        is_there = _NAME.fullmatch(name) is not None and file.is_file()
+    except OSError:  # it is too long for a name
+        is_there = False
+    if not is_there:
         return None
     group = name.rpartition("/")[0]
     return None if group and (recipes_dir / group / RECIPE_NAME).exists() else Recipe.from_file(file, group)

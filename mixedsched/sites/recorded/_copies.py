@@ -19,6 +19,7 @@ from mixedsched.sites.recorded._rewriting import (
 from mixedsched.sites.recorded.coding import decode_body, encode_body
 from mixedsched.sites.recorded.names import origin_of
 from mixedsched.sites.recorded.records import LeftOut, RecordedExchange
+from mixedsched.sites.recorded.references import base_of
 from mixedsched.sites.recorded.selection import is_redirect, redirect_targets
 from mixedsched.sites.site.paths import Local, resolve
 from mixedsched.sites.site.responses import PriorityField
@@ -116,7 +117,8 @@ class Copier:
         if not changed or not item.mime.startswith(_HTML):
             return item
         text = decode_body(item.body, item.source.encoding)
-        honest = without_stale_integrity(text, self._url_of(item), changed)
+        base_url = base_of(text.decode("utf-8", "replace"), self._url_of(item))
+        honest = without_stale_integrity(text, base_url, changed)
         if honest == text:
             return item
         body = encode_body(honest, item.source.encoding, near_bytes=len(item.body))

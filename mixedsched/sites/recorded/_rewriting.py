@@ -193,10 +193,10 @@ def _pattern(slashes: bytes, names: Mapping[Origin, str]) -> re.Pattern[bytes]:
     )
 
 
-def without_stale_integrity(document: bytes, url: str, changed: Iterable[str]) -> bytes:
+def without_stale_integrity(document: bytes, base_url: str, changed: Iterable[str]) -> bytes:
     """An HTML document whose scripts and sheets make no promise of contents that were rewritten.
 
-    url: of the document. changed: addresses of rewritten bodies, as the document's references resolve.
+    base_url: to which the document's references are relative. changed: addresses of rewritten bodies.
     """
     addresses = frozenset(changed)
 
@@ -205,7 +205,7 @@ def without_stale_integrity(document: bytes, url: str, changed: Iterable[str]) -
         if found is None or not _INTEGRITY.search(tag[0]):
             return tag[0]
         reference = next(part for part in found.groups() if part is not None).decode("utf-8", "replace")
-        target = urljoin(url, reference.strip().replace("&amp;", "&")).partition("#")[0]
+        target = _absolute(reference.strip().replace("&amp;", "&"), base_url)
         return _INTEGRITY.sub(b"", tag[0]) if target in addresses else tag[0]
 
     return _TAG.sub(seen, document)

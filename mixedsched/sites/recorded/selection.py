@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from urllib.parse import urldefrag, urljoin
 
@@ -199,5 +200,9 @@ def is_redirect(item: RecordedExchange) -> bool:
 
 
 def redirect_targets(item: RecordedExchange) -> list[str]:
-    """The targets of a redirect: absolute addresses without fragments."""
-    return [urldefrag(urljoin(item.url, value.strip())).url for value in item.header("location")]
+    """The targets of a redirect: absolute addresses without fragments. What is no address leads nowhere."""
+    targets = []
+    for value in item.header("location"):
+        with suppress(ValueError):  # half an IPv6 address
+            targets.append(urldefrag(urljoin(item.url, value.strip())).url)
+    return targets

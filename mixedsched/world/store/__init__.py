@@ -1,6 +1,12 @@
 """Databases of results: experiments with their runs, simulated loads by key, and studies with who works on what."""
 
-from mixedsched.world.store._database import STORE_SCHEMA, UnreachableDatabaseError
+from mixedsched.world.store._database import (
+    STORE_SCHEMA,
+    UnreachableDatabaseError,
+    database_file,
+    file_address,
+    shown_address,
+)
 from mixedsched.world.store._experiments import Store, StoredExperiment
 from mixedsched.world.store._leases import Lease, LeaseLostError, QuarantinedError
 from mixedsched.world.store._loads import AdoptedBlock
@@ -36,6 +42,9 @@ __all__ = [
     "StoredWorker",
     "StudyStore",
     "UnreachableDatabaseError",
+    "database_file",
+    "file_address",
     "open_memory",
     "read_memory",
+    "shown_address",
 ]

@@ -50,7 +50,7 @@ def open_database(url: str, *, wait_s: float = _WAIT_FOR_WRITER_S) -> Engine:
         ) from error
     except ModuleNotFoundError as error:
         raise MissingPartError(
-            f"the driver for {url} is not installed",
+            f"the driver for {shown_address(url)} is not installed",
             why=f"there is no Python package {error.name}",
             fix="install mixedsched[team]",
         ) from error
@@ -60,13 +60,13 @@ def open_database(url: str, *, wait_s: float = _WAIT_FOR_WRITER_S) -> Engine:
     except OperationalError as error:
         engine.dispose()
         raise UnreachableDatabaseError(
-            f"cannot use the database {url}",
+            f"cannot use the database {shown_address(url)}",
             why=_first_line(error),
             fix="see that it runs and can be reached from here, with room on its disk; the same command then continues",
         ) from error
     except SQLAlchemyError as error:
         engine.dispose()
-        raise MixedschedError(f"cannot use the database {url}", why=_first_line(error)) from error
+        raise MixedschedError(f"cannot use the database {shown_address(url)}", why=_first_line(error)) from error
     except BaseException:  # no connection is left open to a database that is refused
         engine.dispose()
         raise
@@ -84,6 +84,30 @@ def read_database(file: Path, wait_s: float = _WAIT_FOR_WRITER_S) -> Engine:
     return create_engine(
         "sqlite://", creator=lambda: sqlite3.connect(address, uri=True, timeout=wait_s), poolclass=StaticPool
     )
+
+
+def file_address(file: Path) -> str:
+    """The address of a file, whatever its name: a question mark would begin options, and %41 would be an A."""
+    return "sqlite:///" + str(file).replace("%", "%25").replace("?", "%3F")
+
+
+def shown_address(url: str) -> str:
+    """The address for people, in messages and reports, which others may see: without its password."""
+    try:
+        address = make_url(url)
+    except ArgumentError:
+        return url
+    return url if address.password is None else address.render_as_string(hide_password=True)
+
+
+def database_file(url: str) -> Path | None:
+    """The file of a database; None where it is in none, and for a URL that is none."""
+    try:
+        address = make_url(url)
+    except ArgumentError:
+        return None
+    is_file = address.get_backend_name() == "sqlite" and address.database not in (None, "", ":memory:")
+    return Path(str(address.database)) if is_file else None
 
 
 def writing(engine: Engine) -> Engine:

@@ -8,7 +8,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Update, and_, or_, select, update
+from sqlalchemy import Connection, Update, and_, exists, or_, select, update
+from sqlalchemy.orm import aliased
 
 from mixedsched.errors import MixedschedError
 from mixedsched.world.store._database import now_s
@@ -165,10 +166,12 @@ def continue_done(connection: Connection, study: int) -> None:
     connection.execute(update(BlockRow).where(BlockRow.study == study, BlockRow.state == DONE).values(state=OPEN))
 
 
-def reopen(connection: Connection, study: int) -> None:
-    """Give blocks that were given up another chance, with a new attempt."""
-    connection.execute(
-        update(BlockRow)
-        .where(BlockRow.study == study, BlockRow.state == FAILED)
-        .values(state=OPEN, attempt=BlockRow.attempt + 1)
-    )
+def reopen(connection: Connection, study: int, *, in_order: bool) -> None:
+    """Give blocks that were given up another chance, with a new attempt. in_order: but those behind which another is done."""
+    wanted = [BlockRow.study == study, BlockRow.state == FAILED]
+    if in_order:
+        later = aliased(BlockRow)
+        wanted.append(
+            ~exists().where(later.place == BlockRow.place, later.number > BlockRow.number, later.state == DONE)
+        )
+    connection.execute(update(BlockRow).where(*wanted).values(state=OPEN, attempt=BlockRow.attempt + 1))

@@ -19,6 +19,7 @@ from mixedsched.world.store._database import (
     Base,
     SchemaRow,
     UnreachableDatabaseError,
+    file_address,
     open_database,
     read_database,
     refuse_newer,
@@ -130,7 +131,7 @@ class MemoryStore:
 
 def open_memory(file: Path, pages_most: int = PAGES_MOST) -> MemoryStore:
     """Open a memory file; it is made if there is none. Raises MixedschedError where it cannot be used."""
-    return MemoryStore(open_database(f"sqlite:///{file}", wait_s=LOCK_WAIT_S), pages_most)
+    return MemoryStore(open_database(file_address(file), wait_s=LOCK_WAIT_S), pages_most)
 
 
 def read_memory(file: Path) -> MemoryStore:

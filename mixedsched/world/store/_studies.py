@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError, OperationalError
 
@@ -62,16 +62,18 @@ class StudyStore:
     # What is planned
 
     def save_study(self, name: str, definition: Mapping[str, Any], facts: Mapping[str, Any]) -> int:
-        """Store a study, or replace the definition and facts of one; returns its id."""
-        values = {"definition": dict(definition), "facts": dict(facts)}
+        """Store a study, or replace the definition of one and add to its facts; returns its id.
+
+        Facts that others have added meanwhile stay, and of two that store a new study at the same moment none is refused.
+        """
         with self._write() as connection:
-            found = connection.scalar(select(StudyRow.id).where(StudyRow.name == name).with_for_update())
-            if found is None:
-                return int(
-                    connection.execute(insert(StudyRow).values(name=name, **values).returning(StudyRow.id)).scalar_one()
-                )
-            connection.execute(update(StudyRow).where(StudyRow.id == found).values(**values))
-            return int(found)
+            new = {"name": name, "definition": dict(definition), "facts": dict(facts)}
+            self._insert_missing(connection, StudyRow, [new])
+            found = select(StudyRow.id, StudyRow.facts).where(StudyRow.name == name).with_for_update()
+            row = connection.execute(found).one()
+            values = {"definition": dict(definition), "facts": {**row.facts, **facts}}
+            connection.execute(update(StudyRow).where(StudyRow.id == row.id).values(**values))
+            return int(row.id)
 
     def pin(self, study: int, facts: Mapping[str, Any]) -> Mapping[str, Any]:
         """Add facts that a study does not have yet; returns all that it has now."""
@@ -204,10 +206,10 @@ class StudyStore:
         with self._write() as connection:
             _leases.revoke(connection, study, place=place, after=after)
 
-    def reopen(self, study: int) -> None:
-        """Give blocks that were given up another chance."""
+    def reopen(self, study: int, *, in_order: bool = False) -> None:
+        """Give blocks that were given up another chance. in_order: but those behind which another one is done."""
         with self._write() as connection:
-            _leases.reopen(connection, study)
+            _leases.reopen(connection, study, in_order=in_order)
 
     def continue_done(self, study: int) -> None:
         """Have blocks that are done worked on again, for arms that were added."""

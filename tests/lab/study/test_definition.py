@@ -103,6 +103,12 @@ def test_a_file_that_is_no_study_is_refused(tmp_path: Path, text: str) -> None:
         read_study(write(tmp_path, text))
 
 
+def test_a_list_with_a_wrong_item_is_not_also_said_to_be_empty(tmp_path: Path) -> None:
+    with pytest.raises(StudyError) as refused:
+        read_study(write(tmp_path, toml(sites=[1])))
+    assert refused.value.why == "sites.0: Input should be a valid string"
+
+
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StudyError, match="No such file"):
         read_study(tmp_path / "none.toml")

@@ -15,7 +15,7 @@ from mixedsched.lab.results import DATABASE_NAME
 from mixedsched.lab.study.lean import LEAN_FORMAT, read_lean, write_lean
 from mixedsched.lab.study.results import StudyResult
 from mixedsched.lab.study.session import find_study, stored_results, study_store
-from mixedsched.world.store import StudyStore
+from mixedsched.world.store import NewLoad, PlannedBlock, PlannedPlace, StudyStore
 from tests.lab.study.made_up_study import MadeUpStudy, load, made_up_definition, store_study
 
 
@@ -62,6 +62,35 @@ def test_the_same_loads_give_the_same_file(tmp_path: Path) -> None:
         with StudyStore(f"sqlite:///{tmp_path / DATABASE_NAME}") as store:
             write_lean(store, find_study(store), tmp_path / name)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_block_numbers_may_be_as_large_as_a_study_allows(tmp_path: Path) -> None:
+    study = made_up_definition(blocks=40_000)
+    with StudyStore(f"sqlite:///{tmp_path / DATABASE_NAME}") as store:
+        number = store.save_study(study.name, study.to_dict(), {})
+        store.add_places(number, [PlannedPlace(0, "shop", "4g", {}, [PlannedBlock(40_000, 1)])])
+        worker = store.join("a worker", "here", {})
+        [lease] = store.lease(number, worker, 1, 60.0)
+        loads = [NewLoad(arm, 0, 2**40, "ok", "", {"lcp_ms": 1.0}) for arm in study.arms]
+        store.add_all(worker, [(lease, loads, True)])
+        write_lean(store, find_study(store), tmp_path / "lean.parquet")
+    assert read_lean(tmp_path / "lean.parquet").result.places[0].blocks == (40_000,)
+
+
+def test_what_was_there_stays_until_all_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "lean.parquet"
+    written(MadeUpStudy(made_up_definition()), tmp_path, file)
+    whole = file.read_bytes()
+
+    def full_disk(_: pa.Table, where: Path, **__: object) -> None:
+        where.write_bytes(b"PAR1")
+        raise OSError("no room")
+
+    monkeypatch.setattr(parquet, "write_table", full_disk)
+    with StudyStore(f"sqlite:///{tmp_path / DATABASE_NAME}") as store, pytest.raises(OSError, match="no room"):
+        write_lean(store, find_study(store), file)
+    assert file.read_bytes() == whole
+    assert not file.with_name("lean.parquet.part").exists()
 
 
 @pytest.mark.parametrize("facts", [{"format": "mixedsched.loads/9"}, {}])

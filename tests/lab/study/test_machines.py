@@ -2,20 +2,29 @@
 
 import math
 import random
+from collections.abc import Mapping
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.lab.study.machines import BLOCKS_JUDGED, SelfPair, machine_factor, why_quarantine
 
-EFFECTS = {("shop", "4g", "mixed"): 0.1, ("shop", "4g", "eps"): -0.2, ("blog", "4g", "mixed"): 0.02}
+EFFECTS = {("shop", "4g"): (0.1, -0.2), ("blog", "4g"): (0.02, 0.3)}  # of two arms
 
 
-def measured(bias: dict[str, float], blocks: int = 12, noise: float = 0.02, seed: int = 1) -> dict:
+def measured(
+    bias: dict[str, float], blocks: int = 12, noise: float = 0.02, seed: int = 1, effects: Mapping = EFFECTS
+) -> dict:
+    """Blocks of each place by as many machines. All arms of a block are compared with the same load of the baseline."""
     rng = random.Random(seed)
+
+    def block(shift: float, arms: tuple[float, ...]) -> list[float]:
+        baseline = rng.gauss(0, noise)
+        return [effect + shift + rng.gauss(0, noise) - baseline for effect in arms]
+
     return {
-        question: [(name, effect + shift + rng.gauss(0, noise)) for name, shift in bias.items() for _ in range(blocks)]
-        for question, effect in EFFECTS.items()
+        place: [(name, block(shift, arms)) for name, shift in bias.items() for _ in range(blocks)]
+        for place, arms in effects.items()
     }
 
 
@@ -34,6 +43,22 @@ class TestTheFactor:
         alarms = sum(not machine_factor(measured({"a": 0.0, "b": 0.0}, seed=seed)).agree for seed in range(300))
         assert alarms <= 11  # more than 1 in 100 has a chance of 0.03 %
 
+    def test_many_arms_are_no_more_evidence_as_they_share_the_load_of_the_baseline(self) -> None:
+        six = dict.fromkeys(EFFECTS, (0.0,) * 6)
+        found = [machine_factor(measured({"a": 0.0, "b": 0.0}, seed=seed, effects=six)) for seed in range(300)]
+        assert sum(not item.agree for item in found) <= 11
+        assert {machine.blocks for item in found for machine in item.machines} == {24}
+
+    def test_an_arm_without_a_value_leaves_its_block_to_the_others(self) -> None:
+        steps = measured({"a": 0.0, "b": 0.0})
+        whole = machine_factor({place: [(name, [block[0]]) for name, block in own] for place, own in steps.items()})
+        half = machine_factor(
+            {place: [(name, [block[0], math.nan]) for name, block in own] for place, own in steps.items()}
+        )
+        none = machine_factor({place: [(name, [math.nan]) for name, _ in own] for place, own in steps.items()})
+        assert half == whole
+        assert [item.blocks for item in none.machines] == [0, 0]
+
     def test_a_machine_with_other_effects_is_named_with_its_shift(self) -> None:
         found = machine_factor(measured({"a": 0.0, "b": 0.0, "bad": 0.15}))
         assert not found.agree
@@ -48,12 +73,12 @@ class TestTheFactor:
         assert (found.p, found.agree, found.machines[0].blocks) == (None, True, 0)
 
     @given(st.permutations(list(EFFECTS)))
-    def test_the_order_of_places_makes_no_difference(self, order: list[tuple[str, str, str]]) -> None:
+    def test_the_order_of_places_makes_no_difference(self, order: list[tuple[str, str]]) -> None:
         steps = measured({"a": 0.0, "b": 0.05})
         assert machine_factor({name: steps[name] for name in order}).to_dict() == machine_factor(steps).to_dict()
 
     def test_a_machine_that_worked_on_places_of_its_own_cannot_be_compared(self) -> None:
-        found = machine_factor({("shop", "4g", "mixed"): [("a", 0.1)] * 8, ("blog", "4g", "mixed"): [("b", 0.9)] * 8})
+        found = machine_factor({("shop", "4g"): [("a", [0.1])] * 8, ("blog", "4g"): [("b", [0.9])] * 8})
         assert found.p is None
 
 

@@ -1,3 +1,4 @@
+import os
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -181,6 +182,8 @@ def test_loads_of_other_versions_are_refused_with_both(tmp_path: Path, monkeypat
         (["gupta2025/*"], "'gupta2025/*' matches nothing"),
         (["pages/*.html"], "matches nothing"),
         (["."], "holds no page"),
+        (["x" * 300], "that there is not"),
+        (["a\0b"], "that there is not"),
     ],
 )
 def test_sites_that_are_not_there_are_refused(tmp_path: Path, sites: list[str], told_of: str) -> None:
@@ -188,6 +191,13 @@ def test_sites_that_are_not_there_are_refused(tmp_path: Path, sites: list[str], 
         run(quick_study(tmp_path, sites=sites), tmp_path / "out")
     assert told_of in str(refused.value)
     assert refused.value.exit_code is ExitCode.BAD_INPUT
+
+
+def test_a_page_whose_name_is_no_text_is_refused_as_nothing_could_tell_of_it(tmp_path: Path) -> None:
+    study = quick_study(tmp_path, sites=["pages"])
+    (tmp_path / "pages" / "one.json").rename(tmp_path / "pages" / os.fsdecode(b"caf\xe9.json"))
+    with pytest.raises(StudyError, match=r"pages/caf\\xe9.json' has a name that is not UTF-8"):
+        run(study, tmp_path / "out")
 
 
 def test_a_part_of_the_places_can_be_asked_for(tmp_path: Path) -> None:

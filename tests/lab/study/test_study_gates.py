@@ -109,6 +109,13 @@ def test_places_that_are_decided_get_no_more_blocks(tmp_path: Path) -> None:
         run_study(study, folder=tmp_path / "out", until="decided", max_blocks=20, jobs=1)
 
 
+def test_that_blocks_are_too_few_for_gates_of_all_places_is_said_before_they_are_made(tmp_path: Path) -> None:
+    said: list[str] = []
+    study = small_study(tmp_path, arms=["sequential", "nip"], links=["wifi-lossy"], blocks=1)
+    run_study(study, folder=tmp_path / "out", fail_if=["lcp > +2%"], jobs=1, say=said.append)
+    assert said == ["warning: 1 block can never decide 3 questions of gates: 7 at least are needed"]
+
+
 def test_on_rung_pipe_every_place_is_decided_by_its_only_block(tmp_path: Path) -> None:
     study = quick_study(tmp_path)
     found = run_study(study, folder=tmp_path / "out", until="decided", fail_if=["lcp > +1000%"], jobs=1)

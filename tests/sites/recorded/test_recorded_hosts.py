@@ -170,3 +170,18 @@ def test_the_summary_tells_who_is_who(tmp_path: Path) -> None:
         "localhost-9000.test": ("http://localhost:9000",),
         "shop.test": ("https://shop.test",),
     }
+
+
+def test_a_promise_is_of_what_the_base_of_its_document_makes_of_the_address(tmp_path: Path) -> None:
+    page = (
+        '<base href="/lib/"><script src="a.js" integrity="sha256-a"></script>'
+        '<script src="http://[x/b.js" integrity="sha256-b"></script>'
+    )
+    site = Recorded(
+        tmp_path / "shop",
+        document(page, "http://localhost:9000/"),
+        exchange("http://localhost:9000/lib/a.js", Kind.SCRIPT, "fetch('http://localhost:9000/x')"),
+    )
+    text = site.body("html").decode()
+    assert "sha256-a" not in text
+    assert "sha256-b" in text, "what is no address is left alone"

@@ -47,6 +47,13 @@ def test_a_recording_is_a_site_that_replays(tmp_path: Path) -> None:
     assert site.summary.kinds["image"].count == 2
 
 
+def test_a_redirect_to_what_is_no_address_leads_nowhere(tmp_path: Path) -> None:
+    site = Recorded(tmp_path / "shop", document("<img src=a.png>"), redirect(f"{SHOP}a.png", "http://[x/a.png"))
+    assert site.resource("a.png")["status"] == 302
+    assert site.resource("a.png")["found_by"] == "html"
+    assert "the page's document" in refusal(tmp_path / "none", redirect(SHOP, "http://[x/", kind=Kind.DOCUMENT)).what
+
+
 def test_the_copy_begins_at_the_document_behind_the_redirects(tmp_path: Path) -> None:
     site = Recorded(
         tmp_path / "shop",

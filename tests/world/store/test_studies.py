@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 from sqlalchemy import create_engine, text
@@ -18,6 +20,7 @@ from mixedsched.world.store import (
     QuarantinedError,
     StudyStore,
     UnreachableDatabaseError,
+    shown_address,
 )
 
 LONG_S, OVER_S = 60.0, -1.0  # a lease that lasts, and one that has run out when it begins
@@ -64,6 +67,28 @@ class TestPlans:
         assert [(item.name, item.definition, item.facts) for item in store.studies()] == [
             ("s", {"blocks": 2}, {"v": 2})
         ]
+
+    def test_facts_that_somebody_has_added_meanwhile_stay(self, store: StudyStore) -> None:
+        """A worker pins its browser while somebody opens the sites of the same study, which may take minutes."""
+        study = store.save_study("s", {}, {"v": 1})
+        store.pin(study, {"browser": "156"})
+        store.save_study("s", {}, {"v": 1, "gates": []})
+        assert store.studies()[0].facts == {"v": 1, "browser": "156", "gates": []}
+
+    def test_a_new_study_may_be_stored_by_several_at_the_same_moment(self, store: StudyStore) -> None:
+        together = Barrier(4, timeout=30)
+
+        def stored(fact: str) -> list[int]:
+            numbers = []
+            for name in range(10):
+                together.wait()
+                numbers.append(store.save_study(str(name), {}, {fact: True}))
+            return numbers
+
+        with ThreadPoolExecutor(4) as pool:
+            first, *others = pool.map(stored, "abcd")
+        assert others == [first] * 3
+        assert all(item.facts == dict.fromkeys("abcd", True) for item in store.studies())
 
     def test_places_and_blocks_are_added_to_those_that_are_there(self, store: StudyStore, study: int) -> None:
         before = store.places(study)
@@ -156,6 +181,17 @@ class TestHalfBlocks:
         store.leave(worker)
         assert store.lease(study, store.join("m/2", "m", {}), 1, LONG_S)[0].attempt == 2
 
+    def test_where_blocks_count_in_order_one_behind_which_another_is_done_gets_none(
+        self, store: StudyStore, study: int
+    ) -> None:
+        worker = store.join("w", "m", {})
+        first, second, third = store.lease(study, worker, 3, LONG_S, places=[store.places(study)[0].id])
+        store.give_up(first, worker)
+        store.finish(second, worker)
+        store.give_up(third, worker)
+        store.reopen(study, in_order=True)
+        assert [item.number for item in store.lease(study, worker, 3, LONG_S, places=[first.place_id])] == [3]
+
 
 class TestLoads:
     def test_a_load_that_is_stored_twice_is_there_once(self, store: StudyStore, study: int) -> None:
@@ -212,6 +248,14 @@ class TestRefusals:
     def test_a_driver_that_is_not_installed(self) -> None:
         with pytest.raises((MissingPartError, UsageError)):
             StudyStore("mysql+nothere://x/y")
+
+    def test_a_password_is_told_to_nobody(self, tmp_path: Path) -> None:
+        pytest.importorskip("psycopg")
+        with pytest.raises(UnreachableDatabaseError) as refused:
+            StudyStore(f"postgresql://lab:s3cret@/x?host={tmp_path}")
+        assert "s3cret" not in str(refused.value)
+        assert "postgresql://lab:***@/x" in str(refused.value)
+        assert shown_address("postgresql://lab@db.example/x") == "postgresql://lab@db.example/x"
 
     def test_a_server_that_does_not_answer(self, tmp_path: Path) -> None:
         pytest.importorskip("psycopg")
