@@ -185,39 +185,31 @@ def test_the_origins_date_passes_and_where_it_tells_none_it_is_when_the_answer_c
     playing(lambda origin: answering(origin, plain(b"", *([f"date: {given}"] if given else []))), test)
 
 
-def test_an_upload_that_waits_for_100_continue_gets_it_from_the_origin() -> None:
+@pytest.mark.parametrize(
+    ("framing", "field", "body"),
+    [
+        ([("content-length", "3")], b"content-length: 3\r\n", b"abc"),
+        ([], b"transfer-encoding: chunked\r\n", b"3\r\nabc\r\n0\r\n\r\n"),
+    ],
+    ids=["of known length", "of unknown length"],
+)
+def test_an_upload_that_waits_for_100_continue_gets_it_from_the_origin(
+    framing: list[tuple[str, str]], field: bytes, body: bytes
+) -> None:
     async def test(edge: Edging) -> None:
-        fields = [("expect", "100-continue"), ("content-length", "3")]
-        stream_id = edge.client.begin("POST", "/", fields, ends=False)
+        stream_id = edge.client.begin("POST", "/", [("expect", "100-continue"), *framing], ends=False)
         got = edge.client.got[stream_id]
         await got.until(lambda: bool(got.interim))
         edge.client.send(stream_id, b"abc", ends=True)
-        assert (await got.whole()).body == b"abc"
+        assert (await got.whole()).body == body
 
     def script(_: Origin) -> Script:
         async def play(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            assert b"expect: 100-continue\r\n" in await reader.readuntil(b"\r\n\r\n")
+            head = await reader.readuntil(b"\r\n\r\n")
+            assert b"expect: 100-continue\r\n" in head
+            assert field in head
             writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-            writer.write(plain(await reader.readexactly(3)))
-
-        return play
-
-    playing(script, test)
-
-
-def test_an_upload_of_unknown_length_that_waits_for_100_continue_gets_it_too() -> None:
-    async def test(edge: Edging) -> None:
-        stream_id = edge.client.begin("POST", "/", [("expect", "100-continue")], ends=False)
-        got = edge.client.got[stream_id]
-        await got.until(lambda: bool(got.interim))
-        edge.client.send(stream_id, b"abc", ends=True)
-        assert (await got.whole()).body == b"3\r\nabc\r\n0\r\n\r\n"
-
-    def script(_: Origin) -> Script:
-        async def play(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            assert b"transfer-encoding: chunked\r\n" in await reader.readuntil(b"\r\n\r\n")
-            writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-            writer.write(plain(await reader.readuntil(b"0\r\n\r\n")))
+            writer.write(plain(await reader.readexactly(len(body))))
 
         return play
 
