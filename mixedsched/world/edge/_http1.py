@@ -134,10 +134,8 @@ class Http1Connection(asyncio.BufferedProtocol):
         return _BUFFER
 
     def buffer_updated(self, nbytes: int) -> None:
-        if (
-            self._events is None
-        ):  # what nobody has asked for is no response (RFC 9112 section 6.3), such as 408 while it is idle
-            self.retire()
+        if self._events is None:
+            self.retire()  # what nobody has asked for is no response (RFC 9112 section 6.3), such as 408 while it is idle
             return
         self._has_received = True
         self.heard_s = self._loop.time()
