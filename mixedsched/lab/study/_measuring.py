@@ -13,6 +13,7 @@ from mixedsched.lab.plan import WARM_UP_INDEX, attempt_seed
 from mixedsched.lab.study._keeper import Keeper
 from mixedsched.lab.study._machine_check import MachineCheck
 from mixedsched.lab.study._work import LABORATORY, Work
+from mixedsched.lab.study.browsers import CHROMIUM, differences, together
 from mixedsched.lab.study.definition import Study
 from mixedsched.lab.study.places import MeasuredPlace
 from mixedsched.world.browser.pageload import PageLoadFailed
@@ -93,15 +94,18 @@ class Measurement:
 
     def _pin(self, versions: Mapping[str, str]) -> None:
         """Raises UsageError if the study's loads were made by another browser."""
-        ours = {LABORATORY: dict(versions)}
-        pinned = self._keeper.patiently(lambda: self._work.store.pin(self._work.study_id, ours))[LABORATORY]
-        changed = [f"{name} {pinned.get(name)} -> {now}" for name, now in versions.items() if pinned.get(name) != now]
-        if changed:
+        store, study_id = self._work.store, self._work.study_id
+        pinned = self._keeper.patiently(lambda: store.pin(study_id, {LABORATORY: dict(versions)}))[LABORATORY]
+        if found := differences(pinned, versions):
             raise UsageError(
                 "the stored loads were made with other versions",
-                why=", ".join(changed),
+                why=", ".join(found),
                 fix="start again with another --out, or restore what was there",
             )
+        if (both := together(pinned, versions)) != pinned:
+            self._say(f"Chromium was updated meanwhile; the study's loads are of {both[CHROMIUM]}")
+            study = self._work.study
+            self._keeper.patiently(lambda: store.save_study(study.name, study.to_dict(), {LABORATORY: both}))
 
     async def _warm_up(self, plan: Plan, lab: Laboratory) -> None:
         """The first browser of all reads its files from the disk; its load is thrown away."""

@@ -13,6 +13,7 @@ from typing import Any
 from mixedsched.errors import MissingPartError, StudyError
 from mixedsched.lab.study._collecting import VALUE_KEYS
 from mixedsched.lab.study._work import LABORATORY
+from mixedsched.lab.study.browsers import differences
 from mixedsched.lab.study.definition import Study
 from mixedsched.lab.study.places import OPENED_AS
 from mixedsched.lab.study.results import StudyResult, study_results
@@ -41,7 +42,7 @@ class LeanStudy:
     def is_told_with(self, other: "LeanStudy") -> bool:
         """Whether loads of both may be told together: a version has played both, or one browser was measured."""
         if self.laboratory or other.laboratory:
-            return dict(self.laboratory) == dict(other.laboratory)
+            return self.laboratory.keys() == other.laboratory.keys() and not differences(self.laboratory, other.laboratory)
         return any(version in other._all_versions for version in self._all_versions)
 
     @property
