@@ -63,7 +63,8 @@ class QuicPair:
     """packets: (time in seconds, number, plain payload) of what the server sends after the handshake.
 
     carried_bytes: the largest datagram of the server that the path carries; may be changed. datagram_limit_bytes: the largest
-    that the server tries. sizes: of its datagrams, carried or not.
+    that the server tries. sizes: of its datagrams, carried or not. ack_delay_s: how long the client gathers packets before it
+    acknowledges them all.
     """
 
     def __init__(
@@ -80,6 +81,8 @@ class QuicPair:
         datagram_limit_bytes: int = 1200,
         carried_bytes: int = 65_507,
         congestion_control: str = "cubic",
+        sends_flights: bool = False,
+        ack_delay_s: float = 0.001,
     ) -> None:
         self.carried_bytes = carried_bytes
         self.sizes: list[int] = []
@@ -93,6 +96,7 @@ class QuicPair:
                 max_stream_data=max_stream_data,
             )
         )
+        self.client._ack_delay = ack_delay_s
         self.scheme = configure(scheme, SCHEMES, catalog.load_mapping)
         self.server = ScheduledConnection(
             configuration=QuicConfiguration(
@@ -103,6 +107,7 @@ class QuicPair:
                 congestion_control_algorithm=congestion_control,
             ),
             datagram_limit_bytes=datagram_limit_bytes,
+            sends_flights=sends_flights,
             scheduler=self.scheme.create_scheduler(),
             original_destination_connection_id=self.client.original_destination_connection_id,
         )

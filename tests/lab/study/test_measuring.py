@@ -15,6 +15,7 @@ from mixedsched.lab.model import Run, RunStatus
 from mixedsched.lab.results import DATABASE_NAME
 from mixedsched.lab.study._measuring import design_of
 from mixedsched.lab.study.definition import Study
+from mixedsched.lab.study.export import study_rows
 from mixedsched.lab.study.places import MeasuredPlace, open_places, sites_of
 from mixedsched.lab.study.results import StudyResult
 from mixedsched.lab.study.session import run_study, stored_results
@@ -145,6 +146,21 @@ def test_a_page_that_never_loads_is_given_up_and_others_go_on(rooms: Rooms, tmp_
     assert len(attempts(tmp_path)) == 3
     rooms.fate = lambda *_: RunStatus.OK
     assert not run(tmp_path, blocks=5).is_partial
+
+
+def test_a_security_update_of_the_browser_does_not_end_a_study_which_then_names_both(rooms: Rooms, tmp_path: Path) -> None:
+    rooms.chromium = "156.0.8078.79"
+    run(tmp_path, blocks=1)
+    rooms.chromium = "156.0.8078.108"
+    for blocks in (2, 3):
+        assert not run(tmp_path, blocks=blocks).is_partial
+    rooms.chromium = "156.0.8079.1"
+    with pytest.raises(UsageError, match=r"156\.0\.8078\.79, 156\.0\.8078\.108 -> 156\.0\.8079\.1"):
+        run(tmp_path, blocks=4)
+    with StudyStore(f"sqlite:///{tmp_path / 'out' / DATABASE_NAME}") as store:
+        (kept,) = store.studies()
+        assert kept.facts["laboratory"] == {"chromium": "156.0.8078.79, 156.0.8078.108"}
+        assert {row["browser"] for row in study_rows(store, kept)} == {"156.0.8078.79, 156.0.8078.108"}
 
 
 def test_loads_of_another_browser_are_refused_with_both_versions(rooms: Rooms, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@
     _credit      what a client may send ahead of what was read
     _credited    a connection with limits of that kind
     _pacer       bursts that one system call can send; or no pacing
+    _flight_cubic  congestion control for clients that acknowledge many packets at once, as browsers do
     _cubic_2022  congestion control as in the testbed of Sander et al. 2022
     _connection  a server's connection, which joins all of it
     _observed    a client for virtual time, which reports which packets brought which stream data

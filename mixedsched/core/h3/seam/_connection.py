@@ -8,6 +8,7 @@ from typing import Any
 from aioquic import tls
 from aioquic.buffer import Buffer  # type: ignore[attr-defined]
 from aioquic.quic.configuration import QuicConfiguration
+from aioquic.quic.congestion.cubic import CubicCongestionControl
 from aioquic.quic.connection import END_STATES, Limit, QuicNetworkPath, QuicReceiveContext
 from aioquic.quic.packet import QuicErrorCode, QuicFrameType, pull_quic_transport_parameters
 from aioquic.quic.packet_builder import QuicDeliveryState, QuicPacketBuilder
@@ -20,10 +21,11 @@ from mixedsched.core.h3.seam._confirmed import FrameHandlers, drop_handshake
 from mixedsched.core.h3.seam._credited import CreditedConnection
 from mixedsched.core.h3.seam._cubic_2022 import Cubic2022
 from mixedsched.core.h3.seam._express import write_response_packets
+from mixedsched.core.h3.seam._flight_cubic import FlightCubic
 from mixedsched.core.h3.seam._hello import HelloReader
 from mixedsched.core.h3.seam._number_window import NumberWindow
 from mixedsched.core.h3.seam._one_packet import PacketIsDone, one_packet
-from mixedsched.core.h3.seam._pacer import FlightPacer, Unpaced
+from mixedsched.core.h3.seam._pacer import PACING_GAIN, FlightPacer, Unpaced
 from mixedsched.core.h3.seam._path_size import PathSize
 from mixedsched.core.h3.seam._receiving import receive_plain_datagram
 from mixedsched.core.h3.seam._recovery import PacketRecovery, packets_to_repeat
@@ -48,8 +50,9 @@ class ScheduledConnection(CreditedConnection):
     sent: called for every STREAM frame of a response that goes into a packet, repeats included. Must not raise.
     discarded: called for every stream that is over, both ways. make_connection_id: makes the connection IDs for the client to
     use, all of the configured length; random ones by default. request_limit: how many requests the client may have open.
-    sends_flights: pace in flights on fast links, for a caller that can send a flight at once; without effect on CUBIC of 2022,
-    which is not paced. notes_server_name: keep the host name that the client gives in its handshake, as `server_name`.
+    sends_flights: pace in flights on fast links, for a caller that can send a flight at once, and have CUBIC allow for the way
+    browsers acknowledge; without effect on CUBIC of 2022, which is not paced. notes_server_name: keep the host name that the
+    client gives in its handshake, as `server_name`.
     datagram_limit_bytes: the largest datagrams that may be tried on the path once the handshake is over; 1200 for none larger.
     The caller's socket must not let its datagrams be fragmented.
     choose_certificate: the one for the host name that the client gives, if any, instead of the configuration's.
@@ -58,6 +61,7 @@ class ScheduledConnection(CreditedConnection):
     # Outside of aioquic's own attributes, whose table would otherwise be of twice the size.
     __slots__ = (
         "_choose_certificate",
+        "_fills_packets",
         "_holds_handshake",
         "_make_connection_id",
         "_notes_server_name",
@@ -111,10 +115,17 @@ class ScheduledConnection(CreditedConnection):
             self.host_cid = self._host_cids[0].cid = self._local_initial_source_connection_id = make_connection_id()
         if request_limit is not None:
             self._local_max_streams_bidi.value = self._local_max_streams_bidi.sent = request_limit
+        size_bytes = configuration.max_datagram_size
+        # Simulated loads keep aioquic's CUBIC, so that their results stay; the congestion controls of papers stay as they are.
+        self._fills_packets = sends_flights and isinstance(self._loss._cc, CubicCongestionControl)
+        if self._fills_packets:
+            self._loss._cc = FlightCubic(max_datagram_size=size_bytes)
         if isinstance(self._loss._cc, Cubic2022):
-            self._loss._pacer = Unpaced(max_datagram_size=configuration.max_datagram_size)
+            self._loss._pacer = Unpaced(max_datagram_size=size_bytes)
         elif sends_flights:
-            self._loss._pacer = FlightPacer(max_datagram_size=configuration.max_datagram_size)
+            self._loss._pacer = FlightPacer(
+                max_datagram_size=size_bytes, gain=PACING_GAIN if self._fills_packets else 1.0
+            )
 
     def _initialize(self, peer_cid: bytes) -> None:
         super()._initialize(peer_cid)

@@ -20,6 +20,7 @@ _TAG_BYTES = 16  # of each of QUIC's ciphers
 _SHORT_HEADER = 0x41  # fixed bit, packet numbers of two bytes
 _STREAM_FRAME, _HAS_OFFSET = 0x0A, 0x04  # with its length; with an offset too
 _FRAME_BYTES_MIN = 4  # type, ID, length
+_OVERHEAD_BYTES = 64  # at least that of a packet with one frame
 
 
 def write_response_packets(connection: ScheduledConnection, builder: QuicPacketBuilder, now_s: float) -> None:
@@ -42,7 +43,12 @@ def write_response_packets(connection: ScheduledConnection, builder: QuicPacketB
             return
         room = builder._buffer_capacity
         if builder.max_flight_bytes is not None:
-            room = min(room, builder.max_flight_bytes - builder._flight_bytes)
+            window_room = builder.max_flight_bytes - builder._flight_bytes
+            if window_room < room:
+                others_fly = builder._flight_bytes or connection._loss.bytes_in_flight
+                if connection._fills_packets and others_fly and _should_wait(connection, window_room):
+                    return
+                room = window_room
         handlers: list[tuple[QuicDeliveryHandler, Any]] = []
         payload = _write_frames(connection, handlers, room - head_bytes - _TAG_BYTES)
         if not payload:
@@ -60,6 +66,18 @@ def write_response_packets(connection: ScheduledConnection, builder: QuicPacketB
         builder._total_bytes += size_bytes
         builder._packet_number = number + 1
         pacer.update_after_send(now=now_s)
+
+
+def _should_wait(connection: ScheduledConnection, window_room: int) -> bool:
+    """Whether a packet that only fills what is left of the window would cut a response short. An acknowledgement makes room.
+
+    A fifth of all packets would be such ones where the window is small. Each costs as much of a link's time in headers, and
+    of the pacer's, as a whole one. The end of a response does not wait, nor anything in slow start, which needs a full window
+    to grow.
+    """
+    sender, loss = connection._service.next_response(), connection._loss
+    in_slow_start = loss._cc.ssthresh is None or loss.congestion_window < loss._cc.ssthresh
+    return sender is not None and not in_slow_start and sender.waiting_bytes > window_room - _OVERHEAD_BYTES
 
 
 def _header(first_byte: int, peer_id: bytes, number: int) -> bytes:

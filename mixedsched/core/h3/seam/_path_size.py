@@ -15,6 +15,7 @@ from aioquic.quic.packet_builder import QuicDeliveryState, QuicPacketBuilder, Qu
 
 from mixedsched.core.h3.datagram_size import BASE_BYTES, SizeSearch
 from mixedsched.core.h3.seam._cubic_2022 import Cubic2022
+from mixedsched.core.h3.seam._flight_cubic import FlightCubic
 
 if TYPE_CHECKING:
     from mixedsched.core.h3.seam._connection import ScheduledConnection
@@ -130,6 +131,8 @@ class PathSize:
         segment_bytes = min(size, _ETHERNET_BYTES)
         if isinstance(loss._cc, Cubic2022):
             loss._cc.packet_bytes = segment_bytes
+        elif isinstance(loss._cc, FlightCubic):
+            loss._cc.set_segment_bytes(segment_bytes)
         else:
             loss._cc._max_datagram_size = segment_bytes  # type: ignore[attr-defined]  # of CUBIC and Reno alike
         if loss._rtt_initialized:

@@ -74,6 +74,12 @@ class PullingSender(QuicStreamSender):
         return self._buffer_stop > self.highest_offset or (self.body is not None and self.body.remaining_bytes > 0)
 
     @property
+    def waiting_bytes(self) -> int:
+        """To be sent, for the first time or again, as far as they are there."""
+        pending = sum(wanted.stop - wanted.start for wanted in self._pending)
+        return pending + (0 if self.body is None else self.body.remaining_bytes)
+
+    @property
     def needs_credit(self) -> bool:
         """Whether flow control limits the next frame; repeats and a bare FIN need no credit."""
         return self.has_new_data and not self.has_lost_data
