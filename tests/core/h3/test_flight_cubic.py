@@ -92,12 +92,12 @@ def test_packets_of_responses_alone_are_whole_but_for_the_last() -> None:
 
 @pytest.mark.parametrize(
     ("size_bytes", "in_slow_start", "sent"),
-    [(20_000, False, 3), (20_000, True, 4), (3_900, False, 4)],
+    [(20_000, False, 1), (20_000, True, 2), (1_600, False, 2)],
     ids=["what does not fit waits", "not in slow start", "nor the end of a response"],
 )
 def test_half_a_packet_waits_for_room_in_the_window(size_bytes: int, in_slow_start: bool, sent: int) -> None:
     pair = QuicPair("sequential", delay_us=50_000, sends_flights=True)
-    pair.server._loss._cc.congestion_window = 3 * SIZE + 600
+    pair.server._loss._cc.congestion_window = SIZE + 600
     pair.server._loss._cc.ssthresh = None if in_slow_start else 0
     pair.ask([size_bytes])
     pair.run(0.140)  # less than it takes until the first acknowledgement
