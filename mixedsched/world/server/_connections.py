@@ -12,6 +12,7 @@ from mixedsched.core.h3.session import Session
 from mixedsched.core.h3.shared import Share, SharedScheduler
 from mixedsched.model.scheduler import Scheduler
 
+TICK_S = 0.001  # of uvloop's clock
 _TIMER_SLACK_S = 0.0005  # uvloop counts in milliseconds, and may be half of one early
 KEPT_S = 2.0  # for which a closed connection is remembered: beyond three probe timeouts of everyday networks
 MAX_KEPT = 1000  # closed connections that are remembered
@@ -38,6 +39,8 @@ class LazyTimer:
         self.cancel()
         self._set_for_s = due_s
         delay_s = max(0.0, due_s - time.monotonic())
+        if 0 < delay_s < TICK_S:  # uvloop would round it to no wait at all, again and again until then
+            delay_s = TICK_S
         self._handle = asyncio.get_running_loop().call_later(delay_s, self._fire)
 
     def cancel(self) -> None:
