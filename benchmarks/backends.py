@@ -74,7 +74,7 @@ def _why_not(backend: str, link: str) -> str:
             return network.notes
 
     try:
-        return "; ".join(note for note in asyncio.run(notes()) if "this kernel has no sch_" in note)
+        return "; ".join(note for note in asyncio.run(notes()) if "sch_" in note)
     except MixedschedError as error:
         return str(error)
 

@@ -9,6 +9,7 @@ import typer
 from rich.markup import escape
 
 from mixedsched.cli._console import err, out
+from mixedsched.cli._interrupts import end_in_order
 from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._sites import open_site
 from mixedsched.errors import ExitCode, UsageError
@@ -47,6 +48,7 @@ def doctor(edge: Edge = None, trusted: Trusted = None, as_json: Json = False) ->
 
     With --edge: that an address is found, answers over TCP, announces HTTP/3, and answers over it with a trusted certificate.
     """
+    end_in_order()
     if edge is not None:
         _tell(examine_edge(edge, trusted, dt.datetime.now(dt.UTC)), as_json)
         return

@@ -7,6 +7,7 @@ from rich.markup import escape
 
 from mixedsched import __version__
 from mixedsched.cli._console import err, out, shown
+from mixedsched.cli._interrupts import end_in_order
 from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._progress import Progress
 from mixedsched.errors import MissingPartError
@@ -36,6 +37,7 @@ def setup(
     They go into the user's cache folder, or the one named by MIXEDSCHED_CACHE; in a checkout into its own folders. What is
     there already stays; what an interruption left incomplete is completed. Needs Node.js 20 or later.
     """
+    end_in_order()
     mirror = checked_mirror(browser_mirror) if browser_mirror else None
     parts: list[Part] = []
     with SetupProgress() as progress:

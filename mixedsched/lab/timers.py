@@ -4,19 +4,21 @@ import asyncio
 import socket
 from collections.abc import Mapping
 
+from mixedsched.errors import MixedschedError
 from mixedsched.model.profile import Direction, Profile
 from mixedsched.world.emulator.relay.backend import relay_backend
 
 MAX_LATE_P99_US = 2000  # more is too late to emulate a network
 _PROBES = 400
 _PROBE_GAP_S = 0.002
+_ARRIVAL_LIMIT_S = 5.0
 _TRIES = 3  # as a machine may be busy for a moment
 
 
 async def relay_lateness() -> Mapping[str, int]:
     """How late a relay with 10 ms each way lets probes go: percentiles in us, such as "p99_us". A second or so.
 
-    Beyond MAX_LATE_P99_US it is asked again; the last answer counts.
+    Beyond MAX_LATE_P99_US it is asked again; the last answer counts. Raises MixedschedError if not all of them arrive.
     """
     late = await _lateness()
     for _ in range(_TRIES - 1):
@@ -45,7 +47,13 @@ async def _lateness() -> Mapping[str, int]:
             for _ in range(_PROBES):
                 await loop.sock_sendall(client, b"probe")
                 await asyncio.sleep(_PROBE_GAP_S)
-            await asyncio.wait_for(arrived, 5)
+            try:
+                await asyncio.wait_for(arrived, _ARRIVAL_LIMIT_S)
+            except TimeoutError as error:
+                why = f"of {_PROBES} packets some did not arrive within {_ARRIVAL_LIMIT_S:g} s"
+                raise MixedschedError("the relay passes too little on", why=why) from error
+    if not link.counters:
+        raise MixedschedError("the relay has stopped before its time")
     up: Mapping[str, int] = link.counters["punctuality"]["up"]
     return up
 

@@ -181,11 +181,14 @@ def direction_text(direction: Direction) -> str:
 
 
 def loss_text(loss: Loss) -> str:
-    """A loss model: "no random loss", "loss 2 %", "loss 2 % in bursts of 5"."""
+    """A loss model: "no random loss", "loss 2 %", "loss 2 % in bursts of 5", "loss 2 %, unevenly (Gilbert-Elliott)"."""
     if not loss.mean_ratio:
         return "no random loss"
     text = f"loss {loss.mean_ratio * 100:.3g} %"
-    return f"{text} in bursts of {1 / loss.r:.3g}" if isinstance(loss, GilbertElliott) and loss.r else text
+    if not isinstance(loss, GilbertElliott) or not loss.p or not loss.r:
+        return text
+    comes_in_bursts = (loss.bad_loss_ratio, loss.good_loss_ratio) == (1.0, 0.0)
+    return f"{text} in bursts of {1 / loss.r:.3g}" if comes_in_bursts else f"{text}, unevenly (Gilbert-Elliott)"
 
 
 def _pace_text(direction: Direction) -> str:

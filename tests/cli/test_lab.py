@@ -319,16 +319,18 @@ def test_of_two_labs_that_come_up_at_once_one_is_refused() -> None:
 
 
 @with_either_privilege
-def test_a_lab_whose_keeper_is_killed_is_down(privilege: Privilege) -> None:
+@pytest.mark.parametrize("killed", ["keeper", "owner"])
+def test_a_lab_of_which_a_process_is_killed_is_down(privilege: Privilege, killed: str) -> None:
     if standing_lab() is not None:
         pytest.skip("a lab is up on this machine")
     words = ["up", "--backend", "netns", "--link", "fiber", "--json"]
     up = json.loads(lab(*words, prefix=words_for(privilege)).stdout)
-    os.kill(up["keeper"]["pid"], signal.SIGKILL)
     owner = owner_named_in(up["client_prefix"][-1])
-    assert eventually(lambda: has_left_nothing(owner))
-    assert json.loads(lab("status", "--json").stdout)["up"] is None
-    assert lab("down").returncode == 0
+    try:
+        os.kill(up["keeper"]["pid"] if killed == "keeper" else owner, signal.SIGKILL)
+        assert eventually(lambda: has_left_nothing(owner) and standing_lab() is None)
+    finally:
+        assert lab("down").returncode == 0
 
 
 def test_only_known_marks_are_filled_in() -> None:

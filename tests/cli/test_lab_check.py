@@ -69,6 +69,13 @@ def test_an_unknown_link_is_refused_before_anything_is_sent() -> None:
     assert "did you mean 'cdn'?" in ended.stderr
 
 
+@pytest.mark.parametrize("losses_s", ["nan", "0", "inf"])
+def test_a_time_that_is_none_is_refused_before_anything_is_sent(losses_s: str) -> None:
+    ended = run("lab", "check", "--link", "cdn", "--losses-s", losses_s)
+    assert (ended.exit_code, ended.stdout) == (2, "")
+    assert "--losses-s" in ended.stderr
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_told_to_end_it_leaves_no_files(number: signal.Signals, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from mixedsched.core.link import rate_over_time
 from mixedsched.errors import ProfileError
-from mixedsched.model.profile import Direction, GilbertElliott, Profile, RandomLoss
+from mixedsched.model.profile import Direction, GilbertElliott, Loss, Profile, RandomLoss, loss_text
 from mixedsched.model.profile_file import parse_profile
 from mixedsched.world import catalog, places
 
@@ -25,6 +25,20 @@ def test_the_everyday_profiles_and_that_of_the_study_are_there() -> None:
     assert profiles["cdn"].down == profiles["cdn"].up == Direction(None, 10_000, None, RandomLoss(0.0005))
     assert profiles["3g"].down.rate_bps == 1_600_000
     assert profiles["3g"].rtt_ms == 300
+
+
+@pytest.mark.parametrize(
+    ("loss", "says"),
+    [
+        (RandomLoss(), "no random loss"),
+        (RandomLoss(0.02), "loss 2 %"),
+        (GilbertElliott(0.2 * 0.02 / 0.98, 0.2), "loss 2 % in bursts of 5"),
+        (GilbertElliott(0.0, 0.2, good_loss_ratio=0.05), "loss 5 %"),  # it is never bad
+        (GilbertElliott(0.1, 0.1, 0.5, 0.1), "loss 30 %, unevenly (Gilbert-Elliott)"),
+    ],
+)
+def test_only_losses_that_come_in_bursts_are_said_to(loss: Loss, says: str) -> None:
+    assert loss_text(loss) == says
 
 
 STUDY = {  # rate in Mbit/s, round trip in ms, queue in bytes (their rule uses 2^20), loss

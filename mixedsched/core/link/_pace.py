@@ -85,7 +85,10 @@ class TokenBucket:
     def send(self, size_bytes: int, now_ns: int) -> int:
         spare_ns = (self._burst_bytes - size_bytes) * BIT_NANOSECONDS_PER_BYTE_SECOND // self._rate_bps
         full_at_ns = self._full_at_ns
-        left_ns = max(now_ns, self._last_left_ns, full_at_ns - spare_ns)
+        left_ns = max(now_ns, self._last_left_ns)
+        if spare_ns < 0:  # no bucket holds what it lacks, however long the link was idle
+            left_ns -= spare_ns
+        left_ns = max(left_ns, full_at_ns - spare_ns)
         if left_ns > full_at_ns:
             full_at_ns = left_ns
         used_bytes = min(size_bytes, self._burst_bytes)  # the rest was waited for

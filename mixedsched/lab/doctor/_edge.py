@@ -55,10 +55,10 @@ class _Examination:
         host, port = self._target.host, self._target.port
         try:
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        except socket.gaierror as error:
+        except (OSError, UnicodeError) as error:  # UnicodeError: a part of it is longer than names may be
             raise MixedschedError(
                 f"{host} has no address",
-                why=error.strerror or str(error),
+                why=(error.strerror if isinstance(error, OSError) else None) or str(error),
                 fix="add an A or AAAA record, or check the spelling",
             ) from error
         return ", ".join(dict.fromkeys(str(item[4][0]) for item in found))

@@ -31,6 +31,7 @@ from mixedsched.world.emulator.kernel.registry import (
     registry_folder,
     registry_lock,
 )
+from mixedsched.world.emulator.kernel.testbed import TestbedBackend
 from mixedsched.world.system.json_lines import raise_error_in, say, say_error
 
 _STOP_LIMIT_S = 15.0
@@ -173,7 +174,7 @@ def _record_file() -> Path:
 
 
 async def keep(settings: dict[str, Any]) -> None:
-    """Hold the back end until SIGTERM."""
+    """Hold the back end, netns or vm, until SIGTERM, or until the process that owns its namespaces has ended."""
     ended = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ended.set)
     profile, seed = Profile.from_facts(settings["name"], settings["profile"]), int(settings["seed"])
@@ -191,7 +192,11 @@ async def keep(settings: dict[str, Any]) -> None:
         with _recorded(lab):
             say({"standing": asdict(lab)})
             _let_go_of_terminal()
-            await ended.wait()
+            assert isinstance(backend, TestbedBackend)
+            waits = [asyncio.create_task(ended.wait()), asyncio.create_task(backend.ended())]
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            for wait in waits:
+                wait.cancel()
 
 
 def _let_go_of_terminal() -> None:

@@ -3,6 +3,7 @@
 import http.client
 import json
 import platform
+import re
 import shutil
 import sys
 import urllib.error
@@ -25,6 +26,7 @@ from mixedsched.world.system.programs import run_to_end
 _HELPER = "chrome-for-testing.mjs"
 _HELPER_LIMIT_S = 600.0
 _INDEX = "last-known-good-versions.json"  # as Google's index of builds is called; a mirror may have one, too
+_ADDRESS_CHARACTERS = re.compile(r"[!-~]+")
 _MACHINES = ("x86_64", "AMD64")
 
 Helper = Callable[[dict[str, Any]], dict[str, Any]]  # order -> answer
@@ -49,8 +51,12 @@ class _Plan:
 
 def checked_mirror(mirror: str) -> str:
     """A mirror's address, to which paths can be added. Raises UsageError if it is not one."""
-    parts = urlsplit(mirror)
-    if parts.scheme not in {"http", "https"} or not parts.netloc:
+    try:
+        parts = urlsplit(mirror)
+        is_address = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # half an IPv6 address, or a port that is none
+        is_address = False
+    if not is_address or not _ADDRESS_CHARACTERS.fullmatch(mirror):
         raise UsageError(
             f"'{mirror}' is not an address", fix="name an address, such as https://mirror.example/chrome-for-testing"
         )

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from mixedsched.errors import ExitCode, MixedschedError
+from mixedsched.world.places import CACHE_VARIABLE
 
 
 class SetupObserver(Protocol):
@@ -55,4 +56,8 @@ def part(name: str, find: Callable[[], Found]) -> Part:
     except MixedschedError as error:
         detail = f"{error.what}: {error.why}" if error.why else error.what
         return Part(name, None, detail, fix=error.fix, exit_code=error.exit_code)
+    except OSError as error:
+        detail = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)
+        fix = f"make it writable for this user, or free some space, or set {CACHE_VARIABLE} to another folder"
+        return Part(name, None, detail, fix=fix, exit_code=ExitCode.MISSING_PART)
     return Part(name, found.path, found.detail, found.brought)

@@ -32,7 +32,10 @@ def _opened(path: Path) -> int:
     # Made only if it is missing: systems may refuse to "make" another user's file in a folder that all may write to.
     with suppress(FileNotFoundError):
         return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    return os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    file = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    with suppress(PermissionError):  # another user has just made it
+        os.fchmod(file, 0o644)  # whatever this user's umask: others take turns, too
+    return file
 
 
 def _is_taken(file: int) -> bool:

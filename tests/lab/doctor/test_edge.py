@@ -118,8 +118,9 @@ def test_without_a_server_on_tcp_the_edge_is_still_looked_for(certificate: Path)
     assert checks["QUIC over UDP"].ok
 
 
-def test_a_name_without_an_address_ends_it() -> None:
-    checks = seen("https://none.invalid/", None)
+@pytest.mark.parametrize("host", ["none.invalid", f"{'x' * 64}.invalid"])
+def test_a_name_without_an_address_ends_it(host: str) -> None:
+    checks = seen(f"https://{host}/", None)
     assert list(checks) == failed(checks) == ["name"]
 
 

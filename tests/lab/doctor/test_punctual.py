@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
+from mixedsched.lab import timers
 from mixedsched.lab.doctor import _browser
 from mixedsched.lab.doctor._browser import advice, punctuality_check
+from mixedsched.lab.doctor._check import checked
+from mixedsched.lab.doctor._parts import prove_relay
 from mixedsched.lab.model import Run, RunStatus
+from mixedsched.model.profile import Profile
+from mixedsched.world.emulator.backend import Address, LinkInUse
 from mixedsched.world.system.precedence import Courtesy, Precedence, Promptness
+from tests.world.emulator.relaying import udp
 
 LATE = "late_link: packets were held up for 90 ms of the 900 ms before the largest paint"
 
@@ -74,6 +83,28 @@ def test_in_a_container_its_own_option_comes_first(monkeypatch: pytest.MonkeyPat
 def test_one_processor_is_said_to_be_too_few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_browser, "processors", lambda: 1)
     assert "second processor" in advice(Promptness.REAL_TIME)[0]
+
+
+@pytest.mark.parametrize(("passes", "says"), [(False, "passes too little on"), (True, "stopped before its time")])
+def test_a_relay_that_passes_nothing_on_or_has_stopped_is_told(
+    monkeypatch: pytest.MonkeyPatch, passes: bool, says: str
+) -> None:
+    class Deaf:
+        @asynccontextmanager
+        async def link(self, server: Address, _seed: int) -> AsyncIterator[LinkInUse]:
+            with udp() as nowhere:
+                yield LinkInUse(server if passes else nowhere.getsockname())
+
+    @asynccontextmanager
+    async def deaf(_: Profile) -> AsyncIterator[Deaf]:
+        yield Deaf()
+
+    monkeypatch.setattr(timers, "relay_backend", deaf)
+    monkeypatch.setattr(timers, "_PROBES", 2)
+    monkeypatch.setattr(timers, "_ARRIVAL_LIMIT_S", 5.0 if passes else 0.01)
+    check = checked("relay timers", lambda: asyncio.run(prove_relay()))
+    assert not check.ok
+    assert says in check.detail
 
 
 def test_a_user_without_a_name_is_told_by_number(monkeypatch: pytest.MonkeyPatch) -> None:

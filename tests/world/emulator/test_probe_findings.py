@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixedsched.model.profile import CoDel, Direction, GilbertElliott, RandomLoss
+from mixedsched.model.profile import CoDel, Direction, GilbertElliott, Profile, RandomLoss, Trace
 from mixedsched.world import catalog
+from mixedsched.world.emulator.kernel.shaping import shape
 from mixedsched.world.emulator.probe import _losses as probe_losses
 from mixedsched.world.emulator.probe import _plan as probe_plan
 from mixedsched.world.emulator.probe import _timing as probe_timing
+from mixedsched.world.emulator.probe._session import ProbedNetwork, ProbeExchange
+from mixedsched.world.emulator.probe.checking import _Check, _lacking
 from mixedsched.world.emulator.probe.end import Sending
 from mixedsched.world.emulator.probe.findings import LinkVerdict, ProbeArrivals
 from tests.world.emulator.probing import MBIT, STUDY, played
@@ -93,6 +97,23 @@ def test_jitter_is_told_from_the_spread_of_delays() -> None:
     still = played(replace(PLAIN, jitter_us=2_000), probe_plan.sparse(shaken))
     assert probe_timing.jitter_finding(still, shaken, "down").verdict is LinkVerdict.OFF
     assert probe_timing.jitter_finding(still, PLAIN, "down").verdict is LinkVerdict.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize("reorder_ratio", [0.1, 0.6])
+def test_packets_that_overtake_say_nothing_of_delay_and_jitter(reorder_ratio: float) -> None:
+    odd = replace(PLAIN, jitter_us=8_000, reorder_ratio=reorder_ratio)
+    arrivals = played(odd, probe_plan.sparse(odd))
+    for judge in (probe_timing.delay_finding, probe_timing.jitter_finding):
+        assert judge(arrivals, odd, "down").verdict is LinkVerdict.OK
+
+
+def test_a_trace_without_a_limited_queue_cannot_be_saturated_and_has_no_rate_to_tell() -> None:
+    traced = Direction(trace=Trace("t", (1, 2, 10)))
+    assert probe_plan.saturated(traced) is probe_plan.trains(traced) is None
+    nothing = ProbeExchange({}, {})
+    check = _Check(cast(ProbedNetwork, None), {"down": traced}, 0.0, 1, lambda *_: None, {})
+    for finding in (check._rate("down", traced, nothing, nothing), check._queue("down", traced, nothing)):
+        assert finding.verdict is LinkVerdict.NOT_APPLICABLE
 
 
 def test_a_whole_period_of_a_trace_carries_its_mean_rate_whenever_it_begins() -> None:
@@ -201,6 +222,23 @@ def test_what_is_sent_suits_the_link(
     assert full is not None
     assert probe_plan.size_on_link(direction, full) * 8e9 / full.gap_ns > 1.4 * rate_bps
     assert probe_plan.packets_in_queue(direction, probe_plan.size_on_link(direction, full)) >= 8  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("unloaded", [(), ("netem",)])
+def test_what_a_kernel_lacks_or_has_not_loaded_is_read_from_the_notes(unloaded: tuple[str, ...]) -> None:
+    notes = shape(Profile("x", "", "", STUDY, replace(STUDY, codel=CoDel())), kinds=("tbf",), unloaded=unloaded).notes
+    lacking = _lacking(notes)
+    assert lacking.keys() == {"netem", "codel"}
+    assert lacking["netem"] == ("sch_netem is not loaded" if unloaded else "this kernel has no sch_netem")
+    assert lacking["codel"] == "this kernel has no sch_codel"
+
+
+def test_what_never_met_the_link_is_not_called_lost_whoever_emulates_it() -> None:
+    relay = {"up": {"overflowed": 1, "missed": 2, "lost": 40}, "down": {"overflowed": 3}}
+    router = {"up": {"overflowed": 1, "dropped_at_port": 4, "lost": 40}}
+    assert ProbeExchange({}, relay).overflowed("up") == 3
+    assert ProbeExchange({}, relay).overflowed("down") == 3
+    assert ProbeExchange({}, router).overflowed("up") == 5
 
 
 def test_a_kernel_needs_a_bucket_and_does_without_what_it_lacks() -> None:

@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixedsched.model.profile import Direction, Profile
+from mixedsched.model.profile import CoDel, Direction, Profile
 from mixedsched.world.emulator._timestamps import ANCILLARY_BYTES, arrived_ns, ask_for_timestamps, missed_before
 from mixedsched.world.emulator.relay._clients import Client, Clients, source_towards
-from mixedsched.world.emulator.relay._core import PreciseSelector, Relay, RelayClock
+from mixedsched.world.emulator.relay._core import PreciseSelector, Relay, RelayClock, _Way
 from mixedsched.world.emulator.relay._punctuality import LATE_US, Lateness, Stalls, punctuality
 from tests.patience import wait_until
 from tests.world.emulator.relaying import LOOPBACK, udp
@@ -92,6 +92,14 @@ class TestStalls:
         facts = stalls.facts()
         assert facts["held_us"] == 3000 * 2000
         assert len(facts["stalls_us"]) == 1000
+
+    def test_beyond_these_too_the_packets_of_one_stall_count_once(self) -> None:
+        stalls = Stalls()
+        for number in range(1200):
+            stalls.note(number * 10_000, number * 10_000 + 2000)
+        for due_us in range(12_000_000, 12_005_000, 100):
+            stalls.note(due_us, 12_010_000)
+        assert stalls.facts()["held_us"] == 1200 * 2000 + 10_000
 
 
 def clock_offset_ns() -> int:
@@ -282,6 +290,20 @@ class TestRelay:
             finally:
                 gc.enable()
                 relay.close()
+
+    def test_what_leaves_the_queue_under_codel_at_its_time_is_not_held_up_by_a_late_look(self) -> None:
+        """Three packets of 1 ms each, and 50 ms on the way: they leave at 1, 2 and 3 ms, and arrive at 51, 52 and 53."""
+        wire = Direction(rate_bps=8_000_000, delay_us=50_000, queue_bytes=100_000, codel=CoDel())
+        stalls, sent = Stalls(), list[bytes]()
+        way = _Way("down", wire, 1, None, stalls, lambda _, data: sent.append(data))
+        with udp() as upstream:
+            client = Client((LOOPBACK, 1), upstream, 0)
+            for number in range(3):
+                way.push(client, bytes([number]) * (1000 - wire.overhead_bytes), 0)
+        way.deliver(lambda: 30_000)
+        assert (stalls.facts()["held_us"], sent) == (0, [])
+        way.deliver(lambda: 55_000)
+        assert (stalls.facts()["stalls_us"], len(sent)) == ([[51_000, 55_000]], 3)
 
     def carry(self, relay: Relay, client: socket.socket, server: socket.socket, rounds: int) -> None:
         """Send packets to the server, some at a time, and let the relay work until they are there."""

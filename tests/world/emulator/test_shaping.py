@@ -92,8 +92,13 @@ def test_netem_itself_never_overflows() -> None:
     """Ten bandwidth-delay products of full packets, as in the study, and room for as many small ones as fit."""
     fast = shaped(rate_bps=50_000_000, delay_us=50_000)
     assert "limit 5209 " in words(fast, "netem-down")[0]
-    unpaced = shaped(delay_us=50_000)
-    assert "limit 200000 " in words(unpaced, "netem-down")[0]
+    bursting = shaped(rate_bps=50_000_000, delay_us=50_000, burst_bytes=3_000_000)  # which pass at once
+    assert "limit 55209 " in words(bursting, "netem-down")[0]
+    for unpaced in (
+        shaped(delay_us=50_000),
+        shaped(rate_bps=50_000_000, delay_us=50_000, kinds=("netem",)),  # nothing limits the rate
+    ):
+        assert "limit 200000 " in words(unpaced, "netem-down")[0]
 
 
 def test_nothing_to_do_is_a_fifo_that_counts() -> None:

@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import lzma
 import shutil
+import signal
 import socket
 import subprocess
 from pathlib import Path
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 from mixedsched.errors import ExitCode, MissingPartError, MixedschedError, UsageError
 from mixedsched.model.profile import CoDel, Direction, GilbertElliott, Profile, Trace
 from mixedsched.world.emulator.kernel.shaping import shape
+from mixedsched.world.emulator.vm import machine
 from mixedsched.world.emulator.vm._initramfs import ModuleTree, depends, initramfs
 from mixedsched.world.emulator.vm._router import device_of, join_commands, parse_stats, shape_command, stats_command
 from mixedsched.world.emulator.vm._transit import (
@@ -179,6 +181,22 @@ def test_kvm_is_tried_until_it_has_failed_once_here(tmp_path: Path) -> None:
     assert accelerators(note) == first
     note.write_text(note.read_text().replace('"host": "', '"host": "another '))
     assert accelerators(note) == first
+
+
+def test_a_late_answer_is_never_taken_for_that_to_the_next_command(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(machine, "_COMMAND_LIMIT_S", 0.01)
+    ours, theirs = socket.socketpair()
+    with theirs, subprocess.Popen(["sleep", "60"]) as process:
+        subject = machine.Machine(process, ours, "tcg", tmp_path)
+        theirs.sendall(b"first\n#0\n")
+        assert subject.run("one") == "first"
+        with pytest.raises(MixedschedError, match="did not answer"):
+            subject.run("two")
+        with pytest.raises(MixedschedError, match="has stopped"):
+            subject.run("three")
+        assert process.wait(10) == -signal.SIGKILL
 
 
 # The router

@@ -173,7 +173,21 @@ def test_for_other_processors_the_distributions_browser_is_named(kept: Path, mon
     assert "apt-get install chromium" in caught.value.fix
 
 
-@pytest.mark.parametrize("address", ["mirror.example", "ftp://mirror.example/x", "file:///tmp", "http://"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        *(
+            "mirror.example",
+            "ftp://mirror.example/x",
+            "file:///tmp",
+            "http://",
+            "http://:80/",
+            "http://[",
+            "http://[::1",
+        ),
+        *("http://mirror.example:port/", "http://mirror.example:99999", "http://mirror.example/a b", "http://x/\u00e4"),
+    ],
+)
 def test_what_is_no_address_is_no_mirror(address: str) -> None:
     with pytest.raises(UsageError, match="is not an address"):
         checked_mirror(address)

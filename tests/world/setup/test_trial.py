@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
 import pytest
 
-from mixedsched.errors import MissingPartError
+from mixedsched.errors import ExitCode, MissingPartError
+from mixedsched.world.setup._part import Found, part
 from mixedsched.world.setup._trial import missing_libraries, require_starts
 from tests.world.setup.mirror import program
 
@@ -83,3 +85,13 @@ def test_a_browser_is_tried_without_its_sandbox_only_where_loads_may_do_without(
     assert "MIXEDSCHED_SANDBOX=if-possible" in complaint(browser).fix
     monkeypatch.setenv("MIXEDSCHED_SANDBOX", "if-possible")
     require_starts(browser)
+
+
+def test_what_this_user_may_not_change_is_a_part_that_is_missing() -> None:
+    def bring() -> Found:
+        raise PermissionError(errno.EACCES, "Permission denied", "/cache/browser/browser.json")
+
+    found = part("browser", bring)
+    assert (found.ok, found.exit_code) == (False, ExitCode.MISSING_PART)
+    assert found.detail == "/cache/browser/browser.json: Permission denied"
+    assert "MIXEDSCHED_CACHE" in found.fix

@@ -1,4 +1,6 @@
 import asyncio
+import os
+import stat
 from pathlib import Path
 
 from mixedsched.world.system.browser_slot import browser_slot
@@ -18,6 +20,20 @@ def test_one_holds_the_slot_while_the_other_waits_and_says_so(tmp_path: Path) ->
 
     asyncio.run(both())
     assert told == ["first begins", "second waits", "first ends", "second begins", "second ends"]
+
+
+def test_other_users_can_take_turns_whatever_the_umask_of_the_first_one(tmp_path: Path) -> None:
+    async def use() -> None:
+        async with browser_slot(lambda _: None, tmp_path):
+            pass
+
+    umask = os.umask(0o077)
+    try:
+        asyncio.run(use())
+    finally:
+        os.umask(umask)
+    (file,) = tmp_path.iterdir()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o644
 
 
 def test_other_slots_are_free(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from mixedsched.model.profile import ETHERNET_HEADER_BYTES, FULL_PACKET_BYTES, D
 Side = Literal["down", "up"]
 Kind = Literal["tbf", "netem"]
 
+HOP_NAMES = ("tbf-down", "netem-down", "netem-up", "tbf-up")  # from the server to the client
 ALL_KINDS: Collection[str] = ("tbf", "netem", "codel")
 COUNTING_PACKETS = 100_000  # of a fifo that never fills and only counts
 UNLIMITED_QUEUE_BYTES = 1 << 30  # tbf needs a limit
@@ -200,11 +201,12 @@ class _Shaper:
     def _netem_packets(self) -> int:
         """Enough for netem never to overflow: the study's ten BDP of full packets, and all of the smallest that fit."""
         direction = self._direction
-        if direction.rate_bps is None:
+        if direction.rate_bps is None or "tbf" not in self._kinds:
             return UNPACED_NETEM_PACKETS
         held_us = direction.delay_us + direction.jitter_us
         full = math.ceil(10 * direction.rate_bps * self._rtt_us / 8e6 / FULL_PACKET_BYTES)
-        smallest = math.ceil(direction.rate_bps * held_us / 8e6 / _SMALLEST_FRAME_BYTES)
+        held_bytes = direction.burst_bytes + direction.rate_bps * held_us / 8e6
+        smallest = math.ceil(held_bytes / _SMALLEST_FRAME_BYTES)
         return max(MIN_NETEM_PACKETS, full, smallest)
 
     def _delay(self) -> Words:

@@ -120,12 +120,18 @@ class TestbedBackend:
             yield link
         link.counters = (await self._ask({"op": "counters"}))["counters"]
 
+    async def ended(self) -> None:
+        """Wait until the process that owns the namespaces has ended. What it says meanwhile is dropped."""
+        async for _ in self._process.lines():
+            pass
+
     async def _ask(self, order: dict[str, Any]) -> dict[str, Any]:
         self._process.take_lines()  # a late answer to a question that was given up
         self._process.tell(order)
         answer = await self._process.next_line(_ANSWER_LIMIT_S)
         if answer is None:
-            raise MixedschedError("the process that owns the namespaces has stopped")
+            fate = "has stopped" if self._process.has_ended else f"gave no answer for {_ANSWER_LIMIT_S:.0f} s"
+            raise MixedschedError(f"the process that owns the namespaces {fate}")
         raise_error_in(answer)
         return answer
 

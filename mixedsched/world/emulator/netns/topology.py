@@ -16,12 +16,11 @@ from typing import Any, Literal
 
 from mixedsched.errors import MixedschedError
 from mixedsched.world.emulator.kernel.namespaces import network_of, network_path, run_in
-from mixedsched.world.emulator.kernel.shaping import Hop
+from mixedsched.world.emulator.kernel.shaping import HOP_NAMES, Hop
 from mixedsched.world.emulator.kernel.testbed import CLIENT_HOST, SERVER_HOST
 from mixedsched.world.system.programs import find_program
 
-HOP_ROLES = ("tbf-down", "netem-down", "netem-up", "tbf-up")  # from the server to the client
-ROLES = ("server", *HOP_ROLES, "client")
+ROLES = ("server", *HOP_NAMES, "client")
 _PREFIX_LENGTH = 24
 # MAC addresses are locally administered ones.
 _ENDS = {"server": (SERVER_HOST, "02:00:00:00:00:01"), "client": (CLIENT_HOST, "02:00:00:00:00:02")}
@@ -32,17 +31,17 @@ _OFFLOADS = ("tso", "gso", "gro", "tx", "rx", "sg")
 
 def connect(namespaces: Mapping[str, str]) -> None:
     """Join the namespaces, by role, into the testbed, with nothing shaped yet. Raises MixedschedError."""
-    for role in HOP_ROLES:
+    for role in HOP_NAMES:
         _silence(namespaces[role])
     for left, right in itertools.pairwise(ROLES):
         near, far = "link add name toward-client mtu 1500 type veth", "peer name toward-server mtu 1500 netns"
         run_in(namespaces[left], "ip", *near.split(), *far.split(), str(network_path(namespaces[right])))
     set_up_end("server", namespaces["server"], "toward-client")
     set_up_end("client", namespaces["client"], "toward-server")
-    for role in HOP_ROLES:
+    for role in HOP_NAMES:
         _set_up_bridge(namespaces[role])
     deadline_s = time.monotonic() + _FORWARDING_LIMIT_S
-    while not all(_forwards(namespaces[role]) for role in HOP_ROLES):
+    while not all(_forwards(namespaces[role]) for role in HOP_NAMES):
         if time.monotonic() > deadline_s:
             raise MixedschedError("the bridges between the namespaces do not forward")
         time.sleep(0.02)

@@ -30,7 +30,7 @@ class ProbeExchange:
     def overflowed(self, direction: str) -> int:
         """Packets that met a full queue, or never reached the link, according to the back end."""
         counted = self.counters.get(direction, {})
-        return int(counted.get("overflowed", 0)) + int(counted.get("missed", 0))
+        return sum(int(counted.get(fate, 0)) for fate in ("overflowed", "missed", "dropped_at_port"))
 
 
 class ProbedNetwork:

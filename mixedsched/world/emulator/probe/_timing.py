@@ -23,9 +23,9 @@ def delay_finding(arrivals: ProbeArrivals, direction: Direction, side: str) -> L
     quantity = Quantity("one-way delay", side, "ms")
     if direction.trace is not None:
         return quantity.not_applicable(_TRACE_WHY)
-    if len(arrivals.numbers) < 2:
+    delays_ms = _delays_ms(arrivals, direction)
+    if len(delays_ms) < 2:
         return quantity.nothing_came()
-    delays_ms = arrivals.delays_ms
     nominal_ms = nominal_delay_us(direction, size_on_link(direction, arrivals.sending)) / 1000
     middle, interval = float(np.median(delays_ms)), median_interval(delays_ms.tolist())
     certain = median_interval(delays_ms.tolist(), CERTAIN)
@@ -47,7 +47,7 @@ def jitter_finding(arrivals: ProbeArrivals, direction: Direction, side: str) -> 
         return quantity.not_applicable("the profile has none")
     if direction.trace is not None:
         return quantity.not_applicable(_TRACE_WHY)
-    delays_ms = arrivals.delays_ms
+    delays_ms = _delays_ms(arrivals, direction)
     if len(delays_ms) < 20:
         return quantity.nothing_came()
 
@@ -65,6 +65,16 @@ def jitter_finding(arrivals: ProbeArrivals, direction: Direction, side: str) -> 
         tolerance=DELAY_TOLERANCE_MS,
         by_chance=True,
     )
+
+
+def _delays_ms(arrivals: ProbeArrivals, direction: Direction) -> NDArray[np.float64]:
+    """Of the packets that were delayed: those that overtake them are not."""
+    delays_ms = arrivals.delays_ms
+    return delays_ms[_is_delayed(arrivals, direction)] if direction.reorder_ratio else delays_ms
+
+
+def _is_delayed(arrivals: ProbeArrivals, direction: Direction) -> NDArray[np.bool_]:
+    return arrivals.delays_ms >= (direction.delay_us - direction.jitter_us) / 2000
 
 
 def _rate_of(side: str) -> Quantity:
@@ -106,7 +116,7 @@ def trains_rate_finding(arrivals: ProbeArrivals, direction: Direction, side: str
         skipped += math.ceil(2 * direction.jitter_us / transmit_us(direction, size_bytes))
     if skipped > per_train // 2:
         return _rate_of(side).not_applicable("the queue holds too few packets to tell a rate from, in spite of jitter")
-    on_time = arrivals.delays_ms >= (direction.delay_us - direction.jitter_us) / 2000
+    on_time = _is_delayed(arrivals, direction)
     slopes_ns = []
     for train in range(arrivals.sending.trains):
         within = (arrivals.numbers // per_train == train) & on_time

@@ -4,6 +4,7 @@ What is sent: _plan.py. How it is judged: _timing.py, _losses.py. The emulator's
 its counter of overflows shows whether missing packets may be called lost.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,7 @@ from mixedsched.world.emulator.probe.end import Sending
 from mixedsched.world.emulator.probe.findings import LinkFinding, LinkVerdict, Quantity
 
 SIDES = ("down", "up")
+_ABSENT = re.compile(r"this kernel has no sch_(\w+)|sch_(\w+) is not loaded")  # as kernel/shaping.py notes it
 
 Progress = Callable[[str, float], None]
 
@@ -71,11 +73,8 @@ async def check_link(
 
 def _lacking(notes: tuple[str, ...]) -> dict[str, str]:
     """Parts of the kernel ("netem", "tbf", "codel") that are missing according to a back end's notes, each with the reason."""
-    return {
-        part: f"this kernel has no sch_{part}"
-        for part in ("tbf", "netem", "codel")
-        if any(f"no sch_{part}" in note for note in notes)
-    }
+    found = (match for note in notes for match in _ABSENT.finditer(note))
+    return {match[1] or match[2]: match[0] for match in found}
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +161,8 @@ class _Check:
                     f"{dropped} packets of the trains met a full queue"
                 )
             return timing.trains_rate_finding(trains.arrivals[side], direction, side)
+        if side not in full.arrivals:
+            return Quantity("rate", side, "bit/s").not_applicable("a queue without a limit cannot be kept full")
         return timing.saturated_rate_finding(full.arrivals[side], direction, side)
 
     def _queue(self, side: str, direction: Direction, full: ProbeExchange) -> LinkFinding:

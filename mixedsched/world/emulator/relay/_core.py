@@ -245,9 +245,11 @@ class _Way:
             due_us = next_due_us()
             if due_us is None or (late_us := now_us() - due_us) < 0:
                 return
-            self._stalls.note(due_us, due_us + late_us)
             self._latest_us = max(self._latest_us, due_us)
-            for client, data in self.link.pop_due(due_us):
+            arrived = self.link.pop_due(due_us)
+            if arrived:  # under CoDel a packet may only have left the queue, at its time, however late that is noticed
+                self._stalls.note(due_us, due_us + late_us)
+            for client, data in arrived:
                 self.lateness.note(late_us)
                 try:
                     self._send(client, data)

@@ -52,24 +52,25 @@ class Stalls:
     """The intervals in which at least one packet was kept for over LATE_US beyond its time."""
 
     def __init__(self) -> None:
-        self._stalls: list[tuple[int, int]] = []
-        self._unlisted_us = 0  # in stalls beyond those that are listed
+        self._stalls: list[tuple[int, int]] = []  # those that are listed, and the last one
+        self._unlisted_us = 0  # in those between
+        self._unlisted_until_us = 0
 
     def note(self, due_us: int, sent_us: int) -> None:
         """Take a packet that was due at due_us and left at sent_us, no earlier than the packets before."""
         if sent_us - due_us <= LATE_US:
             return
-        from_us = due_us
+        from_us = max(due_us, self._unlisted_until_us)
         while self._stalls and self._stalls[-1][1] >= from_us:
             from_us = min(from_us, self._stalls.pop()[0])
-        if len(self._stalls) < _STALLS_LISTED:
-            self._stalls.append((from_us, sent_us))
-        else:
-            self._unlisted_us += sent_us - from_us
+        if len(self._stalls) > _STALLS_LISTED:
+            unlisted_from_us, self._unlisted_until_us = self._stalls.pop()
+            self._unlisted_us += self._unlisted_until_us - unlisted_from_us
+        self._stalls.append((from_us, sent_us))
 
     def facts(self) -> dict[str, Any]:
-        listed_us = sum(to_us - from_us for from_us, to_us in self._stalls)
-        return {"held_us": listed_us + self._unlisted_us, "stalls_us": [list(stall) for stall in self._stalls]}
+        held_us = sum(to_us - from_us for from_us, to_us in self._stalls) + self._unlisted_us
+        return {"held_us": held_us, "stalls_us": [list(stall) for stall in self._stalls[:_STALLS_LISTED]]}
 
 
 def punctuality(down: Lateness, up: Lateness, late_timers: int, stalls: Stalls) -> dict[str, Any]:

@@ -8,10 +8,9 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from mixedsched.world.emulator.kernel.shaping import Hop
+from mixedsched.world.emulator.kernel.shaping import HOP_NAMES, Hop
 from mixedsched.world.emulator.vm.machine import CLIENT_PORT_MAC, SERVER_PORT_MAC
 
-_HOPS = ("tbf-down", "netem-down", "netem-up", "tbf-up")  # from the server to the client
 _FORWARDING_TRIES = 100
 _STATS_END = "end of qdisc"
 # Tools are called by path: busybox prefers an ip and a tc of its own, which know too little.
@@ -24,7 +23,7 @@ def device_of(hop: Hop) -> str:
 
 def join_commands() -> list[str]:
     """Shell commands that join the two ports by the chain of bridges, with nothing shaped yet."""
-    server_port, client_port = _port(_HOPS[0], "server"), _port(_HOPS[-1], "client")
+    server_port, client_port = _port(HOP_NAMES[0], "server"), _port(HOP_NAMES[-1], "client")
     rename = (
         'for d in /sys/class/net/eth*; do read -r mac <"$d/address"; case $mac in '
         f'{SERVER_PORT_MAC}) /bin/ip link set "${{d##*/}}" name {server_port};; '
@@ -32,15 +31,15 @@ def join_commands() -> list[str]:
     )
     lines = [
         f"link add name {_port(left, 'client')} mtu 1500 type veth peer name {_port(right, 'server')} mtu 1500"
-        for left, right in itertools.pairwise(_HOPS)
+        for left, right in itertools.pairwise(HOP_NAMES)
     ]
-    for hop in _HOPS:
+    for hop in HOP_NAMES:
         lines.append(f"link add name {hop} mtu 1500 type bridge stp_state 0 forward_delay 0 mcast_snooping 0")
         for side in ("server", "client"):
             lines.append(f"link set dev {_port(hop, side)} gso_max_segs 1 gso_max_size 1514 master {hop}")
             lines.append(f"link set dev {_port(hop, side)} txqueuelen 10000 up")
         lines.append(f"link set dev {hop} up")
-    ports = len(_HOPS) * 2
+    ports = len(HOP_NAMES) * 2
     forwarding = (
         f"n=0; until [ $(cat /sys/class/net/*/brport/state | grep -c '^3$') = {ports} ]; "
         f"do sleep 0.05; n=$((n+1)); [ $n -lt {_FORWARDING_TRIES} ] || exit 1; done"

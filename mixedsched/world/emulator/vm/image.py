@@ -174,7 +174,8 @@ def kernel_packages() -> list[str]:
         raise MissingPartError(
             "the router VM is built from Debian or Ubuntu packages",
             why="there is no apt-get or no dpkg-deb here",
-            fix=f"build it on Debian or Ubuntu and copy build/router/ from there to {places.writable_cache()}, {_INSTEAD}",
+            fix="install dpkg, and copy packages/ from the same folder of a Debian or Ubuntu machine to "
+            f"{image_folder()}, {_INSTEAD}",
         )
     for choice in KERNEL_CHOICES:
         versions = kernel_versions(_run("apt-cache", "depends", choice, may_fail=True))

@@ -115,12 +115,19 @@ class Machine:
         self._answer(limit_s)
 
     def run(self, command: str) -> str:
-        """Run a shell command in the router and return what it printed. Raises MixedschedError if it fails."""
+        """Run a shell command in the router and return what it printed. Raises MixedschedError if it fails.
+
+        A machine that does not answer in time is stopped: a late answer would be taken for that to the next command.
+        """
         try:
             self._line.sendall(command.encode() + b"\n")
         except OSError as error:
             raise MixedschedError("the router VM has stopped", why=self.last_words()) from error
-        status, output = self._answer(_COMMAND_LIMIT_S)
+        try:
+            status, output = self._answer(_COMMAND_LIMIT_S)
+        except MixedschedError:
+            self.stop()
+            raise
         if status:
             raise MixedschedError(f"the router VM could not do this: {command[:200]}", why=output.strip()[-500:])
         return output
