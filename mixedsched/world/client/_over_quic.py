@@ -129,8 +129,9 @@ async def ask_over_quic(target: HttpsPage, port: int | None = None, host: str | 
             return answer
     except TimeoutError as error:
         raise RefusedError(f"no answer from {where}", why=f"nothing came within {TIMEOUT_S:.0f} s") from error
-    except OSError as error:
-        raise RefusedError(f"no answer from {where}", why=error.strerror or str(error)) from error
+    except (OSError, UnicodeError) as error:  # UnicodeError: an announced host that can be none
+        why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise RefusedError(f"no answer from {where}", why=why) from error
 
 
 def _answer_of(client: _OneRequest, connected_ms: float, where: str) -> HttpsAnswer:
@@ -138,8 +139,10 @@ def _answer_of(client: _OneRequest, connected_ms: float, where: str) -> HttpsAns
         raise _refused(client, where)
     fields = joined_fields(client.head)
     body = bytes(client.body[:BODY_MOST_BYTES])
-    status = int(fields.pop(":status"))
-    return HttpsAnswer(status, fields, len(body), hashlib.sha256(body).hexdigest(), connected_ms)
+    status = fields.pop(":status")
+    if not (status.isascii() and status.isdigit()):
+        raise RefusedError(f"no answer from {where}", why=f"it gave {status!r} as the status")
+    return HttpsAnswer(int(status), fields, len(body), hashlib.sha256(body).hexdigest(), connected_ms)
 
 
 def _trusted_by(target: HttpsPage) -> str | None:
