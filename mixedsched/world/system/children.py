@@ -166,6 +166,8 @@ class Child:
         except ValueError:
             self._complaint = f"it said a line of more than {_LINE_BYTES_MAX} bytes, and was ended\n".encode()
             self.kill()
+            while await self._process.stdout.read(1 << 16):  # its pipe is done with only when it is empty
+                pass
             return b""
 
     async def _read_complaint(self) -> None:
