@@ -47,8 +47,7 @@ export class Chrome {
     running.add(chrome);
     try {
       await writeProfile(job.profile_dir);
-      const ownEnv = job.op === 'observe' ? tempDirEnv(job.profile_dir) : {};
-      chrome.spawn(chromeFlags(job, chrome), ownEnv);
+      chrome.spawn(chromeFlags(job, chrome));
       chrome.port = await Promise.race([chrome.debuggingPort(), chrome.died('chrome_start'), expired]);
       return chrome;
     } catch (error) {
@@ -67,12 +66,12 @@ export class Chrome {
     this.stderrTail = '';
   }
 
-  spawn(flags, ownEnv) {
+  spawn(flags) {
     const setpriv = process.platform === 'linux' ? findProgram('setpriv') : null;
     const wordsBefore = process.argv.slice(2);
     const command = [...wordsBefore, ...(setpriv ? [setpriv, '--pdeathsig', 'KILL'] : []), findChrome(), ...flags];
     this.process = spawn(command[0], command.slice(1), {
-      detached: wordsBefore.length === 0, stdio: ['ignore', 'ignore', 'pipe'], env: {...process.env, ...ownEnv},
+      detached: wordsBefore.length === 0, stdio: ['ignore', 'ignore', 'pipe'], env: {...process.env, ...tempDirEnv(this.profileDir)},
     });
     this.process.stderr.setEncoding('utf8').on('data', text => {
       this.stderrTail = (this.stderrTail + text).slice(-STDERR_TAIL_CHARS);

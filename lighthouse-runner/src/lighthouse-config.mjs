@@ -55,18 +55,18 @@ class NoSourceMaps extends BaseGatherer {
 class LoadFacts extends Audit {
   static get meta() {
     return {
-      id: 'load-facts', title: 'Facts of the load', description: 'The element of the largest contentful paint, and who asked for what.',
+      id: 'load-facts', title: 'Facts of the load', description: 'The element of the largest contentful paint, who asked for what, and what failed.',
       scoreDisplayMode: Audit.SCORING_MODES.INFORMATIVE, requiredArtifacts: ['LcpElement', 'DevtoolsLog'],
     };
   }
 
   static async audit({LcpElement: element, DevtoolsLog: log}, context) {
     const records = await NetworkRecords.request(log, context);
-    const askers = records.map(({url, rendererStartTime, initiator}) => {
+    const requests = records.map(({url, rendererStartTime, initiator, failed, localizedFailDescription}) => {
       const {type, url: by} = initiatorOf(initiator ?? {});
-      return {url, rendererStartTime, type: type ?? null, by};
+      return {url, rendererStartTime, type: type ?? null, by, failure: failed ? localizedFailDescription || 'failed' : null};
     });
-    return {score: 1, details: {type: 'debugdata', lcp_element: element.html, askers}};
+    return {score: 1, details: {type: 'debugdata', lcp_element: element.html, requests}};
   }
 }
 

@@ -1,5 +1,6 @@
 /** One Lighthouse run in a browser that is already there, on the network as it is. */
 
+import {NetworkRecords} from 'lighthouse/core/computed/network-records.js';
 import {nonSimulatedSettingsOverrides, screenEmulationMetrics, throttling} from 'lighthouse/core/config/constants.js';
 import {navigationGather} from 'lighthouse/core/gather/navigation-runner.js';
 import {Runner} from 'lighthouse/core/runner.js';
@@ -30,8 +31,24 @@ export async function gather(port, job) {
 /** Lighthouse's result and the trace. Throws RunFailure runtime_error:CODE when the page gave no result. */
 export async function audit({artifacts, runnerOptions}) {
   const {lhr} = await inOurWords(Runner.audit(artifacts, runnerOptions));
-  if (lhr.runtimeError) throw new RunFailure(`runtime_error:${lhr.runtimeError.code}`, lhr.runtimeError.message);
+  if (lhr.runtimeError) throw new RunFailure(`runtime_error:${lhr.runtimeError.code}`, await inDetail(lhr.runtimeError.message, artifacts));
   return {lhr, traceEvents: artifacts.Trace.traceEvents};
+}
+
+/** Lighthouse's words, which blame the window for whatever kept a page from being painted, and how far the load had come. */
+async function inDetail(message, {DevtoolsLogError: log}) {
+  return log ? `${message} ${progressOf(await NetworkRecords.request(log, {computedCache: new Map()}))}` : message;
+}
+
+/** How far a load had come, in a sentence. records: Lighthouse's network records; their times are ms. */
+export function progressOf(records) {
+  const asked = records.filter(({url}) => url.startsWith('http'));
+  if (asked.length === 0) return 'Nothing had been requested.';
+  const complete = asked.filter(({finished, failed}) => finished && !failed);
+  const first_ms = Math.min(...asked.map(({rendererStartTime}) => rendererStartTime));
+  const last_ms = Math.max(...complete.map(({networkEndTime}) => networkEndTime));
+  const last = complete.length ? `, the last ${((last_ms - first_ms) / 1000).toFixed(1)} s after the first was made` : '';
+  return `Of ${asked.length} requests ${complete.length} had been answered${last}.`;
 }
 
 async function inOurWords(promise) {

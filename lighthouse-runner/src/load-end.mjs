@@ -88,7 +88,7 @@ export class LoadEnd extends BaseGatherer {
   async stopSensitiveInstrumentation({driver, baseArtifacts}) {
     this.ended = await this.untilFinal(driver);
     const warnings = baseArtifacts.LighthouseRunWarnings;
-    if (this.ended === 'limit' && warnings.length === 0) warnings.push(`The page ${WARNING_TOO_SLOW} to finish within the time limit.`);
+    if (this.ended === 'limit' && !warnings.some(saysTooSlow)) warnings.push(`The page ${WARNING_TOO_SLOW} to finish within the time limit.`);
   }
 
   getArtifact() {
@@ -123,6 +123,11 @@ export class LoadEnd extends BaseGatherer {
       return false;
     }
   }
+}
+
+/** Of a warning of ours, or of Lighthouse's own, which are not in words yet. */
+function saysTooSlow(warning) {
+  return String(warning.formattedDefault ?? warning).includes(WARNING_TOO_SLOW);
 }
 
 function networkOf(monitor) {

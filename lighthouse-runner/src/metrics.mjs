@@ -50,7 +50,7 @@ export function requestsOf(lhr) {
   const firstStartUs = finite(details?.debugData?.networkStartTimeTs);
   const navigationUs = navigationStartUs(lhr);
   const shift_ms = firstStartUs === null || navigationUs === null ? 0 : (firstStartUs - navigationUs) / 1000;
-  const askers = lhr.audits['load-facts']?.details?.askers ?? [];
+  const facts = lhr.audits['load-facts']?.details?.requests ?? [];
   const firstStartMs = firstStartUs === null ? null : firstStartUs / 1000;
   const shifted = time_ms => (finite(time_ms) === null ? null : Math.round((time_ms + shift_ms) * 1000) / 1000);
   return (details?.items ?? [])
@@ -67,16 +67,19 @@ export function requestsOf(lhr) {
       request_ms: shifted(item.networkRequestTime),
       end_ms: shifted(item.networkEndTime),
       finished: item.finished === true,
-      ...askerOf(item, askers, firstStartMs),
+      ...factsOf(item, facts, firstStartMs),
     }))
     .sort((a, b) => a.start_ms - b.start_ms);
 }
 
-/** Who asked for a request: {asked_by: a URL or null, asked_how: DevTools' word, such as "parser" or "script", or null}. */
-function askerOf({url, rendererStartTime}, askers, firstStartMs) {
+/**
+ * What Lighthouse's list does not tell of a request: who asked for it, {asked_by: a URL or null, asked_how: DevTools' word, such as
+ * "parser" or "script", or null}, and Chromium's word for why it failed, for the list calls that finished, too; null if it did not.
+ */
+function factsOf({url, rendererStartTime}, facts, firstStartMs) {
   // Lighthouse's list counts from the first request's start, its records from the machine's.
-  const found = askers.find(asker => asker.url === url && Math.abs(asker.rendererStartTime - firstStartMs - rendererStartTime) < 0.5);
-  return {asked_by: found?.by ?? null, asked_how: found?.type ?? null};
+  const found = facts.find(fact => fact.url === url && Math.abs(fact.rendererStartTime - firstStartMs - rendererStartTime) < 0.5);
+  return {asked_by: found?.by ?? null, asked_how: found?.type ?? null, failure: found?.failure ?? null};
 }
 
 /** Lighthouse's overall performance score, 0 to 100; null if one of the metrics that it weighs is missing. */

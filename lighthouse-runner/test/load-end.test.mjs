@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
-import {SETTLED_MS, Settling} from '../src/load-end.mjs';
+import {LoadEnd, SETTLED_MS, Settling} from '../src/load-end.mjs';
 
 const LOADED_MS = 5_000;
 const IDLE = {isIdle: true, isNearlyIdle: true};
@@ -68,3 +68,17 @@ test('long tasks are waited for as long as they go on: they all count', () => {
   settling.page({...STILL, work_ago_ms: 0}, LOADED_MS + 9_000);
   assert.equal(settling.final_ms, LOADED_MS + 9_000 + SETTLED_MS);
 });
+
+for (const [what, before, count] of [
+  ['also beside a warning of a redirect', [{formattedDefault: 'The page may not be loading as expected because it was redirected'}], 2],
+  ['and not twice', [{formattedDefault: 'The page loaded too slowly to finish within the time limit.'}], 1],
+]) {
+  test(`a load that was not final in time is said to be too slow, ${what}`, async () => {
+    const loadEnd = new LoadEnd(0);
+    loadEnd.untilFinal = async () => 'limit';
+    const LighthouseRunWarnings = [...before];
+    await loadEnd.stopSensitiveInstrumentation({driver: null, baseArtifacts: {LighthouseRunWarnings}});
+    assert.equal(LighthouseRunWarnings.length, count);
+    assert.match(String(LighthouseRunWarnings.at(-1).formattedDefault ?? LighthouseRunWarnings.at(-1)), /loaded too slowly/);
+  });
+}

@@ -4,6 +4,7 @@ import {test} from 'node:test';
 import {distinct, endMs, framesOf, FRAMES_MAX, thin} from '../src/frames.mjs';
 import {INSPECTION_AUDITS, inspectionOf} from '../src/inspection.mjs';
 import {asksForTti, configOf} from '../src/lighthouse-config.mjs';
+import {progressOf} from '../src/lighthouse-once.mjs';
 import {lacksQuiet, lcpElementOf, metricsOf, missingMetrics, observedOf, requestsOf, scoreOf} from '../src/metrics.mjs';
 
 const MOMENTS = {fcp_ms: 1, lcp_ms: 8, load_ms: 6};
@@ -118,18 +119,27 @@ test('requests count from navigation start, in order of their start', () => {
         details: {items: [item('https://a/2', 5), item('https://a/1', 0), item('data:,', 3)], debugData: {networkStartTimeTs: 1_002_500}},
       },
       'load-facts': {
-        details: {askers: [
-          {url: 'https://a/2', rendererStartTime: 1_000, type: 'script', by: 'https://a/old.js'},
-          {url: 'https://a/2', rendererStartTime: 1_002.5 + 5, type: 'parser', by: 'https://a/1'},
+        details: {requests: [
+          {url: 'https://a/2', rendererStartTime: 1_000, type: 'script', by: 'https://a/old.js', failure: null},
+          {url: 'https://a/2', rendererStartTime: 1_002.5 + 5, type: 'parser', by: 'https://a/1', failure: 'net::ERR_QUIC_PROTOCOL_ERROR'},
         ]},
       },
     },
   };
   const requests = requestsOf(lhr);
   assert.deepEqual(requests.map(({asked_by, asked_how}) => [asked_by, asked_how]), [[null, null], ['https://a/1', 'parser']]);
+  assert.deepEqual(requests.map(({failure}) => failure), [null, 'net::ERR_QUIC_PROTOCOL_ERROR']);
   assert.deepEqual(requests.map(({url, start_ms, end_ms}) => [url, start_ms, end_ms]), [['https://a/1', 2.5, 4.5], ['https://a/2', 7.5, 9.5]]);
   assert.equal(observedOf(lhr).ttfb_ms, 12);
   assert.equal(observedOf(lhr).load_ms, null);
+});
+
+test('of a load without a result it is told how far it had come', () => {
+  const record = (url, networkEndTime, state = {finished: true}) => ({url, rendererStartTime: 1_000, networkEndTime, failed: false, ...state});
+  assert.equal(progressOf([record('data:,', 1_001)]), 'Nothing had been requested.');
+  assert.equal(progressOf([record('https://a/', NaN, {finished: false})]), 'Of 1 requests 0 had been answered.');
+  const records = [record('https://a/', 3_100), record('https://a/x', 9_000, {finished: true, failed: true}), record('https://a/y', NaN, {finished: false})];
+  assert.equal(progressOf(records), 'Of 3 requests 1 had been answered, the last 2.1 s after the first was made.');
 });
 
 test('without a largest contentful paint there is no element', () => {

@@ -66,6 +66,11 @@ test('a browser that does not start is a failure with its last words', async t =
   assert.match(detail, /exit code 3.*out of order/s);
 });
 
+test('temporary files of a browser go with its profile', async t => {
+  const {detail} = await loadWith(t, 'echo "they go to $TMPDIR." >&2; exit 3');
+  assert.match(detail, /they go to \S*mixedsched-chrome-1\./);
+});
+
 const WITHOUT_NAMESPACES = `case "$*" in *--no-sandbox*) echo no page here >&2; exit 4;; esac
 echo 'zygote_host_impl_linux.cc:128] No usable sandbox!' >&2; exit 1`;
 

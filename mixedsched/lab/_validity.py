@@ -112,14 +112,14 @@ def _stray_hosts(evidence: LoadEvidence) -> str:
 
 
 def _unfinished(evidence: LoadEvidence) -> str:
+    """Requests that were still open at the end, or whose connection failed: the page went on without what they asked for."""
     requests = [item for item in evidence.load.requests if item.url.startswith("http")]
-    open_ones = [
-        item.url
-        for item in requests
-        if _host(item.url) in evidence.hosts and not item.finished and item.resource_type != _ENDLESS
-    ]
+    own = [item for item in requests if _host(item.url) in evidence.hosts and item.resource_type != _ENDLESS]
+    open_ones = [item for item in own if not item.finished or item.was_cut_off]
     if open_ones:
-        return f"unfinished: {len(open_ones)} requests without a complete answer, for instance {open_ones[0]}"
+        first = open_ones[0]
+        why = f" ({first.failure})" if first.failure else ""
+        return f"unfinished: {len(open_ones)} requests without a complete answer, for instance {first.url}{why}"
     return ""
 
 

@@ -163,24 +163,24 @@ class Impatient:
     def __init__(self, laboratory: Laboratory, first_block: int = WARM_UP_INDEX) -> None:
         self._laboratory = laboratory
         self._first_block = first_block
-        self._failures: list[str] = []  # reasons
         self._warm_up: list[Run] = []
 
     async def run(self, *, arm: str, block: int, attempt: int, position: int, link_seed: int) -> Run:
-        """Make a run. Raises MixedschedError once the warm-up has failed twice, or this machine has spoiled all of it."""
-        if len(self._failures) >= MAX_WARM_UP_FAILURES:
+        """Make a run.
+
+        Raises MixedschedError once the warm-up has failed twice, or this machine has spoiled every attempt at it.
+        """
+        bad = [run.reason for run in self._warm_up if run.status is not RunStatus.OK]
+        failures = [reason for reason in bad if not is_of_the_machine(reason)]
+        if len(failures) >= MAX_WARM_UP_FAILURES:
             raise MixedschedError(
-                "the page cannot be loaded",
-                why=self._failures[-1],
-                fix="`mixedsched doctor` finds what is missing here",
+                "the page cannot be loaded", why=failures[-1], fix="`mixedsched doctor` finds what is missing here"
             )
-        if len(self._warm_up) >= MAX_ATTEMPTS and all(is_of_the_machine(run.reason) for run in self._warm_up):
+        if not failures and len(bad) >= MAX_ATTEMPTS:
             raise _too_busy(self._warm_up, "this network")
         run = await self._laboratory.run(arm=arm, block=block, attempt=attempt, position=position, link_seed=link_seed)
         if block == self._first_block:
             self._warm_up.append(run)
-            if run.status is not RunStatus.OK and not is_of_the_machine(run.reason):
-                self._failures.append(run.reason)
         return run
 
 

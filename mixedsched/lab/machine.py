@@ -52,7 +52,7 @@ def _code_digest(parts: tuple[str, ...]) -> str:
     sources = [file for part in parts for file in _sources(places.PACKAGE / part)]
     files = {f"mixedsched/{file.relative_to(places.PACKAGE).as_posix()}": file for file in sources}
     runner = places.home() / "lighthouse-runner"
-    for file in (*runner.glob("*.mjs"), *(runner / "src").glob("*.mjs")):
+    for file in (*runner.glob("*.mjs"), *(runner / "src").rglob("*.mjs")):
         files[f"lighthouse-runner/{file.relative_to(runner).as_posix()}"] = file
     digest = hashlib.sha256()
     for name, file in sorted(files.items()):

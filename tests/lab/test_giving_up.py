@@ -77,6 +77,12 @@ def test_a_machine_that_spoils_every_attempt_at_the_warm_up_is_told_so_at_once(t
     assert len(stored(tmp_path)) == MAX_ATTEMPTS
 
 
+def test_so_is_one_that_spoils_each_attempt_at_its_last_load(tmp_path: Path) -> None:
+    with pytest.raises(BusyMachineError, match="of 6 loads 3 do not count, the last because of late_link"):
+        started(tmp_path, "", LATE, "", LATE, "", LATE)
+    assert len(stored(tmp_path)) == MAX_ATTEMPTS * 2
+
+
 def test_a_machine_that_becomes_busy_later_is_not_waited_for_without_end(tmp_path: Path) -> None:
     made = plan(blocks=3)
     arms = len(made.arms)

@@ -43,6 +43,19 @@ def test_only_rooms_that_make_results_make_another_version(
     assert (own_versions(ADVICE_CODE)["code"] != before[1]) is advice_changes
 
 
+@pytest.mark.parametrize("file", ["worker.mjs", "src/run.mjs", "src/observe/requests.mjs"])
+def test_so_does_every_part_of_the_browsers_worker(file: str, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = source / "home"
+    (home / "mapping").mkdir(parents=True)
+    part = home / "lighthouse-runner" / file
+    part.parent.mkdir(parents=True)
+    part.write_text("1")
+    monkeypatch.setenv(places.HOME_VARIABLE, str(home))
+    before = own_versions()["code"]
+    part.write_text("2")
+    assert own_versions()["code"] != before
+
+
 def test_every_room_that_a_load_uses_is_counted() -> None:
     rooms = {path.name for path in places.PACKAGE.iterdir() if (path / "__init__.py").is_file()}
     assert rooms - {room for room in ADVICE_CODE if "." not in room} == {"report", "cli"}

@@ -64,6 +64,30 @@ def test_a_server_that_tells_nothing_must_have_sent_every_byte_of_a_file() -> No
     assert not why_invalid(replace(short, sizes={})).startswith("cut_short")
 
 
+@pytest.mark.parametrize(
+    ("failure", "is_valid"),
+    [
+        (None, True),
+        ("net::ERR_QUIC_PROTOCOL_ERROR", False),  # as when a response is reset, or nothing comes for 30 s
+        ("net::ERR_CONNECTION_CLOSED", False),
+        ("net::ERR_ABORTED", True),  # by the page
+        ("net::ERR_BLOCKED_BY_ORB", True),
+        ("net::ERR_FAILED", True),  # as of a response that another origin may not read
+    ],
+)
+def test_a_request_whose_connection_failed_is_not_complete_although_it_is_over(
+    failure: str | None, is_valid: bool
+) -> None:
+    page_load = load(MAIN, ("https://shop.test/a", "h3"))
+    main, other = page_load.requests
+    page_load = replace(page_load, requests=(main, replace(other, failure=failure)))
+    reason = why_invalid(evidence(netlog(), load=page_load))
+    assert bool(reason) is not is_valid
+    assert is_valid or reason == (
+        f"unfinished: 1 requests without a complete answer, for instance https://shop.test/a ({failure})"
+    )
+
+
 def late_by(*held_ms: float, at_ms: float = 0.0) -> dict[str, Any]:
     """What a relay tells that has kept packets so long each time, a millisecond apart, from at_ms on."""
     stalls, from_us = [], int(at_ms * 1000)

@@ -66,7 +66,7 @@ def prove_page_load(open_site: Callable[[], Site]) -> Iterator[Check]:
         )
         return
     metrics = run.page_load["metrics"]
-    detail = f"{site.name} with six metrics, LCP {metrics['lcp_ms']:.0f} ms, in {run.cost_s:.1f} s"
+    detail = f"{site.name} with {len(metrics)} metrics, LCP {metrics['lcp_ms']:.0f} ms, in {run.cost_s:.1f} s"
     if run.reason:
         detail = f"{site.name} was loaded, but would not count: {run.reason}"
     if not run.page_load["sandboxed"]:

@@ -5,7 +5,7 @@ import datetime as dt
 import socket
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import SplitResult, urljoin, urlsplit
 
 from cryptography import x509
 
@@ -142,16 +142,21 @@ class _Examination:
     def _compare_redirects(self, first: HttpsAnswer, second: HttpsAnswer) -> None:
         if "location" not in first.fields or "location" not in second.fields:
             return
-        leads, leads_over_quic = (
-            urlsplit(urljoin(f"https://{self._target.authority}{self._target.path}", item.fields["location"]))
-            for item in (first, second)
-        )
+        leads, leads_over_quic = (self._destination(item.fields["location"]) for item in (first, second))
         if leads[:2] != leads_over_quic[:2]:
             raise MixedschedError(
                 f"the redirect leads to {leads_over_quic.geturl()} over HTTP/3, to {leads.geturl()} over TCP",
                 why="the web server names the scheme and port at which the edge asks it",
                 fix="for nginx: add `absolute_redirect off;` where the edge asks; for others, see docs/edge.md",
             )
+
+    def _destination(self, location: str) -> SplitResult:
+        try:
+            return urlsplit(urljoin(f"https://{self._target.authority}{self._target.path}", location))
+        except ValueError as error:
+            raise MixedschedError(
+                f"the redirect to {location!r} leads nowhere", why=str(error), fix="correct it in the web server"
+            ) from error
 
 
 def _given(answer: HttpsAnswer | None) -> HttpsAnswer:

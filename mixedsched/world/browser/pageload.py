@@ -20,6 +20,13 @@ FormFactor = Literal["mobile", "desktop"]
 Throttling = Literal["provided", "simulate"]
 
 
+# Chromium's words, of net/base/net_error_list.h, for what befalls a connection or the bytes on it.
+_CONNECTION_FAILURES = tuple(
+    f"net::ERR_{name}"
+    for name in ("QUIC_", "HTTP2_", "CONNECTION_", "NETWORK_", "TIMED_OUT", "EMPTY_RESPONSE", "CONTENT_LENGTH_MISMATCH")
+)
+
+
 class PageLoadFailed(MixedschedError):  # noqa: N818 -- it says what happened to the load
     """A page load gave no result.
 
@@ -110,6 +117,14 @@ class LoadedRequest:
     """The document, style sheet or script that asked for it."""
     asked_how: str | None = None
     """DevTools' word for how, such as "parser", "script" or "preload"; None if it was not recorded."""
+    failure: str | None = None
+    """Chromium's word for why it failed, such as "net::ERR_QUIC_PROTOCOL_ERROR"; it is `finished` then, too. None if it did
+    not, or if that was not recorded."""
+
+    @property
+    def was_cut_off(self) -> bool:
+        """Whether its connection failed, and not what was asked for: pages cancel requests, and browsers refuse some."""
+        return self.failure is not None and self.failure.startswith(_CONNECTION_FAILURES)
 
 
 @dataclass(frozen=True, slots=True)

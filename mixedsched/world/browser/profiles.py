@@ -4,6 +4,7 @@ import contextlib
 import os
 import re
 import shutil
+import stat
 import tempfile
 import time
 from pathlib import Path
@@ -52,11 +53,11 @@ def remove_profile_dir(directory: Path) -> None:
 
 
 def sweep_profile_dirs(*parents: Path) -> list[Path]:
-    """Remove the profiles of processes that have ended; returns them."""
+    """Remove this user's profiles of processes that have ended; returns them."""
     swept = []
     for directory in sorted(found for parent in dict.fromkeys(parents) for found in parent.glob(f"{_PREFIX}*")):
         match = _NAME.match(directory.name)
-        if match and not _is_alive(int(match.group(1))):
+        if match and _is_ours(directory) and not _is_alive(int(match.group(1))):
             remove_profile_dir(directory)
             swept.append(directory)
     return swept
@@ -69,6 +70,15 @@ def _socket_dir(directory: Path) -> Path | None:
     except OSError:
         return None
     return socket_dir if _SOCKET_DIR_NAME.match(socket_dir.name) else None
+
+
+def _is_ours(directory: Path) -> bool:
+    """Whether it is a folder of this user's: others can neither be removed nor trusted, and anybody may put one there."""
+    try:
+        about = directory.lstat()
+    except OSError:  # removed meanwhile
+        return False
+    return stat.S_ISDIR(about.st_mode) and about.st_uid == os.geteuid()
 
 
 def _is_alive(pid: int) -> bool:

@@ -5,7 +5,7 @@ import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from cryptography import x509
 
@@ -15,6 +15,7 @@ BODY_MOST_BYTES = 1 << 20
 """More of a body is not read."""
 TIMEOUT_S = 5.0
 """For a connection, and again for an answer."""
+_AS_THEY_ARE = "".join(map(chr, range(0x21, 0x7F)))  # of the signs of a path; all others are escaped, as browsers do
 FIELDS = {"user-agent": "mixedsched", "accept-encoding": "gzip"}
 """Of each request: contents are compared as they are sent to browsers, compressed or not."""
 
@@ -24,10 +25,10 @@ class HttpsPage:
     """A page at an https address."""
 
     host: str
-    """Its name or address, without brackets."""
+    """Its name, as the DNS has it, or its address, without brackets."""
     port: int
     path: str
-    """With its query."""
+    """With its query, as it is sent."""
     trusted: Path | None = None
     """A file of certificates to trust instead of those that the system trusts."""
 
@@ -37,18 +38,19 @@ class HttpsPage:
         try:
             parts = urlsplit(url)
             port = parts.port or 443
-        except ValueError as error:
+            host = (parts.hostname or "").encode("idna").decode()
+        except ValueError as error:  # UnicodeError among them
             raise UsageError(
                 f"'{url}' is not an address", why=str(error), fix="for example https://example.org/"
             ) from error
-        if parts.scheme != "https" or not parts.hostname:
+        if parts.scheme != "https" or not host:
             raise UsageError(
                 f"'{url}' is not an https address", why="HTTP/3 has no other", fix="for example https://example.org/"
             )
         if trusted is not None:
             _refuse_without_certificates(trusted)
         query = f"?{parts.query}" if parts.query else ""
-        return cls(parts.hostname, port, f"{parts.path or '/'}{query}", trusted)
+        return cls(host, port, quote(f"{parts.path or '/'}{query}", safe=_AS_THEY_ARE), trusted)
 
     @property
     def authority(self) -> str:

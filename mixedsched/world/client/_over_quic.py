@@ -129,8 +129,9 @@ async def ask_over_quic(target: HttpsPage, port: int | None = None, host: str | 
             return answer
     except TimeoutError as error:
         raise RefusedError(f"no answer from {where}", why=f"nothing came within {TIMEOUT_S:.0f} s") from error
-    except OSError as error:
-        raise RefusedError(f"no answer from {where}", why=error.strerror or str(error)) from error
+    except (OSError, UnicodeError) as error:  # UnicodeError: an announced host that can be none
+        why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise RefusedError(f"no answer from {where}", why=why) from error
 
 
 def _answer_of(client: _OneRequest, connected_ms: float, where: str) -> HttpsAnswer:

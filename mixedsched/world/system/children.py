@@ -19,7 +19,7 @@ from mixedsched.world.system.json_lines import raise_error_in
 
 _START_LIMIT_S = 30.0
 _STOP_LIMIT_S = 5.0
-_LINE_BYTES_MAX = 64 * 1024 * 1024  # a page load is one line, and holds up to 40 screenshots
+_LINE_BYTES_MAX = 64 * 1024 * 1024  # a page load is one line, and holds up to 100 screenshots
 _COMPLAINT_BYTES_KEPT = 4096
 
 
@@ -151,13 +151,24 @@ class Child:
 
     async def _read(self) -> None:
         """Collect lines; what is not an object of JSON is not for us."""
-        assert self._process.stdout is not None
-        while line := await self._process.stdout.readline():
+        while line := await self._next_line():
             with contextlib.suppress(ValueError):
                 message = json.loads(line)
                 if isinstance(message, dict):
                     self._lines.append(message)
                     self._news.set()
+
+    async def _next_line(self) -> bytes:
+        """The next line, empty at the end. A child with a line that is too long is killed: it would wait for us for ever."""
+        assert self._process.stdout is not None
+        try:
+            return await self._process.stdout.readline()
+        except ValueError:
+            self._complaint = f"it said a line of more than {_LINE_BYTES_MAX} bytes, and was ended\n".encode()
+            self.kill()
+            while await self._process.stdout.read(1 << 16):  # its pipe is done with only when it is empty
+                pass
+            return b""
 
     async def _read_complaint(self) -> None:
         """Drain standard error, so that the child never blocks on it."""

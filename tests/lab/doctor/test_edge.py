@@ -10,6 +10,7 @@ import pytest
 
 from mixedsched.errors import InputError, UsageError
 from mixedsched.lab.doctor import Check, examine_edge
+from mixedsched.world.client import HttpsPage
 from tests.cli.labs import free_udp_port
 from tests.world.client.https import NOW, Page, http3, https, write_certificate
 
@@ -105,6 +106,32 @@ def test_a_redirect_to_where_the_edge_asks_is_no_success(certificate: Path, lead
     assert is_well or "absolute_redirect off;" in checks["HTTP/3"].fix
 
 
+@pytest.mark.parametrize(("over_tcp", "over_quic"), [("/a/", "http://[half/"), ("http://[half/", "/a/")])
+def test_a_redirect_that_leads_nowhere_is_told(certificate: Path, over_tcp: str, over_quic: str) -> None:
+    checks = examined(
+        Page(status=301, more={"location": over_tcp}), Page(status=301, more={"location": over_quic}), certificate
+    )
+    assert failed(checks) == ["HTTP/3"]
+    assert "'http://[half/' leads nowhere" in checks["HTTP/3"].detail
+
+
+def test_an_announced_host_that_can_be_none_gives_no_answer(certificate: Path) -> None:
+    checks = examined(Page(alt_svc='h3="a..b:443"'), None, certificate)
+    assert failed(checks) == ["QUIC over UDP"]
+
+
+@pytest.mark.parametrize(
+    ("url", "host", "path"),
+    [
+        ("https://müller.example/straße?q=ü y", "xn--mller-kva.example", "/stra%C3%9Fe?q=%C3%BC%20y"),
+        ("https://[::1]/a%20b?c=[1]", "::1", "/a%20b?c=[1]"),
+    ],
+)
+def test_names_and_paths_are_sent_as_browsers_send_them(url: str, host: str, path: str) -> None:
+    page = HttpsPage.of(url)
+    assert (page.host, page.path) == (host, path)
+
+
 def test_contents_that_change_are_told_and_no_failure(certificate: Path) -> None:
     checks = examined(Page(), Page(body=b"<p>another"), certificate)
     assert failed(checks) == []
@@ -124,7 +151,9 @@ def test_a_name_without_an_address_ends_it(host: str) -> None:
     assert list(checks) == failed(checks) == ["name"]
 
 
-@pytest.mark.parametrize("url", ["http://localhost/", "localhost", "https://", "https://localhost:99999/", ""])
+@pytest.mark.parametrize(
+    "url", ["http://localhost/", "localhost", "https://", "https://localhost:99999/", "https://a..b/", ""]
+)
 def test_what_is_no_https_address_is_refused_before_anything_is_asked(url: str) -> None:
     with pytest.raises(UsageError, match="address"):
         examine_edge(url, None, NOW)

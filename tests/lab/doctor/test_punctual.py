@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from mixedsched.lab import timers
 from mixedsched.lab.doctor import _browser
-from mixedsched.lab.doctor._browser import advice, punctuality_check
+from mixedsched.lab.doctor._browser import advice, prove_page_load, punctuality_check
 from mixedsched.lab.doctor._check import checked
 from mixedsched.lab.doctor._parts import prove_relay
 from mixedsched.lab.model import Run, RunStatus
@@ -114,3 +116,23 @@ def test_a_user_without_a_name_is_told_by_number(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(_browser.getpass, "getuser", unknown)
     monkeypatch.setattr(_browser.os, "getuid", lambda: 4711)
     assert "'4711 - rtprio 1'" in advice(Promptness.ORDINARY)[0]
+
+
+def test_a_proof_that_takes_too_long_says_so() -> None:
+    def never() -> str:
+        raise TimeoutError
+
+    check = checked("relay timers", never)
+    assert (check.ok, check.detail) == (False, "it took too long")
+    assert "end what else is running" in check.fix
+
+
+def test_it_tells_how_many_metrics_the_load_had(monkeypatch: pytest.MonkeyPatch) -> None:
+    page_load = {"metrics": {"lcp_ms": 900.0, "cls": 0.0}, "sandboxed": True, "requests": []}
+
+    async def loaded(_site: object) -> tuple[Run, Precedence]:
+        return replace(run(), page_load=page_load), Precedence(Promptness.KERNEL, Courtesy.NICE, awake=0)
+
+    monkeypatch.setattr(_browser, "_load", loaded)
+    check = next(prove_page_load(lambda: SimpleNamespace(name="agency")))  # type: ignore[arg-type,return-value]
+    assert "agency with 2 metrics, LCP 900 ms" in check.detail

@@ -96,6 +96,21 @@ def test_sweeping_removes_the_profiles_of_dead_owners_only(tmp_path: Path) -> No
     assert not mine.exists()
 
 
+def test_sweeping_leaves_what_is_another_users_or_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with subprocess.Popen(["true"]) as process:
+        pass
+    profile = tmp_path / f"mixedsched-chrome-{process.pid}-abc1"
+    profile.mkdir()
+    link = tmp_path / f"mixedsched-chrome-{process.pid}-abc2"
+    link.symlink_to(tmp_path)
+    monkeypatch.setattr("mixedsched.world.browser.profiles.time.sleep", lambda _: pytest.fail("it was tried"))
+    monkeypatch.setattr("mixedsched.world.browser.profiles.os.geteuid", lambda: profile.stat().st_uid + 1)
+    assert sweep_profile_dirs(tmp_path) == []
+    monkeypatch.undo()
+    assert sweep_profile_dirs(tmp_path) == [profile]
+    assert link.is_symlink()
+
+
 def test_profiles_are_kept_in_memory_where_there_is_room_unless_the_user_names_a_place(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

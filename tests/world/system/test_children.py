@@ -128,6 +128,20 @@ def test_silence_and_the_end_are_told_apart(echo: str) -> None:
     asyncio.run(talk())
 
 
+def test_a_line_that_is_too_long_ends_it_instead_of_waiting_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mixedsched.world.system.children._LINE_BYTES_MAX", 1000)
+
+    async def talk() -> str:
+        endless = "print('x' * 100_000, flush=True)\nimport time; time.sleep(1000)"
+        running = await Child.start(sys.executable, "-c", endless)
+        assert await running.next_line(NEVER_HANGS_S) is None
+        complaint = await asyncio.wait_for(running.complaint(), NEVER_HANGS_S)
+        await running.stop()
+        return complaint
+
+    assert "a line of more than 1000 bytes" in asyncio.run(talk())
+
+
 def test_sigterm_ends_its_waiting_in_order(echo: str) -> None:
     async def talk() -> None:
         async with child(echo, failure="it did not start", settings={}) as running:
