@@ -32,7 +32,9 @@ from mixedsched.model.scheme import split_specs
 from mixedsched.report.calibration import calibration_picture, render_calibration
 from mixedsched.report.view import ResultKind, write_summary
 from mixedsched.sites.opening import recipes
+from mixedsched.units import listed
 from mixedsched.world import catalog
+from mixedsched.world.servers import is_server
 
 DEFAULT_SCHEMES = "sequential,stock,eps,mixed,nip,ip,dfifo,firefox-tree,bucket-html,zeroweight"
 FACTS_NAME, PICTURE_NAME = "calibration.json", "calibration.svg"
@@ -62,7 +64,7 @@ def calibrate(
         bool, typer.Option("--grid/--no-grid", help="Whether to try other limits than those of Chromium's source.")
     ] = True,
     form_factor: FormFactorOption = Screen.MOBILE,
-    seed: Annotated[int, typer.Option(help="Seed for the order of runs, link losses and intervals.")] = 1,
+    seed: Annotated[int, typer.Option(help="Seed for the order of runs, link losses and intervals.", min=0)] = 1,
     folder: ResultsOption = None,
     store: Annotated[
         Path | None, typer.Option("--store", help="Also write the fitted browser model to this file.", metavar="FILE")
@@ -113,6 +115,12 @@ def _arms(schemes: str) -> list[Arm]:
     specs = split_specs(schemes)
     if len(specs) < SCHEMES_LEAST:
         raise UsageError(f"{len(specs)} schemes have no ranking to speak of", fix=f"name {SCHEMES_LEAST} or more")
+    if others := [spec for spec in specs if is_server(spec)]:
+        raise UsageError(
+            f"{listed(others)} cannot be simulated",
+            why="other servers have an order of their own",
+            fix="name a model of it, such as server-nginx",
+        )
     return arms_of(specs)
 
 

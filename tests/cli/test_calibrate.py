@@ -82,6 +82,7 @@ def made_up_run(url: str, arm: str, block: int, lcp_ms: float) -> Run:
     [
         (("--schemes", "eps,stock"), 2, "2 schemes have no ranking to speak of"),
         (("--schemes", "eps,stock,magic"), 2, "magic"),
+        (("--schemes", "eps,stock,@nginx,@caddy"), 2, "@nginx and @caddy cannot be simulated"),
         (("--link", "nowhere"), 3, "no network profile 'nowhere'"),
         (("nosuchsite",), 3, "there is no site 'nosuchsite'"),
         (("--store", "model.json"), 2, "model.json cannot be a browser model"),
@@ -118,6 +119,14 @@ def test_loads_of_another_site_or_network_are_left_out(
 
 def test_loads_under_too_few_schemes_are_left_out(site: Path, tmp_path: Path) -> None:
     folder = stored(site, tmp_path / "results", {"sequential": 900.0, "eps": 950.0})
+    assert (
+        "only 2 schemes have a load that counts" in refusal("--from", str(folder), "--out", str(tmp_path / "out")).why
+    )
+
+
+def test_loads_of_other_peoples_servers_are_left_out_as_they_cannot_be_simulated(site: Path, tmp_path: Path) -> None:
+    lcp_ms = {"sequential": 900.0, "stock": 1300.0, "@caddy": 1000.0}
+    folder = stored(site, tmp_path / "results", lcp_ms)
     assert (
         "only 2 schemes have a load that counts" in refusal("--from", str(folder), "--out", str(tmp_path / "out")).why
     )

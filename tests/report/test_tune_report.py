@@ -95,9 +95,7 @@ def test_simulation_never_reads_like_a_proof() -> None:
 
 
 def test_who_stopped_it_is_told_the_best_so_far() -> None:
-    assert headline(INTERRUPTED).startswith(
-        "Stopped before the proof, so eps stays. Best so far, in simulation: LCP −19 %"
-    )
+    assert headline(INTERRUPTED).startswith("Stopped early, so eps stays. Best so far, in simulation: LCP −19 %")
 
 
 def test_effects_are_told_against_any_arm_of_the_same_loads() -> None:
@@ -144,6 +142,15 @@ def test_headers_that_were_loaded_as_tuned_have_all_of_the_gain() -> None:
         assert "the whole gain is theirs" in " ".join(text.split())
     assert "loaded as plain eps with response headers that say the same" in render_html(tuning)
     assert "the whole gain is theirs" not in terminal(CONFIRMED)
+
+
+def test_what_is_shipped_without_a_load_of_its_own_is_told_to_be_simulated() -> None:
+    unloaded = replace(CONFIRMED, contenders=CONTENDERS[:3], kept_pct={})
+    for role in ("response headers only", "changed HTML only"):
+        words = f"There was no time to load the page with {role}: what that does is simulated."
+        for text in (terminal(unloaded), render_html(unloaded)):
+            assert words in " ".join(text.split())
+        assert words not in " ".join(terminal(CONFIRMED).split())
 
 
 def test_what_is_slower_than_the_baseline_keeps_nothing_of_the_gain() -> None:

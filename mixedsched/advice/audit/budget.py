@@ -27,11 +27,14 @@ def block_cost_s(costs_s: Mapping[str, float], contenders: int) -> float:
     return (contenders + 1) * sum(costs_s.values())
 
 
-def plan_measuring(left_s: float, costs_s: Mapping[str, float], available: int) -> Measuring:
+def plan_measuring(left_s: float, costs_s: Mapping[str, float], available: int, begun: int = 0) -> Measuring:
     """Plan for as many contenders as can be decided on, at least one if there is any, then for as many blocks as fit.
 
-    left_s: time left. available: contenders worth measuring, best first. At least one block is planned.
+    left_s: time left. available: contenders worth measuring, best first. begun: how many of them an earlier start has
+    measured, which stay: with others it would be another experiment. At least one block is planned.
     """
+    if begun:
+        return Measuring(begun, fitting_blocks(left_s, costs_s, begun + 1))
     contenders = min(available, 1)
     for more in range(2, available + 1):
         wanted_s = (blocks_wanted(more, len(costs_s)) + SPARE_BLOCKS) * block_cost_s(costs_s, more)

@@ -146,7 +146,7 @@ class _AuditSession:
         player = EditionPlayer(models, job.networks, self._world.simulator, job.model, job.seed, job.own)
         wastes = self._wastes(results, models, player)
         screening, contenders, expected_today = self._screen(results, player)
-        measuring = self._measuring(results, len(contenders))
+        measuring = self._measuring(results, contenders)
         contenders = contenders[: measuring.contenders]
         arms = " and ".join(f"'{item.label}'" for item in contenders)
         for place, result in enumerate(results if contenders else ()):
@@ -210,21 +210,32 @@ class _AuditSession:
         is_kept = job.own is not None
         return screening, _contenders(screening, job.baseline, player, is_kept=is_kept), expected_today
 
-    def _measuring(self, results: Sequence[NetworkResult], contenders: int) -> Measuring:
+    def _measuring(self, results: Sequence[NetworkResult], contenders: Sequence[Alternative]) -> Measuring:
         """From costs of the looks, which are stored, so that an audit that goes on decides alike."""
         looked_s = sum(run.cost_s for item in results for run in item.looks.values()) + START_S * len(results)
         costs_s = {item.name: item.looks[self._job.baseline].cost_s for item in results}
-        return plan_measuring(self._job.budget_s - looked_s, costs_s, contenders)
+        begun = self._begun(results[0].profile, contenders)
+        return plan_measuring(self._job.budget_s - looked_s, costs_s, len(contenders), begun)
+
+    def _begun(self, network: Profile, contenders: Sequence[Alternative]) -> int:
+        """How many contenders an earlier start has measured; 0 if none did."""
+        for count in range(len(contenders), 0, -1):
+            bench = self._bench(self._arms(contenders[:count]))
+            if bench.stored(bench.design.plan(network, 1)) is not None:
+                return count
+        return 0
+
+    def _arms(self, contenders: Sequence[Alternative]) -> list[ServedArm]:
+        """Of a comparison with today's delivery."""
+        others = (self._arm(item.label, item.scheme, item.changes) for item in contenders)
+        return [self._arm(TODAY, self._job.baseline), *others]
 
     async def _measured(
         self, result: NetworkResult, contenders: Sequence[Alternative], blocks: int, deadline_s: float
     ) -> NetworkResult:
         """The network with its comparison. deadline_s: of the time spent, after which no run begins."""
         network = result.profile
-        arms = [
-            self._arm(TODAY, self._job.baseline),
-            *(self._arm(item.label, item.scheme, item.changes) for item in contenders),
-        ]
+        arms = self._arms(contenders)
         async with self._bench(arms) as bench:
             more = blocks
             while more:

@@ -80,12 +80,16 @@ def play_wastes(
 def _played(
     waste: Waste, before: ByNetwork, after: ByNetwork, today: ByNetwork, today_ms: Mapping[str, float]
 ) -> PlayedWaste:
-    """Each pair of pages is made such that what people wait for is its largest paint."""
+    """Each pair of pages is made such that what people wait for is its largest paint.
+
+    Today's largest paint is that of the page with the waste; where they wait for something else, today's page gives the scale.
+    """
     gain_ms, gain_pct = {}, {}
     for name in today:
         was_ms = before[name].lcp_ms
         saved_ms = max(0.0, was_ms - after[name].lcp_ms)
-        gain_ms[name] = saved_ms / today[name].lcp_ms * today_ms[name]
+        measured_as_ms = was_ms if waste.moment is Moment.LCP else today[name].lcp_ms
+        gain_ms[name] = saved_ms / measured_as_ms * today_ms[name]
         gain_pct[name] = saved_ms / was_ms * 100
     return PlayedWaste(waste, gain_ms, gain_pct)
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import random
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,13 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mixedsched.core.stats import Interval
-
 SCHEMES_LEAST = 3  # with two, ranks agree or not by chance
 RANKING_ALPHA = 0.05  # of the F test that schemes differ at all
 TIE_RATIO = 0.005  # values closer than this count as equal where ties are allowed
 SPLITS_MOST = 20  # ways to halve the repeats, of which the mean is taken
-RESAMPLES = 9999
 
 # Scheme -> values of its loads, each with the name of the block that it was made in.
 Repeats = Mapping[str, Sequence[tuple[str, float]]]
@@ -163,16 +159,3 @@ def _halves(count: int) -> itertools.combinations[tuple[int, ...]]:
 
 def _median_of(values: Sequence[tuple[str, float]], places: Sequence[int]) -> float:
     return statistics.median(values[place][1] for place in places)
-
-
-def median_over_sites(values: Sequence[float], seed: int) -> tuple[float, Interval | None]:
-    """The median and its 95 % bootstrap interval over sites (percentiles), None for fewer than three. ValueError for none."""
-    if not values:
-        raise ValueError("at least one site is needed")
-    median = statistics.median(values)
-    if len(values) < SCHEMES_LEAST:
-        return median, None
-    rng = random.Random(f"{seed}/sites")
-    medians = sorted(statistics.median(rng.choices(values, k=len(values))) for _ in range(RESAMPLES))
-    tail = round(RESAMPLES * 0.025)
-    return median, Interval(medians[tail], medians[-1 - tail], 0.95)

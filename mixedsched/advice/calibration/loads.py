@@ -20,6 +20,7 @@ from mixedsched.sites.analysis.connections import expected_connections
 from mixedsched.sites.opening import open_site
 from mixedsched.sites.site import Origins, Site, site_digest
 from mixedsched.world import catalog
+from mixedsched.world.servers import is_server
 
 METRICS = ("fcp_ms", "lcp_ms")
 
@@ -137,7 +138,7 @@ def read_loads(folder: Path, say: Say, *, warm_up: bool) -> tuple[SiteLoads, lis
     except InputError as error:
         raise LeftOutError(f"{folder} is left out", why=error.what) from error
     valid, failed = counted(plan, experiment.runs, warm_up=warm_up)
-    valid = tuple(run for run in valid if run.arm in _with_same_table(plan))
+    valid = tuple(run for run in valid if run.arm in _playable(plan))
     loads = SiteLoads(plan.site, site.page, site.hosts, network, plan, valid, failed, facts.to_dict(), folder.name)
     if len(loads.arms) < SCHEMES_LEAST:
         raise LeftOutError(f"{folder} is left out", why=f"only {len(loads.arms)} schemes have a load that counts")
@@ -158,9 +159,10 @@ def _same_network(plan: Plan) -> Profile:
     return network
 
 
-def _with_same_table(plan: Plan) -> frozenset[str]:
-    """The arms (labels) whose priority table is still the one that was measured."""
-    return frozenset(arm.label for arm in plan.arms if arm.table_digest == arm_of(arm.scheme, arm.mapping).table_digest)
+def _playable(plan: Plan) -> frozenset[str]:
+    """The arms (labels) of our own schemes whose priority table is still the one that was measured."""
+    ours = (arm for arm in plan.arms if not is_server(arm.scheme))
+    return frozenset(arm.label for arm in ours if arm.table_digest == arm_of(arm.scheme, arm.mapping).table_digest)
 
 
 def _remarks(loads: SiteLoads, site: Site, folder: Path) -> list[str]:

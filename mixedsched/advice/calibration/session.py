@@ -6,14 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mixedsched.advice.calibration._fit import Case, fitted, left_out, loss, paints_of
-from mixedsched.advice.calibration.agreement import (
-    TIE_RATIO,
-    Noise,
-    median_over_sites,
-    pooled_noise,
-    rank_agreement,
-    ranking_of,
-)
+from mixedsched.advice.calibration.agreement import TIE_RATIO, Noise, pooled_noise, rank_agreement, ranking_of
 from mixedsched.advice.calibration.loads import SiteLoads
 from mixedsched.advice.calibration.result import (
     METRIC_NAMES,
@@ -25,6 +18,7 @@ from mixedsched.advice.calibration.result import (
     Variant,
 )
 from mixedsched.advice.changes.observed import ObservedPage, as_gated, as_listed, as_observed
+from mixedsched.core import stats
 from mixedsched.errors import PageLoadError
 from mixedsched.lab.model import Run
 from mixedsched.lab.play.scenario import JUDGE_MODEL, SEEDS, Scenario
@@ -237,10 +231,11 @@ def _median(sites: Sequence[SiteResult], stage: str, name: str, seed: int) -> Su
     ranked = [item for item, site in zip(everywhere, sites, strict=True) if site.browser[name].has_ranking]
     if not ranked:
         return Summary(0, None, None, None, None, of_all)
-    median, interval = median_over_sites([item.spearman or 0.0 for item in ranked], seed)
+    values = [item.spearman or 0.0 for item in ranked]
+    interval = stats.resampled_median(values, seed)
     low, high = (interval.low, interval.high) if interval is not None else (None, None)
     with_ties = statistics.median(item.spearman_with_ties or 0.0 for item in ranked)
-    return Summary(len(ranked), median, low, high, with_ties, of_all)
+    return Summary(len(ranked), statistics.median(values), low, high, with_ties, of_all)
 
 
 def _evidence(job: CalibrationJob, best: Variant, date: str) -> dict[str, Any]:

@@ -55,6 +55,8 @@ def _fitted(changes: Iterable[Change], document: Document) -> Iterator[Change]:
 
 
 def _edits_something(change: Change, document: Document) -> bool:
+    if change.action is Action.PRELOAD and any(map(document.offers_choice, change.targets)):
+        return False  # other screens would load it beside the file that they show
     return any(edit.before != edit.after for edit in edits_of(document, change))
 
 

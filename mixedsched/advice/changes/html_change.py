@@ -62,6 +62,11 @@ class Document:
         wanted = frozenset(keys)
         return [tag for tag in start_tags(self.text) if tag.name == name and not wanted.isdisjoint(self._keys(tag))]
 
+    def offers_choice(self, key: Key) -> bool:
+        """Whether the browser chooses this file among several, by its screen: a link that names it alone is for one screen."""
+        tags = (tag for name in ("img", "source") for tag in self.tags_of([key], name))
+        return any("srcset" in tag.attributes for tag in tags)
+
     def _keys(self, tag: Tag) -> set[Key]:
         urls = [tag.attributes.get("src") or ""]
         urls += [item.url for item in parse_srcset(tag.attributes.get("srcset") or "")]
@@ -171,16 +176,17 @@ def head_place(text: str) -> int | None:
     return next((tag.end for tag in start_tags(text) if tag.name == "head"), None)
 
 
+_ATTRIBUTE = re.compile(r"""([^\s/>][^\s/>=]*)(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s>]*))?""")
+
+
 def with_attribute(tag_text: str, name: str, value: str | None) -> str:
     """A start tag with an attribute set, in place of one of that name. value: None for an attribute without a value."""
     written = name if value is None else f'{name}="{value}"'
-    found = re.search(
-        rf"(?<=[\s\"'/]){name}(?:\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s>\"']+))?(?=[\s/>])", tag_text, re.IGNORECASE
-    )
-    if found:
-        return tag_text[: found.start()] + written + tag_text[found.end() :]
     head = re.match(r"<[^\s/>]+", tag_text)
     assert head is not None, "a start tag begins with its name"
+    for found in _ATTRIBUTE.finditer(tag_text, head.end()):  # one after the other: a value may contain the name
+        if found[1].lower() == name:
+            return tag_text[: found.start()] + written + tag_text[found.end() :]
     return f"{head[0]} {written}{tag_text[head.end() :]}"
 
 

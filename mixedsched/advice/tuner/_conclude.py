@@ -1,6 +1,6 @@
 """From all that is known to a Tuning: its outcome, the reason, and the evidence. Pure but for two simulated loads."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,7 +22,8 @@ from mixedsched.advice.tuner.objective import BASELINES, SEQUENTIAL
 from mixedsched.advice.tuner.result import Contender, NetworkProof, Outcome, Role, Scored, Tuning
 from mixedsched.advice.tuner.ship.headers import HeaderPlan
 from mixedsched.advice.tuner.ship.own_lines import OwnLines
-from mixedsched.advice.tuner.ship.screening import Shipping, changed_scene
+from mixedsched.advice.tuner.ship.screening import changed_scene
+from mixedsched.advice.tuner.ship.shipping import Shipping
 from mixedsched.advice.tuner.vgprio import WHOLE_COST_LOADS
 from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.core.sim.load import PlayedLoad
@@ -53,6 +54,8 @@ class Known:
     proof_plans: dict[str, Plan] = field(default_factory=dict)  # by network
     runs: Mapping[tuple[str, str], tuple[Run, ...]] = field(default_factory=dict)  # stored ones by phase and network
     own: OwnLines | None = None  # for the server that one has
+    chosen: Sequence[str] | None = None  # labels of the winner and of the best baseline, once the proof has begun
+    looked: int | None = None  # blocks of the proof after which an earlier start showed results
 
     @property
     def page(self) -> Page:
@@ -69,6 +72,8 @@ class Known:
         """The one to beat: by the race, or by simulation where none was run; the server that one has is the only one."""
         if self.job.server is not None:
             return self.job.server.on
+        if self.chosen is not None:
+            return self.chosen[1]
         labels = [item.label for item in self.racing if item.role is Role.BASELINE]
         return self.raced.best(labels) or (self.search.best_baseline if self.search is not None else SEQUENTIAL)
 
@@ -80,6 +85,8 @@ class Known:
     @property
     def winner_label(self) -> str:
         """The best candidate's arm: by the race, or by simulation."""
+        if self.chosen is not None:
+            return self.chosen[0]
         return self.raced.best(self.tuned_labels) or TUNED
 
     @property
@@ -196,8 +203,8 @@ def _outcome(
         assert winner is not None, "it is what was proved"
         return Outcome.CONFIRMED, confirmed_reason(judgement, _room(known, found), winner)
     if interrupted:
-        end = "proof" if known.job.rung == BROWSER else "end of the search, or of what follows"
-        return Outcome.INTERRUPTED, f"It was stopped before the {end}; the same command continues."
+        end = "proof" if known.job.rung == BROWSER else "search, or of what follows"
+        return Outcome.INTERRUPTED, f"It was stopped before the end of the {end}; the same command continues."
     assert found is not None, "without a search there is no end"
     room = _room(known, found)
     if winner is None:
@@ -242,6 +249,11 @@ def _notes(known: Known, comparisons: Mapping[str, Comparison]) -> Iterator[str]
     if _missing(known):
         yield "Some blocks failed again and again and are missing."
     blocks = min((item.complete_blocks for item in comparisons.values()), default=0)
+    if known.looked is not None and blocks > known.looked:
+        yield (
+            f"The proof was continued after its results had been shown at {known.looked} blocks: if that was because of "
+            "them, its p values are too small."
+        )
     if comparisons and blocks < deciding_blocks(len(comparisons)):
         few = "1 complete block is" if blocks == 1 else f"{blocks} complete blocks are"
         yield f"{few} too few to decide anything; the same command with a larger --budget continues."

@@ -18,11 +18,11 @@ from mixedsched.advice.tuner.result import Contender, Dropped, Role, Scored
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.lab.bench import Bench, Design, ServedArm, Surroundings
 from mixedsched.lab.costs import BLOCKS_MOST
-from mixedsched.lab.engine import TimeIsUp, block_state
+from mixedsched.lab.engine import IsWanted, TimeIsUp, block_state
 from mixedsched.lab.model import Arm, Plan, Run, RunStatus
 from mixedsched.lab.plan import arm_of
 from mixedsched.lab.play.scenario import LEAST_GAIN
-from mixedsched.lab.results import ExperimentFacts
+from mixedsched.lab.results import ExperimentFacts, continued
 from mixedsched.model.mapping_file import dump_mapping
 from mixedsched.model.profile import Profile
 from mixedsched.world.store import Store
@@ -255,7 +255,7 @@ class Contest:
             plans = {
                 item.name: self.bench.design.plan(item, number, still_in=left.__getitem__) for item in self.networks
             }
-            if not await self._carry_out(plans, len(alive), laps - number, raced.plans):
+            if not await self._carry_out(plans, number, len(alive), laps - number, raced.plans):
                 return
             lap = _lap([_complete(plan, self.bench.runs(plan), number) for plan in plans.values()], alive, weights)
             if lap is None:
@@ -270,28 +270,47 @@ class Contest:
         """Run blocks until the time is up.
 
         is_room_for: whether so many loads can be made before the time is up. planned: blocks that are expected, for showing
-        the time left. plans: by network, filled as far as they are carried out.
+        the time left. plans: by network, filled as far as they are carried out, now or by an earlier start.
         """
-        for number in range(1, BLOCKS_MOST + 1):
+        for plan, name in ((self.bench.design.plan(item, 1), item.name) for item in self.networks):
+            if (stored := self.bench.stored(plan)) is not None:
+                plans[name] = continued(plan, stored)  # blocks behind one that failed for good count, too
+        begun = min(len(plans[item.name].blocks) if item.name in plans else 1 for item in self.networks)
+        for number in range(begun, BLOCKS_MOST + 1):
             blocks = {network.name: self.bench.design.plan(network, number) for network in self.networks}
-            missing = sum(self.bench.missing(plan) for plan in blocks.values())
+            first = number if number > begun else 1
+            missing = sum(
+                self.bench.missing(replace(plan, blocks=plan.blocks[first - 1 :])) for plan in blocks.values()
+            )
             if missing and number > 1 and not is_room_for(missing):
                 return
             arms = len(next(iter(blocks.values())).arms)
-            if not await self._carry_out(blocks, arms, max(0, planned - number), plans):
+            if not await self._carry_out(blocks, first, arms, max(0, planned - number), plans):
                 return
 
-    async def _carry_out(self, wanted: Mapping[str, Plan], arms: int, rounds: int, plans: dict[str, Plan]) -> bool:
-        """One block on every network; False if the time was up before its end. rounds: of such blocks, to come after it."""
+    async def _carry_out(
+        self, wanted: Mapping[str, Plan], first: int, arms: int, rounds: int, plans: dict[str, Plan]
+    ) -> bool:
+        """The last block on every network; False if the time was up before its end.
+
+        first: of the blocks to make; those before it that are missing have failed for good. rounds: of such blocks, to come
+        after it.
+        """
         to_come = (rounds + 1) * arms * len(self.networks)
         for network in self.networks:
             to_come -= arms
-            plans[network.name] = wanted[network.name]
+            before = plans.get(network.name)
+            if before is None or len(before.blocks) < len(wanted[network.name].blocks):
+                plans[network.name] = wanted[network.name]
             try:
-                await self.bench.carry_out(wanted[network.name], network, self.has_time, to_come)
+                await self.bench.carry_out(plans[network.name], network, self.has_time, to_come, _from(first))
             except TimeIsUp:
                 return False
         return True
+
+
+def _from(first: int) -> IsWanted:
+    return lambda block, _runs: block.index >= first
 
 
 def _complete(plan: Plan, runs: Sequence[Run], number: int) -> dict[str, Run] | None:

@@ -57,6 +57,7 @@ class Judgement:
     is_confirmed: bool  # better than all baselines on a network, worse on none, and harmless
     effects: Mapping[str, tuple[Effect, ...]]  # by network, see NetworkProof.effects
     harm: str  # the harm that it does, a sentence without a stop, or ""
+    unbeaten: Mapping[str, str]  # by network: the baseline that alone keeps a gain over the best one from counting
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,38 +90,46 @@ class Proof:
         )
         baselines = [item.label for item in self.contenders if item.role is Role.BASELINE]
         effects: dict[str, tuple[Effect, ...]] = {}
+        unbeaten: dict[str, str] = {}
         for network, comparison in self.comparisons.items():
             against_all = [effect_between(comparison, winner, label, self.weights) for label in baselines]
-            so_far = max(item.p for item in against_all)
-            judged = []
+            hardest = max(against_all, key=lambda item: ((item.change or 0.0) >= 0, item.p))
+            so_far, is_asked = max(item.p for item in against_all), (hardest.change or 0.0) < 0
+            judged: list[Effect] = []
             for contender in asked:
                 effect = effect_between(comparison, contender.label, self.best, self.weights)
                 so_far = max(so_far, effect.p)
-                beats_all = contender.label != winner or all((item.change or 0.0) < 0 for item in against_all)
-                judged.append(_judged(effect, min(1.0, so_far * len(self.comparisons)), beats_all=beats_all))
+                judged.append(_judged(effect, min(1.0, so_far * len(self.comparisons)), is_asked=is_asked))
+                is_asked = judged[-1].verdict is Verdict.BETTER
             effects[network] = tuple(judged)
+            alone = effect_between(comparison, winner, self.best, self.weights)
+            beats_best = alone.verdict is Verdict.BETTER and alone.p * len(self.comparisons) < stats.ALPHA
+            if beats_best and judged[0].verdict is not Verdict.BETTER:
+                unbeaten[network] = hardest.baseline
         harm = self._harm(winner, {name: items[0] for name, items in effects.items()})
         better = any(items[0].verdict is Verdict.BETTER for items in effects.values())
-        return Judgement(better and not harm, effects, harm)
+        return Judgement(better and not harm, effects, harm, unbeaten)
 
     def _effects_of(self, label: str) -> dict[str, Effect]:
         """Of an arm against the best baseline, by network."""
         return {name: effect_between(item, label, self.best, self.weights) for name, item in self.comparisons.items()}
 
     def _harm(self, arm: str, effects: Mapping[str, Effect]) -> str:
-        """Worse than the best baseline on a network, or a first or largest paint that is worse than under sequential: a
-        sentence without a stop, or "". effects: of the arm against the best baseline, by network."""
+        """Worse than the best baseline on a network, or a first or largest paint that is worse than under sequential, or than
+        the best baseline's where sequential was not loaded, as on a server that one keeps: a sentence without a stop, or "".
+
+        effects: of the arm against the best baseline, by network.
+        """
         for network, effect in effects.items():
             if effect.verdict is Verdict.WORSE:
                 return f"on {network} it is {effect.change:.1f} % slower than {effect.baseline}"
         for network, comparison in self.comparisons.items():
-            if SEQUENTIAL not in {item.label for item in comparison.arms}:
-                continue
+            is_there = SEQUENTIAL in {item.label for item in comparison.arms}
+            guard, under = (SEQUENTIAL, "under sequential delivery") if is_there else (self.best, f"with {self.best}")
             for key in GUARDED:
-                effect = effect_between(comparison, arm, SEQUENTIAL, {key: 1.0})
+                effect = effect_between(comparison, arm, guard, {key: 1.0})
                 if effect.verdict is Verdict.WORSE and (effect.change or 0.0) > GUARD_PCT:
-                    later = f"{effect.metric.short} is {effect.change:.1f} % later"
-                    return f"on {network} its {later} than under sequential delivery"
+                    return f"on {network} its {effect.metric.short} is {effect.change:.1f} % later than {under}"
         return ""
 
     # Headers and lines of HTML by themselves
@@ -141,7 +150,8 @@ class Proof:
                 if found is not None:
                     shares.setdefault(item.role, {})[name] = found[0]
                     ranges.setdefault(item.role, {})[name] = found[1:]
-            if why := self._why_not_to_ship(item.label):
+            # On a server that one keeps, what was proved is shipped whole: its parts are loaded to show what each does.
+            if not item.on and (why := self._why_not_to_ship(item.label)):
                 withheld[item.role] = why
         return Remains(shares, ranges, withheld)
 
@@ -202,10 +212,13 @@ def effect_between(comparison: Comparison, arm: str, against: str, weights: Mapp
     return paired_effect(first, second, decision_metric(weights), _steps(comparison, first, second, weights))
 
 
-def _judged(effect: Effect, p_adjusted: float, *, beats_all: bool) -> Effect:
-    """With the p of the whole family: a gain that it no longer supports becomes undecided, or equivalent."""
+def _judged(effect: Effect, p_adjusted: float, *, is_asked: bool) -> Effect:
+    """With the p of the whole family: a gain that it no longer supports becomes undecided, or equivalent.
+
+    is_asked: whether all that comes before it in the sequence is answered.
+    """
     verdict, more = effect.verdict, effect.more_blocks
-    if verdict is Verdict.BETTER and (p_adjusted >= stats.ALPHA or not beats_all):
+    if verdict is Verdict.BETTER and (p_adjusted >= stats.ALPHA or not is_asked):
         verdict = Verdict.EQUIVALENT if effect.metric.is_within_margin(effect.low, effect.high) else Verdict.UNDECIDED
         if verdict is Verdict.UNDECIDED:
             more = stats.more_pairs_needed(stats.paired_shift(effect.steps), effect.metric.margin_step)

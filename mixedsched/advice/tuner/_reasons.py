@@ -72,6 +72,9 @@ def _unconfirmed(comparisons: Mapping[str, Comparison], judgement: Judgement | N
     if blocks < needed:
         few = "1 complete block proves" if blocks == 1 else f"{blocks} complete blocks prove"
         return f"{effects}; {few} nothing, at least {needed} are needed"
+    if judgement.unbeaten:
+        rivals = listed([f"{label} over {network}" for network, label in judgement.unbeaten.items()])
+        return f"{effects}; but it is not shown to be better than {rivals}"
     winners = [items[0] for items in judgement.effects.values()]
     if any(item.verdict is Verdict.UNDECIDED for item in winners):
         more = max((item.more_blocks or 0 for item in winners), default=0)

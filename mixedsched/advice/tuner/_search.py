@@ -214,6 +214,12 @@ class SearchResult:
         return next((item.tried for item in self.rungs if item.rung == STACK), 0)
 
     @property
+    def load_s(self) -> float:
+        """Time of a load of rung stack, all processes together; 0 where none was played."""
+        stack = [item for item in self.rungs if item.rung == STACK]
+        return sum(item.seconds for item in stack) / max(1, sum(item.loads for item in stack))
+
+    @property
     def all_tried(self) -> int:
         """How many different candidates there are, if all of them were tried; else 0."""
         return next((item.tried for item in self.rungs if item.is_whole), 0)

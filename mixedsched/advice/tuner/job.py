@@ -38,6 +38,7 @@ SPARE_TO_SEARCH, SPARE_TO_RACE = 0.25, 0.35  # of what nothing needs; the rest i
 LAPS_LEAST, LAPS_MOST = 2, 8
 ARMS_FEW, ARMS_FEWEST = 4, 3  # of a race: one candidate or two, and the baselines that simulation thinks best
 FINALISTS = 3  # arms of a proof: the winner, the best baseline, sequential (where that is the best: the next one)
+REPORT_S = 3.0  # to write it
 SHIPPED = 1  # and what is shipped to other servers
 SLACK = 1.15  # loads of the proof often take longer than the look: slower arms, and random losses
 
@@ -85,6 +86,13 @@ def _race(loads: float, arms: int) -> tuple[int, int]:
     """Laps and arms for so many loads on every network: first all arms, then more laps."""
     racing = max(min(arms, ARMS_FEWEST), min(arms, int(loads / LAPS_LEAST + 1e-9)))
     return max(LAPS_LEAST, min(LAPS_MOST, int(loads / racing + 1e-9))), racing
+
+
+def proof_least_s(costs_s: Mapping[str, float]) -> float:
+    """Time for enough blocks of the winner and a baseline; where no load was made, for the report alone."""
+    if not costs_s:
+        return REPORT_S
+    return deciding_blocks(len(costs_s)) * 2 * sum(costs_s.values()) + START_S * len(costs_s)
 
 
 def proof_arms(left_s: float, costs_s: Mapping[str, float], least: int, available: int) -> int:

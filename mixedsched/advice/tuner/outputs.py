@@ -1,5 +1,6 @@
 """The files of a tuning's folder for people and machines: `ship/`, and the facts of `tune.json`."""
 
+import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -76,11 +77,11 @@ def _baseline(tuning: Tuning) -> Candidate:
 
 
 def _remove(folder: Path) -> None:
-    """Files that an earlier start has written; they were made by us."""
-    if folder.is_dir():
-        for file in folder.iterdir():
-            file.unlink()
-        folder.rmdir()
+    """What an earlier start has written, as a whole; of a link, the link."""
+    if folder.is_symlink():
+        folder.unlink()
+    elif folder.is_dir():
+        shutil.rmtree(folder)
 
 
 def _evidence(tuning: Tuning) -> Mapping[str, Any]:

@@ -82,7 +82,7 @@ class Outcome(StrEnum):
     SIMULATED = "simulated"
     """No browser was asked."""
     INTERRUPTED = "interrupted"
-    """Stopped before the proof."""
+    """Stopped before the end of the proof, or of the search where no browser is asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +259,11 @@ class Tuning:
     def shipped(self) -> bool:
         """Whether the winner is recommended."""
         return self.outcome is Outcome.CONFIRMED or (self.outcome is Outcome.SIMULATED and self.winner is not None)
+
+    @property
+    def proved_blocks(self) -> int:
+        """Complete blocks of the proof, on the network that has fewest."""
+        return min((item.proof.complete_blocks if item.proof is not None else 0 for item in self.networks), default=0)
 
     def to_dict(self) -> dict[str, Any]:
         """For machines: times in ms, changes in per cent (negative is better). Holds no NaN and no infinity."""

@@ -1,6 +1,7 @@
 """A tuning from its first load to its result: look, bound, search, race, ship, prove. Every load is stored at once."""
 
 import asyncio
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,6 +16,7 @@ from mixedsched.advice.tuner.candidate import PLAIN, Candidate
 from mixedsched.advice.tuner.job import (
     BROWSER,
     PIPE,
+    REPORT_S,
     STACK,
     VGPRIO,
     Decisions,
@@ -23,6 +25,7 @@ from mixedsched.advice.tuner.job import (
     TuneSurroundings,
     deciding_blocks,
     proof_arms,
+    proof_least_s,
     share_out,
 )
 from mixedsched.advice.tuner.objective import BASELINES
@@ -31,7 +34,8 @@ from mixedsched.advice.tuner.result import Contender, Role, Tuning
 from mixedsched.advice.tuner.ship.headers import as_changes
 from mixedsched.advice.tuner.ship.own_lines import plain_of
 from mixedsched.advice.tuner.ship.screening import PLAIN as AS_BROWSERS_ASK
-from mixedsched.advice.tuner.ship.screening import Ground, Shipping, screened
+from mixedsched.advice.tuner.ship.screening import Ground, screened
+from mixedsched.advice.tuner.ship.shipping import Shipping
 from mixedsched.advice.tuner.trials import Limit, Options, Trials
 from mixedsched.advice.tuner.vgprio import ITERATIONS, run_vgprio
 from mixedsched.core.metrics.paint import PaintEstimate
@@ -47,7 +51,6 @@ PIPE_PER_STACK = 16  # candidates of rung pipe for each that rung stack is to tr
 RACING_MOST = 4  # candidates
 SHIPPING_SHARE = 0.1  # of the time left, that trying what is shipped may take even from the proof
 OWN_SHARE = 0.4  # the same for one's own server, where it is all of the search
-REPORT_S = 3.0  # to write it
 RACE_AND_PROOF = 2.0  # of the least time that a proof takes
 PIPE_FINALISTS = 24  # of rung pipe, that are played on rung stack, so that all reported numbers are of one kind
 ORDERS_SHARE = 0.6  # of the search's time, where lines of HTML for one's own server are to be tried, too
@@ -111,12 +114,17 @@ class TuneSession:
         }
         stored = next((dict(item.facts["versions"]) for item in self._store.experiments()), {})  # that made the loads
         versions = {**facts.get("versions", {}), **stored}
-        return concluded(known, self._spent_s, {**facts, "versions": versions}, interrupted=interrupted)
+        found = concluded(known, self._spent_s, {**facts, "versions": versions}, interrupted=interrupted)
+        if found.proved_blocks >= deciding_blocks(len(self._job.networks)):
+            self._decisions.make("looked", lambda: found.proved_blocks)
+        return found
 
     async def run(self) -> None:
         """All of it. Raises MixedschedError where the page cannot be loaded, or no load ends."""
         self._began_s -= spent_before_s(self._store, self._job.work)
         self._decisions.make("job", lambda: self._job.digest)
+        kept = self._decisions.known()
+        self.known.chosen, self.known.looked = kept.get("chosen"), kept.get("looked")
         view = await self._look()
         self.known.view = view
         self._bound(view)
@@ -179,7 +187,7 @@ class TuneSession:
     def _search(self, view: View, shares: Shares) -> None:
         job, world, known = self._job, self._world, self.known
         space = view.space(job.schemes)
-        world.say(f"searching among {format_count(space.size())} orders of delivery")
+        world.say(f"searching among {space.size_in_words} orders of delivery")
 
         def searched(seconds: float | None) -> SearchResult:
             return run_search(
@@ -208,12 +216,15 @@ class TuneSession:
         job, world, known = self._job, self._world, self.known
         world.say("learning as VGPrio: image clusters and late scripts, by Speed Index")
         seconds = None if job.candidates is not None else shares.search_s
-        options = replace(self._options(seconds), stack=Limit(job.candidates or ITERATIONS, seconds))
+        tried = self._decisions.known().get("tried")
+        limit = Limit(job.candidates or ITERATIONS, seconds) if tried is None else Limit(tried)
+        options = replace(self._options(seconds), stack=limit)
         space = view.space((PLAIN,))
-        known.search = run_vgprio(
+        known.search = found = run_vgprio(
             Trials(space, view.scenes, job.objective, world.workers, options, world.clock_s, world.watch, BASELINES)
         )
-        known.candidates = known.search.best
+        self._decisions.make("tried", lambda: found.tried_on_stack)
+        known.candidates = found.best
         if job.rung == BROWSER and known.candidates:
             known.entrants = entrants(known.search, known.candidates)
             await self._prove(view)
@@ -225,7 +236,7 @@ class TuneSession:
         found = search_orders(server, job, self._world, view, self._options(seconds))
         if found is not None:
             self._decisions.make("tried", lambda: found.tried_on_stack)
-        ground = self._ground(view, self._load_s(found), plain_of(server))
+        ground = self._ground(view, found.load_s if found is not None else 0.0, plain_of(server))
         kept = self._decisions.known().get("lines")
         own, known.search = find_lines(server, self._world, view, ground, found, kept)
         self._decisions.make("lines", own.to_kept)
@@ -242,33 +253,32 @@ class TuneSession:
         was_cut_short = any(item.rung == STACK and not item.is_whole for item in found.rungs)
         if self._job.rung != BROWSER or is_limited or not was_cut_short:
             return 0.0
-        return self._left_s - RACE_AND_PROOF * self._proof_least_s(view)
+        return self._left_s - RACE_AND_PROOF * proof_least_s(view.costs_s)
 
     def _ship(self, view: View) -> None:
-        """Find what can be shipped of the winner to any server."""
+        """Choose the winner, and what can be shipped of it to any server; what an earlier start has chosen stays."""
         known = self.known
-        assert known.search is not None
-        self._world.say("trying headers and lines of HTML that express the order on any server")
-        ground = self._ground(view, self._load_s(known.search))
-        winner = known.winner
+        known.chosen = self._decisions.make("chosen", lambda: [known.winner_label, known.best_baseline])
+        kept = self._decisions.make("shipping", lambda: self._screened(view).to_kept())
+        known.shipping = Shipping.of_kept(kept, view.changes)
+
+    def _screened(self, view: View) -> Shipping:
+        search, winner = self.known.search, self.known.winner
+        assert search is not None
         assert winner is not None, "there are candidates"
-        known.shipping = screened(ground, winner, known.search.baselines[known.best_baseline], view.changes)
+        self._world.say("trying headers and lines of HTML that express the order on any server")
+        ground = self._ground(view, search.load_s)
+        return screened(ground, winner, search.baselines[self.known.best_baseline], view.changes)
 
     def _ground(self, view: View, load_s: float, plain: Candidate = AS_BROWSERS_ASK) -> Ground:
         """Where lines are tried, as long as the proof can still decide. load_s: of one load, as far as it is known."""
         options, world = self._options(None), self._world
         share = SHIPPING_SHARE if self._job.server is None else OWN_SHARE
-        until_s = min(self._proof_least_s(view), (1 - share) * self._left_s)
+        until_s = min(proof_least_s(view.costs_s), (1 - share) * self._left_s)
         return Ground(
             view.scenes, view.models, self._job.objective, world.workers, options.search_seeds,
             options.held_out_seeds, lambda seconds: self._left_s - seconds > until_s, load_s, world.clock_s, plain,
         )  # fmt: skip
-
-    @staticmethod
-    def _load_s(found: SearchResult | None) -> float:
-        """Time of a load of rung stack, all processes together; 0 where none was played."""
-        stack = [item for item in found.rungs if item.rung == STACK] if found is not None else []
-        return sum(item.seconds for item in stack) / max(1, sum(item.loads for item in stack))
 
     # Browser
 
@@ -285,15 +295,9 @@ class TuneSession:
             return
         self._world.say(f"racing {', '.join(labels)}: {laps} laps")
         async with bench_of(job, self._world, self._store, "race", known.racing) as bench:
-            contest = Contest(bench, job.networks, lambda: self._left_s > self._proof_least_s(view))
+            least_s = proof_least_s(view.costs_s) if known.chosen is None else math.inf  # what is proved already stays
+            contest = Contest(bench, job.networks, lambda: self._left_s > least_s)
             await contest.race([item.label for item in known.racing], laps, job.objective.weights, known.raced)
-
-    @staticmethod
-    def _proof_least_s(view: View) -> float:
-        """Time for enough blocks of the winner and a baseline; where no browser is asked, for the report alone."""
-        if not view.costs_s:
-            return REPORT_S
-        return deciding_blocks(len(view.costs_s)) * 2 * sum(view.costs_s.values()) + START_S * len(view.costs_s)
 
     async def _prove(self, view: View) -> None:
         known, job = self.known, self._job
@@ -341,8 +345,3 @@ class TuneSession:
                 for place, item in enumerate(shipping.html, start=1)
             ]
         return tuple(found)
-
-
-def format_count(count: int) -> str:
-    """As "1234" or "about 10^40"."""
-    return str(count) if count < 10**6 else f"about 10^{len(str(count)) - 1}"

@@ -187,6 +187,12 @@ class Space:
             for family in self.families
         )
 
+    @property
+    def size_in_words(self) -> str:
+        """As "1234" or "about 10^40"."""
+        size = self.size()
+        return str(size) if size < 10**6 else f"about 10^{len(str(size)) - 1}"
+
     def usual(self, family: int) -> Genome:
         """A family's candidate without any departure: usual parameters, as the browser signals."""
         values = tuple(item.usual for item in self.families[family].steps)

@@ -50,7 +50,7 @@ def headline(tuning: Tuning) -> str:
             return f"In simulation, nothing that was tried is better than {best}."
         case Outcome.INTERRUPTED:
             so_far = f" Best so far, in simulation: {promised}." if promised else ""
-            return f"Stopped before the proof, so {best} stays.{so_far}"
+            return f"Stopped early, so {best} stays.{so_far}"
 
 
 def subject_words(tuning: Tuning) -> str:
@@ -191,7 +191,20 @@ def kept_lines(tuning: Tuning) -> list[str]:
             remains = f"{_whole(share)} % of the gain remains" if share > 0 else "nothing of the gain remains"
             where = "plain eps and" if tuning.server is None else f"{tuning.best_baseline} and"
             lines.append(f"With {where} {ROLES[role]}, {remains} over {network}{interval if share > 0 else ''}.")
-    return lines
+    return [*lines, *_unloaded_lines(tuning)]
+
+
+def _unloaded_lines(tuning: Tuning) -> list[str]:
+    """What is to be shipped although no load had it by itself; on a server that one keeps, all of it was proved together."""
+    if tuning.server is not None or tuning.rung != "browser":
+        return []
+    loaded = {Role.HEADERS if item.is_by_headers else item.role for item in tuning.contenders}
+    wanted = [role for role, lines in ((Role.HEADERS, tuning.headers), (Role.HTML, tuning.html)) if lines]
+    return [
+        f"There was no time to load the page with {ROLES[role]}: what that does is simulated."
+        for role in wanted
+        if role not in loaded
+    ]
 
 
 def _whole(value: float) -> str:

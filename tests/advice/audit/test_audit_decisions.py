@@ -91,6 +91,14 @@ def test_more_time_is_for_more_contenders_then_for_more_blocks() -> None:
     assert plan_measuring(1e6, COSTS_S, available=2).blocks == BLOCKS_MOST
 
 
+def test_contenders_of_an_earlier_start_stay_with_more_time_or_less() -> None:
+    """With others it would be another experiment, and what was measured would not count."""
+    for left_s in (100.0, 2000.0):
+        for begun in (1, 2):
+            assert plan_measuring(left_s, COSTS_S, available=2, begun=begun).contenders == begun
+    assert plan_measuring(1000.0, COSTS_S, available=2, begun=1).blocks > plan_measuring(1000.0, COSTS_S, 2).blocks
+
+
 @given(st.floats(-100, 1e5), st.integers(0, 4), st.floats(5, 60))
 def test_a_plan_has_a_block_and_fits_into_the_time(left_s: float, available: int, cost_s: float) -> None:
     plan = plan_measuring(left_s, {"net": cost_s}, available)

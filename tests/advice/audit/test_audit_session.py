@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from mixedsched.advice.audit.result import Audit, audit_facts
-from mixedsched.advice.audit.session import AuditJob, AuditSurroundings, run_audit
+from mixedsched.advice.audit.result import Alternative, Audit, audit_facts
+from mixedsched.advice.audit.session import AuditJob, AuditSurroundings, _AuditSession, run_audit
 from mixedsched.errors import UsageError
 from mixedsched.lab.model import Run, RunStatus
 from mixedsched.lab.play.pool import Pool
@@ -105,6 +105,21 @@ def test_an_audit_finds_what_is_late_measures_the_remedy_and_goes_on(job: AuditJ
     assert idle.runs == []
     assert audit_facts(again)["contenders"] == facts["contenders"]
     assert audit_facts(again)["networks"] == json.loads(json.dumps(facts["networks"]))
+
+
+@pytest.mark.parametrize("begun", [0, 1, 2])
+def test_how_many_contenders_an_earlier_start_measured_is_known_from_its_loads(
+    begun: int, job: AuditJob, tmp_path: Path
+) -> None:
+    world = AuditSurroundings(lambda: 0.0, 0.0, lambda _: None, Watching(), Pool(PaintReader, 1))
+    contenders = [Alternative(label, "eps", (), {}) for label in ("changed", "changed in part")]
+    network = job.networks[0]
+    with Store(f"sqlite:///{tmp_path / 'results.sqlite'}") as store:
+        session = _AuditSession(replace(job, folder=tmp_path), world, store)
+        if begun:
+            plan = session._bench(session._arms(contenders[:begun])).design.plan(network, 7)
+            store.save_plan(plan.digest, plan.to_dict(), {})
+        assert session._begun(network, contenders) == begun
 
 
 def test_a_folder_with_another_audit_is_refused(job: AuditJob, tmp_path: Path) -> None:

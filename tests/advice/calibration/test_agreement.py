@@ -9,14 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixedsched.advice.calibration.agreement import (
-    Noise,
-    median_over_sites,
-    pooled_noise,
-    rank_agreement,
-    ranking_of,
-    tied,
-)
+from mixedsched.advice.calibration.agreement import Noise, pooled_noise, rank_agreement, ranking_of, tied
 
 MEASURED = {"a": 1000.0, "b": 1200.0, "c": 1500.0, "d": 1900.0}
 positive = st.floats(1.0, 1e5, allow_nan=False)
@@ -122,18 +115,3 @@ def test_without_repeats_the_noise_of_other_sites_decides() -> None:
     near = {name: [("1", 1000 + level / 100)] for name, level in MEASURED.items()}
     assert not ranking_of(near, noise).has_ranking
     assert ranking_of(repeated, Noise(9.0, 9)) == ranking_of(repeated)  # its own, where it has some
-
-
-def test_the_interval_over_sites_holds_the_median_and_repeats_itself() -> None:
-    values = [0.1, 0.5, 0.8, 0.9, 0.95, 1.0, 0.7]
-    median, interval = median_over_sites(values, 1)
-    assert interval is not None
-    assert (median, interval.confidence) == (0.8, 0.95)
-    assert 0.1 <= interval.low < median < interval.high <= 1.0
-    assert median_over_sites(values, 1) == (median, interval)
-
-
-def test_two_sites_have_a_median_and_no_interval() -> None:
-    assert median_over_sites([0.4, 0.8], 1) == (pytest.approx(0.6), None)
-    with pytest.raises(ValueError, match="at least one site"):
-        median_over_sites([], 1)

@@ -13,7 +13,7 @@ from rich.console import Console
 from mixedsched.advice.calibration._fit import Case, paints_of
 from mixedsched.advice.calibration.loads import SiteLoads
 from mixedsched.advice.calibration.result import STAGES, Calibration
-from mixedsched.advice.calibration.session import OTHERS, START, CalibrationJob, asking, calibrate, seeds_of
+from mixedsched.advice.calibration.session import OTHERS, START, CalibrationJob, _median, asking, calibrate, seeds_of
 from mixedsched.advice.changes.observed import as_observed
 from mixedsched.errors import PageLoadError
 from mixedsched.lab.play.pool import Pool
@@ -72,6 +72,16 @@ def test_sites_without_a_ranking_are_shown_and_do_not_count() -> None:
     told = " ".join(console.file.getvalue().split())  # type: ignore[attr-defined]
     assert "(no ranking)" in told
     assert "fitted median 1.00, 1 sites" in told
+
+
+@pytest.mark.parametrize(("sites", "has_interval"), [(5, False), (6, True)])
+def test_fewer_than_six_sites_have_a_median_and_no_interval(sites: int, has_interval: bool, found: Calibration) -> None:
+    """The whole range of five holds the true median with a probability of 94 % only."""
+    ranked = [item for item in found.sites if item.browser["lcp"].has_ranking]
+    summary = _median(ranked[:1] * sites, "fitted", "lcp", 1)
+    assert summary.sites == sites
+    assert summary.median is not None
+    assert (summary.low is not None, summary.high is not None) == (has_interval, has_interval)
 
 
 def test_limits_that_the_loads_were_made_with_are_preferred_to_others() -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from mixedsched.advice.changes.candidates import TAG_ACTIONS, candidates_of, candidates_of_page
 from mixedsched.advice.changes.change import Change
 from mixedsched.advice.changes.findings import findings_of
+from mixedsched.advice.changes.html_change import Document
 from mixedsched.model.request import Flag
 from tests.advice.changes.shop import DOCUMENT, made_up_look
 from tests.advice.changes.shop import PAGE as MEASURED
@@ -53,6 +56,24 @@ def test_a_document_admits_only_what_it_has_tags_for() -> None:
     assert "fetch_first(0/hero.jpg)" in codes(candidates_of_page(shop, DOCUMENT))
     nameless = page_of(resource("/made-by-script.jpg", "image", "hero"))
     assert candidates_of_page(nameless, DOCUMENT) == []
+
+
+@pytest.mark.parametrize(
+    ("tag", "is_preloaded"),
+    [
+        ('<img src="/hero.jpg">', True),
+        ('<img src="/hero.jpg" srcset="/hero.jpg 1x, /hero-2x.jpg 2x">', False),
+        ('<picture><source srcset="/hero.jpg" media="(max-width: 600px)"><img src="/wide.jpg"></picture>', False),
+    ],
+)
+def test_what_the_browser_chooses_by_its_screen_is_not_preloaded(tag: str, is_preloaded: bool) -> None:
+    """Another screen would load it beside the file that it shows."""
+    page = page_of(
+        resource("/a.css", "stylesheet", "in_head", "critical"),
+        resource("/hero.jpg", "image", "hero", found_by="a.css", found_when="complete", found_at_bytes=0),
+    )
+    document = Document(f"<head><title>shop</title></head><body>{tag}", page, ("shop.test",))
+    assert ("preload(0/hero.jpg)" in codes(candidates_of_page(page, document))) == is_preloaded
 
 
 def test_a_look_suggests_tags_among_other_changes() -> None:

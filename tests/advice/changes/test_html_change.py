@@ -101,11 +101,20 @@ def test_what_a_browser_does_not_load_as_that_file_is_not_touched(hidden: str) -
         ('<img data-loading="lazy" src=a>', '<img loading="eager" data-loading="lazy" src=a>'),
         ("<img>", '<img loading="eager">'),
         ("<IMG\n src=a>", '<IMG loading="eager"\n src=a>'),
+        ('<img src="/img/loading/a.jpg">', '<img loading="eager" src="/img/loading/a.jpg">'),
+        ('<img alt="still loading here" src=a>', '<img loading="eager" alt="still loading here" src=a>'),
+        ("<img alt='x loading=lazy' loading=lazy>", "<img alt='x loading=lazy' loading=\"eager\">"),
+        ('<img src="a"loading="lazy">', '<img src="a"loading="eager">'),
+        ("<img loading = 'lazy'src=a>", '<img loading="eager"src=a>'),
     ],
 )
 def test_an_attribute_that_is_there_is_replaced(tag: str, after: str) -> None:
     assert with_attribute(tag, "loading", "eager") == after
     assert with_attribute(after, "loading", "eager") == after
+
+
+def test_a_script_whose_address_has_the_word_is_deferred_all_the_same() -> None:
+    assert with_attribute('<script src="/defer/app.js">', "defer", None) == '<script defer src="/defer/app.js">'
 
 
 def test_images_are_found_by_their_srcset_too() -> None:

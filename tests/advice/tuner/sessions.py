@@ -59,9 +59,14 @@ def job_of(folder: Path, **changes: Any) -> TuneJob:
     return TuneJob(**{**facts, **changes})
 
 
-def tuned(job: TuneJob, workers: Pool[PaintEstimate | None] | None = None, watching: Watching | None = None) -> Tuning:
-    """With a clock that stands still."""
+def tuned(
+    job: TuneJob,
+    workers: Pool[PaintEstimate | None] | None = None,
+    watching: Watching | None = None,
+    spent_s: float = 0.0,
+) -> Tuning:
+    """With a clock that stands still. spent_s: of the budget."""
     world = TuneSurroundings(
-        lambda: 0.0, 0.0, lambda _: None, watching or Watching(), lambda _: None, workers or Pool(PaintReader, 1)
+        lambda: spent_s, 0.0, lambda _: None, watching or Watching(), lambda _: None, workers or Pool(PaintReader, 1)
     )
     return carry_out(job, world, {})

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import random
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -23,14 +24,17 @@ from mixedsched.advice.tuner._contest import (
     plain_eps,
     promising,
 )
+from mixedsched.advice.tuner._looks import view_of_manifest
 from mixedsched.advice.tuner._search import SearchResult
 from mixedsched.advice.tuner.candidate import Candidate
-from mixedsched.advice.tuner.job import Subject, TuneJob, TuneSurroundings
+from mixedsched.advice.tuner.job import Decisions, Shares, Subject, TuneJob, TuneSurroundings
 from mixedsched.advice.tuner.objective import BASELINES, parse_objective
-from mixedsched.advice.tuner.result import Contender, Role, Scored
+from mixedsched.advice.tuner.outputs import ship
+from mixedsched.advice.tuner.result import Contender, Outcome, Role, Scored
+from mixedsched.advice.tuner.session import TuneSession
 from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.lab.bench import Bench
-from mixedsched.lab.engine import Laboratory
+from mixedsched.lab.engine import MAX_ATTEMPTS, Laboratory
 from mixedsched.lab.model import Plan, Run, RunStatus
 from mixedsched.lab.play.pool import Pool
 from mixedsched.lab.play.task import PaintReader
@@ -177,6 +181,20 @@ def test_a_proof_goes_on_block_by_block_as_long_as_there_is_room(job: TuneJob, s
     assert more["4g"].digest == plans["4g"].digest
 
 
+def test_a_block_that_fails_for_good_costs_three_tries_and_those_behind_it_count_later_too(
+    job: TuneJob, store: Store
+) -> None:
+    def fails(arm: str, block: int, _attempt: int) -> bool:
+        return (arm, block) == ("eps", 2)
+
+    first, room = made_up_bench(job, store, "proof", contenders(), fails), [True, True, True, False]
+    assert {len(plan.blocks) for plan in proved(first, lambda _: room.pop(0)).values()} == {4}
+    assert first.lab.loads.count(("eps", 2)) == MAX_ATTEMPTS * len(NETWORKS)
+    again = made_up_bench(job, store, "proof", contenders(), fails)
+    assert {len(plan.blocks) for plan in proved(again, lambda _: False).values()} == {4}
+    assert again.lab.loads == []
+
+
 def test_phases_share_no_seed_of_a_link(job: TuneJob, store: Store) -> None:
     plans = [made_up_bench(job, store, phase, contenders()).design.plan(NETWORKS[0], 20) for phase in ("race", "proof")]
     first, second = ({block.link_seed for block in plan.blocks} for plan in plans)
@@ -265,3 +283,60 @@ def test_of_race_and_proof_each_is_told_as_the_proof_loaded_it() -> None:
     assert [item.label for item in told] == ["tuned 2", "stock", "sequential", "tuned", "eps", "mixed"]
     assert told[0].is_by_headers
     assert all_contenders((), racing, "tuned 2")[0].candidate.scheme == "ip"
+
+
+# What an earlier start has chosen, shown, and shipped
+
+
+def a_session(job: TuneJob, store: Store) -> TuneSession:
+    world = TuneSurroundings(lambda: 0.0, 0.0, lambda _: None, observe, lambda _: None, Pool(PaintReader, 1))
+    session = TuneSession(job, world, store)
+    session.known.search, session.known.candidates = FOUND, promising(FOUND)
+    return session
+
+
+def test_a_race_does_not_go_on_once_its_winner_is_being_proved(
+    job: TuneJob, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a larger budget there is time for the laps that were left, and another candidate may win them."""
+    bench = made_up_bench(job, store, "race", entrants(FOUND, promising(FOUND)))
+    monkeypatch.setattr("mixedsched.advice.tuner.session.bench_of", lambda *_: bench)
+    session = a_session(job, store)
+    session.known.chosen = ["tuned 2", "stock"]
+    view = replace(view_of_manifest(job), costs_s={"4g": 1.0, "slow-4g": 1.0})
+    asyncio.run(session._race(view, Shares(1.0, 3, 6, 400.0)))
+    assert bench.lab.loads == []
+    assert (session.known.winner_label, session.known.best_baseline) == ("tuned 2", "stock")
+    assert session.known.winner == FOUND.best[1]
+
+
+def test_a_proof_that_was_continued_after_its_results_were_shown_says_so(job: TuneJob, store: Store) -> None:
+    def told(blocks: int, more: int) -> list[str]:
+        session, rooms = a_session(job, store), iter([True] * more + [False])
+        bench = made_up_bench(job, store, "proof", contenders())
+        session.known.finalists = contenders()
+        session.known.proof_plans = dict(proved(bench, lambda _: next(rooms)))
+        session.known.looked = Decisions(job.folder, job.digest).known().get("looked")
+        found = session.result({}, interrupted=False)
+        assert found.proved_blocks == blocks
+        return [note for note in found.notes if "p values" in note]
+
+    assert told(7, 6) == []
+    assert "had been shown at 7 blocks" in told(8, 1)[0]
+
+
+@pytest.mark.parametrize("is_link", [False, True])
+def test_an_earlier_shipment_goes_whole_and_what_a_link_leads_to_stays(
+    is_link: bool, job: TuneJob, store: Store
+) -> None:
+    real = job.folder / ("elsewhere" if is_link else "ship")
+    (real / "mine").mkdir(parents=True)
+    if is_link:
+        (job.folder / "ship").symlink_to(real)
+    session = a_session(job, store)
+    session.known.finalists = contenders()
+    found = ship(session.result({}, interrupted=False), session.known)
+    assert (found.outcome, found.files) == (Outcome.UNCONFIRMED, ())
+    assert not (job.folder / "ship").is_symlink()
+    assert not (job.folder / "ship").exists()
+    assert real.exists() == is_link

@@ -19,10 +19,12 @@ from mixedsched.advice.tuner.outputs import facts_of
 from mixedsched.advice.tuner.result import HeaderRule, Outcome, ServerSetting, Tuning
 from mixedsched.advice.tuner.ship.files import Shipment, ship_files
 from mixedsched.advice.tuner.ship.headers import HeaderPlan
-from mixedsched.advice.tuner.ship.own_lines import URGENCY_ONLY, urgency_alone
+from mixedsched.advice.tuner.ship.own_lines import URGENCY_ONLY, lines_for, plain_of, urgency_alone
+from mixedsched.advice.tuner.ship.screening import Ground
 from mixedsched.errors import UsageError
+from mixedsched.lab.play.pool import Pool
 from mixedsched.lab.play.scenario import JUDGE_MODEL, Scenario
-from mixedsched.lab.play.task import NamedScheme, SchemeChoice, Task, play_whole
+from mixedsched.lab.play.task import NamedScheme, PaintReader, SchemeChoice, Task, play_whole
 from mixedsched.model.mapping import Override
 from mixedsched.model.page import PAGE_FORMAT, Page
 from mixedsched.model.priority import Priority
@@ -199,6 +201,20 @@ def test_the_same_session_goes_on_with_what_it_has_chosen(tune: Tune) -> None:
     again = tuned_for("caddy", tune("caddy").folder)
     assert [item.change.code for item in again.html] == [item.change.code for item in first.html]
     assert again.winner == first.winner
+
+
+def test_lines_that_an_earlier_start_chose_stay_in_their_order(tmp_path: Path) -> None:
+    """Another order would be another edition of the site, and the loads made so far would not count."""
+    server = simulated("caddy")
+    job = job_of(tmp_path, subject=Subject("shop", "shop", page(**STYLED), None, "d"), server=server, model=CHROMIUM)
+    view = as_seen_by(server, view_of_manifest(job))
+    codes = [item.code for item in reversed(view.changes)]
+    assert len(codes) == 2
+    ground = Ground(
+        view.scenes, view.models, job.objective, Pool(PaintReader, 1), (2, 3), (4, 5), plain=plain_of(server)
+    )
+    kept = {**HeaderPlan(()).to_kept(), "html": codes, "scheme": server.model, "helps": True}
+    assert [item.change.code for item in lines_for(server, ground, None, view.changes, kept).html] == codes
 
 
 def test_an_unknown_server_is_refused_with_the_list() -> None:

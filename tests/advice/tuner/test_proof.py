@@ -12,6 +12,7 @@ import pytest
 
 from mixedsched.advice.changes.change import Action, Change
 from mixedsched.advice.tuner._proof import WEIGHTED, Judgement, Proof, Remains, decision_metric, effect_between
+from mixedsched.advice.tuner.candidate import Candidate
 from mixedsched.advice.tuner.result import Contender, HtmlLine, Role
 from mixedsched.lab.comparison import Comparison, Verdict
 from tests.advice.tuner.proofs import HEADERS, TUNED, Times, compared, contenders
@@ -74,6 +75,39 @@ def test_headers_are_asked_about_only_after_the_winner_is_confirmed() -> None:
     arms = {**arms, TUNED: {}}
     found = judge({"slow": compared(arms)}, contenders(HEADERS), "eps")
     assert Verdict.BETTER not in {item.verdict for item in found.effects["slow"]}
+
+
+def test_headers_are_not_asked_about_where_another_baseline_is_better_than_the_winner() -> None:
+    arms = {TUNED: {"lcp_ms": 0.9}, "sequential": {"lcp_ms": 0.8}, "eps": {}, HEADERS: {"lcp_ms": 0.85}}
+    found = judge({"slow": compared(arms)}, contenders(HEADERS), "eps")
+    assert Verdict.BETTER not in {item.verdict for item in found.effects["slow"]}
+    assert found.unbeaten == {"slow": "sequential"}
+
+
+OWN = (
+    Contender(TUNED, Role.TUNED, Candidate("server-quic-go"), on="@caddy"),
+    Contender("@caddy", Role.BASELINE, Candidate("server-quic-go"), on="@caddy"),
+    Contender("html", Role.HTML, Candidate("server-quic-go"), on="@caddy"),
+)
+
+
+@pytest.mark.parametrize(("fcp", "is_confirmed"), [(1.05, False), (1.015, True)])
+def test_on_a_server_that_one_keeps_the_first_paint_is_guarded_by_the_page_as_it_is(
+    fcp: float, is_confirmed: bool
+) -> None:
+    comparison = compared({TUNED: {"lcp_ms": 0.8, "fcp_ms": fcp}, "@caddy": {}, "html": {}})
+    found = judge({"slow": comparison}, OWN, "@caddy")
+    assert found.is_confirmed == is_confirmed
+    assert is_confirmed or re.match(r"on slow its FCP is [456]\.\d % later than with @caddy", found.harm)
+
+
+def test_on_a_server_that_one_keeps_no_part_of_what_was_proved_is_withheld() -> None:
+    proof = Proof(
+        {"slow": compared({TUNED: {"lcp_ms": 0.8}, "@caddy": {}, "html": {"lcp_ms": 1.1}}, 8)}, OWN, "@caddy", LCP
+    )
+    left = proof.remains(proof.judged(), 1)
+    assert left.withheld == {}
+    assert left.kept_pct[Role.HTML]["slow"] < 0
 
 
 def redrawn(comparison: Comparison, rng: random.Random) -> Comparison:

@@ -54,6 +54,13 @@ def test_what_is_not_confirmed_says_why_and_how_much_room_there_was(tuned: float
     assert told.endswith("20 % above the earliest that this network allows (2.00 s).")
 
 
+def test_a_baseline_that_is_as_good_is_named_and_no_more_blocks_are_promised() -> None:
+    comparisons = {"slow": compared({TUNED: {"lcp_ms": 0.8}, "sequential": {"lcp_ms": 0.8}, "eps": {}})}
+    told = unconfirmed_reason(comparisons, Proof(comparisons, contenders(), "eps", LCP.weights).judged(), room(2400))
+    assert "; but it is not shown to be better than sequential over slow." in told
+    assert "chance" not in told
+
+
 @pytest.mark.parametrize(("eps_ms", "is_near"), [(2000, True), (2090, True), (2200, False)])
 def test_next_to_the_bound_there_is_nothing_to_gain(eps_ms: float, is_near: bool) -> None:
     assert room(eps_ms).is_used_up == is_near

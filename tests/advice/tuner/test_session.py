@@ -50,6 +50,15 @@ def test_a_session_that_is_stopped_tells_the_best_so_far_and_ends_as_if_it_had_n
     assert [rung.tried for rung in again.rungs] == [rung.tried for rung in whole.rungs]
 
 
+def test_what_an_earlier_start_has_chosen_to_ship_stays_although_there_is_no_time_to_try_it_again(
+    tmp_path: Path,
+) -> None:
+    first = tuned(job_of(tmp_path))
+    again = tuned(job_of(tmp_path), spent_s=700.0)
+    assert first.headers
+    assert (again.headers, again.html, again.kept_pct) == (first.headers, first.html, first.kept_pct)
+
+
 @pytest.mark.parametrize("resources", [1, 3], ids=["one resource", "no hero"])
 def test_pages_that_leave_nothing_to_gain_say_so(resources: int, tmp_path: Path) -> None:
     page = Page(format=PAGE_FORMAT, name="plain", resources=PAGE.resources[:resources])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixedsched.advice.tuner.job import VGPRIO, TuneJob
+from mixedsched.advice.tuner.job import DECISIONS_NAME, VGPRIO, TuneJob
 from mixedsched.advice.tuner.objective import BASELINES
 from mixedsched.advice.tuner.result import Outcome
 from mixedsched.advice.tuner.space import Space
@@ -120,6 +121,7 @@ def test_what_it_learned_is_the_result_and_says_what_it_would_have_cost(tmp_path
     assert found.winner.candidate.scheme == "eps"
     assert any("540 loads" in note for note in found.notes)
     assert (tmp_path / "ship" / "mapping.toml").is_file()
+    assert json.loads((tmp_path / DECISIONS_NAME).read_text())["tried"] == 6, "with more time it is not continued"
 
 
 def test_what_was_stopped_goes_on_and_learns_the_same(tmp_path: Path) -> None:

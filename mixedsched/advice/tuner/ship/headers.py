@@ -6,7 +6,8 @@ response override the client's signal parameter by parameter.
 
 import glob
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Self
 
 from mixedsched.advice.changes.change import Action, Change
 from mixedsched.advice.tuner.candidate import PLAIN, SIGNALLED, Candidate
@@ -40,6 +41,20 @@ class HeaderPlan:
     rules: tuple[HeaderRule, ...]  # for the page's own host
     elsewhere: tuple[Elsewhere, ...] = ()  # what to ask of other hosts
     lost: tuple[str, ...] = ()  # what headers cannot say of the order, sentences without a stop
+
+    def to_kept(self) -> dict[str, Any]:
+        """As JSON, for a session that is continued."""
+        return {
+            "headers": [item.to_dict() for item in self.rules],
+            "elsewhere": [asdict(item) for item in self.elsewhere],
+            "lost": list(self.lost),
+        }
+
+    @classmethod
+    def of_kept(cls, kept: Mapping[str, Any]) -> Self:
+        """The reverse; other keys do not matter."""
+        rules = (HeaderRule(**{**item, "covers": tuple(item["covers"])}) for item in kept["headers"])
+        return cls(tuple(rules), tuple(Elsewhere(**item) for item in kept["elsewhere"]), tuple(kept["lost"]))
 
 
 def header_value(priority: Priority) -> str:

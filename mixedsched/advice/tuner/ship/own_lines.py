@@ -54,8 +54,8 @@ class OwnLines:
     def to_kept(self) -> dict[str, Any]:
         """As JSON, for a session that is continued."""
         return {
+            **self.plan.to_kept(),
             "html": [item.change.code for item in self.html],
-            "headers": [item.to_dict() for item in self.plan.rules],
             "scheme": self.scheme,
             "helps": self.tuned is not None,
         }
@@ -77,8 +77,10 @@ def lines_for(
     plan, html, scheme = HeaderPlan(()), tuple[HtmlLine, ...](), server.model
     tried = len(changes)
     if kept is not None:
-        html = tuple(HtmlLine(item, {}) for item in changes if item.code in kept["html"])
-        plan = HeaderPlan(tuple(_rule(item) for item in kept["headers"]))
+        by_code = {item.code: item for item in changes}
+        # In the order in which they were loaded: another one would be another edition of the site.
+        html = tuple(HtmlLine(by_code[code], {}) for code in kept["html"] if code in by_code)
+        plan = HeaderPlan.of_kept(kept)
         scheme = str(kept["scheme"])
         helps = bool(kept["helps"])
     else:
@@ -93,10 +95,6 @@ def lines_for(
     if not helps:
         plan, html, scheme = replace(plan, rules=()), (), server.model
     return _told(server, trials, ground, plan, html, scheme, tried, is_kept=kept is not None)
-
-
-def _rule(kept: Mapping[str, Any]) -> HeaderRule:
-    return HeaderRule(**{**kept, "covers": tuple(kept["covers"])})
 
 
 def _headers(server: KeptServer, trials: LineTrials, page: Page, order: Candidate | None) -> HeaderPlan:

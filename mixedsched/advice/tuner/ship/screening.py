@@ -16,6 +16,7 @@ from mixedsched.advice.tuner.candidate import Candidate
 from mixedsched.advice.tuner.objective import Objective, Scorer
 from mixedsched.advice.tuner.result import HeaderRule, HtmlLine, Role, Scored
 from mixedsched.advice.tuner.ship.headers import HeaderPlan, as_candidate, covered, header_plans, says_all
+from mixedsched.advice.tuner.ship.shipping import Shipping
 from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.errors import MixedschedError
 from mixedsched.lab.play.scenario import LEAST_GAIN, Scenario
@@ -70,18 +71,6 @@ class Ground:
     load_s: float = 0.0  # of one load, as far as it is known before any is played
     clock_s: Callable[[], float] = lambda: 0.0
     plain: Candidate = PLAIN  # how the page is delivered as it is; lines are tried under its scheme
-
-
-@dataclass(frozen=True, slots=True)
-class Shipping:
-    """The part of a winner that can be shipped to any server."""
-
-    plan: HeaderPlan
-    html: tuple[HtmlLine, ...]
-    kept_pct: Mapping[
-        Role, Mapping[str, float]
-    ]  # of the winner's simulated gain over the best baseline, by role and network
-    says_all: bool = False  # plain `eps` with the headers is the winner, on every network
 
 
 def screened(ground: Ground, winner: Scored, baseline: Scored, changes: Sequence[Change]) -> Shipping:
