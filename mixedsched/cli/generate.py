@@ -45,14 +45,14 @@ def generate(
             sys.stdout.write(text)
             return
         file = output / f"{page.name}.json" if pages > 1 else output
-        if file.exists() and not replace:
-            raise UsageError(f"{file} exists", fix="name another file with --out, or add --replace")
-        _write(file, text)
+        _write(file, text, replace=replace)
         err.print(f"{file}: {_summary(page)}", style="dim", markup=False, soft_wrap=True)
 
 
-def _write(file: Path, text: str) -> None:
+def _write(file: Path, text: str, *, replace: bool) -> None:
     try:
+        if file.exists() and not replace:
+            raise UsageError(f"{file} exists", fix="name another file with --out, or add --replace")
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
     except OSError as error:

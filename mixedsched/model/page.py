@@ -103,9 +103,11 @@ def derive_chromium_priority(kind: Kind, flags: frozenset[str]) -> ChromiumPrior
         case Kind.FONT:
             return ChromiumPriority.HIGH if Flag.PRELOAD in flags else ChromiumPriority.VERY_HIGH
         case Kind.SCRIPT:
+            if Flag.PRELOAD in flags:  # however the document uses it later
+                return ChromiumPriority.HIGH
             if flags & {Flag.ASYNC, Flag.DEFER}:
                 return ChromiumPriority.LOW
-            late = flags & {Flag.LATE_BODY, Flag.AFTER_FIRST_IMAGE} and Flag.PRELOAD not in flags
+            late = flags & {Flag.LATE_BODY, Flag.AFTER_FIRST_IMAGE}
             return ChromiumPriority.MEDIUM if late else ChromiumPriority.HIGH
         case Kind.IMAGE:
             seen = flags & {Flag.HERO, Flag.ABOVE_FOLD} and Flag.LAZY not in flags

@@ -6,10 +6,11 @@ import ipaddress
 import re
 import socket
 import ssl
+import string
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from urllib.parse import SplitResult, urldefrag, urljoin, urlsplit
+from urllib.parse import SplitResult, quote, urldefrag, urljoin, urlsplit
 
 from mixedsched.errors import MissingPartError, SiteError, UsageError
 from mixedsched.model.page import PAGE_FORMAT, Page, Resource
@@ -17,6 +18,7 @@ from mixedsched.model.request import Flag, Kind
 from mixedsched.sites.brought import bring_live, edge_before, page_address
 from mixedsched.sites.elsewhere import is_address
 from mixedsched.sites.site import Application, Site, load_built, site_name_of
+from mixedsched.sites.site.paths import ascii_host
 from mixedsched.units import printable
 from mixedsched.world.edge.responder import tls_context
 from mixedsched.world.edge.rules import read_rules
@@ -65,7 +67,7 @@ def open_application(address: str, options: LiveOptions, say: Say = lambda _line
             fix="give its address, such as http://localhost:3000, or leave out --live",
         )
     parts = urlsplit(urldefrag(page_address(address)).url)
-    host, port = str(parts.hostname), parts.port or (443 if parts.scheme == "https" else 80)
+    host, port = ascii_host(str(parts.hostname)), parts.port or (443 if parts.scheme == "https" else 80)
     shown = f"[{host}]" if ":" in host else host
     origin = f"{parts.scheme}://{shown}:{port}"
     _refuse_other_machines(host)
@@ -74,7 +76,9 @@ def open_application(address: str, options: LiveOptions, say: Say = lambda _line
     authority = shown if parts.port is None else f"{shown}:{port}"
     name = HOST_OF_NUMBERS if _is_number(host) else host
     application = Application(origin, authority, name, options.ca, options.verify, options.rules, digest)
-    path = f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
+    path = quote(
+        f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}", string.punctuation, errors="surrogateescape"
+    )
     answer = _asked(parts, application, path)
     _require_page(urldefrag(address).url, answer)
     if _PASSWORD.search(answer.beginning):

@@ -186,10 +186,14 @@ def _import(file: Path, target: Path, say: Say) -> None:
 
 
 def _digest_of(file: Path) -> str:
+    what = f"cannot read {printable(str(file))}"
     try:
-        return hashlib.sha256(file.read_bytes()).hexdigest()
+        if file.exists() and not file.is_file():  # a pipe, or a device that never ends
+            raise InputError(what, why="it is not a file")
+        with file.open("rb") as opened:
+            return hashlib.file_digest(opened, "sha256").hexdigest()
     except OSError as error:
-        raise InputError(f"cannot read {printable(str(file))}", why=error.strerror or "") from error
+        raise InputError(what, why=error.strerror or "") from error
 
 
 def _digest_of_folder(directory: Path) -> str:

@@ -90,7 +90,9 @@ def built_site(recipe: Recipe) -> Site | None:
 
 
 def folder_of(name: str) -> Path | None:
-    """The folder that a name means; None if it means none."""
+    """The folder that a name means; None if it means none, but a bundled site."""
+    if find_recipe(places.home() / "sites", name) is not None:
+        return None
     path = Path(name)
     if _is(Path.is_dir, path):
         return path

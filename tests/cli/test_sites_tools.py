@@ -51,6 +51,12 @@ def test_show_draws_a_page_file_and_writes_a_document(shop: Path) -> None:
     assert "<svg" in (shop / "picture.html").read_text()
 
 
+def test_half_signs_in_what_a_page_file_tells_people_do_no_harm(shop: Path) -> None:
+    (shop / "page.json").write_text(json.dumps({**manifest(), "title": "\ud800", "hosts": ["\ud801"]}))
+    assert "\\ud800" in told("show", "page.json", "--html", "picture.html")
+    assert facts("show", "page.json")["resources"][0]["host_name"] == "\\ud801"
+
+
 def test_a_picture_that_cannot_be_written_is_refused(shop: Path) -> None:
     for name, words in (("picture.png", "must end in .html"), ("no/such/folder.html", "cannot write")):
         with pytest.raises(MixedschedError, match=words):

@@ -68,6 +68,7 @@ def test_the_example_of_the_format_is_read() -> None:
         ("script", ["defer", "in_head"], "Low", False),
         ("script", ["late_body"], "Medium", False),
         ("script", ["preload", "late_body"], "High", False),
+        ("script", ["preload", "in_head", "defer"], "High", False),
         ("image", [], "Low", True),
         ("image", ["hero"], "Medium", True),
         ("image", ["above_fold", "lazy"], "Low", True),

@@ -57,6 +57,7 @@ def test_an_address_of_numbers_is_known_to_browsers_as_localhost(app: LiveApp) -
         ("moved", "/elsewhere"),
         ("text", "its type is text/plain, not HTML"),
         ("nothing", "it answers with status 404"),
+        ("ä/日?ö=€", "it answers with status 404"),
     ],
 )
 def test_what_is_no_page_for_strangers_is_refused(app: LiveApp, path: str, said: str) -> None:

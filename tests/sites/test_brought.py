@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -103,6 +104,9 @@ def test_a_har_is_imported_once_and_again_when_it_has_changed(tmp_path: Path, mo
 def test_a_har_that_is_not_there_or_none_is_refused(tmp_path: Path, cache: Path) -> None:
     with pytest.raises(InputError, match="cannot read"):
         bring(str(tmp_path / "gone.har"), print)
+    os.mkfifo(tmp_path / "pipe.har")
+    with pytest.raises(InputError, match="it is not a file"):
+        bring(str(tmp_path / "pipe.har"), print)
     (tmp_path / "bad.har").write_text("{}")
     with pytest.raises(MixedschedError):
         bring(str(tmp_path / "bad.har"), print)

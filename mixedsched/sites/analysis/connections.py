@@ -20,8 +20,12 @@ from mixedsched.sites.documents.references import Credentials, Reference, Refere
 from mixedsched.sites.site import Connections, Site
 from mixedsched.sites.site.paths import Local, resolve
 
-_SECOND_LEVEL_CHARACTERS = 3  # co.uk, com.au: what looks like a registry below a country is taken for one
 _COUNTRY_CHARACTERS = 2
+# Registries below countries, as in co.uk, com.au, ac.jp.
+_SECOND_LEVELS = {
+    *("ac", "co", "com", "edu", "go", "gob", "gouv", "gov", "govt", "gv", "ltd"),
+    *("mil", "ne", "net", "nhs", "nom", "or", "org", "plc", "re", "sch"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,13 +148,11 @@ def _references(site: Site, document: _Document) -> list[Reference]:
 
 def _is_foreign(site: Site, host: int) -> bool:
     """Whether a frame of this host is of another site than the page: scheme and registrable domain decide."""
-    return _registrable(site.hosts[host]) != _registrable(site.hosts[0])
+    return registrable(site.hosts[host]) != registrable(site.hosts[0])
 
 
-def _registrable(host: str) -> str:
+def registrable(host: str) -> str:
     """The domain that somebody has registered, by its form: the list of public suffixes is not looked up."""
     labels = host.split(".")
-    under_registry = (
-        len(labels) > 2 and len(labels[-1]) == _COUNTRY_CHARACTERS and len(labels[-2]) <= _SECOND_LEVEL_CHARACTERS
-    )
+    under_registry = len(labels) > 2 and len(labels[-1]) == _COUNTRY_CHARACTERS and labels[-2] in _SECOND_LEVELS
     return ".".join(labels[-3:] if under_registry else labels[-2:])

@@ -9,6 +9,7 @@ from typing import Any
 
 from mixedsched.model.page import Page, Resource
 from mixedsched.sites.site import Site
+from mixedsched.sites.site.paths import shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +30,10 @@ class Described:
     def of_page(cls, page: Page, data: Mapping[str, Any]) -> Described:
         """data: the page file as JSON gives it; of its keys beyond the page the valid ones are taken."""
         hosts = data.get("hosts")
-        named = tuple(hosts) if isinstance(hosts, list) and all(isinstance(host, str) for host in hosts) else ()
-        facts = {
-            key: data[key] for key in ("title", "description", "source", "licence") if isinstance(data.get(key), str)
-        }
+        listed = hosts if isinstance(hosts, list) and all(isinstance(host, str) for host in hosts) else ()
+        named = tuple(map(shown, listed))
+        told = {key: data.get(key) for key in ("title", "description", "source", "licence")}
+        facts = {key: shown(text) for key, text in told.items() if isinstance(text, str)}
         return cls(page, named, facts)
 
     def totals(self) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import tinycss2
 
 from mixedsched.errors import SiteError
 from mixedsched.model.request import ChromiumPriority, Flag, Kind
+from mixedsched.sites.documents.dom import ImageCandidate, chosen
 from mixedsched.sites.documents.references import DROP, Credentials, Reference, ReferenceRole, Visitor, normalised
 
 # What Chromium can decode; the first such source of a face is the one it fetches.
@@ -16,6 +17,7 @@ _USABLE_FORMATS = {"woff2", "woff", "truetype", "opentype", "collection"}
 _UNUSABLE_SUFFIXES = (".eot", ".svg")
 _BASIC_LATIN = range(0x20, 0x7F)
 _IMAGE_SETS = {"image-set", "-webkit-image-set"}
+_DENSITIES = {"x": 1.0, "dppx": 1.0, "dpi": 1 / 96, "dpcm": 2.54 / 96}
 _WITHOUT_CREDENTIALS = {
     "mask",
     "mask-image",
@@ -102,15 +104,25 @@ def _references(tokens: Sequence[Any], inherited: str = "") -> Iterator[tuple[An
         elif _is_url(token):
             yield token, Kind.IMAGE, ReferenceRole.LOAD, _credentials_of(name)
         elif token.type == "function" and token.lower_name in _IMAGE_SETS:
-            choices = [item for item in token.arguments if item.type == "string" or _is_url(item)]
-            roles = (ReferenceRole.SERVE if index else ReferenceRole.LOAD for index in range(len(choices)))
-            yield from (
-                (item, Kind.IMAGE, role, _credentials_of(name)) for item, role in zip(choices, roles, strict=True)
-            )
+            yield from ((item, Kind.IMAGE, role, _credentials_of(name)) for item, role in _choices(token.arguments))
         elif token.type == "function":
             yield from _references(token.arguments, name)
         elif token.type.endswith(" block"):
             yield from _references(token.content)
+
+
+def _choices(arguments: Sequence[Any]) -> Iterator[tuple[Any, ReferenceRole]]:
+    """The images of an image-set(), and which of them a phone fetches: as of a srcset."""
+    images: list[tuple[Any, ImageCandidate]] = []
+    for item in arguments:
+        if item.type == "string" or _is_url(item):
+            images.append((item, ImageCandidate("", "1x")))
+        elif images and item.type == "dimension" and item.lower_unit in _DENSITIES:
+            density = item.value * _DENSITIES[item.lower_unit]
+            images[-1] = images[-1][0], ImageCandidate("", f"{density}x")
+    choice = chosen([candidate for _, candidate in images])
+    for item, candidate in images:
+        yield item, ReferenceRole.LOAD if candidate is choice else ReferenceRole.SERVE
 
 
 def _credentials_of(name: str) -> Credentials:

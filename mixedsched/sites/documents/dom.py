@@ -11,6 +11,7 @@ _SMALL_IMAGE_PX = 10_000  # Blink does not hurry images of at most this area
 _LONGEST_SIZE = 9  # digits of a width or height that are worth reading
 _PICTURE_TYPES = {"", "image/webp", "image/avif", "image/png", "image/jpeg", "image/gif", "image/svg+xml"}
 _RAW = {"<!--": "-->", "<script": "</script", "<noscript": "</noscript"}  # opening -> closing
+_RAW_BEGINS = re.compile("|".join(_RAW))
 _LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 
 
@@ -48,13 +49,15 @@ class _Region:
 def _raw_regions(lowered: str) -> Iterator[_Region]:
     """Insides of comments, scripts and noscript elements, in order. One that is never closed is left alone."""
     at = 0
-    while found := min(((lowered.find(mark, at), mark) for mark in _RAW if mark in lowered[at:]), default=None):
-        begin, opening = found
-        if opening != "<!--":
-            begin = lowered.find(">", begin)
+    unclosed: set[str] = set()  # what is not closed once is not closed later
+    while found := _RAW_BEGINS.search(lowered, at):
+        opening, at = found[0], found.start() + 1
+        if opening in unclosed:
+            continue
+        begin = found.start() if opening == "<!--" else lowered.find(">", at)
         end = lowered.find(_RAW[opening], begin) if begin >= 0 else -1
         if end < 0:
-            at = found[0] + 1
+            unclosed.add(opening)
             continue
         yield _Region(opening, begin + 1, end)
         at = end
@@ -68,17 +71,9 @@ def _blanked(text: str, regions: list[_Region]) -> str:
     return "".join([*parts, text[at:]])
 
 
-def has_ancestor(node: LexborNode, tag: str) -> bool:
-    parent = node.parent
-    while parent is not None:
-        if parent.tag == tag:
-            return True
-        parent = parent.parent
-    return False
-
-
 def in_head(node: LexborNode) -> bool:
-    return has_ancestor(node, "head")
+    """Whether it is in the head, where parsers put elements side by side."""
+    return node.parent is not None and node.parent.tag == "head"
 
 
 def first_source(picture: LexborNode) -> LexborNode | None:
@@ -103,7 +98,7 @@ def is_small(image: LexborNode) -> bool:
 # Lighthouse's phone: 412 CSS pixels wide at 1.75 device pixels each, images taken as wide as the screen.
 _SCREEN_DENSITY = 1.75
 _SCREEN_PX = 412 * _SCREEN_DENSITY
-_URL = re.compile(r"[^ \t\n\r\f]*")  # ends at ASCII white space only
+_URL = re.compile(r"[^ \t\n\r\f,][^ \t\n\r\f]*")  # ends at ASCII white space only
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,16 +120,16 @@ class ImageCandidate:
 
 def parse_srcset(value: str) -> list[ImageCandidate]:
     """The candidates in order. Source: HTML standard, parsing a srcset attribute (without its obsolete descriptors)."""
-    candidates = []
-    rest = value
-    while rest := rest.lstrip(" \t\n\r\f,"):
-        url = _URL.match(rest)[0]  # type: ignore[index]  # something is left, and no white space begins it
-        rest = rest[len(url) :]
+    candidates, begin = [], 0
+    while found := _URL.search(value, begin):
+        url, begin = found[0], found.end()
         if url.endswith(","):
             candidates.append(ImageCandidate(url.rstrip(",")))
             continue
-        descriptor, _, rest = rest.partition(",")
-        candidates.append(ImageCandidate(url, " ".join(descriptor.split())))
+        end = value.find(",", begin)
+        end = end if end >= 0 else len(value)
+        candidates.append(ImageCandidate(url, " ".join(value[begin:end].split())))
+        begin = end
     return candidates
 
 

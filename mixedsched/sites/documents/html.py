@@ -22,14 +22,18 @@ from mixedsched.sites.documents.dom import (
 )
 from mixedsched.sites.documents.references import DROP, Credentials, Reference, ReferenceRole, Visitor, normalised
 
-_SCRIPT_TYPES = {"", "module", "text/javascript", "application/javascript", "text/ecmascript", "application/ecmascript"}
+# Source: MIME Sniffing standard, JavaScript MIME types.
+_SCRIPT_TYPES = {
+    *("", "module", "text/jscript", "text/livescript", *(f"text/javascript1.{number}" for number in range(6))),
+    *(f"{tree}/{name}" for tree in ("text", "application") for name in ("javascript", "ecmascript")),
+    *(f"{tree}/x-{name}" for tree in ("text", "application") for name in ("javascript", "ecmascript")),
+}
 # Attributes other than those of script, link, img and source, which have rules of their own.
 _PLAIN_ATTRIBUTES = {
     "iframe": ("src", Kind.DOCUMENT),
     "frame": ("src", Kind.DOCUMENT),
     "embed": ("src", Kind.OTHER),
     "object": ("data", Kind.OTHER),
-    "audio": ("src", Kind.MEDIA),
     "track": ("src", Kind.MEDIA),
     "input": ("src", Kind.IMAGE),
     "image": ("href", Kind.IMAGE),
@@ -38,8 +42,9 @@ _PLAIN_ATTRIBUTES = {
 
 # Blink hurries the first images that its preload scanner meets, small ones aside (confirmed with Chromium 156).
 EARLY_IMAGES = 5
-_TAGS = {"base", "script", "link", "img", "source", "style", "video", *_PLAIN_ATTRIBUTES}
+_TAGS = {"base", "script", "link", "img", "source", "style", "video", "audio", *_PLAIN_ATTRIBUTES}
 _AFTER_TAG_NAME = frozenset(" \t\n/>")
+_TAG_CHARACTERS = 100_000  # an attribute that is further from the beginning of its tag counts as found there
 
 
 # Attributes that describe the file which an element names: no longer true when it names another one.
@@ -72,6 +77,7 @@ class _Walk:
         self._origin = origin
         self._promises = promises
         self._cursor = 0
+        self._unwritten: set[str] = set()  # tags that do not occur behind the cursor: the parser made these elements
         self._changed = False
         self._images_seen = 0  # those that may be hurried
         self._saw_image = False
@@ -108,9 +114,10 @@ class _Walk:
                 self._see_source(node)
             case "style":
                 self._see_style_element(node)
-            case "video":
-                self._attribute(node, "poster", _to(Kind.IMAGE))
-                self._attribute(node, "src", _to(Kind.MEDIA))
+            case "video" | "audio":
+                if tag == "video":
+                    self._attribute(node, "poster", _to(Kind.IMAGE))
+                self._attribute(node, "src", _to(Kind.MEDIA, _media_role(node)))
             case _ if tag in _PLAIN_ATTRIBUTES:
                 name, kind = _PLAIN_ATTRIBUTES[tag]
                 self._attribute(node, name, _to(kind))
@@ -122,10 +129,13 @@ class _Walk:
 
     def _find_tag(self, tag: str) -> int:
         """A place inside the next start tag of this name; the cursor if there is none."""
-        found = self._lowered.find(f"<{tag}", self._cursor)
+        found = self._lowered.find(f"<{tag}", self._cursor) if tag not in self._unwritten else -1
         while found >= 0 and self._lowered[found + len(tag) + 1 : found + len(tag) + 2] not in _AFTER_TAG_NAME:
             found = self._lowered.find(f"<{tag}", found + 1)
-        return found + 1 if found >= 0 else self._cursor
+        if found < 0:
+            self._unwritten.add(tag)
+            return self._cursor
+        return found + 1
 
     def _attribute(self, node: LexborNode, name: str, known: Reference) -> None:
         """Show the URL in an attribute; put the answer there, or take the element out. known: all but URL and offset."""
@@ -150,7 +160,7 @@ class _Walk:
     def _offset_of(self, value: str) -> int:
         """The place of an attribute value of the current element, escaped or not; the element's place if it is not found."""
         for spelling in (value, html.escape(value, quote=False), html.escape(value)):
-            found = self._text.find(spelling, self._cursor)
+            found = self._text.find(spelling, self._cursor, self._cursor + _TAG_CHARACTERS + len(spelling))
             if spelling and found >= 0:
                 return found
         return self._cursor
@@ -169,7 +179,10 @@ class _Walk:
         elif self._saw_image:
             flags.add(Flag.AFTER_FIRST_IMAGE)
         credentials = Credentials.SAME_ORIGIN if type_name == "module" else Credentials.INCLUDE
-        self._attribute(node, "src", _to(Kind.SCRIPT, flags=frozenset(flags), credentials=credentials))
+        is_for_others = "nomodule" in node.attributes and type_name != "module"  # browsers that know no modules
+        role = ReferenceRole.SPARE if is_for_others else ReferenceRole.LOAD
+        known = _to(Kind.SCRIPT, role, frozenset(flags), credentials=credentials)
+        self._attribute(node, "src", known.hinted(node.attributes.get("fetchpriority")))
 
     def _see_link(self, node: LexborNode) -> None:
         relations = set((node.attributes.get("rel") or "").lower().split())
@@ -179,7 +192,11 @@ class _Walk:
             kind = Kind.SCRIPT if "modulepreload" in relations else _preloaded_kind(node)
             flags = {Flag.PRELOAD, Flag.IN_HEAD} if in_head(node) else {Flag.PRELOAD}
             credentials = Credentials.SAME_ORIGIN if "modulepreload" in relations else Credentials.INCLUDE
-            self._attribute(node, "href", _to(kind, flags=frozenset(flags), credentials=credentials))
+            known = _to(kind, flags=frozenset(flags), credentials=credentials)
+            known = known.hinted(node.attributes.get("fetchpriority"))
+            candidates = parse_srcset(node.attributes.get("imagesrcset") or "") if kind is Kind.IMAGE else []
+            self._candidates(node, "imagesrcset", candidates, chosen(candidates), known)
+            self._attribute(node, "href", replace(known, role=ReferenceRole.SERVE) if candidates else known)
         elif relations & {"icon", "apple-touch-icon", "mask-icon"}:
             self._attribute(
                 node, "href", _to(Kind.IMAGE, ReferenceRole.SERVE if "icon" in relations else ReferenceRole.SPARE)
@@ -199,21 +216,24 @@ class _Walk:
         flags = frozenset(blocking if in_head(node) else {Flag.LATE_BODY})
         role = ReferenceRole.SERVE if "disabled" in node.attributes else ReferenceRole.LOAD
         priority = ChromiumPriority.VERY_LOW if idle else None
-        self._attribute(node, "href", _to(Kind.STYLESHEET, role, flags, priority))
+        known = _to(Kind.STYLESHEET, role, flags, priority)
+        self._attribute(node, "href", known.hinted(node.attributes.get("fetchpriority")))
+
+    def _image(self, image: LexborNode) -> Reference:
+        """A reference of an image element, whichever of its files it takes."""
+        is_lazy = (image.attributes.get("loading") or "").lower() == "lazy"
+        early = not is_lazy and not is_small(image) and self._images_seen < EARLY_IMAGES
+        priority = ChromiumPriority.MEDIUM if early else ChromiumPriority.LOW
+        known = _to(Kind.IMAGE, flags=frozenset({Flag.LAZY} if is_lazy else ()), chromium_priority=priority)
+        return known.hinted(image.attributes.get("fetchpriority"))
 
     def _see_image(self, node: LexborNode) -> None:
-        is_lazy = (node.attributes.get("loading") or "").lower() == "lazy"
-        early = not is_lazy and not is_small(node) and self._images_seen < EARLY_IMAGES
-        self._images_seen += not is_lazy and not is_small(node)
+        known = self._image(node)
+        self._images_seen += Flag.LAZY not in known.flags and not is_small(node)
         self._saw_image = True
-        known = _to(
-            Kind.IMAGE,
-            flags=frozenset({Flag.LAZY} if is_lazy else ()),
-            chromium_priority=ChromiumPriority.MEDIUM if early else ChromiumPriority.LOW,
-        )
         candidates = parse_srcset(node.attributes.get("srcset") or "")
         outranked = node.parent is not None and first_source(node.parent) is not None
-        self._candidates(node, candidates, None if outranked else chosen(candidates), known)
+        self._candidates(node, "srcset", candidates, None if outranked else chosen(candidates), known)
         role = ReferenceRole.SERVE if outranked or candidates else ReferenceRole.LOAD
         self._attribute(node, "src", replace(known, role=role))
 
@@ -221,14 +241,22 @@ class _Walk:
         parent = node.parent
         candidates = parse_srcset(node.attributes.get("srcset") or "")
         is_choice = parent is not None and first_source(parent) == node
-        self._candidates(node, candidates, chosen(candidates) if is_choice else None, _to(Kind.IMAGE))
-        is_first = parent is not None and parent.css_first("source") == node
-        self._attribute(node, "src", _to(Kind.MEDIA, ReferenceRole.LOAD if is_first else ReferenceRole.SERVE))
+        image = parent.css_first("img") if parent is not None and is_choice else None
+        known = self._image(image) if image is not None else _to(Kind.IMAGE)
+        self._candidates(node, "srcset", candidates, chosen(candidates) if is_choice else None, known)
+        is_first = parent is not None and "src" not in parent.attributes and parent.css_first("source") == node
+        role = _media_role(parent) if parent is not None and is_first else ReferenceRole.SERVE
+        self._attribute(node, "src", _to(Kind.MEDIA, role))
 
     def _candidates(
-        self, node: LexborNode, candidates: list[ImageCandidate], choice: ImageCandidate | None, known: Reference
+        self,
+        node: LexborNode,
+        name: str,
+        candidates: list[ImageCandidate],
+        choice: ImageCandidate | None,
+        known: Reference,
     ) -> None:
-        """Show every URL of a srcset; dropped ones leave the list, an empty list leaves the element."""
+        """Show every URL of a srcset, in the attribute of that name; dropped ones leave the list, an empty list the element."""
         kept = []
         for item in candidates:
             role = ReferenceRole.LOAD if item == choice else ReferenceRole.SERVE
@@ -239,14 +267,15 @@ class _Walk:
         if kept != [f"{item.url} {item.descriptor}".strip() for item in candidates]:
             self._changed = True
             if kept:
-                node.attrs["srcset"] = ", ".join(kept)
+                node.attrs[name] = ", ".join(kept)
             else:
-                del node.attrs["srcset"]
+                del node.attrs[name]
 
     def _see_style_element(self, node: LexborNode) -> None:
         text = node.text(deep=True)
         begin = max(self._text.find(text, self._cursor), self._cursor) if text else self._cursor
-        rewritten = rewrite_css(text, self._visit, f"{self._origin}, style element", begin)
+        flags = frozenset({Flag.IN_HEAD, Flag.CRITICAL} if in_head(node) else ())  # of what it imports
+        rewritten = rewrite_css(text, self._visit, f"{self._origin}, style element", begin, flags)
         if rewritten != text:
             self._changed = True
             for child in list(node.iter(include_text=True)):
@@ -277,6 +306,12 @@ def _to(
 ) -> Reference:
     """A reference of which all but URL and offset is known."""
     return Reference("", kind, 0, role, flags, chromium_priority=chromium_priority, credentials=credentials)
+
+
+def _media_role(media: LexborNode) -> ReferenceRole:
+    """Of the source of a video or sound: whether any of it is fetched before somebody plays it."""
+    waits = (media.attributes.get("preload") or "").strip().lower() == "none" and "autoplay" not in media.attributes
+    return ReferenceRole.SERVE if waits else ReferenceRole.LOAD
 
 
 def _preloaded_kind(node: LexborNode) -> Kind:

@@ -22,6 +22,7 @@ from mixedsched.model.request import Kind
 from mixedsched.sites.har._entries import HarContent, HarEntry
 from mixedsched.sites.recorded.coding import coding_of, encode_body
 from mixedsched.sites.recorded.records import BodyOrigin
+from mixedsched.sites.recorded.selection import MAX_TOTAL_BYTES
 
 # A header is compressed by HPACK or QPACK, and no tool tells to how much: that of the bundled sites takes 20 to 120 bytes.
 _HEADER_BYTES = 100
@@ -127,26 +128,39 @@ class SentBody:
 
 
 class Bodies:
-    """Makes the bodies of one HAR. counts: what had to be done, by a sentence that begins with the number."""
+    """Makes the bodies of one HAR. counts: what had to be done, by a sentence that begins with the number.
+
+    Raises SiteError for more than a site can have, before they fill memory.
+    """
 
     def __init__(self, synthesise: Synthesise) -> None:
         self._synthesise = synthesise
         self._effort_bytes = _EFFORT_BYTES
+        self._room_bytes = MAX_TOTAL_BYTES
         self.counts: Counter[str] = Counter()
 
     def of(self, entry: HarEntry, kind: Kind, mime: str) -> SentBody:
-        if entry.response.status in _BODILESS_STATUSES:
+        if entry.response.status in _BODILESS_STATUSES or entry.request.method.upper() == "HEAD":
             return SentBody(b"", None, "none")
         sizes = sizes_of(entry)
         data = self._recorded(entry.response.content, mime, sizes)
         if data is None:
             return self._synthesised(entry, kind, mime, sizes)
         coding = encoding_of(entry)
-        if coding is None:
-            if entry.response_header("content-encoding"):
-                self.counts["bodies are sent uncoded, as their coding is not known here"] += 1
-            return SentBody(self._completed(data, mime, sizes), None, "recorded", data)
-        return SentBody(self._encoded(data, coding, sizes), coding, "recorded", data)
+        if coding is None and entry.response_header("content-encoding"):
+            self.counts["bodies are sent uncoded, as their coding is not known here"] += 1
+        sent = self._completed(data, mime, sizes) if coding is None else self._encoded(data, coding, sizes)
+        self._take_room(len(sent))
+        return SentBody(sent, coding, "recorded", data)
+
+    def _take_room(self, size_bytes: int) -> None:
+        self._room_bytes -= size_bytes
+        if self._room_bytes < 0:
+            raise SiteError(
+                "the page is too large for a site",
+                why=f"its bodies have more than {MAX_TOTAL_BYTES // 1_000_000} MB",
+                fix="save a HAR without downloads and videos",
+            )
 
     def _recorded(self, content: HarContent, mime: str, sizes: Sizes) -> bytes | None:
         """The decoded body; None if the HAR has none, or none that can be read."""
@@ -165,6 +179,7 @@ class Bodies:
         if size_bytes is None:
             self.counts["responses have neither body nor size in the HAR and are empty"] += 1
             return SentBody(b"", None, "none")
+        self._take_room(size_bytes)
         seed = zlib.crc32(entry.url.encode("utf-8", "replace"))
         return SentBody(self._synthesise(kind, mime, size_bytes, seed), None, "synthesised")
 

@@ -152,20 +152,20 @@ class Selected:
 def select(page: HarPage) -> Selected:
     """Sort out what cannot be answered again: what failed, what was no HTTP, what only the browser's cache knows."""
     left_out = [_left_out(entry, "it was asked for before the page") for entry in page.before]
-    fetched = {_key(entry) for entry in page.entries if not _why_not(entry) and not _is_cached(entry)}
+    known = {_key(entry) for entry in page.entries if not _why_not(entry) and not _is_cached(entry)}
     kept: list[HarEntry] = []
-    from_cache: set[tuple[str, str]] = set()
+    from_cache = 0
     for entry in page.entries:
-        why = _why_not(entry)
-        if not why and _is_cached(entry):
-            why = _why_not_cached(entry, fetched | from_cache)
-            if not why:
-                from_cache.add(_key(entry))
+        why, is_cached = _why_not(entry), _is_cached(entry)
+        if not why and is_cached:
+            why = _why_not_cached(entry, known)
         if why:
             left_out.append(_left_out(entry, why))
-        else:
-            kept.append(entry)
-    return Selected(tuple(kept), tuple(left_out), len(from_cache))
+            continue
+        kept.append(entry)
+        known.add(_key(entry))
+        from_cache += is_cached
+    return Selected(tuple(kept), tuple(left_out), from_cache)
 
 
 def _key(entry: HarEntry) -> tuple[str, str]:

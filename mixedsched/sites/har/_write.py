@@ -19,7 +19,6 @@ from mixedsched.sites.har._importing import ImportedPage, Progress, imported
 from mixedsched.sites.har._pages import HarPage
 from mixedsched.sites.har._requests import kind_of
 from mixedsched.sites.recorded.records import LeftOut, RecordedExchange, RecordingFacts, RecordingSummary
-from mixedsched.sites.recorded.selection import MAX_TOTAL_BYTES
 from mixedsched.sites.recorded.writing import check_target, write_recording
 from mixedsched.sites.site import MANIFEST_NAME, load_built
 from mixedsched.sites.site.folders import make_folder
@@ -40,23 +39,15 @@ class Synthesiser:
 
     Drawing and compressing a picture takes up to some seconds a megabyte. So when the first have used up what a page may
     cost, the pictures that follow are of a few sizes only, each drawn once and filled up to its size behind its end, where
-    decoders no longer read. blank: make zeros, where only sizes count. Raises SiteError for more than a site can have.
+    decoders no longer read. blank: make zeros, where only sizes count.
     """
 
     def __init__(self, *, blank: bool = False) -> None:
         self._is_blank = blank
         self._budget_bytes = _BUDGET_BYTES
-        self._room_bytes = MAX_TOTAL_BYTES
 
     def __call__(self, kind: Kind, mime: str, size_bytes: int, seed: int) -> bytes:
         """A body of exactly that size; the same for the same calls in the same order."""
-        self._room_bytes -= size_bytes
-        if self._room_bytes < 0:
-            raise SiteError(
-                "the page is too large for a site",
-                why=f"its bodies have more than {MAX_TOTAL_BYTES // 1_000_000} MB",
-                fix="save a HAR without downloads and videos",
-            )
         if self._is_blank:
             return bytes(size_bytes)
         name = format_name(kind, mime, size_bytes)

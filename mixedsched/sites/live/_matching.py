@@ -36,7 +36,8 @@ class SameRequest:
 
 
 Key = tuple[str, str, int]  # method, URL, and how often that was asked before in the same load
-Stem = tuple[str, str]  # method, URL without its query
+Stem = tuple[str, str, int]  # the same with the URL without its query
+_COMPARED_MAX = 100  # a page that asks for thousands of addresses at one path does not keep anybody waiting
 
 
 def grouped(observations: Sequence[Observation]) -> list[SameRequest]:
@@ -70,17 +71,19 @@ def _keyed(requests: Sequence[ObservedRequest]) -> dict[Key, ObservedRequest]:
 
 
 def _nearest(key: Key, candidates: list[Key]) -> Key | None:
-    """The candidate with the most of the query in common, which then is taken; None if there is none."""
-    fitting = [item for item in candidates if item[2] == key[2] and "?" in item[1] + key[1]]
-    if not fitting:
+    """The candidate with the most of the query in common, which then is taken; None if there is none.
+
+    candidates: of the same stem, in order; the first ones are compared.
+    """
+    if not candidates:
         return None
-    best = max(fitting, key=lambda item: shared_characters(item[1], key[1]))
+    best = max(candidates[:_COMPARED_MAX], key=lambda item: shared_characters(item[1], key[1]))
     candidates.remove(best)
     return best
 
 
 def _stem(key: Key) -> Stem:
-    return key[0], key[1].partition("?")[0]
+    return key[0], key[1].partition("?")[0], key[2]
 
 
 T = TypeVar("T")

@@ -171,8 +171,10 @@ class _Analysis:
         elif reference.role is ReferenceRole.SERVE:
             confined(self._root, target.file, where)
             self._served.setdefault(key, target)
-        elif key in self._found:
-            self._found[key].flags |= reference.flags  # preloaded first, used later
+        elif key in self._found:  # preloaded first, used later; what a style shows is not critical for that
+            self._found[key].flags |= (
+                reference.flags if reference.kind is not Kind.IMAGE else self._flags(reference, target)
+            )
         else:
             confined(self._root, target.file, where)
             self._add(self._resource(reference, target, parent, share))

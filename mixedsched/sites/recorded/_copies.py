@@ -27,7 +27,6 @@ from mixedsched.sites.site.responses import PriorityField
 _POLICY = "content-security-policy"
 _HTML = ("text/html", "application/xhtml+xml")
 _PRIORITY: TypeAdapter[str] = TypeAdapter(PriorityField)
-_NO_CONTENT = frozenset({204, 205})
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ class Copier:
 
     def _copy(self, item: RecordedExchange, place: Local) -> Copy:
         mime = _mime_of(item)
-        body, rewritten = item.body if item.status not in _NO_CONTENT else b"", False
+        body, rewritten = item.body, False
         if self._renaming and body and is_text(mime):
             text = decode_body(body, item.encoding)
             renamed = self._renaming.apply(text)

@@ -17,11 +17,10 @@ The rules, in this order:
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
-from urllib.parse import urldefrag
 
 from mixedsched.model.page import MAX_DELAY_MS, FoundWhen
 from mixedsched.model.request import Flag, Kind
@@ -54,8 +53,8 @@ class CopyDiscovery:
 
 def discovery(copies: Sequence[Copy]) -> list[CopyDiscovery]:
     """The discovery of each copy of a page. copies: the document first, the others in the order of their requests."""
-    texts = [_Text(item, copies[0].source.url) for item in copies]
     by_url = {item.source.url: index for index, item in reversed(list(enumerate(copies)))}
+    texts = [_Text(item, copies[0].source.url, by_url) for item in copies]
     redirects = {
         target: index
         for index, item in reversed(list(enumerate(copies)))
@@ -84,11 +83,14 @@ def _page_time(item: CopyDiscovery, common: Mapping[_Spelling, float]) -> float:
 
 
 class _Text:
-    """A copy that may refer to others. page_url: of the page's document, to which references of scripts are relative."""
+    """A copy that may refer to others. page_url: of the page's document, to which references of scripts are relative.
+    urls: of all copies.
+    """
 
-    def __init__(self, copy: Copy, page_url: str) -> None:
+    def __init__(self, copy: Copy, page_url: str, urls: Container[str]) -> None:
         self.copy = copy
         self._page_url = page_url
+        self._urls = urls
         self.source: RecordedExchange = copy.source
         self.kind: Kind = copy.source.kind
 
@@ -104,7 +106,7 @@ class _Text:
 
     @cached_property
     def addresses(self) -> dict[str, int]:
-        return addresses_in(self.copy.text, self.base_url)
+        return addresses_in(self.copy.text, self.base_url, self._urls)
 
     @cached_property
     def _encoded_bytes(self) -> int:
@@ -180,7 +182,7 @@ class _Graph:
         """For each address of the page the texts that spell it out, in order."""
         spelling: dict[str, list[int]] = {url: [] for url in self._by_url}
         for index, text in enumerate(self._texts):
-            for url in text.addresses.keys() & spelling.keys():
+            for url in text.addresses:
                 spelling[url].append(index)
         return spelling
 
@@ -206,7 +208,7 @@ class _Graph:
     def _told_parent(self, index: int) -> int | None:
         """The one that asked, if the recording names it and it was asked for before."""
         url = self._texts[index].source.found_by_url
-        parent = self._by_url.get(urldefrag(url).url) if url is not None else None
+        parent = self._by_url.get(url.partition("#")[0]) if url is not None else None
         return parent if parent is not None and parent < index else None
 
     def _inferred_parent(self, index: int) -> int:

@@ -114,9 +114,13 @@ _TEXT_TYPES = re.compile(
 _NAME_ENDS = rb"(?![\w-]|:\d|\.[A-Za-z0-9])"
 _NAME_BEGINS = rb"(?<![\w.@-])"
 # Names of XML vocabularies look like addresses but load nothing, and would mean nothing under another scheme.
-_VOCABULARIES = rb"(?!/(?:19|20)\d\d/|/XML/|/TR/|/ns/)"
+_VOCABULARIES = (
+    rb"(?!(?<=www\.w3\.org)\\?/(?:1998\\?/Math|1999\\?/(?:xhtml|xlink|XSL|02\\?/22-rdf)|2000\\?/(?:svg|xmlns|01\\?/rdf)"
+    rb"|2001\\?/XMLSchema|2002\\?/07\\?/owl|XML\\?/|ns\\?/))"
+)
 _SLASHES = (rb"//", rb"\\/\\/", rb"%2F%2F", rb"\\u002[fF]\\u002[fF]")
 _COLONS = {_SLASHES[0]: rb":", _SLASHES[1]: rb"\\?:", _SLASHES[2]: rb"%3A", _SLASHES[3]: rb":"}
+_USUAL_PORT = re.compile(rb":(80|443)$")
 _TAG = re.compile(rb"<(?:script|link)\b[^>]{0,5000}>", re.IGNORECASE)
 _INTEGRITY = re.compile(rb"""\s+integrity\s*=\s*("[^"]*"|'[^']*'|[^\s>]+)""", re.IGNORECASE)
 _ADDRESS = re.compile(rb"""\s(?:src|href)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))""", re.IGNORECASE)
@@ -133,7 +137,7 @@ class Renaming:
 
     def __init__(self, names: Mapping[Origin, str]) -> None:
         self.names = names
-        self._new = {_key(item.scheme.encode(), item.authority.encode()): name.encode() for item, name in names.items()}
+        self._new = {item.authority.encode().lower(): name.encode() for item, name in names.items()}
         # https origins under their own name need nothing done
         self.renamed = {
             str(origin): f"https://{name}" for origin, name in names.items() if str(origin) != f"https://{name}"
@@ -156,22 +160,15 @@ class Renaming:
 
     def _replaced(self, match: re.Match[bytes]) -> bytes:
         scheme, slashes, authority = match["scheme"], match["slashes"], match["authority"]
-        key = _key(scheme.lower() if scheme else b"https", _unquoted(authority))
-        if key not in self._new:  # no scheme, or one that was not recorded with this authority
-            key = next(item for item in self._new if item.partition(b" ")[2] == key.partition(b" ")[2])
-        new = self._new[key]
+        authority = _unquoted(authority)
+        new = self._new.get(authority) or self._new[_USUAL_PORT.sub(b"", authority)]
         if not scheme:
             return slashes + new
         return b"https" + match["colon"] + slashes + new
 
 
-def _key(scheme: bytes, authority: bytes) -> bytes:
-    return scheme + b" " + authority.lower()
-
-
 def _unquoted(authority: bytes) -> bytes:
-    authority = authority.lower().replace(b"%3a", b":").replace(b"%5b", b"[").replace(b"%5d", b"]")
-    return re.sub(rb":(80|443)$", b"", authority)
+    return authority.lower().replace(b"%3a", b":").replace(b"%5b", b"[").replace(b"%5d", b"]")
 
 
 def _pattern(slashes: bytes, names: Mapping[Origin, str]) -> re.Pattern[bytes]:

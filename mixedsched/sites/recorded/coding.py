@@ -44,7 +44,7 @@ def decode_body(body: bytes, encoding: str | None, limit_bytes: int = DECODED_BY
     try:
         return decode(body, coding, limit_bytes)
     except UndecodableError as error:
-        raise SiteError(f"a body is not {coding}", why=str(error)) from error
+        raise SiteError(f"a body cannot be decoded as {coding}", why=str(error)) from error
 
 
 def encode_body(text: bytes, encoding: str | None, near_bytes: int | None = None) -> bytes:

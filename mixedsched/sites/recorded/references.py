@@ -2,7 +2,7 @@
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from urllib.parse import unquote, urljoin, urlsplit
 
 _SHORTEST_SPELLING = 3  # shorter ones occur by chance
@@ -22,8 +22,8 @@ def position_of(url: str, text: str, base_url: str) -> int | None:
     return min(found, default=None)
 
 
-def addresses_in(text: str, base_url: str) -> dict[str, int]:
-    """The absolute URLs that a text may refer to, each with the character where it is spelt first.
+def addresses_in(text: str, base_url: str, wanted: Container[str]) -> dict[str, int]:
+    """Which of some absolute URLs a text may refer to, each with the character where it is spelt first.
 
     For documents, style sheets and scripts alike: all that looks like an address is taken for one, so that the answer is to
     "does this text spell out that address", not a list of what is loaded.
@@ -39,7 +39,8 @@ def addresses_in(text: str, base_url: str) -> dict[str, int]:
             url = f"{origin}{token}" if _PLAIN_PATH.match(token) else urljoin(base_url, token)
         except ValueError:  # half an IPv6 address
             continue
-        places.setdefault(url.partition("#")[0], match.start())
+        if (address := url.partition("#")[0]) in wanted:
+            places.setdefault(address, match.start())
     return places
 
 

@@ -5,11 +5,11 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from urllib.parse import urldefrag, urljoin
+from urllib.parse import quote, urljoin
 
 from mixedsched.errors import SiteError
 from mixedsched.model.request import Kind
-from mixedsched.sites.recorded.coding import coding_of, decode_body
+from mixedsched.sites.recorded.coding import DECODED_BYTES_MAX, coding_of, decode_body
 from mixedsched.sites.recorded.names import origin_of
 from mixedsched.sites.recorded.records import LeftOut, RecordedExchange
 
@@ -17,12 +17,14 @@ MAX_EXCHANGES = 10_000
 MAX_TOTAL_BYTES = 200_000_000
 
 _OK, _PARTIAL = 200, 206
+_WITHOUT_BODY = frozenset({204, 205})
 _CANNOT_BE_SERVED = {
     304: "the body was in the recorder's cache",
     412: "it answers a condition",
     416: "it answers a range",
 }
-_RANGE = re.compile(r"bytes\s+(\d+)-(\d+)/(\d+|\*)", re.IGNORECASE)
+_UNCHANGED = "\t\n" + "".join(map(chr, range(0x20, 0x7F)))
+_RANGE = re.compile(r"bytes\s+([0-9]{1,18})-[0-9]{1,18}/([0-9]{1,18}|\*)(?![0-9])", re.IGNORECASE)
 _ONLY_A_REDIRECT = "a redirect to the page, from a host that has nothing else: the copy begins at the page"
 _LISTED_METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
@@ -45,20 +47,22 @@ def select(exchanges: Sequence[RecordedExchange], url: str, more: Sequence[Recor
     Raises SiteError if there are none, too many, or too many bytes, and if none of them is the page's document.
     """
     _check_bounds([*exchanges, *more])
-    left_out: list[LeftOut] = []
-    notes: list[str] = []
-    usable = [kept for item in exchanges if (kept := _usable(item, left_out, notes)) is not None]
-    once, doubled = _once(usable)
+    sieve = _Sieve()
+    once, doubled = _once(sieve.usable(exchanges))
     gets = [item for item in once if item.method == "GET"]
-    main = _main_of(gets, url, left_out)
+    main = _main_of(gets, url, sieve.left_out)
     way = _way_to(main, gets)
-    followers = [item for item in gets if item is not main and item not in way]
-    extra = [kept for item in more if (kept := _usable(item, left_out, notes)) is not None]
-    others = [*(item for item in once if item.method != "GET"), *extra]
+    until_then = {main.url, *(item.url for item in way)}
+    followers = [item for item in gets if item.url not in until_then]
+    others = [*(item for item in once if item.method != "GET"), *sieve.usable(more)]
     known = {_authority(item) for item in (main, *followers, *others)}
-    left_out += [LeftOut(item.url, _ONLY_A_REDIRECT) for item in way if _authority(item) not in known]
+    left_out = (
+        *sieve.left_out,
+        *(LeftOut(item.url, _ONLY_A_REDIRECT) for item in way if _authority(item) not in known),
+    )
     besides = (*(item for item in way if _authority(item) in known), *others)
-    return Selection(main, (main, *followers), besides, tuple(left_out), doubled, tuple(notes))
+    notes = tuple(note for item in (main, *followers, *others) if (note := _note_on_part(item)))
+    return Selection(main, (main, *followers), besides, left_out, doubled, notes)
 
 
 def _check_bounds(exchanges: Sequence[RecordedExchange]) -> None:
@@ -74,22 +78,48 @@ def _check_bounds(exchanges: Sequence[RecordedExchange]) -> None:
         )
 
 
-def _usable(item: RecordedExchange, left_out: list[LeftOut], notes: list[str]) -> RecordedExchange | None:
-    """An exchange as it can be served; None, with the reason noted, if it cannot."""
-    item = replace(item, url=urldefrag(item.url).url, method=item.method.upper())
-    why = _why_unusable(item)
-    if why:
-        left_out.append(LeftOut(item.url, why, item.method))
-        return None
-    if item.status == _PARTIAL:
-        return _as_whole(item, left_out, notes)
-    try:
-        coding = coding_of(item.encoding) if item.body else None
-        decode_body(item.body, coding)
-    except SiteError as error:
-        left_out.append(LeftOut(item.url, str(error), item.method))
-        return None
-    return replace(item, encoding=coding)
+class _Sieve:
+    """Keeps exchanges as they can be served. left_out: those that cannot, with the reason."""
+
+    def __init__(self) -> None:
+        self.left_out: list[LeftOut] = []
+        self._room_bytes = DECODED_BYTES_MAX  # for all that was sent compressed
+
+    def usable(self, exchanges: Sequence[RecordedExchange]) -> list[RecordedExchange]:
+        return [kept for item in exchanges if (kept := self._usable(item)) is not None]
+
+    def _usable(self, item: RecordedExchange) -> RecordedExchange | None:
+        item = replace(item, url=item.url.partition("#")[0], method=item.method.upper(), headers=_in_ascii(item))
+        if item.status in _WITHOUT_BODY:
+            item = replace(item, body=b"")
+        why = _why_unusable(item)
+        if not why and item.body and item.status != _PARTIAL:
+            why = self._why_undecodable(item)
+        if why:
+            self.left_out.append(LeftOut(item.url, why, item.method))
+            return None
+        status = _OK if item.status == _PARTIAL else item.status
+        return replace(item, status=status, encoding=coding_of(item.encoding) if item.body else None)
+
+    def _why_undecodable(self, item: RecordedExchange) -> str:
+        try:
+            if coding_of(item.encoding) is not None:
+                self._room_bytes -= len(decode_body(item.body, item.encoding, self._room_bytes))
+        except SiteError as error:
+            return str(error)
+        return ""
+
+
+def _in_ascii(item: RecordedExchange) -> tuple[tuple[str, str], ...]:
+    """The header fields, with the target of a redirect as browsers read it: what is not printable ASCII is percent-encoded."""
+    return tuple((name, _encoded(value) if name.lower() == "location" else value) for name, value in item.headers)
+
+
+def _encoded(location: str) -> str:
+    data = location.encode("utf-8", "replace")
+    with suppress(UnicodeError):  # unless each byte was taken for a character
+        data = location.encode("latin-1").decode().encode()
+    return quote(data, safe=_UNCHANGED)
 
 
 def _why_unusable(item: RecordedExchange) -> str:
@@ -104,22 +134,29 @@ def _why_unusable(item: RecordedExchange) -> str:
         return "it failed" if item.status <= 0 else f"status {item.status} ends no exchange"
     if item.status in _CANNOT_BE_SERVED:
         return f"status {item.status}: {_CANNOT_BE_SERVED[item.status]}"
-    if item.status // 100 == 3 and not item.header("location"):
+    if item.status == _PARTIAL and not _is_beginning(item):
+        return "only a part from its middle was recorded"
+    if is_redirect(item) and not any(value.strip() for value in item.header("location")):
         return f"status {item.status} without a location"
     return ""
 
 
-def _as_whole(item: RecordedExchange, left_out: list[LeftOut], notes: list[str]) -> RecordedExchange | None:
-    """A partial response as a whole one, if it begins at the beginning."""
-    found = _RANGE.match("".join(item.header("content-range")[:1]))
-    if found is None or int(found[1]) != 0 or item.encoding:
-        left_out.append(LeftOut(item.url, "only a part from its middle was recorded", item.method))
-        return None
-    if found[3] != "*" and int(found[3]) > len(item.body):
-        notes.append(
-            f"{item.url}: the first {len(item.body)} of {found[3]} bytes were recorded, and are all that is served"
-        )
-    return replace(item, status=_OK)
+def _is_beginning(item: RecordedExchange) -> bool:
+    """Whether a partial response begins at the beginning, so that it can be served as a whole one."""
+    found = _range_of(item)
+    return found is not None and int(found[1]) == 0 and not item.encoding
+
+
+def _note_on_part(item: RecordedExchange) -> str:
+    """What is missing of a response that was partial; "" for all others."""
+    found = _range_of(item)
+    if found is None or found[2] == "*" or int(found[2]) <= len(item.body):
+        return ""
+    return f"{item.url}: the first {len(item.body)} of {found[2]} bytes were recorded, and are all that is served"
+
+
+def _range_of(item: RecordedExchange) -> re.Match[str] | None:
+    return _RANGE.match("".join(item.header("content-range")[:1]))
 
 
 def _once(exchanges: Sequence[RecordedExchange]) -> tuple[list[RecordedExchange], int]:
@@ -144,7 +181,10 @@ def _supersedes(later: RecordedExchange, first: RecordedExchange) -> bool:
         return False
     if first.body_origin == "recorded" and later.body_origin != "recorded":
         return False
-    return not later.header("content-range")  # the whole response was made of a partial one
+    # The whole response was made of a partial one; of several that begin at the beginning the longest has the most.
+    return not later.header("content-range") or bool(
+        first.header("content-range") and len(later.body) > len(first.body)
+    )
 
 
 def _answered_as(first: RecordedExchange, later: RecordedExchange) -> RecordedExchange:
@@ -164,7 +204,7 @@ def _answered_as(first: RecordedExchange, later: RecordedExchange) -> RecordedEx
 def _main_of(gets: Sequence[RecordedExchange], url: str, left_out: Sequence[LeftOut]) -> RecordedExchange:
     """The page's document: what is at `url` after redirects, else the first document."""
     by_url = {item.url: item for item in gets}
-    at = by_url.get(urldefrag(url).url)
+    at = by_url.get(url.partition("#")[0])
     for _ in range(len(gets)):
         if at is None or not is_redirect(at):
             break
@@ -204,5 +244,5 @@ def redirect_targets(item: RecordedExchange) -> list[str]:
     targets = []
     for value in item.header("location"):
         with suppress(ValueError):  # half an IPv6 address
-            targets.append(urldefrag(urljoin(item.url, value.strip())).url)
+            targets.append(urljoin(item.url, value.strip()).partition("#")[0])
     return targets

@@ -1,6 +1,7 @@
 """From exchanges to a site's folder: the files, and the manifest that server, page model and people read."""
 
 import json
+from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -117,7 +118,8 @@ def _served(copy: Copy, file: str) -> dict[str, Any]:
 
 def _ids(copies: Sequence[Copy], hosts: Sequence[str]) -> list[str]:
     """Names for people, each once: "html" for the document, paths for the page's own host, HOST/PATH for others."""
-    ids: dict[str, None] = {"html": None}
+    ids = ["html"]
+    taken = Counter(ids)
     for copy in copies[1:]:
         path, mark, query = copy.path.partition("?")
         if len(query) > _ID_QUERY_CHARACTERS:
@@ -126,11 +128,9 @@ def _ids(copies: Sequence[Copy], hosts: Sequence[str]) -> list[str]:
             path = f"{path[:_ID_PATH_CHARACTERS]}…"
         base = (path.lstrip("/") or "/") + mark + query
         base = base if not copy.host else f"{hosts[copy.host]}/{base.lstrip('/')}"
-        name, number = base, 2
-        while name in ids:
-            name, number = f"{base}#{number}", number + 1
-        ids[name] = None
-    return list(ids)
+        taken[base] += 1
+        ids.append(base if taken[base] == 1 else f"{base}#{taken[base]}")
+    return ids
 
 
 def manifest_text(manifest: Mapping[str, Any]) -> str:

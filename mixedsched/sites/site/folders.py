@@ -76,8 +76,10 @@ def _put_in_place(fresh: Path, target: Path, old: Path, is_good: Callable[[], bo
         if target.exists() or target.is_symlink():
             target.rename(old)
         fresh.rename(target)
-    except OSError:
-        if not is_good():
+    except BaseException as error:
+        if (old.exists() or old.is_symlink()) and not target.exists():  # what was there stays, also on Ctrl-C
+            old.rename(target)
+        if not (isinstance(error, OSError) and is_good()):
             raise
 
 

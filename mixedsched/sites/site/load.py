@@ -203,17 +203,22 @@ def site_digest(site: Site) -> str:
     if site.application is not None:  # what it serves is its own affair, and may change
         digest.update(f"live {site.application.origin} {site.application.rules_digest}".encode())
     for (host, path), file in sorted(site.files.items()):
-        content = hashlib.sha256(file.read_bytes()).hexdigest()
+        content = _content_digest(file)
         digest.update(f"{host} {path} {site.mimes[host, path]} {site.encodings.get((host, path))} {content}\n".encode())
         if (settings := site.settings.get((host, path))) is not None:
             digest.update(_settings_text(settings))
     if site.replay:
         digest.update(b"replay\n")
     for item in site.variants:
-        content = hashlib.sha256(item.file.read_bytes()).hexdigest() if item.file is not None else ""
+        content = _content_digest(item.file) if item.file is not None else ""
         facts = (item.method, item.host, item.path, item.if_none_match, item.mime, item.encoding, content)
         digest.update(f"{facts}\n".encode() + _settings_text(item.settings))
     return digest.hexdigest()[:16]
+
+
+def _content_digest(file: Path) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 def _settings_text(settings: ResponseSettings) -> bytes:

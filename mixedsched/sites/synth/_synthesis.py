@@ -10,7 +10,7 @@ from typing import Any
 from mixedsched.errors import PageError
 from mixedsched.model.page import PAGE_FORMAT, Page, Resource
 from mixedsched.model.request import Flag, Kind
-from mixedsched.sites.analysis.connections import expected_connections
+from mixedsched.sites.analysis.connections import expected_connections, registrable
 from mixedsched.sites.site import MANIFEST_NAME, ROOT_NAME, load_built, site_name_of
 from mixedsched.sites.site.folders import make_folder
 from mixedsched.sites.synth._behaviour import LARGEST_SHIFT, work_text
@@ -88,7 +88,7 @@ def synthesise(
                 progress(made_bytes, total_bytes)
         manifest = _manifest(page, name, host_names, plan, facts or {})
         _write(folder, manifest)
-        connections = _connection_count(plan, page.main.id)
+        connections = _connection_count(plan, page.main.id, host_names)
         if expected_connections(load_built(folder)).count != connections:
             _write(folder, {**manifest, "connections": connections})
 
@@ -220,20 +220,21 @@ def _file_name(number: int, item: Resource) -> str:
     return f"{number:04d}{_SUFFIXES.get(essence) or mimetypes.guess_extension(essence) or '.bin'}"
 
 
-def _connection_count(plan: SynthesisPlan, main_id: str) -> int:
+def _connection_count(plan: SynthesisPlan, main_id: str, host_names: Sequence[str]) -> int:
     """The number of connections that the page takes: here every request is known, also those that scripts make in frames.
 
     The rules are those of `analysis/connections.py`: requests without credentials have a connection of their own, and so
-    have frames of other sites. All hosts of a synthesised page are sites of their own.
+    have frames of other sites.
     """
-    own_host = plan.planned[main_id].item.host
+    sites = [registrable(name) for name in host_names]
+    own_site = sites[plan.planned[main_id].item.host]
     sessions = set()
     for one in plan.planned.values():
         if one.way is not None and one.way.is_guess:
             continue  # browsers of the lab do not guess
         is_document = one.item.kind is Kind.DOCUMENT
         frame_host = one.item.host if is_document else plan.planned[one.realm].item.host
-        sessions.add((frame_host != own_host, _is_anonymous(one, frame_host)))
+        sessions.add((sites[frame_host] != own_site, _is_anonymous(one, frame_host)))
     return len(sessions)
 
 

@@ -56,10 +56,17 @@ def test_a_site_may_say_how_many_there_are(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("frame", "connections"), [("img.shop.co.uk", 1), ("shop.co.uk", 1), ("other.co.uk", 2), ("shop.com", 2)]
+    ("own", "frame", "connections"),
+    [
+        ("www.shop.co.uk", "img.shop.co.uk", 1),
+        ("www.shop.co.uk", "shop.co.uk", 1),
+        ("www.shop.co.uk", "other.co.uk", 2),
+        ("www.shop.co.uk", "shop.com", 2),
+        ("www.gmx.de", "img.gmx.de", 1),  # short names of sites are no registries
+    ],
 )
-def test_a_country_with_registries_below_it_is_no_site(tmp_path: Path, frame: str, connections: int) -> None:
-    hosts = ["www.shop.co.uk", frame]
+def test_a_country_with_registries_below_it_is_no_site(tmp_path: Path, own: str, frame: str, connections: int) -> None:
+    hosts = [own, frame]
     files: dict[tuple[int, str], str | bytes] = {
         (0, "/"): page(body=f'<iframe src="https://{frame}/f.html"></iframe>'),
         (1, "/f.html"): "<p>frame",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mixedsched.errors import SiteError
 from mixedsched.model.request import Flag, Kind
 from mixedsched.sites.documents.css import rewrite_css
-from mixedsched.sites.documents.dom import chosen, parse_srcset
+from mixedsched.sites.documents.dom import chosen, parse_srcset, searchable
 from mixedsched.sites.documents.html import rewrite_html
 from mixedsched.sites.documents.references import Reference, ReferenceRole, decoded
 from mixedsched.sites.site.paths import External, Local, resolve
@@ -46,7 +46,9 @@ def replaced(text: str, answers: dict[str, str | None], is_css: bool = False) ->
         ("@import 'x.css' screen; @import url(y.css);", [("stylesheet", "x.css"), ("stylesheet", "y.css")]),
         ("@namespace svg url(http://www.w3.org/2000/svg);", []),
         ("/* url(x.png) */ a{content:'url(y.png)'}", []),
-        ("a{background:image-set('x.png' 1x, 'y.png' 2x)}", [("image", "x.png")]),
+        ("a{background:image-set('x.png' 1x, 'y.png' 2x, 'z.png' 3x)}", [("image", "y.png")]),
+        ("a{background:image-set(url(x.png) 192dpi, 'y.png')}", [("image", "x.png")]),
+        ("a{background:image-set('x.avif' type('image/avif'), 'y.png')}", [("image", "x.avif")]),
         ("@font-face{src:url(x.woff2) format('woff2'),url(x.woff) format('woff')}", [("font", "x.woff2")]),
         ("@font-face{src:url(x.eot);src:url(x.eot?#i) format('embedded-opentype'),url(x.woff)}", [("font", "x.woff")]),
         ("@font-face{src:local('A'),url(x.woff2) format('woff2-variations')}", [("font", "x.woff2")]),
@@ -91,6 +93,19 @@ def test_an_escaped_css_url_is_read_but_not_replaced_blindly() -> None:
         ('<link rel="preload" as="font" href="a.woff2">', [("font", "a.woff2")]),
         ('<script src="a.js"></script><script type="text/template" src="b.js"></script>', [("script", "a.js")]),
         ('<a href="https://x.test/">x</a><form action="https://x.test/"></form>', []),
+        ('<script type="text/x-javascript" src="a.js"></script>', [("script", "a.js")]),
+        (
+            '<script nomodule src="a.js"></script><script nomodule type=module src="b.js"></script>',
+            [("script", "b.js")],
+        ),
+        ('<link rel=preload as=image href=a.jpg imagesrcset="b.jpg 400w, c.jpg 800w">', [("image", "c.jpg")]),
+        ('<link rel=preload as=image imagesrcset="b.jpg 1x, c.jpg 2x">', [("image", "c.jpg")]),
+        ('<video preload=none src=a.mp4></video><audio preload="none"><source src=b.mp3></audio>', []),
+        ("<video preload=none autoplay src=a.mp4></video>", [("media", "a.mp4")]),
+        (
+            '<video src="a.mp4"><source src="b.mp4"></video><audio src=c.mp3></audio>',
+            [("media", "a.mp4"), ("media", "c.mp3")],
+        ),
         ('<iframe src="a.html"></iframe><embed src="b.pdf">', [("document", "a.html"), ("other", "b.pdf")]),
         ('<video poster="a.jpg" src="b.mp4"></video>', [("image", "a.jpg"), ("media", "b.mp4")]),
         ('<video><source src="a.webm"><source src="b.mp4"></video>', [("media", "a.webm")]),
@@ -133,12 +148,45 @@ def test_style_sheets_block_in_the_head_and_are_late_in_the_body() -> None:
     assert flags == {"a": {Flag.IN_HEAD, Flag.CRITICAL}, "b": {Flag.IN_HEAD}, "c": {Flag.LATE_BODY}}
 
 
+def test_what_a_style_element_of_the_head_imports_holds_up_the_first_paint() -> None:
+    flags = flags_of("<head><style>@import url(a)</style></head><body><style>@import url(b)</style>")
+    assert flags == {"a": {Flag.IN_HEAD, Flag.CRITICAL}, "b": set()}
+
+
 def test_the_first_five_images_that_are_not_small_or_lazy_are_hurried() -> None:
     html = "<img src=small width=50 height=50><img src=lazy loading=lazy>" + "".join(
         f"<img src=i{n}>" for n in range(7)
     )
     hurried = [item.url for item in seen(html) if item.chromium_priority == "Medium"]
     assert hurried == ["i0", "i1", "i2", "i3", "i4"]
+
+
+def test_a_picture_is_asked_for_like_its_image_whichever_file_it_takes() -> None:
+    picture = "<picture><source srcset=a><img src=b {}></picture>"
+    first, lazy = (seen(picture.format(more))[0] for more in ("", "loading=lazy"))
+    assert (first.url, first.chromium_priority, first.flags) == ("a", "Medium", frozenset())
+    assert (lazy.url, lazy.chromium_priority, lazy.flags) == ("a", "Low", {Flag.LAZY})
+
+
+@pytest.mark.parametrize(
+    ("html", "priority"),
+    [
+        ("<img fetchpriority=high src=a>", "High"),
+        ("<img fetchpriority=HIGH loading=lazy src=a>", "High"),
+        ("<img fetchpriority=low src=a>", "Low"),
+        ("<img fetchpriority=auto src=a>", "Medium"),
+        ("<picture><source srcset=a><img fetchpriority=high></picture>", "High"),
+        ("<head><script fetchpriority=low src=a></script>", "Low"),
+        ("<script async fetchpriority=high src=a></script>", "High"),
+        ("<head><link rel=stylesheet fetchpriority=low href=a>", "High"),
+        ("<body><link rel=stylesheet fetchpriority=high href=a>", "High"),
+        ("<link rel=stylesheet fetchpriority=high href=a>", "VeryHigh"),
+        ("<link rel=preload as=font fetchpriority=low href=a>", "Low"),
+        ("<link rel=preload as=image fetchpriority=high imagesrcset=a>", "High"),
+    ],
+)
+def test_an_element_may_say_how_urgent_it_is(html: str, priority: str) -> None:
+    assert seen(html)[0].chromium_priority == priority
 
 
 def test_icons_are_served_and_preconnects_are_contacts() -> None:
@@ -184,6 +232,8 @@ def test_styles_in_html_and_frames_are_replaced_too() -> None:
     changed = replaced(html, {f"//x/{number}": f"/{number}" for number in range(1, 5)})
     assert "//x/" not in changed
     assert all(part in changed for part in ("a{b:url(/1)}", "b:url(/2)", "/3", 'srcset="/4 2x, c 1x"'))
+    preload = '<link rel=preload as=image imagesrcset="//x/1 2x, //x/2 1x">'
+    assert 'imagesrcset="/1 2x"' in replaced(preload, {"//x/1": "/1", "//x/2": None})
 
 
 def test_a_base_element_is_refused() -> None:
@@ -234,6 +284,12 @@ def test_only_ascii_white_space_parts_a_srcset() -> None:
 def test_a_width_of_thousands_of_digits_is_not_small() -> None:
     html = f"<img src=a width={'9' * 5000} height=1>"
     assert [item.chromium_priority for item in seen(html)] == ["Medium"]
+
+
+def test_documents_that_close_nothing_and_endless_lists_of_images_are_read_in_one_go() -> None:
+    """Looked through from each place on, they would take hours."""
+    assert len(searchable("<!--" * 300_000)) == 1_200_000
+    assert len(parse_srcset("a 1x," * 300_000)) == 300_000
 
 
 @pytest.mark.parametrize("text", ["a{" * 5000, "(" * 5000])

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixedsched.errors import UsageError
+from mixedsched.cli.generate import generate
+from mixedsched.errors import MixedschedError, UsageError
 from mixedsched.model.page import Page
 from mixedsched.model.request import ChromiumPriority, Flag, Kind
 from mixedsched.sites.generate import KindTotal, Totals, distributions, generate_page, page_text
@@ -187,3 +188,8 @@ def test_files_that_are_there_are_overwritten_only_if_asked(tmp_path: Path) -> N
     again = subprocess.run(command, capture_output=True, text=True)
     assert (again.returncode, "exists" in again.stderr) == (2, True)
     subprocess.run([*command, "--replace"], capture_output=True, check=True)
+
+
+def test_a_file_whose_name_no_folder_can_hold_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(MixedschedError, match="cannot write"):
+        generate(output=tmp_path / ("x" * 300))

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from mixedsched.errors import SiteError, UsageError
+from mixedsched.sites.har import _bodies as bodies
 from mixedsched.sites.har import _reading as reading
 from mixedsched.sites.har import import_page, page_called, pages_of, read_har
 from mixedsched.sites.recorded.records import RecordingSummary
@@ -242,6 +243,30 @@ def test_sizes_that_no_site_can_have_are_refused_before_they_fill_memory(tmp_pat
     entry_of(har, "hero.png")["response"]["content"]["size"] = 10**11
     with pytest.raises(SiteError, match="too large for a site"):
         load(tmp_path, har)
+
+
+@pytest.mark.parametrize("what", ["synthesised", "cut short"])
+def test_sizes_that_only_together_are_too_large_are_refused_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    monkeypatch.setattr(bodies, "MAX_TOTAL_BYTES", 3_000_000)
+    har = firefox()
+    for name in ("hero.png", "low.png"):
+        response = entry_of(har, name)["response"]
+        response["headers"].append({"name": "Content-Length", "value": "2000000"})
+        if what == "synthesised":
+            del response["content"]["text"]
+    with pytest.raises(SiteError, match="too large for a site"):
+        load(tmp_path, har)
+
+
+def test_an_answer_to_head_is_not_given_the_body_whose_length_it_tells(tmp_path: Path) -> None:
+    har = firefox()
+    entry = entry_of(har, "hero.png")
+    entry["request"]["method"] = "HEAD"
+    entry["response"]["headers"].append({"name": "Content-Length", "value": "1000000000"})
+    entry["response"]["content"] = {"mimeType": "image/png", "size": 0}
+    assert by_url(load(tmp_path, har))[HERO].body == b""
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ import io
 import pytest
 from PIL import Image
 
-from mixedsched.errors import SiteError
 from mixedsched.model.request import Kind
 from mixedsched.sites.har import _write as write
 from mixedsched.sites.har._write import Synthesiser
@@ -36,10 +35,3 @@ def test_the_same_calls_give_the_same_bodies() -> None:
         [make(Kind.IMAGE, "image/jpeg", 3000 + n, n) for n in range(5)] for make in (Synthesiser(), Synthesiser())
     )
     assert first == second
-
-
-def test_more_than_a_site_can_have_is_refused() -> None:
-    make = Synthesiser(blank=True)
-    make(Kind.MEDIA, "video/mp4", 150_000_000, 0)
-    with pytest.raises(SiteError, match="too large"):
-        make(Kind.MEDIA, "video/mp4", 150_000_000, 0)

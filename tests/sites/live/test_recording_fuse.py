@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.model.request import ChromiumPriority, Flag, Kind
-from mixedsched.sites.live import fuse
+from mixedsched.sites.analysis.difference import shared_characters
+from mixedsched.sites.live import _matching, fuse
 from mixedsched.sites.live._exchanges import offset_of
 from mixedsched.sites.recorded.records import RecordedExchange
 from mixedsched.world.browser.observation import Initiator, Observation
@@ -37,6 +38,19 @@ def test_queries_that_differ_from_load_to_load_are_one_resource() -> None:
     first = load(document(), request(f"{SHOP}a?id=1&r=77"), request(f"{SHOP}a?id=2&r=88"))
     second = load(document(), request(f"{SHOP}a?id=2&r=11"), request(f"{SHOP}a?id=1&r=22"))
     assert list(fused(first, second)) == ["", "a?id=1&r=77", "a?id=2&r=88"]
+
+
+def test_of_thousands_of_queries_at_one_path_each_is_compared_with_a_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[str] = []
+
+    def noted(one: str, other: str) -> int:
+        compared.append(one)
+        return shared_characters(one, other)
+
+    monkeypatch.setattr(_matching, "shared_characters", noted)
+    loads = [load(document(), *(request(f"{SHOP}a?{name}{number}") for number in range(400))) for name in "xy"]
+    assert len(_matching.grouped(loads)) == 401
+    assert len(compared) <= 400 * 100
 
 
 def test_queries_that_every_load_has_stay_apart() -> None:

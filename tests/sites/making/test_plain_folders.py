@@ -55,6 +55,12 @@ def test_a_plain_folder_is_a_site_named_after_it(tmp_path: Path) -> None:
     assert site.page.main.flags == {Flag.MAIN, Flag.CRITICAL}
 
 
+def test_an_image_of_the_document_is_not_critical_because_a_style_shows_it_too(tmp_path: Path) -> None:
+    html = "<link rel=stylesheet href=a.css><img src=a.png>"
+    folder = write_files(tmp_path / "shop", {"index.html": html, "a.css": "p { background: url(a.png) }", "a.png": "x"})
+    assert load_site(folder).page.by_path()[0, "/a.png"].flags == frozenset()
+
+
 class TestCompression:
     """With a build folder, text travels as real servers send it."""
 

@@ -70,6 +70,12 @@ def test_who_asked_as_the_recording_tells_wins_over_what_is_spelt(tmp_path: Path
     assert found(site, "b.png")["found_by"] == "a.js"
 
 
+def test_a_script_may_call_itself_by_what_is_no_address(tmp_path: Path) -> None:
+    """Browsers tell the name that a script gives itself (`sourceURL`)."""
+    picture = exchange(f"{SHOP}a.png", asked_ms=12, found_by_url="http://[a#b", found_how="script")
+    assert found(Recorded(tmp_path / "s", document("<img src=a.png>"), picture), "a.png")["found_by"] == "html"
+
+
 def test_who_had_not_begun_to_arrive_cannot_have_asked(tmp_path: Path) -> None:
     site = Recorded(
         tmp_path / "s",

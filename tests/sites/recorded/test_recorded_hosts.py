@@ -74,6 +74,7 @@ RENAMED = Renaming(
         Origin("https", "same.test"): "same.test",
         Origin("http", "www.w3.org"): "www.w3.org",
         Origin("https", "my_cdn.test"): "my-cdn.test",
+        Origin("http", "own.test:443"): "own.test",
     }
 )
 
@@ -90,6 +91,8 @@ RENAMED = Renaming(
         ("https://cdn.test:8443", "https://cdn.test"),
         ("see http://plain.test.", "see https://plain.test."),
         ("http://plain.test:80/x", "https://plain.test/x"),
+        ("http://plain.test/2024/a.jpg", "https://plain.test/2024/a.jpg"),
+        ("http://own.test:443/x //own.test:443", "https://own.test/x //own.test"),
         # and what only looks like one of them
         ("http://127.0.0.1:80810/a", None),
         ("http://127.0.0.1:8082/a", None),
@@ -99,7 +102,8 @@ RENAMED = Renaming(
         ("http://plain.test:8080/", None),
         ("https://same.test/x", None),
         ('xmlns="http://www.w3.org/2000/svg"', None),
-        ("http://www.w3.org/page", "https://www.w3.org/page"),
+        (r'"http:\/\/www.w3.org\/1999\/xhtml"', None),
+        ("http://www.w3.org/2008/site/a.css", "https://www.w3.org/2008/site/a.css"),
     ],
 )
 def test_origins_in_texts_are_replaced_where_they_stand_by_themselves(text: str, changed: str | None) -> None:

@@ -110,6 +110,48 @@ def test_a_part_does_not_stand_for_the_whole(tmp_path: Path) -> None:
     assert site.body("a.mp4") == b"whole"
 
 
+def test_of_two_beginnings_the_longer_one_is_served(tmp_path: Path) -> None:
+    """Some browsers ask for the first two bytes of a video before they ask for more."""
+    probe, rest = (
+        exchange(
+            f"{SHOP}a.mp4",
+            Kind.MEDIA,
+            b"abcdefgh"[:size],
+            status=206,
+            headers=[("content-range", f"bytes 0-{size - 1}/9")],
+        )
+        for size in (2, 8)
+    )
+    site = Recorded(tmp_path / "shop", document(), probe, rest, probe)
+    assert site.body("a.mp4") == b"abcdefgh"
+    assert site.summary.notes == (f"{SHOP}a.mp4: the first 8 of 9 bytes were recorded, and are all that is served",)
+
+
+@pytest.mark.parametrize("location", ["/ü?ö", "/Ã¼?Ã¶"])  # as text, and a byte a character
+def test_a_redirect_to_an_address_beyond_ascii_leads_where_browsers_follow_it(tmp_path: Path, location: str) -> None:
+    target = exchange(f"{SHOP}%C3%BC?%C3%B6", asked_ms=30)
+    site = Recorded(tmp_path / "shop", document(), redirect(f"{SHOP}a", location), target)
+    assert site.resource("a")["headers"] == {"location": "/%C3%BC?%C3%B6"}
+    assert site.resource("%C3%BC?%C3%B6")["found_by"] == "a"
+
+
+@pytest.mark.parametrize("status", [204, 205])
+def test_an_answer_that_can_have_no_body_has_none_whatever_was_recorded(tmp_path: Path, status: int) -> None:
+    """The other file's host gets another name, so that texts are rewritten."""
+    empty = exchange("http://cdn.test/a.html", Kind.DOCUMENT, "x", status=status, encoding="gzip")
+    script = exchange("http://cdn.test/a.js", Kind.SCRIPT, "'http://cdn.test/b'")
+    site = Recorded(tmp_path / "shop", document(), script, empty)
+    assert site.resource("cdn.test/a.html")["body_bytes"] == 0
+
+
+def test_compressed_bodies_may_not_grow_beyond_bounds_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selection, "DECODED_BYTES_MAX", 2500)
+    sheets = [exchange(f"{SHOP}{name}.css", Kind.STYLESHEET, b" " * 1000, encoding="gzip") for name in "abc"]
+    site = Recorded(tmp_path / "shop", document(), *sheets)
+    assert site.ids == ["html", "a.css", "b.css"]
+    assert "too large" in site.reasons()[f"{SHOP}c.css"]
+
+
 def test_other_methods_are_served_besides_the_page(tmp_path: Path) -> None:
     site = Recorded(
         tmp_path / "shop",
@@ -144,6 +186,8 @@ def test_what_cannot_be_kept_is_told_with_its_reason(tmp_path: Path) -> None:
         exchange(f"{SHOP}head", method="HEAD"),
         exchange(f"{SHOP}late", asked_ms=float("nan")),
         exchange(f"{SHOP}lost", status=302),
+        redirect(f"{SHOP}nowhere", ""),
+        exchange(f"{SHOP}endless", status=206, headers=[("content-range", f"bytes 0-3/{'9' * 5000}")]),
         exchange("data:text/plain,x"),
         exchange(f"{SHOP}torn", Kind.SCRIPT, b"x" * 500, encoding="gzip"),
         left_out=(LeftOut("https://ads.test/", "blocked"),),
@@ -151,6 +195,7 @@ def test_what_cannot_be_kept_is_told_with_its_reason(tmp_path: Path) -> None:
     assert site.ids == ["html", "torn"]
     assert set(site.reasons()) == {
         *(f"{SHOP}{name}" for name in ("cached", "failed", "part", "head", "late", "lost")),
+        *(f"{SHOP}{name}" for name in ("nowhere", "endless")),
         *("data:text/plain,x", "https://ads.test/"),
     }
 

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.errors import ExitCode, SiteError
-from mixedsched.sites.opening import load_site, open_site
+from mixedsched.sites.opening import folder_of, load_site, open_site
+from mixedsched.sites.site.folders import make_folder
 from tests.sites.folders import built, manifest, resource, write_files
 
 
@@ -30,6 +31,30 @@ def test_a_built_site_gives_its_files_types_and_encodings(tmp_path: Path) -> Non
     assert site.files[0, "/img/a%20b.png?v=1"] == site.root / "img/a b.png"
     assert site.files[0, "/"] == site.root / "index.html"
     assert dict(site.encodings) == {(0, "/a.css"): "gzip"}
+
+
+@pytest.mark.parametrize("problem", [OSError("disk"), KeyboardInterrupt()])
+def test_a_folder_that_cannot_take_its_place_leaves_the_one_that_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, problem: BaseException
+) -> None:
+    write_files(tmp_path / "site", {"old": "x"})
+    rename = Path.rename
+
+    def renamed(path: Path, target: Path) -> Path:
+        if path.name == "new":
+            raise problem
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", renamed)
+    with pytest.raises((SiteError, KeyboardInterrupt)):
+        make_folder(tmp_path / "site", lambda _folder: None, lambda: False)
+    assert [path.relative_to(tmp_path).as_posix() for path in sorted(tmp_path.rglob("*"))] == ["site", "site/old"]
+
+
+def test_a_bundled_site_comes_before_a_folder_of_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_files(tmp_path, {"agency/index.html": "x", "other/index.html": "x"})
+    assert (folder_of("agency"), folder_of("./agency"), folder_of("other")) == (None, Path("agency"), Path("other"))
 
 
 def test_one_file_may_answer_many_queries(tmp_path: Path) -> None:

@@ -207,6 +207,16 @@ def test_connections_are_those_of_all_that_its_scripts_and_frames_ask_for(tmp_pa
     assert expected_connections(site).count == 4, "with and without credentials, of the page and of the frame"
 
 
+def test_frames_of_the_pages_own_site_take_no_connection_of_their_own(tmp_path: Path) -> None:
+    wanted = page(
+        5000,
+        resource("frame", "document", 900, host=1),
+        resource("image", "image", 500, host=1, found_by="frame", found_when="bytes"),
+    )
+    made = synthesise(wanted, tmp_path / "site", hosts=["www.shop.test", "img.shop.test"])
+    assert expected_connections(load_site(made.target)).count == 1
+
+
 def test_names_and_facts_of_the_site_can_be_chosen(tmp_path: Path) -> None:
     made = synthesise(
         page(5000, resource("one", "image", 500, host=1)),
