@@ -75,7 +75,8 @@ class LargeReader:
     def __init__(self, _: Scenario) -> None:
         pass
 
-    def read(self, _: Task, __: object) -> bytes:
+    def read(self, _: Task, load: object) -> bytes:
+        assert load
         return bytes(1_000_000)
 
 
@@ -86,7 +87,7 @@ def test_large_scenarios_and_large_results_pass_each_other() -> None:
     with Pool(LargeReader, 2) as pool:
         playing = threading.Thread(target=lambda: results.extend(pool.play(tasks)), daemon=True)
         playing.start()
-        playing.join(300)
+        playing.join(600)  # it is over in a second, or never
     assert len(results) == len(tasks)
 
 
