@@ -14,6 +14,7 @@ _ZSTD_WINDOW_BYTES = (
     128 * 1024 * 1024
 )  # what decoders should take at least is 8 MiB (RFC 9659); `zstd --ultra` makes more
 _ZSTD_STEP_BYTES = 256  # make at most 64 blocks of 128 KiB
+_ZLIB_STEP_BYTES = 4096  # a stream that ends in one copies what is left of it
 _RAW, _ZLIB, _GZIP = -15, 15, 31  # zlib's wbits
 
 
@@ -55,36 +56,43 @@ def encode(data: bytes, coding: str) -> bytes:
 def _gunzip(data: bytes, limit_bytes: int) -> bytes:
     """gzip members may follow one another."""
     parts: list[bytes] = []
-    room, rest = limit_bytes + 1, data
-    while True:
-        part, rest = _inflated(rest, _GZIP, room)
+    room, stop = limit_bytes + 1, 0
+    while not parts or stop < len(data):
+        part, stop = _inflated(data, stop, _GZIP, room)
         parts.append(part)
         room -= len(part)
-        if not rest:
-            return b"".join(parts)
+    return b"".join(parts)
 
 
 def _undeflate(data: bytes, limit_bytes: int) -> bytes:
     """`deflate` means the zlib format, but some servers send the bare stream, and browsers take both."""
     is_zlib = len(data) >= 2 and data[0] & 0x0F == zlib.DEFLATED and (data[0] << 8 | data[1]) % 31 == 0
-    decoded, rest = _inflated(data, _ZLIB if is_zlib else _RAW, limit_bytes + 1)
-    if rest:
+    decoded, stop = _inflated(data, 0, _ZLIB if is_zlib else _RAW, limit_bytes + 1)
+    if stop < len(data):
         raise UndecodableError("something follows its end")
     return decoded
 
 
-def _inflated(data: bytes, wbits: int, room: int) -> tuple[bytes, bytes]:
-    """A whole stream of at most `room` - 1 bytes, and what follows it."""
-    decoder = zlib.decompressobj(wbits=wbits)
-    try:
-        decoded = decoder.decompress(data, max(1, room))
-    except zlib.error as error:
-        raise UndecodableError("it is damaged") from error
-    if len(decoded) >= room:
-        raise UndecodableError("it is too large")
-    if not decoder.eof:
-        raise UndecodableError("it is cut off")
-    return decoded, decoder.unused_data
+def _inflated(data: bytes, start: int, wbits: int, room: int) -> tuple[bytes, int]:
+    """A whole stream of at most `room` - 1 bytes from `start` on, and where it ends.
+
+    Fed by small steps: short streams may follow one another by the thousand, and none may cost all that is behind it.
+    """
+    decoder, position = zlib.decompressobj(wbits=wbits), start
+    parts: list[bytes] = []
+    while not decoder.eof:
+        if position >= len(data):
+            raise UndecodableError("it is cut off")
+        step = data[position : position + _ZLIB_STEP_BYTES]
+        try:
+            parts.append(decoder.decompress(step, room))
+        except zlib.error as error:
+            raise UndecodableError("it is damaged") from error
+        room -= len(parts[-1])
+        if room <= 0:
+            raise UndecodableError("it is too large")
+        position += len(step) - len(decoder.unused_data)
+    return b"".join(parts), position
 
 
 def _unbrotli(data: bytes, limit_bytes: int) -> bytes:

@@ -159,6 +159,8 @@ class Page(BaseModel):
             data = json.loads(text)
         except ValueError as error:
             raise PageError(f"{origin} is not JSON", why=str(error)) from error
+        except RecursionError as error:
+            raise PageError(f"{origin} is not a page description", why="it is nested too deeply") from error
         return cls.from_dict(data, origin)
 
     @cached_property

@@ -100,7 +100,5 @@ def _read(path: Path) -> Page:
 def _parse(text: bytes, origin: str) -> Page:
     try:
         return Page.from_json(text, origin)
-    except RecursionError as error:
-        raise PageError(f"{origin} is not a page description", why="it is nested too deeply", fix=FIX) from error
     except PageError as error:
         raise PageError(error.what, why=error.why, fix=error.fix or FIX) from error

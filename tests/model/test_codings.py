@@ -12,7 +12,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixedsched.model.codings import CODINGS, UndecodableError, decode, encode
+from mixedsched.model.codings import _ZLIB_STEP_BYTES, CODINGS, UndecodableError, decode, encode
 
 TEXT = b"the quick brown fox " * 500
 BOMB_BYTES = 64 * 1024 * 1024
@@ -61,6 +61,28 @@ def test_a_bomb_is_refused_before_it_fills_memory(coding: str) -> None:
 def test_members_and_frames_may_follow_one_another() -> None:
     for coding in ("gzip", "zstd"):
         assert decode(encode(b"a", coding) + encode(b"b", coding), coding) == b"ab"
+
+
+def test_thousands_of_short_members_cost_no_more_than_their_own_bytes_and_a_step_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fed: list[int] = []
+    make = zlib.decompressobj
+
+    class Counted:
+        def __init__(self, wbits: int) -> None:
+            self._decoder = make(wbits=wbits)
+
+        def decompress(self, data: bytes, room: int) -> bytes:
+            fed.append(len(data))
+            return self._decoder.decompress(data, room)
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self._decoder, name)
+
+    monkeypatch.setattr(zlib, "decompressobj", Counted)
+    assert decode(encode(b"x", "gzip") * 2000, "gzip") == b"x" * 2000
+    assert sum(fed) <= 2000 * _ZLIB_STEP_BYTES
 
 
 def test_deflate_is_taken_without_its_envelope_too() -> None:

@@ -134,7 +134,15 @@ def test_a_longer_cycle_is_shown_whole() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "3", '{"format": "mixedsched.page/2"}', '{"format": "mixedsched.page/1", "resources": []}']
+    "text",
+    [
+        "",
+        "[]",
+        "3",
+        pytest.param("[" * 100_000, id="nested too deeply"),
+        '{"format": "mixedsched.page/2"}',
+        '{"format": "mixedsched.page/1", "resources": []}',
+    ],
 )
 def test_what_is_no_page_is_refused(text: str) -> None:
     with pytest.raises(PageError):

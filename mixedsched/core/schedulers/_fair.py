@@ -3,9 +3,9 @@
 import heapq
 from math import gcd
 
-from mixedsched.core.schedulers._queue import QUANTUM_BYTES
+from mixedsched.core.schedulers._queue import QUANTUM_BYTES, KeyedHeap
 
-_SLACK = 32  # stale entries tolerated beyond as many as there are live ones, before a heap is rebuilt
+_SLACK = 32  # stale entries tolerated beyond as many as there are live ones, before the heap is rebuilt
 
 
 class ByteFair:
@@ -16,8 +16,7 @@ class ByteFair:
     """
 
     def __init__(self) -> None:
-        self._heap: list[tuple[int, int]] = []  # (virtual bytes, member), with stale entries
-        self._ready: dict[int, None] = {}
+        self._ready: KeyedHeap[int] = KeyedHeap()  # by virtual bytes
         self._virtual_bytes: dict[int, int] = {}  # of members not ready too, so that leaving does not reset a turn
         self._now = 0
 
@@ -27,30 +26,17 @@ class ByteFair:
     def enter(self, member: int) -> None:
         start = max(self._virtual_bytes.get(member, 0), self._now)
         self._virtual_bytes[member] = start
-        self._ready[member] = None
-        heapq.heappush(self._heap, (start, member))
+        self._ready.push(member, start)
 
     def leave(self, member: int) -> None:
-        self._ready.pop(member, None)
-        if len(self._heap) > 2 * len(self._ready) + _SLACK:
-            self._heap = [(self._virtual_bytes[ready], ready) for ready in self._ready]
-            heapq.heapify(self._heap)
+        self._ready.discard(member)
 
     def forget(self, member: int) -> None:
         self.leave(member)
         self._virtual_bytes.pop(member, None)
-        if not self._ready:  # what is in the heap is stale; a cleared dict gives its room back
-            self._ready.clear()
-            self._heap.clear()
 
     def first(self) -> int | None:
-        heap, virtual_bytes = self._heap, self._virtual_bytes
-        while heap:
-            start, member = heap[0]
-            if virtual_bytes.get(member) == start and member in self._ready:
-                return member
-            heapq.heappop(heap)
-        return None
+        return self._ready.first()
 
     def sent(self, member: int, size_bytes: int) -> None:
         start = self._virtual_bytes.get(member, self._now)  # a member may be charged that never was ready here
@@ -58,14 +44,8 @@ class ByteFair:
             self._now = start
         then = start + size_bytes
         self._virtual_bytes[member] = then
-        if member not in self._ready:
-            return
-        heap = self._heap
-        head_start, head = heap[0]
-        if head == member and head_start == start:
-            heapq.heapreplace(heap, (then, member))
-        else:
-            heapq.heappush(heap, (then, member))
+        if member in self._ready:
+            self._ready.push(member, then)
 
 
 class WeightedFair:

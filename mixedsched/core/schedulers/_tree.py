@@ -1,7 +1,8 @@
-"""The dependency tree of HTTP/2 with placeholders, as in HTTP/3 up to draft 20."""
+"""A dependency tree of groups with responses as leaves: the placeholders of HTTP/3 up to draft 20, from the tree of HTTP/2."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Self
 
 from mixedsched.core.schedulers._base import StreamTable
 from mixedsched.core.schedulers._fair import WeightedFair
@@ -52,176 +53,88 @@ def weighted_groups(groups: Iterable[Group], parameters: Iterable[Parameter], va
 
 @dataclass(frozen=True, slots=True)
 class TreePlace:
-    """Where a response belongs in the tree.
+    """Where a response belongs in the tree."""
 
-    A parent that does not (or no longer) exist means the root with default weight, not exclusive (RFC 7540 section 5.3.1).
-    """
-
-    parent: str | int = ROOT
-    """A group's name or a stream ID."""
+    parent: str = ROOT
+    """A group's name."""
     weight: int = DEFAULT_WEIGHT
-    exclusive: bool = False
-    """It adopts the parent's other children."""
 
     def __str__(self) -> str:
-        return f"{self.parent}, weight {self.weight}{', exclusive' if self.exclusive else ''}"
+        return f"{self.parent}, weight {self.weight}"
 
 
 class _Node:
-    """number: its member number at its parent. cost_bytes: what a turn costs there; None = what was sent."""
+    """A group or the root, and the queue of what is ready below it. number: its own in its parent's queue."""
 
-    __slots__ = ("children", "cost_bytes", "is_queued", "is_ready", "number", "parent", "queue", "weight")
+    __slots__ = ("number", "parent", "queue", "weight")
 
-    def __init__(self, number: int, weight: int, queue: Queue, cost_bytes: int | None) -> None:
+    def __init__(self, number: int, weight: int, queue: Queue, parent: Self | None) -> None:
         self.number = number
         self.weight = weight
         self.queue = queue
-        self.cost_bytes = cost_bytes
-        self.parent: _Node | None = None
-        self.children: dict[int, _Node] = {}
-        self.is_ready = False
-        self.is_queued = False  # at its parent: it or something below it is ready
+        self.parent = parent
 
-    @property
-    def is_active(self) -> bool:
-        return self.is_ready or len(self.queue) > 0
+    def enter(self, member: int, weight: int) -> None:
+        was_active = bool(self.queue)
+        self.queue.enter(member, weight)
+        if self.parent is not None and not was_active:
+            self.parent.enter(self.number, self.weight)
+
+    def leave(self, member: int) -> None:
+        self.queue.leave(member)
+        if self.parent is not None and not self.queue:
+            self.parent.leave(self.number)
 
 
 class DependencyTree(StreamTable[TreePlace]):
-    """A node's descendants share what the node itself cannot use; siblings share by weight, through their queue.
+    """Groups share by weight among each other, and the responses of a group through its queue.
 
-    discipline: of the root's and the streams' children. A closed response's children move to its parent with their weights.
-    by_packets: a turn costs every node a full packet, as in H2O, instead of the bytes sent (streams; groups always cost a
-    full packet). Source: RFC 7540 section 5.3; Marx et al. 2019, published code, for what the RFC leaves open.
+    by_packets: a turn costs a response a full packet, as in H2O, instead of the bytes sent; groups always pay for a full one.
+    Source: RFC 7540 section 5.3; Marx et al. 2019, published code, for what the RFC leaves open.
     """
 
-    def __init__(
-        self, groups: Iterable[Group] = (), discipline: Callable[[], Queue] = WeightedFair, *, by_packets: bool = False
-    ) -> None:
+    def __init__(self, groups: Iterable[Group] = (), *, by_packets: bool = False) -> None:
         super().__init__()
-        self._discipline = discipline
         self._stream_cost_bytes = QUANTUM_BYTES if by_packets else None
-        self._root = _Node(0, WEIGHT_MAX, discipline(), None)
+        self._root = _Node(0, WEIGHT_MAX, WeightedFair(), None)
         self._groups: dict[str, _Node] = {ROOT: self._root}
-        self._nodes: dict[int, _Node] = {}
+        self._by_number: dict[int, _Node] = {}  # groups: below 0, where no stream ID is, and in the order of `groups`
         listed = tuple(groups)
-        for place, group in enumerate(listed):
-            node = _Node(place - len(listed), group.weight, group.discipline(), QUANTUM_BYTES)
-            self._groups[group.name] = node
-            _attach(node, self._groups[group.parent])
+        for number, group in enumerate(listed, start=-len(listed)):
+            node = _Node(number, group.weight, group.discipline(), self._groups[group.parent])
+            self._groups[group.name] = self._by_number[number] = node
 
     def set_weight(self, group: str, weight: int) -> None:
         """Change a group's weight; counts from its next turn."""
         node = self._groups[group]
         node.weight = weight
-        if node.is_queued and node.parent is not None and isinstance(node.parent.queue, WeightedFair):
+        if node.queue and node.parent is not None and isinstance(node.parent.queue, WeightedFair):
             node.parent.queue.set_weight(node.number, weight)
 
     def is_group_active(self, group: str) -> bool:
         """Whether anything below a group is ready."""
-        return self._groups[group].is_active
+        return bool(self._groups[group].queue)
 
     def pick(self) -> int | None:
-        node = self._root
-        while not node.is_ready:
-            number = node.queue.first()
-            if number is None:
-                return None
-            node = node.children[number]
-        return node.number
+        number = self._root.queue.first()
+        while number is not None and number < 0:
+            number = self._by_number[number].queue.first()
+        return number
 
     def sent(self, stream_id: int, size_bytes: int, again_bytes: int = 0) -> None:  # noqa: ARG002 - repeats cost capacity too
-        node = self._nodes[stream_id]
+        number = stream_id
         cost_bytes = size_bytes if self._stream_cost_bytes is None else self._stream_cost_bytes
-        parent = node.parent
-        while parent is not None:
-            parent.queue.sent(node.number, cost_bytes)
-            node, parent = parent, parent.parent
-            cost_bytes = QUANTUM_BYTES
+        node: _Node | None = self._groups[self._placements[stream_id].parent]
+        while node is not None:
+            node.queue.sent(number, cost_bytes)
+            number, cost_bytes, node = node.number, QUANTUM_BYTES, node.parent
 
-    def _place(self, stream_id: int, placement: TreePlace) -> None:
-        node = self._nodes.get(stream_id)
-        if node is None:
-            node = self._nodes[stream_id] = _Node(stream_id, placement.weight, self._discipline(), None)
-        wanted = placement.parent
-        parent = self._nodes.get(wanted) if isinstance(wanted, int) else self._groups[wanted]
-        weight, exclusive = placement.weight, placement.exclusive
-        if parent is None or parent is node:
-            parent, weight, exclusive = self._root, DEFAULT_WEIGHT, False
-        old_parent = node.parent
-        if old_parent is not None:
-            if _is_below(parent, node):  # RFC 7540 section 5.3.3: the new parent first takes the place of its ancestor
-                _detach(parent)
-                _attach(parent, old_parent)
-            _detach(node)
-        node.weight = weight
-        if exclusive:
-            for child in tuple(parent.children.values()):
-                _detach(child)
-                _attach(child, node)
-        _attach(node, parent)
+    def _enter(self, stream_id: int, placement: TreePlace) -> None:
+        self._groups[placement.parent].enter(stream_id, placement.weight)
 
-    def _enter(self, stream_id: int, placement: TreePlace) -> None:  # noqa: ARG002 - it hangs where it was placed
-        node = self._nodes[stream_id]
-        node.is_ready = True
-        _activate(node)
-
-    def _leave(self, stream_id: int, placement: TreePlace) -> None:  # noqa: ARG002
-        node = self._nodes[stream_id]
-        node.is_ready = False
-        _deactivate(node)
+    def _leave(self, stream_id: int, placement: TreePlace) -> None:
+        self._groups[placement.parent].leave(stream_id)
 
     def _forget(self, stream_id: int) -> None:
-        node = self._nodes.pop(stream_id)
-        parent = node.parent
-        assert parent is not None
-        for child in tuple(node.children.values()):
-            _detach(child)
-            _attach(child, parent)
-        _detach(node)
-
-
-def _attach(node: _Node, parent: _Node) -> None:
-    node.parent = parent
-    parent.children[node.number] = node
-    if node.is_active:
-        _activate(node)
-
-
-def _detach(node: _Node) -> None:
-    parent = node.parent
-    assert parent is not None
-    if node.is_queued:
-        _unqueue(node, parent)
-    parent.queue.forget(node.number)
-    del parent.children[node.number]
-    node.parent = None
-
-
-def _activate(node: _Node) -> None:
-    """Queue it and its ancestors where they are not yet."""
-    while node.parent is not None and not node.is_queued:
-        node.is_queued = True
-        node.parent.queue.enter(node.number, node.weight)
-        node = node.parent
-
-
-def _deactivate(node: _Node) -> None:
-    """Remove it from its queue, and ancestors that have nothing left."""
-    if node.parent is not None and node.is_queued and not node.is_active:
-        _unqueue(node, node.parent)
-
-
-def _unqueue(node: _Node, parent: _Node) -> None:
-    node.is_queued = False
-    parent.queue.leave(node.number)
-    _deactivate(parent)
-
-
-def _is_below(node: _Node, ancestor: _Node) -> bool:
-    current: _Node | None = node
-    while current is not None:
-        if current is ancestor:
-            return True
-        current = current.parent
-    return False
+        for node in self._groups.values():
+            node.queue.forget(stream_id)

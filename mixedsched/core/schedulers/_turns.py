@@ -46,15 +46,14 @@ class LevelTurns(StreamTable[LevelTurn]):
         self._shared: dict[int, RoundRobin] = {}  # by level, none empty
         self._levels: dict[int, int] = {}  # of ready streams, as they were entered; that of those that share is below 0
         self._client: Client | None = None  # the first request that tells decides
-        self._sent_bytes: dict[int, int] = {}  # of responses whose beginning has levels of its own
+        self._sent_bytes: dict[int, int] = {}  # of all: any may get levels for its beginning later
 
     def _place(self, stream_id: int, placement: LevelTurn) -> None:  # noqa: ARG002 - whichever stream tells
         if self._client is None:
             self._client = placement.client
 
     def _enter(self, stream_id: int, placement: LevelTurn) -> None:
-        sent_bytes = self._sent_bytes.setdefault(stream_id, 0) if placement.early else 0
-        level = self._level_at(placement, sent_bytes)
+        level = self._level_at(placement, self._sent_bytes.setdefault(stream_id, 0))
         if placement.shared and level == placement.level:
             self._levels[stream_id] = -1 - level
             self._shared.setdefault(level, RoundRobin(placement.batch_packets)).enter(stream_id, 1)
@@ -92,11 +91,11 @@ class LevelTurns(StreamTable[LevelTurn]):
         placement, level = self._placements[stream_id], self._levels.get(stream_id)
         if level is not None and level < 0:
             self._shared[-1 - level].sent(stream_id, size_bytes)
-        if not placement.early:
-            return
-        sent_bytes = self._sent_bytes.get(stream_id, 0) + max(0, size_bytes - again_bytes)
+        sent_bytes = self._sent_bytes[stream_id] + max(0, size_bytes - again_bytes)
         self._sent_bytes[stream_id] = sent_bytes
-        if level is not None and max(level, -1 - level) != self._level_at(placement, sent_bytes):
+        if not placement.early or level is None:
+            return
+        if max(level, -1 - level) != self._level_at(placement, sent_bytes):
             self._leave(stream_id, placement)
             self._enter(stream_id, placement)
 

@@ -66,7 +66,7 @@ SCHEMES = (
         parameters=(
             Parameter(
                 "packets",
-                "how many packets a response sends in its turn until a burst was seen",
+                "how many packets a response sends in its turn until a burst has been seen",
                 default=10,
                 low=1,
                 high=10_000,

@@ -32,7 +32,7 @@ SCHEMES = (
         parameters=(
             Parameter(
                 "inside",
-                "turns inside a level: alike (the published code) or with the weights of wrr (the paper's table)",
+                "turns inside a level: equal (the published code) or with the weights of wrr (the paper's table)",
                 default="rr",
                 choices=("rr", "wrr"),
             ),

@@ -8,6 +8,7 @@ from urllib.parse import unquote, urlsplit
 from mixedsched.model.page import Resource
 from mixedsched.model.request import ChromiumPriority, Flag, Kind
 from mixedsched.sites.analysis.connections import expected_connections
+from mixedsched.sites.analysis.difference import rank_correlation
 from mixedsched.sites.site import Site
 from mixedsched.world.browser.observation import Observation, ObservedRequest
 from mixedsched.world.browser.pageload import FormFactor
@@ -112,12 +113,9 @@ def compare(site: Site, seen: Observation, connections: int | None = None) -> Fi
 
 def order_correlation(places: Sequence[float] | Sequence[tuple[float, int]]) -> float | None:
     """Spearman's coefficient of distinct places against a rising order; None for fewer than three, where it says nothing."""
-    count = len(places)
-    if count < _FEWEST_TO_ORDER:
+    if len(places) < _FEWEST_TO_ORDER:
         return None
-    by_place = sorted(range(count), key=places.__getitem__)
-    squares = sum((index - rank) ** 2 for rank, index in enumerate(by_place))
-    return 1.0 - 6.0 * squares / (count * (count * count - 1.0))
+    return rank_correlation(sorted(range(len(places)), key=places.__getitem__))
 
 
 def _by_address(requests: Sequence[ObservedRequest]) -> dict[tuple[str, str], ObservedRequest]:

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
+from queue import SimpleQueue
 from typing import Any, Generic, Self
 
 from mixedsched.errors import MixedschedError
@@ -232,16 +233,26 @@ def _start(workers: list[_Worker], reader: MakeReader[Any]) -> _Worker:
 def _work(connection: Connection, reader: MakeReader[Any]) -> None:
     """The life of a process: it reads lots, and answers each with its results, or with an error."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    lots: SimpleQueue[bytes | None] = SimpleQueue()
+    threading.Thread(target=_take_lots, args=(connection, lots), daemon=True).start()
     player: Player[Any] = Player(reader)
     scenarios: dict[int, Scenario] = {}
-    with contextlib.suppress(EOFError, OSError):  # the parent has gone
-        while True:
-            number, new, lines = pickle.loads(connection.recv_bytes())  # noqa: S301 - from our own parent
+    with contextlib.suppress(OSError):  # the parent has gone
+        while (lot := lots.get()) is not None:
+            number, new, lines = pickle.loads(lot)  # noqa: S301 - from our own parent
             scenarios.update(new)
             try:
                 connection.send((number, [player.play(Task(scenarios[place], *rest)) for place, *rest in lines]))
             except MixedschedError as error:
                 connection.send((number, error))
+
+
+def _take_lots(connection: Connection, lots: SimpleQueue[bytes | None]) -> None:
+    """Take what comes even while results wait to be sent: if both ends only sent, both would wait for ever."""
+    with contextlib.suppress(EOFError, OSError):
+        while True:
+            lots.put(connection.recv_bytes())
+    lots.put(None)
 
 
 def _end_with_parent() -> None:

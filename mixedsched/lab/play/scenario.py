@@ -117,10 +117,11 @@ def with_round_trips(page: Page, rtt_ms: float) -> Page:
     """The page for rung `pipe`, where requests and responses take no time on their way.
 
     Every request is delayed by one round trip, when its response could begin to arrive; what navigation asks for by another
-    one, for the handshake.
+    one, for the handshake. What is asked for together with its parent has the delay of that one.
     """
+    trips = {"start": 2, "requested": 0}
     resources = [
-        item.model_copy(update={"delay_ms": item.delay_ms + rtt_ms * (2 if item.found_by is None else 1)})
+        item.model_copy(update={"delay_ms": item.delay_ms + rtt_ms * trips.get(item.found_when, 1)})
         for item in page.resources
     ]
     return Page(format=PAGE_FORMAT, name=page.name, resources=tuple(resources))

@@ -17,7 +17,14 @@ from mixedsched.world.store import Store, file_address
 
 DATABASE_NAME = "simulated.sqlite"
 STORE_EVERY_S = 1.0  # what a killed process may lose
-PLAYING_CODE = ("errors.py", "units.py", "model", "core", "lab/play")  # what a simulated load depends on
+PLAYING_CODE = (
+    "errors.py",
+    "units.py",
+    "model",
+    "core",
+    "lab/learning",
+    "lab/play",
+)  # what a simulated load depends on
 
 
 class Counter(Protocol):

@@ -76,8 +76,8 @@ class NamedScheme:
 
 
 def read_schemes(text: str, mapping: str | None = None) -> tuple[NamedScheme, ...]:
-    """A list such as "sequential,mixed:alpha=0.5"; `all` stands for every scheme but the models of other servers, which
-    `servers` stands for. mapping: a table for all of them.
+    """A list such as "sequential,mixed:alpha=0.5"; `all` stands for COMPARED, `servers` for the models of other servers.
+    mapping: a table for all of them.
 
     All are checked. Raises UsageError, MappingError.
     """

@@ -84,6 +84,22 @@ def test_whatever_the_turns_the_lowest_level_has_its_turn_and_all_is_sent(
     assert scheduler.pick() is None
 
 
+def test_a_beginning_is_over_also_where_its_levels_come_after_it() -> None:
+    """A PRIORITY_UPDATE, or what was learned meanwhile, gives the beginning of a response that is half sent a level."""
+    scheduler = LevelTurns()
+    scheduler.open(0, LevelTurn(5))
+    scheduler.sent(0, 5000)
+    scheduler.open(4, LevelTurn(3))
+    scheduler.reprioritize(0, LevelTurn(5, early=((9000, 0),)))
+    assert scheduler.pick() == 0
+    scheduler.sent(0, 5000, again_bytes=2000)
+    assert scheduler.pick() == 0, "what is sent again is not more of the response"
+    scheduler.sent(0, 1000)
+    assert scheduler.pick() == 4
+    scheduler.reprioritize(0, LevelTurn(6, early=((9000, 0),)))
+    assert scheduler.pick() == 4
+
+
 def test_those_that_share_take_turns_of_several_packets() -> None:
     scheduler, picked = LevelTurns(), ""
     for place in range(2):

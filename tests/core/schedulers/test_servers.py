@@ -6,7 +6,7 @@ import pytest
 
 from mixedsched.core.schedulers import COMPARED, LEARNING_SCHEMES, SCHEMES, SERVER_SCHEMES
 from mixedsched.lab.play.task import read_schemes
-from tests.core.schedulers.wire import Wire
+from tests.core.schedulers.wire import Wire, placed
 
 
 @pytest.mark.parametrize("spec", ["nghttp3", "h2o", "quic-go", "envoy", "lsquic"])
@@ -63,8 +63,9 @@ def test_envoy_gives_each_16_kilobytes_and_a_newcomer_waits_for_its_turn() -> No
     assert line.next(36) == "A" * 12 + "B" * 12 + "A" * 12
 
 
-def test_envoy_reads_no_urgency_unless_it_is_told_to() -> None:
-    assert SCHEMES["server-envoy"].parameters[0].choices == ("on", "off")
+@pytest.mark.parametrize(("spec", "expected"), [("server-envoy", "u=1, i"), ("server-envoy:urgency=off", "u=3")])
+def test_envoy_reads_no_urgency_where_that_is_off(spec: str, expected: str) -> None:
+    assert placed(spec, "image@High") == expected
 
 
 def test_nginx_takes_a_newcomer_in_behind_what_is_written_already() -> None:

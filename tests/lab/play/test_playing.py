@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import re
 import signal
+import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import count
@@ -19,10 +21,10 @@ from mixedsched.lab.play import pool as play_pool
 from mixedsched.lab.play.pool import Pool
 from mixedsched.lab.play.scenario import Scenario
 from mixedsched.lab.play.simulation import RecordReader
-from mixedsched.lab.play.stored import PlayedLoads
+from mixedsched.lab.play.stored import PLAYING_CODE, PlayedLoads
 from mixedsched.lab.play.task import LoadTimes, NamedScheme, PaintReader, Player, Task, TimesReader, play_whole
 from mixedsched.model.profile import Direction, Profile, RandomLoss
-from mixedsched.world import catalog
+from mixedsched.world import catalog, places
 from tests.advice.tuner.pages import shop
 
 SLOW_4G = catalog.load_profile("slow-4g")
@@ -63,6 +65,30 @@ def test_results_come_while_tasks_are_still_being_thought_of() -> None:
         found.close()
         assert not multiprocessing.active_children(), "no process is left with work in hand"
     assert next(tasks).seed < 100
+
+
+class LargeReader:
+    """Results that are more than a pipe holds."""
+
+    until = None
+
+    def __init__(self, _: Scenario) -> None:
+        pass
+
+    def read(self, _: Task, load: object) -> bytes:
+        assert load
+        return bytes(1_000_000)
+
+
+def test_large_scenarios_and_large_results_pass_each_other() -> None:
+    """Each end has more to send than a pipe holds, at the same time: neither may wait for the other one to read first."""
+    tasks = [Task(Scenario(shop(), PipeOptions(), (f"{n}" * 1_000_000,)), NamedScheme("eps")) for n in range(6)]
+    results: list[bytes] = []
+    with Pool(LargeReader, 2) as pool:
+        playing = threading.Thread(target=lambda: results.extend(pool.play(tasks)), daemon=True)
+        playing.start()
+        playing.join(600)  # it is over in a second, or never
+    assert len(results) == len(tasks)
 
 
 def test_a_load_that_ends_with_its_last_paint_has_the_paints_of_the_whole_load() -> None:
@@ -137,6 +163,14 @@ def test_what_was_done_before_an_interruption_is_kept(tmp_path: Path, monkeypatc
         assert loads.play(TASKS[:3]) == list(map(Player(PaintReader).play, TASKS[:3]))
         with pytest.raises(KeyboardInterrupt):
             loads.play(TASKS[:4])
+
+
+def test_the_simulator_is_all_code_that_playing_takes() -> None:
+    """What is only told of the machine plays nothing."""
+    parts = [places.PACKAGE / part for part in PLAYING_CODE if part.startswith("lab/")]
+    sources = "".join(file.read_text(encoding="utf-8") for part in parts for file in sorted(part.rglob("*.py")))
+    taken = {*re.findall(r"\bmixedsched\.lab\.(\w+)", sources)} - {"machine"}
+    assert {f"lab/{name}" for name in taken} <= set(PLAYING_CODE)
 
 
 def test_another_seed_scheme_scenario_result_or_simulator_is_played_anew(

@@ -115,6 +115,25 @@ def test_a_screening_plays_large_pages_over_fewer_seeds() -> None:
     assert len(Scenario(large, LOSSY).seeds_of(range(8))) == 8
 
 
+def test_on_the_pipe_each_response_can_begin_as_soon_as_over_a_network() -> None:
+    """One round trip after its request, which leaves with its parent's, or when that is complete; two of navigation."""
+    html = {"id": "html", "kind": "document", "body_bytes": 0}
+    found = [
+        {"id": when, "kind": "xhr", "body_bytes": 0, "found_by": "html", "found_when": when, "delay_ms": 7}
+        for when in ("requested", "bytes", "complete")
+    ]
+    listed = [{"path": f"/{item['id']}", **item} for item in (html, *found)]
+    page = Page.from_dict({"format": "mixedsched.page/1", "name": "page", "resources": listed})
+    times = play_whole(Task(Scenario(page, SLOW_4G).on_pipe, NamedScheme("fifo"))).times()
+    rtt_ms = SLOW_4G.rtt_ms
+    assert {name: time.requested_ms for name, time in times.items()} == {
+        "html": 2 * rtt_ms,
+        "requested": 2 * rtt_ms + 7,
+        "bytes": 3 * rtt_ms + 7,
+        "complete": 3 * rtt_ms + 7,
+    }
+
+
 @pytest.mark.slow
 def test_a_scenario_has_the_same_fingerprint_in_every_process() -> None:
     code = "from tests.lab.play.test_scenario import SCENARIO; print(SCENARIO.digest)"
