@@ -23,7 +23,7 @@ from mixedsched.report.sites.structure import (
 from mixedsched.report.svg import drawing, element, line, rectangle, shortened, text, tooltip
 from mixedsched.sites.analysis.connections import expected_connections
 from mixedsched.sites.analysis.difference import Described
-from mixedsched.units import format_bytes
+from mixedsched.units import counted, format_bytes
 
 _MOST_HOSTS = 15
 _INDENT_PX, _MOST_INDENT_PX = 16, 240
@@ -36,7 +36,7 @@ def render_html(described: Described) -> str:
         "site.html.j2",
         name=described.page.name,
         facts=described.facts,
-        counted=f"{len(items)} resources, {format_bytes(sum(item.body_bytes for item in items))}",
+        counted=f"{counted(len(items), 'resource')}, {format_bytes(sum(item.body_bytes for item in items))}",
         connections=str(expected_connections(site)) if site is not None else "",
         picture=icicle(described),
         left_out=left_out(described),
