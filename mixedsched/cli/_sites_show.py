@@ -53,7 +53,7 @@ def _print(described: Described, most: int | None) -> None:
     page = described.page
     total_bytes = sum(item.body_bytes for item in page.resources)
     hosts = len({described.host_of(item) for item in page.resources})
-    facts = f"{len(page.resources)} resources, {format_bytes(total_bytes)}, {counted(hosts, 'host')}"
+    facts = f"{counted(len(page.resources), 'resource')}, {format_bytes(total_bytes)}, {counted(hosts, 'host')}"
     out.print(Text.assemble((printable(page.name), "bold cyan"), f"  {facts}"))
     for label, text in _lines(described).items():
         out.print(Padding(Text.assemble((f"{label}: ", "dim"), printable(text)), (0, 0, 0, 4)))
