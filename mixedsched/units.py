@@ -23,20 +23,21 @@ def parse_duration_s(text: str) -> float:
 
 def format_bytes(size_bytes: float) -> str:
     """1234567 -> "1.23 MB". Decimal units, three significant digits."""
-    for limit, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
-        if abs(size_bytes) >= limit:
-            return f"{size_bytes / limit:.3g} {unit}"
-    return f"{size_bytes:.0f} B"
+    return _by_thousands(size_bytes, ("B", "kB", "MB", "GB", "TB"))
 
 
 def format_rate(rate_bps: float | None) -> str:
     """9000000 -> "9 Mbit/s"; None (no limit) -> "unlimited"."""
-    if rate_bps is None:
-        return "unlimited"
-    for limit, unit in ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")):
-        if rate_bps >= limit:
-            return f"{rate_bps / limit:.3g} {unit}"
-    return f"{rate_bps:.0f} bit/s"
+    return "unlimited" if rate_bps is None else _by_thousands(rate_bps, ("bit/s", "kbit/s", "Mbit/s", "Gbit/s"))
+
+
+def _by_thousands(value: float, units: Sequence[str]) -> str:
+    """In the first unit in which it is below a thousand once it is rounded: 999600 B are 1 MB. units: each 1000 of the last."""
+    for power, unit in enumerate(units):
+        digits = f"{value / 1000**power:{'.3g' if power else '.0f'}}"
+        if abs(float(digits)) < 1000:
+            return f"{digits} {unit}"
+    return f"{value / 1000 ** (len(units) - 1):.0f} {units[-1]}"
 
 
 def format_ms(time_ms: float) -> str:

@@ -5,7 +5,7 @@ import statistics
 
 from rich.text import Text
 
-from mixedsched.cli._console import err, out
+from mixedsched.cli._console import err, out, shown
 from mixedsched.cli._live import live_words
 from mixedsched.cli._output import say_json
 from mixedsched.core.metrics import PAGE_METRICS, metric_named
@@ -14,6 +14,7 @@ from mixedsched.lab.experiment import Experiment
 from mixedsched.lab.gates import UNTIL_DECIDED
 from mixedsched.lab.model import AS_USUAL, Conditions, RunStatus
 from mixedsched.lab.plan import AGAIN
+from mixedsched.lab.results import writing_to
 from mixedsched.report.ci import CheckedQuestions, gate_text
 from mixedsched.report.compare import live_lines, miss_lines, render_comparison, stopping_note, write_comparison
 from mixedsched.report.view import ResultKind, write_summary
@@ -31,7 +32,8 @@ def say_experiment(experiment: Experiment, *, as_json: bool) -> None:
         "command": _command(experiment),
         "gates": [gate_text(item) for item in experiment.gates],
     }
-    write_comparison(comparison, runs, facts, report)
+    with writing_to(experiment.folder):
+        write_comparison(comparison, runs, facts, report)
     found = experiment.to_dict(str(report))
     write_summary(experiment.folder, ResultKind.COMPARE, found, facts)
     if as_json:
@@ -42,7 +44,7 @@ def say_experiment(experiment: Experiment, *, as_json: bool) -> None:
         out.print(Text(printable(line), style="yellow"), soft_wrap=True)
     for line in live_lines(experiment.live) if experiment.live is not None else ():
         out.print(Text(printable(line)), soft_wrap=True)
-    out.print(f"report: {report}", soft_wrap=True)
+    out.print(f"report: {shown(str(report))}", soft_wrap=True)
 
 
 def questions_of(experiment: Experiment) -> CheckedQuestions:

@@ -45,7 +45,8 @@ JunitOption = Annotated[
     Path | None, typer.Option("--junit", help="Write gates, or primary effects, as JUnit's XML.", metavar="FILE")
 ]
 MarkdownOption = Annotated[
-    Path | None, typer.Option("--markdown", help="Write effects as a table for a comment.", metavar="FILE")
+    Path | None,
+    typer.Option("--markdown", help="Write gates, or primary effects, as a table for a comment.", metavar="FILE"),
 ]
 
 

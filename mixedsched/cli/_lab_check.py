@@ -9,10 +9,9 @@ from collections.abc import Coroutine, Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 from rich.text import Text
 
-from mixedsched.cli._console import err, out
+from mixedsched.cli._console import err, out, shown
 from mixedsched.cli._options import LinkOption
 from mixedsched.cli._output import Json, say_json
 from mixedsched.errors import ExitCode, UsageError
@@ -75,7 +74,7 @@ async def _until_stopped(checking: Coroutine[Any, Any, LinkCheck]) -> LinkCheck:
 async def _checked(backend: BackendName, profile: Profile, seed: int, losses_s: float) -> LinkCheck:
     from mixedsched.world.emulator.probe.checking import check_link
 
-    err.print(f"{escape(profile.name)} on {backend.value}: bringing the network up", style="dim")
+    err.print(f"{shown(profile.name)} on {backend.value}: bringing the network up", style="dim")
     started_s = time.monotonic()
 
     def progress(step: str, duration_s: float) -> None:
@@ -87,16 +86,16 @@ async def _checked(backend: BackendName, profile: Profile, seed: int, losses_s: 
 
 
 def _print(found: LinkCheck) -> None:
-    out.print(f"[bold]{escape(found.link)}[/] on {found.backend}, seed {found.seed}")
+    out.print(f"[bold]{shown(found.link)}[/] on {found.backend}, seed {found.seed}")
     for note in found.notes:
-        out.print(f"  note: {escape(note)}", soft_wrap=True)
+        out.print(f"  note: {shown(note)}", soft_wrap=True)
     judged = [finding for finding in found.findings if finding.nominal is not None or finding.verdict.value == "off"]
     out.print(_table(judged))
     for finding in judged:
         if finding.note:
-            out.print(f"{finding.quantity} {finding.direction}: {escape(finding.note)}", style="dim", soft_wrap=True)
+            out.print(f"{finding.quantity} {finding.direction}: {shown(finding.note)}", style="dim", soft_wrap=True)
     for why, quantities in _left_out(found.findings):
-        out.print(f"not applicable: {', '.join(quantities)} ({escape(why)})", style="dim", soft_wrap=True)
+        out.print(f"not applicable: {', '.join(quantities)} ({shown(why)})", style="dim", soft_wrap=True)
     out.print("[bold]everything is as it should be[/]" if found.is_ok else "[bold red]something is off[/]")
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import TYPE_CHECKING, Self
 
 from rich import progress as rich_progress
 from rich.console import Console
-from rich.markup import escape
 
-from mixedsched.cli._console import err
+from mixedsched.cli._console import err, shown
 from mixedsched.lab import underway
 from mixedsched.units import format_duration, format_ms
 
@@ -86,7 +86,7 @@ class Progress:
         now_s = time.monotonic()
         if now_s - self._started_s < self._silent_s:
             return
-        self._bar.update(self._task, description=escape(self.what), completed=done, total=total, left=self._time_left())
+        self._bar.update(self._task, description=shown(self.what), completed=done, total=total, left=self._time_left())
         self._bar.start()
         is_over = done == total  # what follows says so
         if self._lines and not is_over and now_s - self._said_s >= LINE_EVERY_S:
@@ -102,7 +102,7 @@ class Progress:
         self._said_s = time.monotonic()
         of_total = f" of {self.total}" if self.total else ""
         done = f"{self._done}{of_total} {self._unit}" if self._unit else f"{self._done / (self.total or 1):.0%}"
-        self.say(f"{escape(self.what)}: {done}")
+        self.say(f"{shown(self.what)}: {done}")
 
     def _time_left(self) -> str:
         """In words; empty if it cannot be said, or nothing is left."""
@@ -144,8 +144,8 @@ class RunProgress(Progress):
         if run.status is RunStatus.OK:
             result = f"FCP {format_ms(run.metric('fcp_ms'))}, LCP {format_ms(run.metric('lcp_ms'))}"
         else:
-            result = f"[bold yellow]{run.status}[/]: {escape(run.reason)}; the block is run again"
-        self.say(f"{self._block:9} {escape(f'{run.arm:24}')} {result}")
+            result = f"[bold yellow]{run.status}[/]: {shown(run.reason)}; the block is run again"
+        self.say(f"{self._block:9} {shown(f'{run.arm:24}')} {result}")
 
 
 class SearchProgress(Progress):
@@ -159,7 +159,11 @@ class SearchProgress(Progress):
         if state.rung != self._rung:
             self.end_rung()
         self._rung = state.rung
-        best = "none" if state.best is None else f"{state.best.candidate.scheme}, {state.best.score * 100:+.1f} %"
+        best = (
+            "none"
+            if state.best is None
+            else f"{state.best.candidate.scheme}, {math.expm1(state.best.score) * 100:+.1f} %"
+        )
         left_s = None if state.limit_s is None else state.limit_s - state.seconds
         self.tell(state.tried, state.trials, what=f"rung {state.rung}, best so far {best}", left_s=left_s)
 

@@ -17,7 +17,7 @@ from mixedsched.errors import MixedschedError, UsageError
 from mixedsched.sites.opening import recipes
 from mixedsched.sites.recorded.records import RecordingSummary
 from mixedsched.sites.site import site_name_of
-from mixedsched.units import format_bytes, printable
+from mixedsched.units import counted, format_bytes, printable
 from mixedsched.world.browser.observation import Observation
 from mixedsched.world.browser.pageload import FormFactor
 
@@ -71,7 +71,7 @@ def _load_text(observation: Observation) -> str:
     size_bytes = sum(request.sent_bytes for request in page)
     later = len(observation.requests) - len(page)
     scrolled = f", {later} more when it was scrolled" if later else ""
-    return f"{len(page)} requests, {format_bytes(size_bytes)}, {_ENDS[observation.ended]}{scrolled}"
+    return f"{counted(len(page), 'request')}, {format_bytes(size_bytes)}, {_ENDS[observation.ended]}{scrolled}"
 
 
 def say_recording(summary: RecordingSummary, as_json: bool) -> None:

@@ -2,10 +2,9 @@
 
 from collections import Counter
 
-from rich.markup import escape
 from rich.text import Text
 
-from mixedsched.cli._console import err, out
+from mixedsched.cli._console import err, out, shown
 from mixedsched.core.h3.exchange import ServedRequest
 from mixedsched.report.simulation import strip_text
 from mixedsched.units import format_bytes, printable
@@ -25,8 +24,8 @@ class TextLog(ServerLog):
 
     def listening(self, facts: ServerFacts) -> None:
         where = facts.listening
-        out.print(f"serving [bold]{escape(facts.site)}[/] with [bold]{escape(facts.scheme)}[/] on UDP {where}")
-        out.print(f"open {facts.url} in Chromium with")
+        out.print(f"serving [bold]{shown(facts.site)}[/] with [bold]{shown(facts.scheme)}[/] on UDP {shown(where)}")
+        out.print(f"open {shown(facts.url)} in Chromium with")
         rules = ", ".join(f"MAP {name} {where}" for name in facts.hosts)
         out.print(
             "  --user-data-dir=$(mktemp -d) --origin-to-force-quic-on=* "

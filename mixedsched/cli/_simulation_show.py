@@ -7,9 +7,8 @@ from contextlib import closing
 from pathlib import Path
 
 from rich.console import RenderableType
-from rich.markup import escape
 
-from mixedsched.cli._console import err, out
+from mixedsched.cli._console import err, out, shown
 from mixedsched.cli._progress import Progress
 from mixedsched.cli._simulation_table import AllPages, caption, page_tables, resource_tables
 from mixedsched.cli._stdout import is_read
@@ -46,7 +45,7 @@ def show(
         _draw(loads, plot, weighting)
     for outcome in failures:
         where = f"{outcome.record['page']}, {outcome.record['scheme']}"
-        err.print(f"[bold yellow]failed[/] {escape(where)}: {escape(outcome.error)}", soft_wrap=True)
+        err.print(f"[bold yellow]failed[/] {shown(where)}: {shown(outcome.error)}", soft_wrap=True)
     if failures:
         err.print(f"[bold yellow]{len(failures)} of {simulation.total} loads could not be finished[/]", soft_wrap=True)
     return not failures

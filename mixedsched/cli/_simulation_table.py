@@ -14,7 +14,7 @@ from rich.text import Text
 from mixedsched.core.sim.record import weight_of
 from mixedsched.lab.play.simulation import RecordedLoad, Simulation
 from mixedsched.model.page import Page
-from mixedsched.units import counted, format_bytes, format_ms
+from mixedsched.units import counted, format_bytes, format_ms, printable
 
 BASELINE = "rr"
 NONE = "–"
@@ -63,7 +63,7 @@ def page_tables(
     if any(held):
         columns.append(Column("HOL", [NONE if size is None else format_bytes(size) for size in held]))
     size = format_bytes(sum(map(weight_of, page.resources)))
-    title = f"{page.name}: {counted(len(page.resources), 'resource')}, {size}, rung {simulation.rung}"
+    title = f"{printable(page.name)}: {counted(len(page.resources), 'resource')}, {size}, rung {simulation.rung}"
     yield from _fitting(title, _keys(simulation, outcomes), columns, width)
 
 
@@ -72,7 +72,7 @@ def resource_tables(
 ) -> Iterator[RenderableType]:
     """When each resource of one page was complete: a column for each scheme and send buffer."""
     keys = [
-        Column("complete", [item.id for item in page.resources]),
+        Column("complete", [printable(item.id) for item in page.resources]),
         Column("size", [format_bytes(weight_of(item)) for item in page.resources]),
     ]
     columns = []
@@ -80,7 +80,7 @@ def resource_tables(
         complete_ms = {item["id"]: item["complete_ms"] for item in outcome.record.get("resources", ())}
         title = "\n".join(column.cells[0] for column in _keys(simulation, [outcome]))
         columns.append(Column(title, [_ms(complete_ms.get(item.id)) for item in page.resources]))
-    yield from _fitting(f"{page.name}: times to completion", keys, columns, width)
+    yield from _fitting(f"{printable(page.name)}: times to completion", keys, columns, width)
 
 
 class AllPages:

@@ -17,7 +17,7 @@ from mixedsched.sites.analysis.check import Severity, SiteFinding, check_site
 from mixedsched.sites.analysis.connections import expected_connections
 from mixedsched.sites.opening import folder_of
 from mixedsched.sites.site import Origins, Site, built_problems
-from mixedsched.units import format_bytes, printable
+from mixedsched.units import counted, format_bytes, printable
 
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow"}
 _MOST_SHOWN = 20  # findings of a check
@@ -98,9 +98,8 @@ def _print(name: str, site: Site | None, found: Sequence[SiteFinding], most: int
     if site is not None:
         size_bytes = sum(item.body_bytes for item in site.page.resources)
         files = len(site.files) + len(site.variants)
-        out.print(
-            f"    {len(site.page.resources)} resources, {format_bytes(size_bytes)}; {files} addresses are answered"
-        )
+        resources = counted(len(site.page.resources), "resource")
+        out.print(f"    {resources}, {format_bytes(size_bytes)}; addresses that are answered: {files}")
         _line("hosts", ", ".join(site.hosts))
         _line("connections", str(expected_connections(site)))
         _line("licence", site.licence or "none named")
@@ -118,7 +117,7 @@ def _print(name: str, site: Site | None, found: Sequence[SiteFinding], most: int
         if most is not None and count > most:
             out.print(Text(f"{level.value}: and {count - most} more about {of_check} (--all)", style="dim"))
     errors = sum(finding.level is Severity.ERROR for finding in found)
-    out.print(f"{errors} error{'s'[: errors != 1]}, {len(found) - errors} warning{'s'[: len(found) - errors != 1]}")
+    out.print(f"{counted(errors, 'error')}, {counted(len(found) - errors, 'warning')}")
 
 
 def _line(label: str, text: str) -> None:

@@ -12,7 +12,7 @@ from mixedsched.cli._sites import open_described
 from mixedsched.model.page import Resource
 from mixedsched.report.svg import shortened
 from mixedsched.sites.analysis.difference import Described, Difference, FieldChange, ResourcePair, difference
-from mixedsched.units import format_bytes, printable
+from mixedsched.units import counted, format_bytes, printable
 
 _MOST_SHOWN = 30  # of each list
 _LONGEST_ADDRESS = 140  # characters
@@ -38,7 +38,7 @@ def diff(
 def _print(found: Difference, most: int | None) -> None:
     for sign, side in (("a", found.before), ("b", found.after)):
         totals = side.totals()
-        words = f"{totals['resources']} resources, {format_bytes(totals['body_bytes'])}"
+        words = f"{counted(totals['resources'], 'resource')}, {format_bytes(totals['body_bytes'])}"
         out.print(Text.assemble((f"{sign}  ", "dim"), (printable(side.page.name), "bold cyan"), f"  {words}"))
     rho = found.order_correlation
     order = f"; their order correlates with {rho:.3f} (Spearman)" if rho is not None else ""

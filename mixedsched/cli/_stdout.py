@@ -1,8 +1,9 @@
-"""A standard output whose reader may end early, as `head` does: that is no failure of the command that wrote to it."""
+"""Standard streams whose reader may end early, as `head` does: that is no failure of the command that wrote to them."""
 
 import io
 import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from mixedsched.errors import MixedschedError
@@ -33,15 +34,26 @@ class _Output(io.FileIO):
         os.close(nowhere)
 
 
+class _Remarks(_Output):
+    """Progress and remarks: neither a terminal that is gone nor a full disk ends hours of measuring."""
+
+    def write(self, data: "ReadableBuffer", /) -> int:
+        with suppress(MixedschedError):
+            return super().write(data)
+        return memoryview(data).nbytes
+
+
 def let_readers_end() -> None:
-    """From here on, results that nobody reads are dropped, instead of ending the command with exit code 1."""
+    """From here on, what nobody reads is dropped, instead of ending the command with exit code 1."""
     _open_what_is_closed()
-    old = sys.stdout
-    if old is sys.__stdout__ and isinstance(old, io.TextIOWrapper):  # else somebody catches what is written
-        binary = io.BufferedWriter(_Output(old.fileno(), "w", closefd=False))
-        sys.stdout = io.TextIOWrapper(
-            binary, old.encoding, old.errors, None, bool(old.line_buffering), old.write_through
-        )
+    for name, kind in (("stdout", _Output), ("stderr", _Remarks)):
+        old = getattr(sys, name)
+        if old is getattr(sys, f"__{name}__") and isinstance(
+            old, io.TextIOWrapper
+        ):  # else somebody catches what is written
+            binary = io.BufferedWriter(kind(old.fileno(), "w", closefd=False))
+            new = io.TextIOWrapper(binary, old.encoding, old.errors, None, bool(old.line_buffering), old.write_through)
+            setattr(sys, name, new)
 
 
 def _open_what_is_closed() -> None:

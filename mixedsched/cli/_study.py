@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.markup import escape
-
+from mixedsched.cli._console import shown
 from mixedsched.cli._progress import Progress
 from mixedsched.core.stats import ALPHA
 from mixedsched.lab.study.places import Place
@@ -28,10 +27,10 @@ class StudyProgress(Progress):
         """Loads of other machines count as done, too."""
         for name in machines:
             if self._machines and name not in self._machines:
-                self.say(f"{escape(name)} works, too")
+                self.say(f"{shown(name)} works, too")
         for name in self._machines:
             if name not in machines:
-                self.say(f"{escape(name)} does not work any more")
+                self.say(f"{shown(name)} does not work any more")
         self._machines = machines
         total = max(self.total or 0, self._done + loads)
         where = f" on {len(machines)} machines: {', '.join(machines)}" if len(machines) > 1 else ""
@@ -47,9 +46,9 @@ class StudyProgress(Progress):
         if load.status == "ok":
             result = f"FCP {format_ms(load.values['fcp_ms'] or 0)}, LCP {format_ms(load.values['lcp_ms'] or 0)}"
         else:
-            result = f"[bold yellow]{load.status}[/]: {escape(load.reason)}; the block is run again"
+            result = f"[bold yellow]{load.status}[/]: {shown(load.reason)}; the block is run again"
         what = f"{place.site.name}@{place.link}"
-        self.say(f"{escape(f'{what:24}')} block {block:<3} {escape(f'{load.arm:24}')} {result}")
+        self.say(f"{shown(f'{what:24}')} block {block:<3} {shown(f'{load.arm:24}')} {result}")
 
 
 def questions_of(result: StudyResult, folder: Path) -> CheckedQuestions:

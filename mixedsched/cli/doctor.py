@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
-from mixedsched.cli._console import err, out
+from mixedsched.cli._console import err, out, shown
 from mixedsched.cli._interrupts import end_in_order
 from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._sites import open_site
@@ -77,8 +76,8 @@ def _tell(proofs: Iterable[Check], as_json: bool) -> None:
 def _print(check: Check) -> None:
     bad = "[yellow]no  [/]" if check.is_optional else "[bold red]FAIL[/]"
     mark = "[bold green]ok  [/]" if check.ok else bad
-    out.print(f"{mark} {check.name:22} {escape(check.detail)}", soft_wrap=True)
+    out.print(f"{mark} {check.name:22} {shown(check.detail)}", soft_wrap=True)
     if not check.ok and check.fix:
-        out.print(f"     {'':22} fix: {escape(check.fix)}", soft_wrap=True)
+        out.print(f"     {'':22} fix: {shown(check.fix)}", soft_wrap=True)
     for advice in check.advice:
-        out.print(f"     {'':22} better: {escape(advice)}", soft_wrap=True)
+        out.print(f"     {'':22} better: {shown(advice)}", soft_wrap=True)

@@ -62,4 +62,4 @@ def _write(file: Path, text: str, *, replace: bool) -> None:
 def _summary(page: Page) -> str:
     hosts = len({item.host for item in page.resources})
     body_bytes = sum(item.body_bytes for item in page.resources)
-    return f"{len(page.resources)} resources, {format_bytes(body_bytes)}, {counted(hosts, 'host')}"
+    return f"{counted(len(page.resources), 'resource')}, {format_bytes(body_bytes)}, {counted(hosts, 'host')}"

@@ -5,10 +5,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 
 from mixedsched.cli import _lab_check
-from mixedsched.cli._console import err, out
+from mixedsched.cli._console import err, out, shown
 from mixedsched.cli._options import LinkOption
 from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._sites import open_site
@@ -104,7 +103,7 @@ def run(
         for side in ("down", "up"):
             err.print(f"{side}: {counters_text(result.counters.get(side, {}))}", soft_wrap=True)
     for failure in result.failures:
-        err.print(f"[bold red]error:[/] {escape(failure)}", soft_wrap=True)
+        err.print(f"[bold red]error:[/] {shown(failure)}", soft_wrap=True)
     raise typer.Exit(result.exit_code)
 
 
@@ -126,7 +125,7 @@ def up(
     if as_json:
         say_json(lab_up)
         return
-    out.print(f"[bold]{escape(profile.name)}[/] is up in {backend.value}")
+    out.print(f"[bold]{shown(profile.name)}[/] is up in {backend.value}")
     out.print(f"  down: {direction_text(profile.down)}", soft_wrap=True)
     out.print(f"  up: {direction_text(profile.up)}", soft_wrap=True)
     _say_standing(lab_up)
@@ -150,10 +149,10 @@ def status(as_json: Json = False) -> None:
     if facts["up"] is None:
         out.print("no lab is up")
     else:
-        out.print(f"[bold]{escape(facts['up']['link'])}[/] is up in {facts['up']['backend']}")
+        out.print(f"[bold]{shown(facts['up']['link'])}[/] is up in {facts['up']['backend']}")
         _say_standing(facts["up"])
     for owned in facts["in_use"]:
-        out.print(f"in use by process {owned['pid']} ({escape(owned['about'])}): {', '.join(owned['namespaces'])}")
+        out.print(f"in use by process {owned['pid']} ({shown(owned['about'])}): {', '.join(owned['namespaces'])}")
     if facts["leftovers"]:
         out.print(
             f"named like ours, owned by no lab: {', '.join(facts['leftovers'])}; "
@@ -171,4 +170,4 @@ def _say_standing(facts: dict[str, Any]) -> None:
 
 
 def _say_note(note: str) -> None:
-    err.print(f"note: {escape(note)}", style="yellow", soft_wrap=True)
+    err.print(f"note: {shown(note)}", style="yellow", soft_wrap=True)

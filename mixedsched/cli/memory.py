@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
-from mixedsched.cli._console import out
+from mixedsched.cli._console import out, shown
 from mixedsched.cli._output import Json
 from mixedsched.core.learning.describing import describe
 from mixedsched.errors import UsageError
+from mixedsched.units import counted
 from mixedsched.world.store import open_memory, read_memory
 
 FileArgument = Annotated[Path, typer.Argument(help="The file that serve --memory keeps.", metavar="FILE")]
@@ -44,26 +44,28 @@ def show(file: FileArgument, page: PageOption = None, as_json: Json = False) -> 
 
 def _print(item: dict, details: bool) -> None:  # type: ignore[type-arg]
     order = item["order"]
-    out.print(f"[bold]{escape(item['path'])}[/]: {item['visits']} visits ({item['partial_visits']} not whole)")
-    out.print(f"  order: {order['name']}: {escape(order['why'])}", soft_wrap=True)
+    out.print(
+        f"[bold]{shown(item['path'])}[/]: {counted(item['visits'], 'visit')} ({item['partial_visits']} not whole)"
+    )
+    out.print(f"  order: {order['name']}: {shown(order['why'])}", soft_wrap=True)
     for name, why in item["left"].items():
-        out.print(f"  left: {escape(name)}: {escape(why)}", soft_wrap=True)
+        out.print(f"  left: {shown(name)}: {shown(why)}", soft_wrap=True)
     for network in item["networks"]:
         share = f"{network['share'] * 100:.0f} % of visits"
-        out.print(f"  network: {network['name']}, {share}, order {escape(network['order'])}")
+        out.print(f"  network: {network['name']}, {share}, order {shown(network['order'])}")
     if (told := item["beacons"]) is not None:
         latest = f"FCP {told['fcp_ms']:.0f} ms, LCP {told['lcp_ms']:.0f} ms, CLS {told['cls']:.3f}"
         means = f"mean FCP {told['mean_fcp_ms']:.0f} ms, LCP {told['mean_lcp_ms']:.0f} ms"
         out.print(f"  told by browsers: {told['visits']} visits, {means}; the latest {latest}", soft_wrap=True)
     for name, paints in item["outcomes"].items():
         by = f"told by {paints['told']:.0f} browsers" if paints["told"] else "estimated"
-        out.print(f"  seen under {escape(name)}: {paints['visits']:.0f} visits, LCP {paints['lcp_ms']:.0f} ms, {by}")
+        out.print(f"  seen under {shown(name)}: {paints['visits']:.0f} visits, LCP {paints['lcp_ms']:.0f} ms, {by}")
     if not details:
         return
     for role in item["roles"]:
         seen = f", seen {role['seen']:.2f}" if role["seen"] is not None else ""
         line = f"  {role['kind']:10s} {role['bytes']:>9} B in {role['share'] * 100:3.0f} % of visits{seen}, {role['found']}"
-        out.print(f"{line}: {escape(role['path'])}", soft_wrap=True, highlight=False)
+        out.print(f"{line}: {shown(role['path'])}", soft_wrap=True, highlight=False)
 
 
 def forget(file: FileArgument, page: PageOption = None, as_json: Json = False) -> None:
@@ -75,7 +77,7 @@ def forget(file: FileArgument, page: PageOption = None, as_json: Json = False) -
     if as_json:
         sys.stdout.write(json.dumps({"memory": str(file), "forgotten": forgotten}) + "\n")
     else:
-        out.print(f"{forgotten} pages forgotten")
+        out.print(f"{counted(forgotten, 'page')} forgotten")
 
 
 def _known(file: Path) -> Path:

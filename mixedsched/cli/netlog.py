@@ -4,10 +4,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 from rich.text import Text
 
-from mixedsched.cli._console import out
+from mixedsched.cli._console import out, shown
 from mixedsched.cli._output import Json, say_json
 from mixedsched.errors import InputError
 from mixedsched.report.wide_table import WideTable
@@ -68,7 +67,7 @@ def _no_connection(file: Path, log: NetLog) -> InputError:
 def _say_summary(file: Path, log: NetLog) -> None:
     connections = counted(len(log.connections), "connection")
     version = f"Chromium {printable(log.chromium_version)}" if log.chromium_version else "unknown browser"
-    out.print(f"[bold]{escape(str(file))}[/]: {escape(version)}, {connections}", soft_wrap=True)
+    out.print(f"[bold]{shown(str(file))}[/]: {shown(version)}, {connections}", soft_wrap=True)
     if log.truncated:
         out.print("[yellow]the end of the log is missing: figures cover only the part before it[/]")
     if log.unavailable:

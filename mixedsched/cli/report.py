@@ -12,6 +12,7 @@ from mixedsched.cli._console import err, out, shown
 from mixedsched.cli._output import Json, say_json
 from mixedsched.errors import InputError, UsageError
 from mixedsched.lab.experiment import Experiment, read_experiment
+from mixedsched.lab.results import writing_to
 from mixedsched.lab.study.session import DEFINITION_NAME
 from mixedsched.report.compare import median_film
 from mixedsched.report.video import write_video
@@ -64,14 +65,15 @@ def _write_video(experiment: Experiment, path: Path) -> None:
     film = median_film(experiment.comparison, experiment.runs)
     if film is None:
         raise InputError("there is no film to write", why="no complete block has pictures")
-    write_video(film, path)
+    with writing_to(path):
+        write_video(film, path)
     err.print(f"video: {shown(str(path))}", soft_wrap=True)
 
 
 def _point_to(command: str, facts_file: Path, report_file: Path, as_json: bool) -> None:
     try:
-        facts: dict[str, Any] = json.loads(facts_file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        facts: dict[str, Any] = dict(json.loads(facts_file.read_text(encoding="utf-8")))
+    except (OSError, TypeError, ValueError) as error:
         fix = f"run the {command} command again: it continues from what is stored, and rewrites its report"
         raise InputError(f"{facts_file} cannot be read", why=str(error), fix=fix) from error
     if as_json:

@@ -3,7 +3,6 @@
 from typing import Annotated, Any, Self
 
 import typer
-from rich.markup import escape
 
 from mixedsched import __version__
 from mixedsched.cli._console import err, out, shown
@@ -87,9 +86,9 @@ def _print(part: Part) -> None:
     mark = "[bold green]ok  [/]" if part.ok else "[bold red]FAIL[/]"
     text = f"{part.path}{f', {part.detail}' if part.detail else ''}" if part.path else part.detail
     brought = ", just installed" if part.brought else ""
-    out.print(f"{mark} {part.name:18} {escape(text)}{brought}", soft_wrap=True)
+    out.print(f"{mark} {part.name:18} {shown(text)}{brought}", soft_wrap=True)
     if part.fix:
-        out.print(f"     {'':18} fix: {escape(part.fix)}", soft_wrap=True)
+        out.print(f"     {'':18} fix: {shown(part.fix)}", soft_wrap=True)
 
 
 class SetupProgress:

@@ -25,7 +25,7 @@ from mixedsched.lab.study.definition import read_study
 from mixedsched.lab.study.gates import exit_code
 from mixedsched.lab.study.places import is_chosen
 from mixedsched.lab.study.session import default_folder, run_study
-from mixedsched.units import format_duration
+from mixedsched.units import counted, format_duration
 from mixedsched.world.store import StudyStore
 
 _EXAMPLES_OF_RUN = (
@@ -122,10 +122,12 @@ def status(folder: FolderArgument = None, store: StoreOption = None, as_json: Js
         say_remark("no study was begun there")
     for item in facts["studies"]:
         blocks = ", ".join(f"{count} {state}" for state, count in item["blocks"].items() if count)
-        out.print(f"[bold]{shown(item['study'])}[/] (rung {item['rung']}): {item['places']} places; blocks: {blocks}")
+        out.print(
+            f"[bold]{shown(item['study'])}[/] (rung {item['rung']}): {counted(item['places'], 'place')}; blocks: {blocks}"
+        )
     for worker in facts["workers"]:
         heard = f"heard of {format_duration(worker['silent_s'])} ago"
-        doing = f"{worker['state']}, {worker['blocks']} blocks in hand, {heard}"
+        doing = f"{worker['state']}, {counted(worker['blocks'], 'block')} in hand, {heard}"
         out.print(f"  {shown(worker['machine'])}: {doing}{shown(worker['reason'] and ': ' + worker['reason'])}")
 
 

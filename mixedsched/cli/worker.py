@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mixedsched.cli._console import err, say_remark
+from mixedsched.cli._console import err, say_remark, shown
 from mixedsched.cli._interrupts import end_in_order
 from mixedsched.errors import MixedschedError, UsageError
 from mixedsched.lab.study.worker import WorkerOptions, run_worker
@@ -74,7 +74,7 @@ def worker(
         except MixedschedError as error:
             if once:
                 raise
-            err.print(f"{error}; trying again", style="dim")
+            err.print(f"{shown(str(error))}; trying again", style="dim")
         if once:
             return
         time.sleep(RECONNECT_S)

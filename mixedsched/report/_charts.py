@@ -123,7 +123,7 @@ def paired_differences(effect: Effect, arm_index: int, width: float = 350, heigh
 
 def _tick(metric: Metric, value: float) -> str:
     return (
-        f"{value:+.3g} %".replace("-", "−").replace("+0 ", "0 ")
+        f"{value:+g} %".replace("-", "−").replace("+0 ", "0 ")
         if metric.scale == "ratio"
         else metric.format_change(value)
     )

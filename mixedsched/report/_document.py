@@ -13,12 +13,15 @@ from mixedsched.report._facts import fact_rows
 from mixedsched.report._kinds import KIND_LETTERS
 from mixedsched.report._scripts import PLAYER
 from mixedsched.report.svg import shortened
-from mixedsched.units import format_bytes, format_ms
+from mixedsched.units import counted, format_bytes, format_ms
 
 
 def render(name: str, /, **values: Any) -> str:
-    """A document as text, by the name of its template. Texts are escaped; all that the template names must be given."""
-    return _ENVIRONMENT.get_template(name).render(values)
+    """A document as text, by the name of its template. Texts are escaped; all that the template names must be given.
+
+    Half surrogates, which a page's attributes may hold and no file can, become question marks.
+    """
+    return _ENVIRONMENT.get_template(name).render(values).encode("utf-8", "replace").decode()
 
 
 def tables_of(facts: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:
@@ -28,7 +31,7 @@ def tables_of(facts: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str]]
 
 def _unbroken(text: str) -> str:
     """Numbers keep their unit on the same line."""
-    return re.sub(r"(\d) (%|ms\b|s\b|[kMG]?B\b)", "\\1\N{NO-BREAK SPACE}\\2", text)
+    return re.sub(r"(\d) (%|ms\b|s\b|[kMGT]?B\b)", "\\1\N{NO-BREAK SPACE}\\2", text)
 
 
 _ENVIRONMENT = Environment(
@@ -38,6 +41,6 @@ _ENVIRONMENT = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_ENVIRONMENT.filters.update(unbroken=_unbroken, size=format_bytes, ms=format_ms, shortened=shortened)
+_ENVIRONMENT.filters.update(unbroken=_unbroken, size=format_bytes, ms=format_ms, shortened=shortened, counted=counted)
 _ENVIRONMENT.globals["PLAYER"] = PLAYER
 _ENVIRONMENT.globals["KINDS"] = KIND_LETTERS

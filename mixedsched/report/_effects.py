@@ -10,6 +10,7 @@ from mixedsched.lab.comparison import ArmSummary, Effect, MetricFamily
 from mixedsched.report import _charts as charts
 from mixedsched.report import _words as words
 from mixedsched.report._terminal import STYLES, line, plain_table
+from mixedsched.units import counted
 
 EXPLORATORY_NOTE = "* exploratory: not among the metrics declared beforehand"
 
@@ -90,7 +91,7 @@ def effects_table(
             line(view.medians),
             line(view.change),
         ]
-        more = f", +{effect.more_blocks} blocks" if effect.more_blocks else ""
+        more = f", +{counted(effect.more_blocks, 'block')}" if effect.more_blocks else ""
         cells.append(line(view.verdict + more, STYLES[view.tone]))
         if other:
             second = (others or {}).get(effect.metric.key)

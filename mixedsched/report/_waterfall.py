@@ -10,7 +10,7 @@ from mixedsched.lab.page_view import SeenResponse
 from mixedsched.model.request import Kind
 from mixedsched.report._kinds import KIND_LETTERS
 from mixedsched.report.svg import Scale, drawing, line, rectangle, shortened, text, x_grid
-from mixedsched.units import few, format_bytes, format_ms
+from mixedsched.units import counted, few, format_bytes, format_ms
 
 WIDTH = 1120.0
 LABELS = 360.0  # width of the columns left of the time axis
@@ -113,7 +113,7 @@ def _picture(fall: Waterfall, order: Mapping[str, int], end_ms: float) -> Markup
         shapes += _row(row, scale, _TOP + _ROW * index)
     shapes += moment_lines(fall.marks_ms, scale, _TOP - 4, height - 6)
     summary = [
-        f"{len(rows)} responses",
+        counted(len(rows), "response"),
         fall.remark,
         *(f"{name} {format_ms(ms)}" for name, ms in fall.marks_ms.items()),
     ]

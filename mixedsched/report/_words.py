@@ -9,6 +9,7 @@ from mixedsched.core.metrics import Metric, metric_named
 from mixedsched.lab.comparison import Effect, Verdict
 from mixedsched.units import counted
 
+UNCHANGED = "unchanged"
 SYMBOLS = {Verdict.BETTER: "▼", Verdict.WORSE: "▲", Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "?"}
 
 
@@ -37,8 +38,14 @@ def direction_text(metric: Metric, change: float) -> str:
     """A change of a metric in words: "12.3 % sooner"; "unchanged" if it rounds to nothing."""
     size = metric.format_change(change, signed=False)
     if metric.format_change(change) == size:
-        return "unchanged"
+        return UNCHANGED
     return f"{size} {metric.less if change < 0 else metric.more}"
+
+
+def against_text(metric: Metric, change: float, baseline: str) -> str:
+    """What a sentence about an arm ends with: "12.3 % sooner than with eps", "just as with eps" where it rounds to 0."""
+    moved = direction_text(metric, change)
+    return f"just as with {baseline}" if moved == UNCHANGED else f"{moved} than with {baseline}"
 
 
 def p_text(p: float) -> str:
@@ -63,6 +70,12 @@ def expected_text(change_pct: float | None) -> str:
         return "–"
     rounded = round(change_pct)
     return "±0 %" if rounded == 0 else with_minus(f"{rounded:+d} %")
+
+
+def pct_text(change_pct: float) -> str:
+    """As metrics tell changes: "−12.3 %", "+4.0 %", and "0.0 %" without a sign."""
+    text = with_minus(f"{change_pct:+.1f} %")
+    return text[1:] if text[1:] == "0.0 %" else text
 
 
 def objective_text(weights: Mapping[str, float]) -> str:

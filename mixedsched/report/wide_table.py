@@ -13,7 +13,7 @@ from rich.text import Text
 _FOLDED_FROM = 32  # columns of the terminal: longer words, such as paths, may be folded
 _PADDING = 2  # right of each column, and left of the first one
 _EDGES = 2
-_UNIT = re.compile(r"(?<=[\d–]) (?=(?:%|s|ms|min|B|kB|MB|GB)(?!\w))")
+_UNIT = re.compile(r"(?<=[\d–]) (?=(?:%|s|ms|min|B|kB|MB|GB|TB)(?!\w))")
 _GLUE = "\N{NO-BREAK SPACE}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.command import HOME, run
+from tests.report.made_up_reports import store_experiment
 
 
 @pytest.mark.parametrize(
@@ -165,6 +167,18 @@ def test_results_for_which_there_is_no_room_are_an_error_that_says_so() -> None:
     assert "Traceback" not in ended.stderr
 
 
+def test_remarks_that_nobody_can_read_are_dropped_and_results_are_not(tmp_path: Path) -> None:
+    words = "simulate", "davies-meenan", "--scheme", "rr", "--plot", str(tmp_path / "plot.svg")
+    reader, pipe = os.pipe()
+    os.close(reader)
+    for errors in (pipe, os.open("/dev/full", os.O_WRONLY)):
+        program = [sys.executable, "-m", "mixedsched", *words]
+        ended = subprocess.run(program, stdout=subprocess.PIPE, stderr=errors, text=True, cwd=HOME, check=False)
+        os.close(errors)
+        assert ended.returncode == 0
+        assert "speed-up: BI of rr" in " ".join(ended.stdout.split())
+
+
 def test_a_command_without_standard_streams_keeps_its_files_apart_from_them(tmp_path: Path) -> None:
     """Their numbers are not given to the file that is opened next."""
     picture = tmp_path / "plot.svg"
@@ -194,8 +208,40 @@ def test_of_a_folder_of_another_command_report_says_where_its_report_is(
     assert json.loads(run("report", str(tmp_path), "--json").stdout) == {"command": "mixedsched again"}
 
 
-def test_of_a_folder_with_torn_facts_report_says_how_to_mend_it(tmp_path: Path) -> None:
-    (tmp_path / "tune.json").write_text('{"comm')
+@pytest.mark.parametrize("text", ['{"comm', "[1]", "3"])
+def test_of_a_folder_with_torn_facts_report_says_how_to_mend_it(text: str, tmp_path: Path) -> None:
+    (tmp_path / "tune.json").write_text(text)
     ended = run("report", str(tmp_path))
     assert ended.exit_code == 3
     assert "run the tune command again" in " ".join(ended.stderr.split())
+
+
+@pytest.mark.parametrize("name", ["[red]runs", "a[/b]"])
+def test_the_name_of_a_folder_of_results_is_printed_as_it_is(name: str, tmp_path: Path) -> None:
+    folder = store_experiment(tmp_path / name, 2)
+    ended = run("report", folder)
+    assert ended.exit_code == 0, ended.stderr
+    assert ended.stdout.splitlines()[-1] == f"report: {folder / 'report.html'}"
+
+
+@pytest.mark.parametrize("option", [(), ("--video", "taken/film.gif")])
+def test_a_report_that_cannot_be_written_is_an_error_that_says_so(option: tuple[str, ...], tmp_path: Path) -> None:
+    folder = store_experiment(tmp_path / "results", 2)
+    if option:
+        (tmp_path / "taken").touch()  # a file, below which there can be nothing
+    else:
+        (folder / "report.html").mkdir()
+    ended = run("report", folder, *option, cwd=tmp_path)
+    assert ended.exit_code == 1
+    assert "error: cannot write to" in ended.stderr
+
+
+def test_what_a_page_calls_itself_and_its_resources_cannot_write_to_the_terminal(tmp_path: Path) -> None:
+    resources = [{"id": "\x1b]0;id\x07", "kind": "document", "path": "/", "body_bytes": 9000}]
+    page = {"format": "mixedsched.page/1", "name": "\x1b[2J[bold]page", "resources": resources}
+    (tmp_path / "page.json").write_text(json.dumps(page))
+    ended = run("simulate", tmp_path / "page.json", "--scheme", "rr", "--resources")
+    assert ended.exit_code == 0, ended.stderr
+    assert r"\x1b[2J[bold]page" in ended.stdout
+    assert r"\x1b]0;id\x07" in ended.stdout
+    assert not any(sign in ended.stdout + ended.stderr for sign in "\x1b\x07")

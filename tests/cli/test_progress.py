@@ -82,10 +82,10 @@ def test_every_run_has_a_line_with_its_result_or_why_it_is_repeated(
         progress.after(good, 1)
         progress.before("[eps]", 1, False, 1)
         clock.now_s += 10
-        progress.after(replace(good, arm="[eps]", status=RunStatus.INVALID, reason="[odd]"), 1)
+        progress.after(replace(good, arm="[eps]", status=RunStatus.INVALID, reason="[odd]\x1b[2J"), 1)
     assert capsys.readouterr().err.splitlines() == [
         "warm-up   mixed                    FCP 900 ms, LCP 2.40 s  (10 s left)",
-        "block 1   [eps]                    invalid: [odd]; the block is run again  (10 s left)",
+        "block 1   [eps]                    invalid: [odd]\\x1b[2J; the block is run again  (10 s left)",
     ]
 
 
@@ -98,6 +98,6 @@ def test_a_search_tells_how_each_rung_ended(clock: Clock, capsys: pytest.Capture
         progress.watch(SearchState("stack", 3, 40, 1.0, 31.0, best))
         progress.end_rung()
     assert capsys.readouterr().err.splitlines() == [
-        "rung pipe, best so far mixed:alpha=0.3, -12.5 %: 400 of 400 candidates",
-        "rung stack, best so far mixed:alpha=0.3, -12.5 %: 3 of 40 candidates  (30 s left)",
+        "rung pipe, best so far mixed:alpha=0.3, -11.8 %: 400 of 400 candidates",
+        "rung stack, best so far mixed:alpha=0.3, -11.8 %: 3 of 40 candidates  (30 s left)",
     ]

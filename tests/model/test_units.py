@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from mixedsched.errors import UsageError
@@ -29,6 +31,25 @@ def test_durations_are_read(text: str, seconds: float) -> None:
 def test_what_is_no_quantity_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="is not understood"):
         parse_duration_s(text)
+
+
+@pytest.mark.parametrize(
+    ("format_it", "value", "text"),
+    [
+        (format_bytes, 999.4, "999 B"),
+        (format_bytes, 999.6, "1 kB"),
+        (format_bytes, 999_499, "999 kB"),
+        (format_bytes, 999_500, "1 MB"),
+        (format_bytes, 999_999_999, "1 GB"),
+        (format_bytes, 1.2e12, "1.2 TB"),
+        (format_bytes, 1.2e15, "1200 TB"),
+        (format_bytes, -999_999, "-1 MB"),
+        (format_rate, 999_999, "1 Mbit/s"),
+        (format_rate, 1e12, "1000 Gbit/s"),
+    ],
+)
+def test_no_quantity_is_written_with_an_exponent(format_it: Callable[[float], str], value: float, text: str) -> None:
+    assert format_it(value) == text
 
 
 def test_quantities_are_printed_for_people() -> None:

@@ -53,6 +53,21 @@ def test_a_confirmed_gain_is_told_with_size_interval_and_blocks() -> None:
     assert re.search(r"over fast the largest paint comes 20 % sooner by 3\d\d ms " + measured, said)
 
 
+def test_a_gain_in_time_is_left_out_where_medians_differ_the_other_way() -> None:
+    """Blocks are paired, medians are not: both can be right."""
+    audit = made_up_audit()
+    networks = []
+    for item in audit.networks:
+        assert item.comparison is not None
+        later = [
+            replace(arm, median={**arm.median, "lcp_ms": 1e4 + place}) for place, arm in enumerate(item.comparison.arms)
+        ]
+        networks.append(replace(item, comparison=replace(item.comparison, arms=tuple(later))))
+    assert "over fast the largest paint comes 20 % sooner (−20.0 %" in headline(
+        replace(audit, networks=tuple(networks))
+    )
+
+
 def test_a_page_that_nothing_helps_is_told_so() -> None:
     assert "Today's delivery is good" in headline(nothing_helps())
     assert "of 9 changes tried in simulation" in headline(nothing_helps())

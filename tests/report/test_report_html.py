@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from mixedsched.core.stats import Looks
 from mixedsched.lab.analysis import analyse
 from mixedsched.lab.model import Plan, Run, RunStatus
 from mixedsched.report._scripts import PLAYER
@@ -116,6 +117,13 @@ def test_hostile_text_stays_text() -> None:
     assert not {"script", "img"} & set(outline.tags)
     assert all(load.startswith(("data:", "#")) for load in outline.loads)
     assert "&lt;script&gt;" in text
+
+
+def test_text_that_no_file_can_hold_does_not_keep_a_report_from_being_written(tmp_path: Path) -> None:
+    plan, runs = experiment(2)
+    runs = [replace(run, page_load={**run.page_load, "lcp_element": '<img alt="\ud83d">'}) for run in runs]
+    write_comparison(analyse(plan, runs), runs, FACTS, tmp_path / "report.html")
+    assert "&lt;img alt=&#34;?&#34;&gt;" in (tmp_path / "report.html").read_text()
 
 
 def test_what_is_no_jpeg_is_never_embedded() -> None:
@@ -223,6 +231,14 @@ def test_an_extended_experiment_says_so_and_why_it_matters() -> None:
     text = words(report(*experiment(), {**FACTS, "history": [8, 12, 20]}))
     assert "First planned with 8 blocks, extended to 12, then to 20." in text
     assert "until a verdict appears" in text
+
+
+def test_how_a_verdict_came_about_is_told_as_it_was() -> None:
+    plan, runs = experiment()
+    assert "Wilcoxon signed-rank test, tightened by Holm" in words(report(plan, runs))
+    looked_at = words(report(replace(plan, looks=Looks(8, 12)), runs))
+    assert "hold together at every look" in looked_at
+    assert "Wilcoxon" not in looked_at
 
 
 def test_the_element_of_the_lcp_is_shown_for_every_arm() -> None:

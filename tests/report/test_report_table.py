@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import io
+import re
 from dataclasses import replace
 
+import pytest
 from rich.console import Console
 
 from mixedsched.lab.analysis import analyse
-from mixedsched.lab.comparison import Comparison
+from mixedsched.lab.comparison import Comparison, Verdict
 from mixedsched.lab.model import RunStatus
+from mixedsched.report._words import pct_text
 from mixedsched.report.compare import render_comparison
+from mixedsched.report.compare._words import headline
 from tests.report.made_up_runs import MadeUp, made_up_plan
 
 
@@ -73,6 +77,28 @@ def test_too_few_blocks_and_failures_are_said() -> None:
     text = printed(analyse(plan, runs[2:]))
     assert "4 blocks cannot decide anything" in text
     assert "1 of 5 runs failed or were invalid" in text
+
+
+@pytest.mark.parametrize(("blocks", "words"), [(1, "1 more block"), (3, "3 more blocks")])
+def test_what_would_decide_is_counted_as_people_count(blocks: int, words: str) -> None:
+    found = comparison(4)
+    effects = tuple(replace(effect, more_blocks=blocks) for effect in found.effects)
+    assert headline(effects[0]).endswith(f" About {words} would decide.")
+    assert re.search(rf"\+{words.replace(' more', '')}\b", printed(replace(found, effects=effects), width=120))
+
+
+def test_a_verdict_on_a_change_that_rounds_to_nothing_is_a_sentence() -> None:
+    effect = replace(comparison().effects[0], change=-0.04, low=-0.06, high=-0.01, verdict=Verdict.BETTER)
+    assert headline(effect) == (
+        "With mixed, the main content appeared just as with round-robin (LCP; 95 % interval 0.0 % to 0.1 % sooner; 12 blocks)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("change_pct", "text"), [(-12.34, "−12.3 %"), (5.0, "+5.0 %"), (-0.04, "0.0 %"), (0.04, "0.0 %"), (0.06, "+0.1 %")]
+)
+def test_per_cent_have_a_sign_unless_they_round_to_nothing(change_pct: float, text: str) -> None:
+    assert pct_text(change_pct) == text
 
 
 def test_every_arm_has_its_own_table() -> None:

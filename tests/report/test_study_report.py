@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from mixedsched.core.stats import Looks
 from mixedsched.lab.comparison import Verdict
+from mixedsched.lab.study.gates import StudyQuestions
 from mixedsched.lab.study.papers import paper_figures
 from mixedsched.lab.study.results import StudyResult
 from mixedsched.report.study import _words as words
@@ -74,6 +76,11 @@ def test_where_no_scheme_beats_the_baseline_the_sentence_says_so() -> None:
         "with eps, the main content appeared unchanged"
     )
     assert told.verdict is Verdict.EQUIVALENT
+
+
+def test_what_rounds_to_nothing_is_told_as_a_sentence() -> None:
+    (told,) = words.headlines(exact(a=999.9, b=999.9))
+    assert "with mixed the main content appeared just as with sequential, in the median of 2 sites" in told.sentence
 
 
 @pytest.mark.parametrize(
@@ -167,6 +174,13 @@ def test_other_metrics_are_there_and_marked_as_hints(whole: StudyResult) -> None
     assert "a hint for another study" in text
 
 
+def test_how_verdicts_came_about_is_told_as_it_was(whole: StudyResult) -> None:
+    assert "Wilcoxon signed-rank test, tightened by Holm" in html(whole)
+    looked_at = html(replace(whole, questions=StudyQuestions(Looks(8, 24))))
+    assert "each place got blocks until it was decided, 8 to 24 of them" in looked_at
+    assert "Wilcoxon" not in looked_at
+
+
 def test_names_from_files_cannot_do_anything_to_the_document() -> None:
     made = MadeUpStudy(made_up_definition(name="<script>alert(1)</script>"), ["<b>shop", "a&b"])
     text = html(made.result())
@@ -199,24 +213,22 @@ def test_each_place_with_results_gets_a_page_of_its_own(whole: StudyResult, tmp_
     assert all((tmp_path / link).is_file() for link in Outline(report.read_text()).loads if link != "data:,")
 
 
-def test_places_whose_names_differ_only_in_signs_get_pages_of_their_own(tmp_path: Path) -> None:
-    made = MadeUpStudy(made_up_definition(), ["a/b", "a:b", "A/B"])
-    write_study(made.result(), {}, tmp_path)
-    assert len(list((tmp_path / "places").iterdir())) == 3
-
-
-def test_measured_places_get_the_report_that_writes_itself(whole: StudyResult, tmp_path: Path) -> None:
-    written = []
-
-    def write(place: Any, path: Path) -> bool:
-        written.append(place.site)
-        path.write_text("measured")
-        return place.site != "blog"
-
-    write_study(whole, {}, tmp_path, write_place=write)
-    assert len(written) == len(whole.places)
-    assert (tmp_path / "places/shop-4g.html").read_text() == "measured"
-    assert "Study made-up" in (tmp_path / "places/blog-4g.html").read_text()
+@pytest.mark.parametrize(
+    ("sites", "links"),
+    [
+        (["a/b", "a:b", "A/B"], ["4g"]),
+        (["a/b", "a:b"], ["4g", "4g-2"]),
+        ([f"{'ä' * 130}{n}" for n in range(3)], ["4g"]),
+    ],
+)
+def test_places_whose_names_hardly_differ_get_pages_of_their_own(
+    sites: list[str], links: list[str], tmp_path: Path
+) -> None:
+    made = MadeUpStudy(made_up_definition(), sites, links)
+    report = write_study(made.result(), {}, tmp_path)
+    titles = {re.findall("<title>.*</title>", path.read_text())[0] for path in (tmp_path / "places").iterdir()}
+    assert len(titles) == len(sites) * len(links)
+    assert len(set(Outline(report.read_text()).loads) - {"data:,"}) == len(titles)
 
 
 def test_the_page_of_a_simulated_place_has_medians_changes_and_the_command_that_plays_it(whole: StudyResult) -> None:
@@ -245,6 +257,24 @@ def test_the_command_says_what_differs_from_what_is_usual(changes: dict[str, Any
     command = simulate_command(made.study, made.result().places[0])
     assert words_of_command in command
     assert bool(command) == bool(words_of_command)
+
+
+def test_files_of_a_study_are_named_so_that_they_are_found(tmp_path: Path) -> None:
+    network = 'name = "fast"\ndescription = "d"\nsource = "s"\nrtt_ms = 20\nrate_down_bps = 9e6\nrate_up_bps = 9e6\n'
+    (tmp_path / "mine.toml").write_text(network.replace("9e6", "9000000"))
+    definition = made_up_definition(
+        links=["mine.toml"],
+        mapping="table.toml",
+        browser_model="own/model.toml",
+        visits=3,
+        arms=["sequential", "adaptive"],
+    )
+    study = definition.model_copy(update={"folder": tmp_path})
+    command = simulate_command(study, MadeUpStudy(study, ["shop"], ["fast"]).result().places[0])
+    assert command == (
+        f"mixedsched simulate shop --schemes sequential,adaptive --link {tmp_path}/mine.toml --mapping {tmp_path}/table.toml "
+        f"--browser-model {tmp_path}/own/model.toml --visits 3 --seed 1"
+    )
 
 
 # --- the terminal
@@ -300,3 +330,11 @@ def test_machines_that_disagree_are_told_first_and_each_with_its_shift() -> None
     result = made.result(loads)
     assert "The machines do not agree on the size of effects; see Machines." in words.alerts(result)
     assert re.search(r"<li>slow: \+\d", html(result))
+
+
+def test_a_change_that_rounds_to_nothing_has_no_sign() -> None:
+    made = MadeUpStudy(made_up_definition(rung="browser", blocks=20), ["shop", "blog"], noise=0.0)
+    result = made.result(replace(item, machine="slow" if item.block % 2 else "fast") for item in made.loads())
+    text = render_html(result, {}, {}, paper_figures(result))
+    assert "<li>slow: 0.0\N{NO-BREAK SPACE}%" in text
+    assert not re.search(r"[−+-]0\.0\s%", text)

@@ -204,7 +204,9 @@ def test_a_bound_that_loads_in_the_browser_go_below_is_told_to_be_late() -> None
     assert "A browser adds its own work to that." in page("confirmed")
     (network,) = CONFIRMED.networks
     late = replace(CONFIRMED, networks=(replace(network, bound=PaintEstimate(700.0, 2000.0, 1100.0)),))
-    assert "Loads in the browser were even faster: simulation is a little slow here." in render_html(late)
+    text = render_html(late)
+    assert "Loads in the browser were even faster: simulation is a little slow here." in text
+    assert re.search(r">tuned: 1\.91 s \(−\d %\)<", text)
 
 
 def test_the_search_is_drawn_rung_by_rung_and_the_race_arm_by_arm() -> None:

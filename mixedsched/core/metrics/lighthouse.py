@@ -49,8 +49,8 @@ LIGHTHOUSE_METRICS = (
         scale="difference",
         margin=10.0,
         event="the page was too busy to react",
-        less="for less time",
-        more="for longer",
+        less="less",
+        more="longer",
         explanation=(
             "How long, between first content and interactivity, the page was too busy to react to a tap: the parts beyond "
             "50 ms of every long task. Delivery order moves it a little, by moving when scripts run."

@@ -56,6 +56,19 @@ class SitesSummary:
     is_primary: bool
     is_exact: bool  # nothing is random at any of these places
 
+    @property
+    def verdict(self) -> Verdict:
+        """By the interval of the median over sites; of sites too few for one, the verdict that they share."""
+        low, high = self.spread.low, self.spread.high
+        if low is None or high is None:
+            shared = [verdict for verdict in Verdict if self.sites and self.verdicts[verdict] == self.sites]
+            return shared[0] if shared else Verdict.UNDECIDED
+        if self.metric.is_within_margin(low, high):
+            return Verdict.EQUIVALENT
+        if high < 0:
+            return Verdict.BETTER
+        return Verdict.WORSE if low > 0 else Verdict.UNDECIDED
+
     def to_dict(self) -> dict[str, Any]:
         pct, unit, is_ratio = self.spread_pct, self.spread, self.metric.scale == "ratio"
         figures = {
@@ -81,6 +94,7 @@ class SitesSummary:
             "link": self.link,
             "sites": self.sites,
             **{verdict.value: self.verdicts[verdict] for verdict in Verdict},
+            "verdict": self.verdict.value,
             **{name: finite_or_none(value) for name, value in figures.items()},
             "unit": self.metric.change_unit,
             "family": "primary" if self.is_primary else "exploratory",

@@ -171,7 +171,7 @@ def stored_results(store: StudyStore, name: str | None = None) -> StudyResult:
     """What the loads of a stored study show so far. Raises as `find_study`."""
     study = find_study(store, name)
     found = study_results(
-        Study.from_dict(study.definition),
+        Study.from_dict(study.definition, Path(study.facts.get(STUDY_FOLDER, ""))),
         store.places(study.id),
         store.counts(study.id),
         store.loads(study.id),

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from mixedsched.advice.audit.budget import block_cost_s, blocks_wanted
-from mixedsched.advice.audit.result import PRIMARY, Alternative, Audit, AuditVerdict, NetworkResult
+from mixedsched.advice.audit.result import PRIMARY, TODAY, Alternative, Audit, AuditVerdict, NetworkResult
 from mixedsched.advice.changes.change import Change, name_of
 from mixedsched.advice.changes.findings import NAMED_MOST, LateResource, Reason
 from mixedsched.advice.changes.look import PaintRole
@@ -197,7 +197,7 @@ def _measured(network: NetworkResult, chosen: Alternative) -> str:
     confidence = "" if confidence_text(effect) == "95 %" else f"{confidence_text(effect)} "
     text = f"{change}, {confidence}interval {interval}" if interval else f"{change}, one block, no interval"
     basis = f"{text}; {counted(effect.blocks, 'block')}; {effect.verdict.value}"
-    gain = _gain(network, chosen) if round(effect.change) else ""
+    gain = _gain(network, chosen, effect.change) if round(effect.change) else ""
     return f"over {network.name} the largest paint {_moves(effect)} {gain}({basis})"
 
 
@@ -207,10 +207,11 @@ def _moves(effect: Effect) -> str:
     return f"comes {abs(effect.change):.0f} % {word}" if round(effect.change) else "comes at the same time"
 
 
-def _gain(network: NetworkResult, chosen: Alternative) -> str:
-    """By how many milliseconds the medians differ."""
+def _gain(network: NetworkResult, chosen: Alternative, change: float) -> str:
+    """By how many milliseconds the medians differ; "" where they differ the other way than blocks typically do."""
     if network.comparison is None:
         return ""
-    by_label = {arm.label: arm.median[PRIMARY] for arm in network.comparison.arms}
-    before, after = by_label["today"], by_label[chosen.label]
-    return f"by {format_ms(abs(after - before))} " if before is not None and after is not None else ""
+    before, after = (network.comparison.arm(label).median[PRIMARY] for label in (TODAY, chosen.label))
+    if before is None or after is None or (after - before) * change <= 0:
+        return ""
+    return f"by {format_ms(abs(after - before))} "

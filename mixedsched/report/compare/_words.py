@@ -6,7 +6,7 @@ from mixedsched.core import stats
 from mixedsched.lab.comparison import SCORE, ArmSummary, Comparison, Effect, Verdict
 from mixedsched.lab.model import Plan
 from mixedsched.report._facts import has_random_losses
-from mixedsched.report._words import confidence_text, direction_text
+from mixedsched.report._words import against_text, confidence_text, direction_text
 from mixedsched.units import counted
 
 
@@ -19,17 +19,15 @@ def headline(effect: Effect) -> str:
     basis = f"{metric.short}; {interval}{counted(effect.blocks, 'block')}"
     match effect.verdict:
         case Verdict.BETTER | Verdict.WORSE:
-            said = (
-                f"With {effect.arm}, {metric.event} {direction_text(metric, effect.change)} than with {effect.baseline}"
-            )
-            return f"{said} ({basis})."
+            moved = against_text(metric, effect.change, effect.baseline)
+            return f"With {effect.arm}, {metric.event} {moved} ({basis})."
         case Verdict.EQUIVALENT:
             margin = metric.format_change(metric.change_margin, signed=False)
             said = f"{effect.arm} and {effect.baseline} do equally well: the typical difference is within ±{margin}"
             return f"{said} ({basis})."
         case Verdict.UNDECIDED:
             said = f"Undecided: whether {effect.arm} is better or worse than {effect.baseline} is not known yet"
-            more = f" About {effect.more_blocks} more blocks would decide." if effect.more_blocks else ""
+            more = f" About {counted(effect.more_blocks, 'more block')} would decide." if effect.more_blocks else ""
             return f"{said} (best guess {direction_text(effect.metric, effect.change)}; {basis}).{more}"
 
 

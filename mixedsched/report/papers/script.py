@@ -46,6 +46,6 @@ def run_script(main: Callable[[], None]) -> None:
         main()
     except MixedschedError as error:
         tell(str(error))
-        sys.exit(ExitCode.FAILED)
+        sys.exit(error.exit_code)
     except KeyboardInterrupt:
         sys.exit(ExitCode.INTERRUPTED)

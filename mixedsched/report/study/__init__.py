@@ -1,7 +1,7 @@
 """The report of a study: for the terminal, and as an HTML file with a page for each place."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,35 +10,28 @@ from rich.text import Text
 
 from mixedsched.core.metrics import Metric
 from mixedsched.lab.study.papers import PaperFigures
-from mixedsched.lab.study.results import SitesSummary, StudiedPlace, StudyResult
+from mixedsched.lab.study.results import SitesSummary, StudyResult
 from mixedsched.report._terminal import STYLES, line, plain_table
 from mixedsched.report._words import SYMBOLS
 from mixedsched.report.study import _words as words
 from mixedsched.report.study._papers import PapersView
 from mixedsched.units import counted
 
-__all__ = ["PlaceReport", "render_study", "write_study"]
+__all__ = ["render_study", "write_study"]
 
 REPORT_NAME = "report.html"
 PLACES_NAME = "places"
 _FAILURES_SHOWN = 3
-
-PlaceReport = Callable[[StudiedPlace, Path], bool]
-"""Writes the report of a measured place to a file; False if there is nothing to write."""
+_NAME_BYTES_MOST = 120
 
 
 def write_study(
-    result: StudyResult,
-    facts: Mapping[str, Any],
-    folder: Path,
-    figures: PaperFigures | None = None,
-    write_place: PlaceReport | None = None,
+    result: StudyResult, facts: Mapping[str, Any], folder: Path, figures: PaperFigures | None = None
 ) -> Path:
     """Write the report of a study and a page for each place that has results; returns the path of the report.
 
     facts: `command` has a place of its own, mappings such as versions become tables. figures: to tell it the papers' way, too.
-    write_place: for measured places; without it they get the page of simulated ones. Raises OSError if something cannot be
-    written.
+    Raises OSError if something cannot be written.
     """
     from mixedsched.report.study._document import render_html  # here, because templates take time to load
     from mixedsched.report.study._place import render_place
@@ -47,12 +40,9 @@ def write_study(
     pages: dict[int, str] = {}
     (folder / PLACES_NAME).mkdir(parents=True, exist_ok=True)
     for place in result.places:
-        path = folder / PLACES_NAME / names[place.id]
-        if not place.blocks:
-            continue
-        if write_place is None or not write_place(place, path):
-            path.write_text(render_place(result, place, f"../{REPORT_NAME}"), encoding="utf-8")
-        pages[place.id] = f"{PLACES_NAME}/{names[place.id]}"
+        if place.blocks:
+            pages[place.id] = f"{PLACES_NAME}/{names[place.id]}"
+            (folder / pages[place.id]).write_text(render_place(result, place, f"../{REPORT_NAME}"), encoding="utf-8")
     report = folder / REPORT_NAME
     report.write_text(render_html(result, facts, pages, figures), encoding="utf-8")
     return report
@@ -60,12 +50,17 @@ def write_study(
 
 def _file_names(result: StudyResult) -> dict[int, str]:
     """By id of the place: "gupta2024-agency-4g.html"; a number is added where two would be the same."""
-    taken: dict[str, int] = {}
+    taken: set[str] = set()  # in lower case, as not all file systems tell it apart
     names = {}
     for place in result.places:
-        plain = re.sub(r"[^\w.@+-]+", "-", f"{place.site}-{place.link}")[:120]
-        taken[plain.lower()] = count = taken.get(plain.lower(), 0) + 1
-        names[place.id] = f"{plain}{f'-{count}' if count > 1 else ''}.html"
+        plain = re.sub(r"[^\w.@+-]+", "-", f"{place.site}-{place.link}")
+        plain = name = plain.encode()[:_NAME_BYTES_MOST].decode(errors="ignore")
+        number = 1
+        while name.lower() in taken:
+            number += 1
+            name = f"{plain}-{number}"
+        taken.add(name.lower())
+        names[place.id] = f"{name}.html"
     return names
 
 
@@ -119,7 +114,7 @@ def _cells(item: SitesSummary) -> list[RenderableType]:
     )
     return [
         line(item.scheme),
-        line("–" if middle is None else tell(middle), STYLES[words.verdict_over_sites(item).value]),
+        line("–" if middle is None else tell(middle), STYLES[item.verdict.value]),
         line(words.ends_in_words(item)),
         line(counts),
         words.regret_in_words(item.regret_mean, item.metric),

@@ -68,6 +68,7 @@ def render_html(
         panels_in_sight=_PANELS_IN_SIGHT,
         measured=_measured_rows(result),
         unfinished=[place for place in result.places if place.missing],
+        looks=result.questions.looks,
         primary_names=listed([metric.short for metric in result.primary]),
         resamples=stats.RESAMPLES,
         interval_least=stats.INTERVAL_LEAST,
@@ -124,8 +125,8 @@ def _forests(result: StudyResult, metric: Metric, effects: Questions) -> dict[st
     for link in result.links:
         own = [item for item in result.summaries if (item.metric, item.link) == (metric, link) and item.sites]
         at = {item.scheme: effects.get((metric.key, link, item.scheme), {}) for item in own}
-        domain = [effect for by_site in at.values() for effect in by_site.values()]
-        panels = [(item.scheme, pictures.forest(item, at[item.scheme], domain)) for item in own]
+        axis = pictures.forest_axis(metric, (effect for by_site in at.values() for effect in by_site.values()))
+        panels = [(item.scheme, pictures.forest(item, at[item.scheme], axis)) for item in own]
         links.append((link, panels))
     return {"metric": metric, "links": links}
 

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from mixedsched.core.metrics import METRICS
 from mixedsched.lab.study.papers import PaperFigures, SitesCurve
-from mixedsched.report._words import with_minus
+from mixedsched.report._words import pct_text, with_minus
 from mixedsched.report.study import _pictures as pictures
 
 _NAMES = {**{metric.key: metric.short for metric in METRICS}, "loss_pct": "loss rate"}
@@ -54,7 +54,7 @@ def _row(curve: SitesCurve) -> list[str]:
         found = (side(bound_pct, significant=significant) for side in (curve.better, curve.worse))
         return " / ".join(map(str, found))
 
-    median = with_minus(f"{curve.median_pct:+.1f} %")
+    median = pct_text(curve.median_pct)
     facts = [_name(curve.key), curve.link, curve.scheme, median, counts(0.0), counts(5.0), counts(25.0)]
     return [*facts, counts(0.0, significant=True)]
 

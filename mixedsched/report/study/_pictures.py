@@ -22,12 +22,16 @@ _DASHES = (None, "7 3", "2 3", "9 3 2 3")
 _DECIDED = (Verdict.BETTER, Verdict.WORSE)
 
 
-def forest(summary: SitesSummary, effects: Mapping[str, Effect], domain: Sequence[Effect]) -> Markup:
+def forest_axis(metric: Metric, effects: Iterable[Effect]) -> ChangeAxis:
+    """Of all schemes that are to be compared."""
+    return ChangeAxis.of(metric, effects, _NAMES + 4, WIDTH - 10)
+
+
+def forest(summary: SitesSummary, effects: Mapping[str, Effect], axis: ChangeAxis) -> Markup:
     """One scheme: a row a site, sorted by change, with its interval; in the last row the median and its interval over sites.
 
-    effects: by site. domain: of all schemes that are drawn on the same scale.
+    effects: by site.
     """
-    axis = ChangeAxis.of(summary.metric, domain, _NAMES + 4, WIDTH - 10)
     rows = sorted(
         ((site, effect) for site, effect in effects.items() if effect.change is not None),
         key=lambda item: (item[1].change, item[0]),

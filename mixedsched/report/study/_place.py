@@ -1,7 +1,10 @@
-"""The page of one simulated place: what each scheme did in every metric, and how to play it again."""
+"""The page of one place: what each scheme did in every metric, and how to play it again."""
 
 import shlex
+from contextlib import suppress
 
+from mixedsched.errors import MixedschedError
+from mixedsched.lab.learning.taught import is_adaptive
 from mixedsched.lab.study.definition import Study
 from mixedsched.lab.study.results import OTHER_KEYS, StudiedPlace, StudyResult
 from mixedsched.model.browser_model import IDEAL
@@ -58,14 +61,26 @@ def _other(key: str, value: float | None) -> str:
 
 
 def simulate_command(study: Study, place: StudiedPlace) -> str:
-    """What plays the place's first block; "" where `simulate` has no words for it."""
+    """What plays the place's first block from any folder; "" where `simulate` has no words for it."""
     if not study.is_simulated or study.variation or (study.rung == "pipe" and not study.is_pipe(place.link)):
         return ""
     command = ["mixedsched", "simulate", place.opened_as, "--schemes", ",".join(study.arms)]
-    command += ["--link", place.link] if study.rung == "stack" else []
-    command += ["--mapping", study.mapping] if study.mapping is not None else []
-    command += ["--browser-model", study.browser_model] if study.browser_model != IDEAL.name else []
+    command += ["--link", _link(study, place.link)] if study.rung == "stack" else []
+    command += ["--mapping", study.located(study.mapping)] if study.mapping is not None else []
+    if study.browser_model != IDEAL.name:
+        command += ["--browser-model", study.located(study.browser_model)]
+    command += ["--visits", str(study.visits)] if study.visits and any(map(is_adaptive, study.arms)) else []
     command += ["--hol-blocking"] if study.hol_blocking else []
     command += ["--congestion-control", study.congestion_control] if study.congestion_control != "cubic" else []
     command += ["--seed", str(study.seed)]
     return shlex.join(command)
+
+
+def _link(study: Study, name: str) -> str:
+    """What `simulate` is to open for a network: the file of one's own, if it is still there."""
+    if name not in study.links:
+        with suppress(MixedschedError):
+            for entry, profile in zip(study.links, study.read_links(), strict=True):
+                if profile is not None and profile.name == name:
+                    return study.located(entry)
+    return name

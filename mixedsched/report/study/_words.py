@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from mixedsched.core.metrics import Metric
 from mixedsched.lab.comparison import Verdict
 from mixedsched.lab.study.results import SchemeRegret, SitesSummary, StudyResult
-from mixedsched.report._words import capital, direction_text, verdict_text
+from mixedsched.report._words import against_text, capital, direction_text, verdict_text
 from mixedsched.units import counted
 
 
@@ -35,25 +35,12 @@ def headlines(result: StudyResult) -> list[Headline]:
         own = [item for item in result.summaries if item.link == link and item.metric is metric and item.sites]
         best = min(own, key=lambda item: (_middle(item), item.scheme), default=None)
         if best is not None:
-            found.append(Headline(verdict_over_sites(best), _sentence(best, among=len(own))))
+            found.append(Headline(best.verdict, _sentence(best, among=len(own))))
     return found
 
 
 def _middle(summary: SitesSummary) -> float:
     return summary.spread.median if summary.spread.median is not None else float("inf")
-
-
-def verdict_over_sites(summary: SitesSummary) -> Verdict:
-    """By the interval of the median over sites; of sites too few for one, the verdict that they share."""
-    spread = summary.spread
-    if spread.low is None or spread.high is None:
-        shared = [verdict for verdict in Verdict if summary.sites and summary.verdicts[verdict] == summary.sites]
-        return shared[0] if shared else Verdict.UNDECIDED
-    if summary.metric.is_within_margin(spread.low, spread.high):
-        return Verdict.EQUIVALENT
-    if spread.high < 0:
-        return Verdict.BETTER
-    return Verdict.WORSE if spread.low > 0 else Verdict.UNDECIDED
 
 
 def _sentence(best: SitesSummary, among: int) -> str:
@@ -70,7 +57,7 @@ def _sentence(best: SitesSummary, among: int) -> str:
             f"({metric.short}{interval}). {capital(counts_in_words(best))}."
         )
     return (
-        f"Over {best.link}, with {best.scheme} {metric.event} {direction_text(metric, middle)} than with {best.baseline}, "
+        f"Over {best.link}, with {best.scheme} {metric.event} {against_text(metric, middle, best.baseline)}, "
         f"{where} ({metric.short}{interval}). {capital(counts_in_words(best))}."
     )
 

@@ -24,7 +24,7 @@ from mixedsched.report._words import objective_text
 from mixedsched.report.tune import _words
 from mixedsched.report.tune._evidence import Evidence, primary_metric, simulated_values, tuned_label, value_of
 from mixedsched.report.tune._pictures import bound_bars, curve_domain, race_lanes, search_curve
-from mixedsched.units import format_bytes, format_ms
+from mixedsched.units import counted, format_bytes, format_ms
 
 SIMULATED_TUNED = "tuned"  # its label among the simulated values
 SHOWN_BYTES_MOST = 24_000  # a longer file is named, and cut
@@ -144,7 +144,7 @@ def _blocks_told(network: NetworkProof) -> str:
     proof = network.proof
     if proof is None:
         return "no block was measured"
-    failed = f", {len(proof.failures)} loads failed" if proof.failures else ""
+    failed = f", {counted(len(proof.failures), 'load')} failed" if proof.failures else ""
     return f"{proof.complete_blocks} of {proof.planned_blocks} blocks of loads are complete{failed}"
 
 

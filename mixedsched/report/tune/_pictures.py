@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from mixedsched.advice.tuner.result import Dropped, RungResult
 from mixedsched.core.metrics import Metric
-from mixedsched.report._words import with_minus
+from mixedsched.report._words import expected_text, with_minus
 from mixedsched.report.svg import Scale, drawing, element, line, rectangle, shortened, span_of, text, x_grid, y_grid
 from mixedsched.report.tune._words import dropped_line
 from mixedsched.units import format_ms
@@ -26,7 +26,7 @@ def bound_bars(title: str, metric: Metric, bound_ms: float | None, values: Mappi
     scale = Scale(0, max([*values.values(), bound_ms or 0.0, 1.0]) * 1.08, _LABELS, _WIDTH - 76)
     shapes = x_grid(scale, top, bottom, bottom + 15, lambda tick: format_ms(tick) if tick else "0", about=6)
     for index, (label, value) in enumerate(rows):
-        over = f" (+{(value / bound_ms - 1) * 100:.0f} %)" if bound_ms else ""
+        over = f" ({expected_text((value / bound_ms - 1) * 100)})" if bound_ms else ""
         hint = f"{label}: {format_ms(value)}{over}"
         look = "bar tuned" if label == tuned else "bar"
         shapes += _lane(top + row * index, row, label, scale(value), look, hint)

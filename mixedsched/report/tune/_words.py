@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from mixedsched.advice.tuner.candidate import Candidate
 from mixedsched.advice.tuner.result import Contender, Dropped, Outcome, Role, Tuning
 from mixedsched.lab.comparison import Effect
-from mixedsched.report._words import confidence_text, direction_text, expected_text, p_text, with_minus
+from mixedsched.report._words import against_text, confidence_text, expected_text, p_text, pct_text, with_minus
 from mixedsched.report.tune._evidence import Evidence, primary_metric, simulated_change_pct, tuned_label, value_of
 from mixedsched.units import counted, format_duration, format_ms, format_spent, listed
 
@@ -100,8 +100,8 @@ def _measured(evidence: Evidence) -> str:
     values = ""
     if label in medians and best in medians:  # a weighted metric has none
         values = f": {metric.format(medians[label])} instead of {metric.format(medians[best])}"
-    moved = f"{direction_text(effect.metric, effect.change)} than with"
-    return f"{metric.event} {moved} {best} over {evidence.network.name}{values} ({_basis(effect)})"
+    moved = against_text(effect.metric, effect.change, best)
+    return f"{metric.event} {moved} over {evidence.network.name}{values} ({_basis(effect)})"
 
 
 def _basis(effect: Effect) -> str:
@@ -236,10 +236,8 @@ def effect_by_network(effects: Mapping[str, float]) -> str:
 
 def measured_by_network(measured: Mapping[str, tuple[float, float, float]]) -> str:
     """For example "slow-4g −18.1 % (−22.0 % to −13.4 %)"."""
-    parts = (
-        f"{name} {change:+.1f} % ({low:+.1f} % to {high:+.1f} %)" for name, (change, low, high) in measured.items()
-    )
-    return with_minus(", ".join(parts))
+    told = ((name, *map(pct_text, found)) for name, found in measured.items())
+    return ", ".join(f"{name} {change} ({low} to {high})" for name, change, low, high in told)
 
 
 def withheld_lines(tuning: Tuning) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from mixedsched.core.metrics import Metric, metric_named
 from mixedsched.errors import UsageError
-from mixedsched.units import few
+from mixedsched.units import counted, few
 
 SUMMARY_NAME = "summary.json"
 FORMAT = "mixedsched.summary/1"
@@ -146,7 +146,7 @@ def _study(facts: Mapping[str, Any]) -> ResultSummary:
     done = sum(place["blocks"] for place in places)
     return ResultSummary(
         ResultKind.STUDY, facts["study"], links, tone, verdict,
-        (f"{len(places)} places: {counts or 'nothing is known yet'}", *_sentences(over_sites)), "report.html",
+        (f"{counted(len(places), 'place')}: {counts or 'nothing is known yet'}", *_sentences(over_sites)), "report.html",
         "blocks", done, done + sum(place["missing"] for place in places), rung=facts["rung"],
         effects=(*over_sites, *at_places)[:_EFFECTS_MOST], facts=_circumstances(facts),
     )  # fmt: skip
@@ -164,9 +164,8 @@ def _tune(facts: Mapping[str, Any]) -> ResultSummary:
 
 def _finder(facts: Mapping[str, Any]) -> ResultSummary:
     best = facts["best_mean"]
-    said = (
-        f"{best['scheme']}: {best['figure_pct']:.1f} % mean regret over {len(facts['matrix'])} places" if best else ""
-    )
+    places = counted(len(facts["matrix"]), "place")
+    said = f"{best['scheme']}: {best['figure_pct']:.1f} % mean regret over {places}" if best else ""
     return ResultSummary(
         ResultKind.FINDER, few(facts["sites"], _NAMES_MOST), tuple(facts["networks"]), "equivalent" if best else "undecided",
         f"best: {best['scheme']}" if best else "no scheme finished everywhere", (said,) if said else (), "finder.html",
@@ -230,11 +229,10 @@ def _shown(effect: Mapping[str, Any], site: str, link: str) -> EffectLine:
 
 
 def _over_sites(item: Mapping[str, Any]) -> EffectLine:
-    low, high = item["ci_low"], item["ci_high"]
-    verdict = "better" if high is not None and high < 0 else "worse" if low is not None and low > 0 else "undecided"
     return EffectLine(
-        "", item["link"], item["scheme"], item["baseline"], item["metric"], item["median"], low, high, verdict, True
-    )
+        "", item["link"], item["scheme"], item["baseline"], item["metric"], item["median"], item["ci_low"],
+        item["ci_high"], item["verdict"], True,
+    )  # fmt: skip
 
 
 def _verdict_of(effects: Sequence[EffectLine]) -> tuple[str, str]:
@@ -243,7 +241,8 @@ def _verdict_of(effects: Sequence[EffectLine]) -> tuple[str, str]:
     if len(counts) == 1:
         (word,) = counts
         return word, word
-    tone = "better" if "better" in counts and "worse" not in counts else "undecided"
+    told = {"better", "worse"} & counts.keys()
+    tone = told.pop() if len(told) == 1 else "undecided"
     return tone, ", ".join(f"{count} {word}" for word, count in counts.most_common()) or "undecided"
 
 

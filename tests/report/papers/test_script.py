@@ -6,18 +6,26 @@ from typing import NoReturn
 
 import pytest
 
-from mixedsched.errors import ExitCode, MixedschedError
+from mixedsched.errors import ExitCode, MixedschedError, StudyError, UsageError
 from mixedsched.report.papers.script import run_script
 
 
 @pytest.mark.parametrize(
-    ("error", "code"), [(MixedschedError("no room"), ExitCode.FAILED), (KeyboardInterrupt(), ExitCode.INTERRUPTED)]
+    ("error", "code", "says"),
+    [
+        (MixedschedError("no room"), ExitCode.FAILED, "no room\n"),
+        (UsageError("no such place"), ExitCode.USAGE, "no such place\n"),
+        (StudyError("no study"), ExitCode.BAD_INPUT, "no study\n"),
+        (KeyboardInterrupt(), ExitCode.INTERRUPTED, ""),
+    ],
 )
-def test_a_script_ends_like_a_command(error: BaseException, code: ExitCode, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_script_ends_like_a_command(
+    error: BaseException, code: ExitCode, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     def script() -> NoReturn:
         raise error
 
     with pytest.raises(SystemExit) as ended:
         run_script(script)
     assert ended.value.code == code
-    assert capsys.readouterr().err == ("no room\n" if code is ExitCode.FAILED else "")
+    assert capsys.readouterr().err == says

@@ -20,6 +20,7 @@ from mixedsched.report.view import SUMMARY_NAME, ResultKind, summary_of, write_s
 from mixedsched.report.view._history import histories
 from mixedsched.report.view.folders import Folder, Shelf, State
 from tests.command import HOME
+from tests.lab.study.made_up_study import ARMS, MadeUpStudy, load, made_up_definition
 from tests.report.view.made_up_folders import DAY_S, comparison, write_compare, write_record
 
 COMMITTED = {
@@ -54,6 +55,38 @@ def test_an_effect_is_a_sentence() -> None:
     assert effect.sentence == "mixed: LCP 5.0 % sooner than sequential (−6.5 % to −3.5 %)"
     (effect, *_) = summary_of(ResultKind.AUDIT, AUDIT).effects
     assert effect.sentence == "a: LCP 5.0 % sooner than today (−6.5 % to −3.5 %)"
+
+
+@pytest.mark.parametrize(
+    ("sites", "factor", "verdict"),
+    [(8, 0.9, "better"), (8, 0.99, "equivalent"), (8, 1.1, "worse"), (3, 0.9, "better"), (3, 0.99, "equivalent")],
+)
+def test_a_study_has_the_verdicts_of_its_report(sites: int, factor: float, verdict: str) -> None:
+    made = MadeUpStudy(made_up_definition(), [f"site{number}" for number in range(sites)], is_exact=True)
+    result = made.result(
+        load(place, 1, arm, {"lcp_ms": 1000.0 * (factor if arm == "mixed" else 1.0)})
+        for place in made.places
+        for arm in ARMS
+    )
+    effects = summary_of(ResultKind.STUDY, result.to_dict()).effects
+    assert [item.verdict for item in effects if not item.site] == [verdict, "equivalent"]  # of mixed and eps
+    assert [item.verdict.value for item in result.summaries if item.is_primary] == [verdict, "equivalent"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "tone", "words"),
+    [
+        ((-5.0, 1.0), "better", "1 better, 1 undecided"),
+        ((5.0, 1.0), "worse", "1 worse, 1 undecided"),
+        ((5.0, -5.0), "undecided", "1 worse, 1 better"),
+    ],
+)
+def test_what_is_worse_has_its_tone_as_what_is_better(changes: tuple[float, float], tone: str, words: str) -> None:
+    facts = comparison(change=changes[0])
+    summary = summary_of(
+        ResultKind.COMPARE, {**facts, "effects": [*facts["effects"], *comparison(change=changes[1])["effects"]]}
+    )
+    assert (summary.tone, summary.verdict) == (tone, words)
 
 
 def test_a_summary_is_read_as_it_was_written(tmp_path: Path) -> None:

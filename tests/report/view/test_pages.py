@@ -18,10 +18,10 @@ from urllib.parse import quote
 import pytest
 
 from mixedsched.lab import underway
-from mixedsched.lab.engine import run_record
-from mixedsched.lab.results import ExperimentFacts, open_store, owned
+from mixedsched.lab.results import owned
 from mixedsched.world.local_page import ADDRESS, Secrets
-from tests.report.made_up_reports import experiment
+from tests.command import HOME
+from tests.report.made_up_reports import store_experiment
 from tests.report.outline import Outline
 from tests.report.view.made_up_folders import DAY_S, served, write_compare, write_many, write_record
 
@@ -60,16 +60,6 @@ def pages(tmp_path: Path) -> Iterator[Pages]:
     (tmp_path / "runs").mkdir()
     with served(tmp_path / "runs") as (port, secrets):
         yield Pages(tmp_path / "runs", port, secrets)
-
-
-def write_unfinished(root: Path, blocks: int = 7) -> Path:
-    """A comparison that was stopped: loads, and no report."""
-    plan, runs = experiment(blocks)
-    with owned(root / "unfinished"), open_store(root / "unfinished") as store:
-        store.save_plan(plan.digest, plan.to_dict(), ExperimentFacts(title="made up").to_dict())
-        for run in runs:
-            store.add_run(plan.digest, run.block, run.attempt, run.arm, run_record(run))
-    return root / "unfinished"
 
 
 def test_all_results_are_listed_with_verdict_and_report(pages: Pages) -> None:
@@ -128,6 +118,14 @@ def test_names_are_shown_and_do_nothing(pages: Pages) -> None:
     assert pages.ask(addresses[0])[2]["content-type"].startswith("text/plain")
 
 
+def test_text_that_no_page_can_hold_does_no_harm_to_the_others(pages: Pages) -> None:
+    write_compare(pages.root, "shop")
+    facts = json.loads((HOME / "results/tuned/agency-slow-4g/tune.json").read_text())
+    (pages.root / "foreign").mkdir()
+    (pages.root / "foreign/tune.json").write_text(json.dumps({**facts, "site": "blog\ud83d"}))
+    assert "<td>blog?" in pages.page()
+
+
 @pytest.mark.parametrize(
     "name",
     ["../secret.txt", "..%2fsecret.txt", "%2e%2e/secret.txt", "%2fetc%2fpasswd", "/etc/passwd", "link", "linked/secret.txt",
@@ -161,7 +159,7 @@ def test_a_folder_that_is_removed_while_one_looks_is_said(pages: Pages) -> None:
 
 
 def test_the_report_of_what_is_not_finished_is_made_on_the_way(pages: Pages) -> None:
-    folder = write_unfinished(pages.root)
+    folder = store_experiment(pages.root / "unfinished")
     before = sorted(item.name for item in folder.iterdir())
     (one,) = pages.ids()
     assert "Report of the loads so far" in pages.page(f"result/{one}")
@@ -175,7 +173,7 @@ def test_the_report_of_what_is_not_finished_is_made_on_the_way(pages: Pages) -> 
 
 @pytest.mark.parametrize("damage", ["no database", "other tables", "no plan", "bad run"])
 def test_loads_that_cannot_be_read_are_said(pages: Pages, damage: str) -> None:
-    folder = write_unfinished(pages.root, 3)
+    folder = store_experiment(pages.root / "unfinished", 3)
     file = folder / "results.sqlite"
     match damage:
         case "no database":

@@ -14,7 +14,7 @@ import pytest
 from aioquic.quic.configuration import QuicConfiguration
 from pydantic import TypeAdapter
 
-from mixedsched.cli._serve_log import explain_text
+from mixedsched.cli._serve_log import TextLog, explain_text
 from mixedsched.core.h3.events import SessionEvents
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.errors import UsageError
@@ -26,6 +26,7 @@ from mixedsched.world.server._first_packets import NewClient
 from mixedsched.world.server._observers import MAX_INTERVALS_PER_TICK, ConnectionObservers
 from mixedsched.world.server.log import LineWriter
 from mixedsched.world.server.qlog_files import QlogFile, prepare_folder
+from mixedsched.world.server.running import ServerFacts
 from mixedsched.world.server.schedule import MAX_RUNS, ScheduleInterval, ScheduleRecorder, StreamProgress
 from mixedsched.world.server.settings import LogSettings
 from tests.core.h3.traces import read_trace
@@ -306,3 +307,14 @@ def test_a_log_that_cannot_be_written_any_more_is_given_up(capsys: pytest.Captur
         for _ in range(3):
             writer.write("x")
     assert capsys.readouterr().err == "the log ends here: No space left on device\n"
+
+
+def test_an_address_in_brackets_is_told_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    facts = ServerFacts(
+        listening="[fd00::1]:4433", spki_sha256="x", site="shop", url="https://[fd00::1]:4433/", hosts=("shop.test",),
+        connections=1, across_connections=False, scheme="eps", mapping=None, workers=1, gso=False,
+        receive_buffer_bytes=10_000_000, send_buffer_bytes=10_000_000,
+    )  # fmt: skip
+    TextLog(None).listening(facts)
+    assert "on UDP [fd00::1]:4433" in (told := capsys.readouterr().out)
+    assert "open https://[fd00::1]:4433/ in Chromium" in told
