@@ -23,7 +23,7 @@ def differences(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
 
 
 def together(before: Mapping[str, str], now: Mapping[str, str]) -> dict[str, str]:
-    """Versions of a study that had loads of `before`, and has those of `now` as well; between which there are no differences."""
+    """Versions of a study with loads of `before` that gets some of `now` as well. There must be no differences."""
     patches = [*before.get(CHROMIUM, "").split(_AND), *now.get(CHROMIUM, "").split(_AND)]
     named = _AND.join(dict.fromkeys(filter(None, patches)))
     return {**now, **before} | ({CHROMIUM: named} if named else {})

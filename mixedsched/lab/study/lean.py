@@ -42,7 +42,9 @@ class LeanStudy:
     def is_told_with(self, other: "LeanStudy") -> bool:
         """Whether loads of both may be told together: a version has played both, or one browser was measured."""
         if self.laboratory or other.laboratory:
-            return self.laboratory.keys() == other.laboratory.keys() and not differences(self.laboratory, other.laboratory)
+            return self.laboratory.keys() == other.laboratory.keys() and not differences(
+                self.laboratory, other.laboratory
+            )
         return any(version in other._all_versions for version in self._all_versions)
 
     @property

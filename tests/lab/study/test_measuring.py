@@ -148,7 +148,9 @@ def test_a_page_that_never_loads_is_given_up_and_others_go_on(rooms: Rooms, tmp_
     assert not run(tmp_path, blocks=5).is_partial
 
 
-def test_a_security_update_of_the_browser_does_not_end_a_study_which_then_names_both(rooms: Rooms, tmp_path: Path) -> None:
+def test_a_security_update_of_the_browser_does_not_end_a_study_which_then_names_both(
+    rooms: Rooms, tmp_path: Path
+) -> None:
     rooms.chromium = "156.0.8078.79"
     run(tmp_path, blocks=1)
     rooms.chromium = "156.0.8078.108"
