@@ -112,10 +112,13 @@ def _stray_hosts(evidence: LoadEvidence) -> str:
 
 
 def _unfinished(evidence: LoadEvidence) -> str:
-    """Requests that were still open at the end, or whose connection failed: the page went on without what they asked for."""
+    """Requests that were still open at the end, or whose connection failed: the page went on without what they asked for.
+
+    Nothing answers without TLS, so that connections for http: addresses fail in all loads alike.
+    """
     requests = [item for item in evidence.load.requests if item.url.startswith("http")]
     own = [item for item in requests if _host(item.url) in evidence.hosts and item.resource_type != _ENDLESS]
-    open_ones = [item for item in own if not item.finished or item.was_cut_off]
+    open_ones = [item for item in own if not item.finished or (item.was_cut_off and item.url.startswith("https:"))]
     if open_ones:
         first = open_ones[0]
         why = f" ({first.failure})" if first.failure else ""

@@ -88,6 +88,13 @@ def test_a_request_whose_connection_failed_is_not_complete_although_it_is_over(
     )
 
 
+def test_an_address_without_tls_answers_in_no_load() -> None:
+    page_load = load(MAIN, ("http://shop.test:8000/a", "http/1.1"))
+    main, other = page_load.requests
+    refused = replace(other, failure="net::ERR_CONNECTION_REFUSED", protocol="", status=-1)
+    assert not why_invalid(evidence(netlog(), load=replace(page_load, requests=(main, refused))))
+
+
 def late_by(*held_ms: float, at_ms: float = 0.0) -> dict[str, Any]:
     """What a relay tells that has kept packets so long each time, a millisecond apart, from at_ms on."""
     stalls, from_us = [], int(at_ms * 1000)

@@ -145,14 +145,22 @@ def test_without_a_server_on_tcp_the_edge_is_still_looked_for(certificate: Path)
     assert checks["QUIC over UDP"].ok
 
 
-@pytest.mark.parametrize("host", ["none.invalid", f"{'x' * 64}.invalid"])
-def test_a_name_without_an_address_ends_it(host: str) -> None:
-    checks = seen(f"https://{host}/", None)
+def test_a_name_without_an_address_ends_it() -> None:
+    checks = seen("https://none.invalid/", None)
     assert list(checks) == failed(checks) == ["name"]
 
 
 @pytest.mark.parametrize(
-    "url", ["http://localhost/", "localhost", "https://", "https://localhost:99999/", "https://a..b/", ""]
+    "url",
+    [
+        "http://localhost/",
+        "localhost",
+        "https://",
+        "https://localhost:99999/",
+        "https://a..b/",
+        f"https://{'x' * 64}/",
+        "",
+    ],
 )
 def test_what_is_no_https_address_is_refused_before_anything_is_asked(url: str) -> None:
     with pytest.raises(UsageError, match="address"):

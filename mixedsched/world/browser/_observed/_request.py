@@ -125,6 +125,9 @@ def request_of(match: Match, clock: Clock, *, keeps: bool) -> ObservedRequest:
     destination = dict(request_headers).get("sec-fetch-dest")
     resource_type = "Preflight" if reported.initiator.type == "preflight" else reported.type
     problem = _problem(reported, logged, _encoding(response_headers), keeps=keeps)
+    sent_tick_ms = logged.sent_ms if logged else reported.sent_tick_ms
+    # DevTools tells of a preflight when it comes to it, which on a busy machine is after the answer.
+    asked_tick_ms = min(tick for tick in (reported.asked_tick_ms, sent_tick_ms) if tick is not None)
     return ObservedRequest(
         index=-1,
         url=reported.url,
@@ -146,8 +149,8 @@ def request_of(match: Match, clock: Clock, *, keeps: bool) -> ObservedRequest:
         encoding=_encoding(response_headers),
         sent_bytes=logged.sent_bytes if logged else 0,
         decoded_bytes=logged.decoded_bytes if logged else reported.decoded_bytes,
-        asked_ms=clock.at(reported.asked_tick_ms) or 0.0,
-        sent_ms=clock.at(logged.sent_ms if logged else reported.sent_tick_ms),
+        asked_ms=clock.at(asked_tick_ms) or 0.0,
+        sent_ms=clock.at(sent_tick_ms),
         first_byte_ms=clock.at(reported.first_byte_tick_ms),
         complete_ms=clock.at(reported.complete_tick_ms),
         initiator=_initiator(reported.initiator, reported.type),
