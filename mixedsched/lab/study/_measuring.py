@@ -104,8 +104,9 @@ class Measurement:
             )
         if (both := together(pinned, versions)) != pinned:
             self._say(f"Chromium was updated meanwhile; the study's loads are of {both[CHROMIUM]}")
-            study = self._work.study
-            self._keeper.patiently(lambda: store.save_study(study.name, study.to_dict(), {LABORATORY: both}))
+            # As it is stored: another machine's may have grown since ours was read.
+            stored = next(item for item in self._keeper.patiently(store.studies) if item.id == study_id)
+            self._keeper.patiently(lambda: store.save_study(stored.name, stored.definition, {LABORATORY: both}))
 
     async def _warm_up(self, plan: Plan, lab: Laboratory) -> None:
         """The first browser of all reads its files from the disk; its load is thrown away."""

@@ -4,9 +4,7 @@ from aioquic.quic.recovery import QuicPacketPacer
 
 FLIGHT_S = 0.001  # the finest that an event loop's timers can do
 MAX_FLIGHT_BYTES = 65_536  # as the send quantum of BBR, and the most that one system call takes
-PACING_GAIN = (
-    1.25  # RFC 9002 section 7.7: a little above 1, so that a changing round trip does not leave the window unused
-)
+PACING_GAIN = 1.25  # RFC 9002 section 7.7: above 1, so that a changing round trip does not leave the window unused
 MIN_WAIT_S = 0.0006  # rounded to whole milliseconds by the event loop; less would not wait at all
 
 
