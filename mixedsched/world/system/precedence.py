@@ -7,7 +7,7 @@ Relay and server stand for other machines, and must not wait for a browser that 
    work within a session.
 2. The browser and its worker give way to relay and server, by niceness.
 3. The relay is a real-time process if it may be, and otherwise asks for short slices of time (emulator/relay/_promptness.py).
-4. What keeps processors awake gives way to all others, and yields often (emulator/awake.py).
+4. What keeps processors awake gives way to all others, and sleeps nearly all the time (emulator/awake.py).
 
 None of this needs a privilege. Linux 6.6 to 6.11 lets a process finish the slice that it has begun, however nice it is, and has
 no short slices: there the browser gives way by SCHED_IDLE, which makes room at once.
