@@ -29,6 +29,7 @@ from mixedsched.core.h3.forwarding import (
 )
 from mixedsched.core.h3.live import Reply
 from mixedsched.core.h3.response import Headers, RequestHead, Response
+from mixedsched.core.h3.websockets import why_not_accepted
 from mixedsched.model.priority import parse_field
 from mixedsched.world.edge._inflow import Inflow
 from mixedsched.world.edge._origin import OriginEvents, OriginFault, OriginRequest, OriginStream
@@ -80,6 +81,7 @@ class EdgeRequest:
         self._retries = 0
         self._has_answered = False
         self._is_refused = False
+        self._websocket_key = b""  # of the handshake at the origin
         self._inflow: Inflow | None = None
         left_alone = edge.left_alone
         self._wants_script = left_alone is not None and wants_script(head) and not left_alone.knows(head.path)
@@ -172,6 +174,10 @@ class EdgeRequest:
             self._lose(f"the origin answered {status} to a WebSocket's handshake, without opening one")
             return
         if status == 101:
+            why_not = why_not_accepted(self._websocket_key, fields)
+            if why_not is not None:
+                self._lose(f"the origin's answer does not open the WebSocket: {why_not}")
+                return
             status, length = 200, None
             passed = [item for item in passed if not item[0].startswith(b"sec-websocket-accept")]
         if not any(name == b"date" for name, _ in passed):
@@ -245,7 +251,8 @@ class EdgeRequest:
         if head.protocol is not None:
             method = "GET"
             fields = [item for item in fields if item[0] != b"sec-websocket-key"]
-            fields.append((b"sec-websocket-key", self._edge.websocket_key()))
+            self._websocket_key = self._edge.websocket_key()
+            fields.append((b"sec-websocket-key", self._websocket_key))
         has_content = bool(self._unsent) or (self._expects and not self._is_ended)
         self.request = OriginRequest(
             method=method,
