@@ -1,15 +1,16 @@
 """The command line: one file per command, imported when it is asked for, so that `serve` need not wait for statistics."""
 
+import errno
 import importlib
 import sys
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, NoReturn
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from mixedsched import __version__
 from mixedsched.cli._stdout import let_readers_end
-from mixedsched.errors import MixedschedError
+from mixedsched.errors import MixedschedError, UsageError
 
 __all__ = ["COMMANDS", "app", "main"]
 
@@ -120,7 +121,17 @@ def main() -> None:
     try:
         app()
     except MixedschedError as error:
-        from mixedsched.cli._console import say_error  # here, because few commands end like this
+        _end_with(error)
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        # Every look at a path can say so, even the one whether it is there; no name is that long but by mistake.
+        why = f"{error.filename} has {len(str(error.filename))} characters"
+        _end_with(UsageError("the name of a file is too long for this system", why=why, fix="choose a shorter one"))
 
-        say_error(error)
-        sys.exit(error.exit_code)
+
+def _end_with(error: MixedschedError) -> NoReturn:
+    from mixedsched.cli._console import say_error  # here, because few commands end like this
+
+    say_error(error)
+    sys.exit(error.exit_code)
