@@ -9,6 +9,8 @@ const PREFERENCES = {
   profile: {cookie_controls_mode: 0},
   // No guessed preconnects or prerenders.
   net: {network_prediction_options: 2},
+  // A page that is measured leaves no file with whoever measures it: all downloads are refused.
+  download_restrictions: 3,
 };
 
 // What Chromium's socket adds to its directory for temporary files, and the shortest limit of systems for paths of sockets.

@@ -45,6 +45,15 @@ ANIMATED = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>
 #bar { height: 400px; background: #064; animation: grow 2s linear forwards } #dot { animation: spin 1s infinite }
 </style></head><body><h1>Animated</h1><div id="bar"></div><span id="dot">o</span></body></html>"""
 
+# Saves a file, without being asked, in the folder that people have for downloads.
+SAVING = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>saving</title>
+<link rel="icon" href="data:,"></head><body><h1>Saving</h1><script>
+const link = document.createElement("a");
+link.href = URL.createObjectURL(new Blob(["left behind"]));
+link.download = "left-behind.txt";
+link.click();
+</script></body></html>"""
+
 
 # Far beyond anything that works: it only keeps a hanging test from going on for ever.
 NEVER_HANGS_S = 60.0

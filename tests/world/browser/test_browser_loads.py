@@ -247,3 +247,19 @@ def test_a_page_with_late_long_tasks_needs_own_waits_and_is_asked_for_again_by_t
     assert load.metrics["tti_ms"] > 3000  # the page itself works for so long
     assert load.metrics["tbt_ms"] > 300
     assert load.frames == ()
+
+
+def test_a_page_leaves_no_file_with_whoever_measures_it(
+    site: FixtureSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+
+    async def run() -> BrowserLoad:
+        async with LighthouseRunner(temp_dir=tmp_path / "work") as runner:
+            return await runner.run(site.job("/saving.html", frames=False, metrics=QUICK_METRICS))
+
+    (tmp_path / "work").mkdir()
+    assert asyncio.run(run()).metrics["fcp_ms"] > 0
+    assert list(tmp_path.rglob("left-behind*")) == []
