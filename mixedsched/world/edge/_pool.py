@@ -1,6 +1,7 @@
 """Connections to the origin: kept while they are of use, never more than allowed, and asked for in a fair order.
 
-While the origin cannot be reached, requests are answered at once, and it is tried again with growing pauses.
+While the origin cannot be reached, requests are answered at once, and it is tried again with growing pauses. An origin that
+talks over connections it has, but takes no more of them, can be reached: it is busy, or about to be replaced.
 """
 
 import asyncio
@@ -136,7 +137,7 @@ class OriginPool:
                 self._use(connection, waiter)
             else:
                 break
-        if self._shared is not None or self._is_closed:
+        if self._shared is not None or self._is_closed or self._trial is not None:
             return
         room = self._limits.connections - len(self._busy) - len(self._idle) - len(self._connecting)
         wanted = min(room, len(self._queue) - len(self._connecting))
@@ -183,7 +184,7 @@ class OriginPool:
             why = getattr(error, "verify_message", None) or error.strerror or str(error)
             self._note_down(OriginFault(502, f"no connection to {self._address.text}: {why}"), alone)
             return
-        if self.fault is not None:
+        if self._pause_s:
             _log.warning("the origin %s can be reached again", self._address.text)
         self.fault, self._pause_s, self._is_known = None, 0.0, True
         self._connecting.discard(asyncio.current_task())
@@ -226,21 +227,32 @@ class OriginPool:
         return chosen
 
     def _note_down(self, fault: OriginFault, alone: Waiter | None) -> None:
-        """It cannot be reached: refuse what waits, and try again after a pause that grows."""
+        """No connection: refuse what waits, and try again after a pause that grows. Until then the origin counts as down, if it
+        does not talk over another connection, which new requests can wait for.
+        """
         if alone is not None:
             alone.events.failed(fault)
-        if self.fault is None:
+        if self.fault is None and self._pause_s == 0:
             _log.warning("%s", fault.why)
-        self.fault = fault
+        self.fault = None if self._is_heard else fault
         if self._trial is None:
             self._pause_s = min(PAUSE_MAX_S, max(PAUSE_MIN_S, 2 * self._pause_s))
             self._trial = self._loop.call_later(self._pause_s, self._try_again)
         while (waiter := self._queue.pop()) is not None:
             waiter.events.failed(fault)
 
+    @property
+    def _is_heard(self) -> bool:
+        """Whether it has said something over a connection that is open, in the time that a new one may take."""
+        last_s = self._loop.time() - self._limits.connect_s
+        return any(item.is_answered and item.heard_s >= last_s for item in (*self._busy, *self._idle))
+
     def _try_again(self) -> None:
         self._trial = None
-        self._begin(self._connect())
+        if len(self._busy) + len(self._idle) < self._limits.connections or self.fault is not None:
+            self._begin(self._connect())
+        else:
+            self._pause_s = 0.0  # nobody wants more
 
     def _drop_idle(self) -> None:
         idle, self._idle = self._idle, {}

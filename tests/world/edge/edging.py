@@ -189,6 +189,13 @@ class Origin:
     lost: int = 0  # connections that the edge has ended
     heads: list[str] = field(default_factory=list)
     bodies: list[bytes] = field(default_factory=list)
+    server: asyncio.Server | None = None
+    is_over: bool = False  # for scripts that wait for the test
+
+    def take_no_more(self) -> None:
+        """Refuse connections from now on; those that there are go on."""
+        assert self.server is not None
+        self.server.close()
 
     @property
     def url(self) -> str:
@@ -253,7 +260,7 @@ async def origin_running(origin: Origin, script: Script) -> AsyncIterator[Origin
             tasks.discard(task)
             writer.close()
 
-    server = await asyncio.start_server(take, "127.0.0.1", origin.port)
+    origin.server = server = await asyncio.start_server(take, "127.0.0.1", origin.port)
     origin.port = server.sockets[0].getsockname()[1]
     try:
         yield origin
