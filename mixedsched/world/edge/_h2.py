@@ -27,7 +27,9 @@ class ClientH2(H2Connection):
             return super()._receive_data_frame(frame)
         except InvalidBodyLengthError:
             stream = self._get_stream_by_id(frame.stream_id)
-            return stream.reset_stream(ErrorCodes.PROTOCOL_ERROR), [WrongLength(frame.stream_id)]
+            frames = stream.reset_stream(ErrorCodes.PROTOCOL_ERROR)
+            self.acknowledge_received_data(frame.flow_controlled_length, frame.stream_id)
+            return frames, [WrongLength(frame.stream_id)]
 
     def _receive_goaway_frame(self, frame: GoAwayFrame) -> tuple[list[Frame], list[Event]]:
         event = ConnectionTerminated()

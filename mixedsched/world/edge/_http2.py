@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, cast
@@ -51,6 +52,10 @@ class Http2Stream:
         self.reads_before = connection.reads
 
     @property
+    def came_s(self) -> float:
+        return self._connection.came_s
+
+    @property
     def is_stuck(self) -> bool:
         """Whether the origin takes no more of the request's body."""
         return bool(self.unsent)
@@ -96,6 +101,7 @@ class Http2Connection(asyncio.Protocol):
         self.idle_since_s = 0.0
         self.streams: dict[int, Http2Stream] = {}
         self.reads = 0  # how often something has come
+        self.came_s = -math.inf  # when it came last
         self._released = released
         self._h2 = ClientH2(H2Configuration(client_side=True, header_encoding=None))
         self._transport: asyncio.Transport | None = None
@@ -167,18 +173,19 @@ class Http2Connection(asyncio.Protocol):
 
     def grant(self, stream: Http2Stream) -> None:
         """Let the origin send as much as was read meanwhile."""
-        size_bytes, stream.unread_bytes = stream.unread_bytes, 0
         stream.heard_s = self._loop.time()
-        if size_bytes and stream.stream_id in self.streams:
-            with contextlib.suppress(ProtocolError):  # it may be closed
-                self._h2.acknowledge_received_data(size_bytes, stream.stream_id)
-            self._flush()
+        self._acknowledge(stream)
+        self._flush()
+
+    def _acknowledge(self, stream: Http2Stream) -> None:
+        size_bytes, stream.unread_bytes = stream.unread_bytes, 0
+        if size_bytes:
+            self._h2.acknowledge_received_data(size_bytes, stream.stream_id)
 
     def reset(self, stream: Http2Stream, code: ErrorCodes) -> None:
         if self.streams.pop(stream.stream_id, None) is not None:
             with contextlib.suppress(ProtocolError):  # it may be over on both sides
                 self._h2.reset_stream(stream.stream_id, code)
-            self._flush()
             self._over(stream)
 
     def leave(self) -> None:
@@ -206,6 +213,7 @@ class Http2Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self.reads += 1
+        self.came_s = self._loop.time()
         try:
             events = self._h2.receive_data(data)
         except ProtocolError as error:
@@ -241,7 +249,7 @@ class Http2Connection(asyncio.Protocol):
         stream = self.streams.get(getattr(event, "stream_id", 0) or 0)
         if stream is None or stream.events is None:
             if isinstance(event, DataReceived):  # of a response that is not wanted any more
-                self._h2.increment_flow_control_window(event.flow_controlled_length or 1)
+                self._h2.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
             return
         stream.heard_s = self._loop.time()
         self._take_of(stream, stream.events, event)
@@ -288,6 +296,8 @@ class Http2Connection(asyncio.Protocol):
 
     def _over(self, stream: Http2Stream) -> None:
         self.idle_since_s = self._loop.time()
+        self._acknowledge(stream)  # what was not read still counts for the connection
+        self._flush()
         self._released(self, stream)
         if not self.is_open and not self.streams:
             self.close()  # it goes away, and this was its last one

@@ -5,13 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from unittest.mock import MagicMock
 
 import pytest
+from h2.config import H2Configuration
+from h2.connection import H2Connection
 from hpack import Encoder
 from hyperframe.frame import DataFrame, Frame, GoAwayFrame, HeadersFrame, SettingsFrame
 
+from mixedsched.world.edge import _http2
+from mixedsched.world.edge._http2 import Http2Connection
+from mixedsched.world.edge._origin import OriginRequest
 from mixedsched.world.edge.settings import OriginLimits
-from tests.world.edge.edging import Edging, Origin, Script, playing
+from tests.world.edge.edging import Edging, Origin, Script, playing, run
 
 PREFACE_BYTES = 24
 
@@ -209,3 +215,32 @@ def test_a_response_that_lies_about_its_length_is_cut_off_and_costs_no_other(dat
 
     is_cut = asyncio.Event()
     play_h2c(wire, test)
+
+
+@pytest.mark.parametrize("end", ["cancelled", "complete", "too long"])
+def test_what_was_not_read_of_a_response_that_is_over_takes_no_room_from_others(
+    end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """RFC 9113 section 6.9.1: all responses together have a window, too, which nothing else makes wide again."""
+    monkeypatch.setattr(_http2, "_CONNECTION_WINDOW_BYTES", 1)
+    part = b"a" * 16_384
+
+    async def test() -> None:
+        connection, transport, origin = Http2Connection(MagicMock()), MagicMock(), H2Connection(H2Configuration(False))
+        origin.initiate_connection()
+        transport.write = origin.receive_data
+        connection.connection_made(transport)
+        for _ in range(20):
+            stream = connection.start(
+                OriginRequest("GET", "/", [(b"host", b"x.test")], None, has_body=False), MagicMock()
+            )
+            assert stream is not None
+            stream.pause()
+            fields = [(":status", "200"), ("content-length", str(len(part) - 1))]
+            origin.send_headers(stream.stream_id, fields[: 2 if end == "too long" else 1])
+            origin.send_data(stream.stream_id, part, end_stream=end == "complete")
+            connection.data_received(origin.data_to_send())
+            stream.cancel() if end == "cancelled" else stream.resume()
+            connection.data_received(origin.data_to_send())
+
+    run(test)
