@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import math
 import os
 from collections.abc import Callable
 from typing import Any, cast
@@ -24,6 +25,7 @@ class Http1Connection(asyncio.BufferedProtocol):
         self.was_used = False
         self.idle_since_s = 0.0
         self.heard_s = 0.0  # of the loop's clock: when something came last, or the request was sent
+        self.came_s = -math.inf  # when something came last, for whichever request
         self.is_answered = False  # the head of the response has come
         self.is_paused = False
         self.is_stuck = False  # the origin takes no more of the request's body
@@ -138,7 +140,7 @@ class Http1Connection(asyncio.BufferedProtocol):
             self.retire()  # what nobody has asked for is no response (RFC 9112 section 6.3), such as 408 while it is idle
             return
         self._has_received = True
-        self.heard_s = self._loop.time()
+        self.heard_s = self.came_s = self._loop.time()
         if self._is_tunnel and self._events is not None:
             self._events.received(bytes(_BUFFER[:nbytes]))
             return

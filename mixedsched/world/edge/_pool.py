@@ -7,8 +7,8 @@ talks over connections it has, but takes no more of them, can be reached: it is 
 import asyncio
 import logging
 import ssl
-from collections.abc import Callable, Coroutine
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Protocol, cast
 
 from mixedsched.world.edge._http1 import Http1Connection
 from mixedsched.world.edge._http2 import Http2Connection, Http2Stream, Negotiated
@@ -53,7 +53,7 @@ class OriginPool:
         self._shared: Http2Connection | None = None  # where the origin speaks HTTP/2
         self._is_known = tls is None and not address.is_h2c  # which HTTP the origin speaks
         self._is_shared = address.is_h2c  # it was HTTP/2 so far, of which one connection is enough
-        self._connecting: set[asyncio.Task[None]] = set()
+        self._connecting: dict[asyncio.Task[None], Waiter | None] = {}  # with the only one that it is for
         self._queue: FairQueue[Waiter] = FairQueue()
         self._pause_s = 0.0
         self._trial: asyncio.TimerHandle | None = None
@@ -80,8 +80,6 @@ class OriginPool:
         fault = self.fault or self.sick
         if fault is not None:
             waiter.events.failed(fault)
-        elif waiter.request.upgrade is not None and self._shared is not None:
-            self._begin(self._connect(alone=waiter))  # tunnels need HTTP/1.1
         elif len(self._queue) >= self._limits.waiting:
             waiter.events.failed(OriginFault(503, "too many requests wait for the origin"))
         else:
@@ -103,6 +101,9 @@ class OriginPool:
     def leave(self, waiter: Waiter) -> None:
         """A request that waits is not wanted any more."""
         self._queue.remove(waiter)
+        for task, alone in self._connecting.items():
+            if alone is waiter:
+                task.cancel()
 
     def close(self) -> None:
         self._is_closed = True
@@ -120,11 +121,12 @@ class OriginPool:
     def _serve(self) -> None:
         """Give those that wait the connections there are, and open more for the rest, within the limit."""
         while len(self._queue) and not self._is_closed:
-            if self._shared is not None and self._shared.has_room and len(self._busy) < self._limits.connections:
+            room = self._limits.connections - len(self._busy) - len(self._connecting)
+            if self._shared is not None and self._shared.has_room and room > 0:
                 waiter = self._queue.pop()
                 assert waiter is not None
-                if waiter.request.upgrade is not None:  # it came before it was known which HTTP the origin speaks
-                    self._begin(self._connect(alone=waiter))
+                if waiter.request.upgrade is not None:  # tunnels need HTTP/1.1
+                    self._begin(waiter)
                     continue
                 stream = self._shared.start(waiter.request, waiter.events)
                 if stream is not None:
@@ -143,7 +145,7 @@ class OriginPool:
         wanted = min(room, len(self._queue) - len(self._connecting))
         is_many = self._is_known and not self._is_shared
         for _ in range(wanted if is_many else min(wanted, 1 - len(self._connecting))):
-            self._begin(self._connect())
+            self._begin()
 
     def _use(self, connection: Http1Connection, waiter: Waiter) -> None:
         self._busy[connection] = None
@@ -166,13 +168,18 @@ class OriginPool:
             self._shared = None
         self._serve()
 
-    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
-        task = self._loop.create_task(work)
-        self._connecting.add(task)
-        task.add_done_callback(self._connecting.discard)
-
-    async def _connect(self, alone: Waiter | None = None) -> None:
+    def _begin(self, alone: Waiter | None = None) -> None:
         """Open a connection, which is then there for all that wait. alone: the only one it is for."""
+        task = self._loop.create_task(self._connect(alone))
+        self._connecting[task] = alone
+        task.add_done_callback(self._connected)
+
+    def _connected(self, task: asyncio.Task[None]) -> None:
+        """A connection is there, or is not to be had."""
+        self._connecting.pop(task, None)
+        self._serve()
+
+    async def _connect(self, alone: Waiter | None) -> None:
         try:
             async with asyncio.timeout(self._limits.connect_s):
                 connection = await self._open(only_http1=alone is not None)
@@ -187,7 +194,10 @@ class OriginPool:
         if self._pause_s:
             _log.warning("the origin %s can be reached again", self._address.text)
         self.fault, self._pause_s, self._is_known = None, 0.0, True
-        self._connecting.discard(asyncio.current_task())
+        self._connecting.pop(cast("asyncio.Task[None]", asyncio.current_task()), None)
+        if self._trial is not None:
+            self._trial.cancel()
+            self._trial = None
         if not isinstance(connection, Http2Connection) and alone is None:
             self._is_shared = False
         if isinstance(connection, Http2Connection):
@@ -232,6 +242,8 @@ class OriginPool:
         """
         if alone is not None:
             alone.events.failed(fault)
+            if self._shared is not None:
+                return  # such as one that speaks nothing but HTTP/2
         if self.fault is None and self._pause_s == 0:
             _log.warning("%s", fault.why)
         self.fault = None if self._is_heard else fault
@@ -245,12 +257,12 @@ class OriginPool:
     def _is_heard(self) -> bool:
         """Whether it has said something over a connection that is open, in the time that a new one may take."""
         last_s = self._loop.time() - self._limits.connect_s
-        return any(item.is_answered and item.heard_s >= last_s for item in (*self._busy, *self._idle))
+        return any(item.came_s >= last_s for item in (*self._busy, *self._idle))
 
     def _try_again(self) -> None:
         self._trial = None
         if len(self._busy) + len(self._idle) < self._limits.connections or self.fault is not None:
-            self._begin(self._connect())
+            self._begin()
         else:
             self._pause_s = 0.0  # nobody wants more
 

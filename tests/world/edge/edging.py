@@ -192,6 +192,12 @@ class Origin:
     server: asyncio.Server | None = None
     is_over: bool = False  # for scripts that wait for the test
 
+    async def asked(self, count: int) -> None:
+        """Wait until it has got as many requests."""
+        async with asyncio.timeout(LIMIT_S):
+            while len(self.heads) < count:
+                await asyncio.sleep(0)
+
     def take_no_more(self) -> None:
         """Refuse connections from now on; those that there are go on."""
         assert self.server is not None
