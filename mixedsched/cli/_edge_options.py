@@ -5,7 +5,12 @@ from typing import Any
 
 import typer
 
+from mixedsched.core.h3.forwarding import host_of, is_target
 from mixedsched.errors import UsageError
+from mixedsched.units import parse_duration_s
+from mixedsched.world.edge.settings import OriginLimits
+
+_SHORTEST_S = 0.001  # of a time to wait
 
 
 def origin_option(help_text: str, **arguments: Any) -> Any:
@@ -24,8 +29,8 @@ def log_option(help_text: str, **arguments: Any) -> Any:
     return typer.Option(help=help_text, rich_help_panel="Logs", **arguments)
 
 
-def check_together(workers: int, spool: Path | None, health_path: str | None, *, across_connections: bool) -> None:
-    """Raises UsageError for what does not go together, or is not there."""
+def check_together(workers: int, spool: Path | None, origin_host: str | None, *, across_connections: bool) -> None:
+    """Raises UsageError for what does not go together, is not there, or is no host."""
     if workers > 1 and across_connections:
         raise UsageError(
             "--across-connections is not possible with several --workers",
@@ -34,7 +39,27 @@ def check_together(workers: int, spool: Path | None, health_path: str | None, *,
         )
     if spool is not None and not spool.is_dir():
         raise UsageError(f"there is no folder {spool}", fix="make it, or name another with --spool")
-    if health_path is not None and not (
-        health_path.startswith("/") and health_path.isascii() and health_path.isprintable()
-    ):
-        raise UsageError(f"'{health_path}' is no path", fix="give --health-path like /health")
+    if origin_host is not None and host_of(origin_host) is None:
+        fix = "give --origin-host like shop.example or shop.example:8080, in other alphabets its form with xn--"
+        raise UsageError(f"'{origin_host}' is no host", fix=fix)
+
+
+def origin_limits(connections: int, connect: str, answer: str, silence: str, health_path: str | None) -> OriginLimits:
+    """connect, answer, silence: the values of --connect-timeout and so on. Raises UsageError."""
+    if health_path is not None and not is_target(health_path):
+        fix = "give --health-path like /health, with %20 for a space and the like"
+        raise UsageError(f"'{health_path}' is no path", fix=fix)
+    return OriginLimits(
+        connections,
+        _time_s(connect, "--connect-timeout"),
+        _time_s(answer, "--answer-timeout"),
+        _time_s(silence, "--silence-timeout"),
+        health_path=health_path,
+    )
+
+
+def _time_s(text: str, option: str) -> float:
+    time_s = parse_duration_s(text)
+    if time_s < _SHORTEST_S:
+        raise UsageError(f"{option} {text} is not possible", fix="give 1ms or more")
+    return time_s

@@ -5,7 +5,14 @@ from typing import Annotated
 
 import typer
 
-from mixedsched.cli._edge_options import check_together, limit_option, log_option, network_option, origin_option
+from mixedsched.cli._edge_options import (
+    check_together,
+    limit_option,
+    log_option,
+    network_option,
+    origin_limits,
+    origin_option,
+)
 from mixedsched.cli._memory import memory_settings
 from mixedsched.cli._options import BeaconOption, DatagramSizeOption, MemoryOption
 from mixedsched.cli._output import Json
@@ -157,7 +164,7 @@ def edge(
     requests and finishes those under way; told again, it stops at once.
     """
     end_with_reader()
-    check_together(workers, spool, health_path, across_connections=across_connections)
+    check_together(workers, spool, origin_host, across_connections=across_connections)
     settings = ServerSettings(
         host=listen,
         port=port,
@@ -178,13 +185,7 @@ def edge(
         origin_ca=origin_ca,
         origin_verify=not origin_insecure,
         rules=rules,
-        limits=OriginLimits(
-            connections=origin_connections,
-            connect_s=parse_duration_s(connect_timeout),
-            answer_s=parse_duration_s(answer_timeout),
-            silence_s=parse_duration_s(silence_timeout),
-            health_path=health_path,
-        ),
+        limits=origin_limits(origin_connections, connect_timeout, answer_timeout, silence_timeout, health_path),
         buffers=Buffers(all_bytes=buffer_mb * 1_000_000, spool=spool, request_bytes=max_body_mb * 1_000_000),
         log=EdgeLogs(access_log, access_json, metrics_port),
     )

@@ -100,6 +100,11 @@ def host_of(authority: str) -> str | None:
     return name["name"].removesuffix(".") if name is not None else None
 
 
+def is_target(path: str) -> bool:
+    """Whether a path, with its query, can be asked for as it is."""
+    return _TARGET.fullmatch(path) is not None
+
+
 def refusal(head: RequestHead, is_served: Callable[[str], bool]) -> Refusal | None:
     """Why a request is not passed on, None if it is. is_served: whether a host, as of host_of, is one of ours."""
     host = host_of(head.authority)
@@ -113,7 +118,7 @@ def refusal(head: RequestHead, is_served: Callable[[str], bool]) -> Refusal | No
         return Refusal(400, "the authority is not HOST or HOST:PORT")
     if not is_served(host):
         return Refusal(421, "the host is not served here")
-    if head.path != "*" and not _TARGET.fullmatch(head.path):
+    if head.path != "*" and not is_target(head.path):
         return Refusal(400, "the path does not begin with '/', or has characters that must be encoded")
     if head.path == "*" and head.method != "OPTIONS":
         return Refusal(400, "'*' is a target of OPTIONS only")

@@ -35,6 +35,7 @@ from mixedsched.world.edge.settings import (
     served_name,
 )
 from mixedsched.world.server.settings import ServerSettings
+from tests import command
 from tests.world.edge.commanding import FACTS, edge_command
 from tests.world.edge.edging import (
     HOST,
@@ -180,6 +181,22 @@ def test_an_origin_that_is_none_is_refused(text: str) -> None:
 def test_a_host_name_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(MixedschedError, match="no host name"):
         served_name(text)
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        *(
+            ("--origin-host", text)
+            for text in ("a b", "\N{CJK UNIFIED IDEOGRAPH-4F8B}.test", "x.test/", "x\r\ny: z", "")
+        ),
+        *(("--health-path", text) for text in ("health", "/a b", "/a#b", "/\xfc")),
+        *((f"--{name}-timeout", "0s") for name in ("connect", "answer", "silence")),
+    ],
+)
+def test_what_no_origin_can_be_asked_for_is_refused_at_the_start(option: str, value: str) -> None:
+    done = command.run("edge", "--origin", "http://127.0.0.1:1", option, value)
+    assert (done.exit_code, done.stdout) == (2, "")
 
 
 def test_host_names_are_compared_in_one_form() -> None:
