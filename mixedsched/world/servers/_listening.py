@@ -18,7 +18,7 @@ def free_port(host: str) -> int:
 
 
 def binds_udp(pid: int, port: int) -> bool:
-    """Whether a process, or one of its group, has bound this UDP port (proc(5): /proc/net/udp lists sockets by inode)."""
+    """Whether a process has bound this UDP port (proc(5): /proc/net/udp lists sockets by inode)."""
     inodes = {
         fields[9]
         for table in ("udp", "udp6")
