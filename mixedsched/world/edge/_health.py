@@ -86,6 +86,8 @@ class HealthCheck:
             if self._limit is not None:
                 self._limit.cancel()
             self._pool.check(self, fresh=True)
+        elif self._stream is None and self._pool.fault is None:  # it answers over the connections that it has
+            self._next = self._loop.call_later(self._pause_s or self._every_s, self._check)
         else:
             self._note(fault.why)
 

@@ -215,13 +215,12 @@ class Http2Connection(asyncio.Protocol):
         self.reads += 1
         self.came_s = self._loop.time()
         try:
-            events = self._h2.receive_data(data)
+            for event in self._h2.receive_data(data):
+                self._take(event)
         except ProtocolError as error:
             self._flush()
             self._lose(OriginFault(502, f"the origin broke a rule of HTTP/2: {error}"))
             return
-        for event in events:
-            self._take(event)
         self._flush()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -328,8 +327,10 @@ class Http2Connection(asyncio.Protocol):
 
 
 def _split(headers: list[Field]) -> tuple[int, list[Field]]:
-    """Status and regular fields of a response."""
+    """Status and regular fields of a response. Raises ProtocolError for no status, or 101 (RFC 9113 section 8.6)."""
     status = next(value for name, value in headers if name == b":status")
+    if len(status) != 3 or not status.isdigit() or status in (b"000", b"101"):
+        raise ProtocolError(f"the status {status.decode('latin-1')}")
     return int(status), [(name, value) for name, value in headers if not name.startswith(b":")]
 
 

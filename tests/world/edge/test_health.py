@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import urllib.request
 from collections.abc import Callable
+from unittest.mock import MagicMock
 
 import pytest
 
 from mixedsched.errors import UsageError
+from mixedsched.world.edge._health import HealthCheck
+from mixedsched.world.edge._origin import OriginFault
 from mixedsched.world.edge.settings import EdgeLogs, OriginAddress, OriginLimits
-from tests.world.edge.edging import Edging, Origin, Script, plain, playing
+from tests.world.edge.edging import Edging, Origin, Script, plain, playing, run
 
 CHECKED = OriginLimits(health_path="/health", health_s=0.05)
 METRICS = EdgeLogs(metrics_port=0)
@@ -62,6 +65,22 @@ def test_while_checks_fail_requests_get_503_at_once_and_when_they_pass_again_the
         assert int(seen['mixedsched_edge_health_checks_total{result="passed"}']) >= 1
 
     playing(with_health(answer), test, limits=CHECKED, log=METRICS)
+
+
+@pytest.mark.parametrize(("fault", "is_sick"), [(None, False), (OriginFault(502, "no connection"), True)])
+def test_a_check_that_finds_no_connection_tells_nothing_of_an_origin_that_answers_over_others(
+    fault: OriginFault | None, is_sick: bool
+) -> None:
+    async def test() -> None:
+        pool = MagicMock(fault=fault, sick=None)
+        pool.check.side_effect = lambda waiter: waiter.failed(OriginFault(502, "no connection"))
+        check = HealthCheck(pool, "/health", "x.test")
+        await asyncio.sleep(0)
+        assert pool.check.called
+        assert (pool.sick is not None, check.failures) == (is_sick, is_sick)
+        check.stop()
+
+    run(test)
 
 
 @pytest.mark.parametrize("status", ["204 No Content", "301 Moved", "404 Not Found"])

@@ -38,8 +38,8 @@ class Wire:
             if isinstance(frame, HeadersFrame):
                 return frame.stream_id
 
-    def head(self, stream_id: int, *fields: tuple[str, str]) -> None:
-        self._write(_headers(stream_id, (":status", "200"), *fields))
+    def head(self, stream_id: int, *fields: tuple[str, str], status: str = "200") -> None:
+        self._write(_headers(stream_id, (":status", status), *fields))
 
     def data(self, stream_id: int, data: bytes, *, ends: bool = True) -> None:
         self._write(DataFrame(stream_id, data), ends=ends)
@@ -162,6 +162,22 @@ def test_a_connection_on_which_nothing_comes_any_more_is_not_used_again() -> Non
         assert (await edge.ask("GET", "/")).body == b"connection 2"
 
     play_h2c(wire, test, OriginLimits(answer_s=0.3))
+
+
+@pytest.mark.parametrize("status", ["abc", "20", "2000", "000", "101", "\N{SUPERSCRIPT TWO}00"])
+def test_a_status_that_is_none_gives_502_and_breaks_nothing(status: str, caplog: pytest.LogCaptureFixture) -> None:
+    async def wire(wire: Wire) -> None:
+        if wire.number > 1:
+            await answering_each(wire)
+        wire.head(await wire.request(), status=status)
+        await wire.reader.read()
+
+    async def test(edge: Edging) -> None:
+        assert (await edge.ask("GET", "/")).status == 502
+        assert (await edge.ask("GET", "/")).body == b"connection 2"
+
+    play_h2c(wire, test)
+    assert not [record for record in caplog.records if record.name == "asyncio"]
 
 
 def test_an_origin_that_begins_nothing_gives_502() -> None:
