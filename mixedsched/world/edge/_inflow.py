@@ -33,6 +33,7 @@ class Inflow:
         self._loop = asyncio.get_running_loop()
         self._is_paused = False
         self._is_refilling = False
+        self._held_bytes = 0  # in the budget
         self._finish: Callable[[], None] | None = None  # the origin has sent all
         self._is_closed = False
 
@@ -76,7 +77,9 @@ class Inflow:
     def _to_body(self, data: bytes) -> None:
         before = self.body.remaining_bytes
         self.body.feed(data)
-        self._budget.add(self.body.remaining_bytes - before)
+        added_bytes = self.body.remaining_bytes - before
+        self._held_bytes += added_bytes
+        self._budget.add(added_bytes)
 
     def _pause(self) -> None:
         if not self._is_paused and self._stream is not None:
@@ -87,7 +90,9 @@ class Inflow:
 
     def _taken(self, size_bytes: int) -> None:
         """Called from within a packet: only notes what to do."""
-        self._budget.release(size_bytes)
+        held_bytes = min(size_bytes, self._held_bytes)  # trailers, which come last, do not count
+        self._held_bytes -= held_bytes
+        self._budget.release(held_bytes)
         if self._is_refilling or self._is_closed:
             return
         if self.body.remaining_bytes <= self._window_bytes // 2 and (
