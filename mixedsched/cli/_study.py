@@ -6,8 +6,9 @@ from pathlib import Path
 from mixedsched.cli._console import shown
 from mixedsched.cli._progress import Progress
 from mixedsched.core.stats import ALPHA
+from mixedsched.lab.gates import GateResult
 from mixedsched.lab.study.places import Place
-from mixedsched.lab.study.results import StudyResult
+from mixedsched.lab.study.results import StudiedPlace, StudyResult
 from mixedsched.report.ci import CheckedQuestions
 from mixedsched.report.study import REPORT_NAME
 from mixedsched.units import format_ms
@@ -51,9 +52,11 @@ class StudyProgress(Progress):
         self.say(f"{shown(f'{what:24}')} block {block:<3} {shown(f'{load.arm:24}')} {result}")
 
 
-def questions_of(result: StudyResult, folder: Path) -> CheckedQuestions:
-    """What was asked, for continuous integration."""
-    effects = [(f"{place.site} over {place.link}", effect) for place in result.places for effect in place.effects]
+def questions_of(
+    result: StudyResult, places: Sequence[StudiedPlace], gates: Sequence[GateResult], folder: Path
+) -> CheckedQuestions:
+    """What was asked, for continuous integration. places, gates: those of the result that it was asked of."""
+    effects = [(f"{place.site} over {place.link}", effect) for place in places for effect in place.effects]
     looks = result.questions.looks
     stopping = ""
     if looks is not None:
@@ -62,9 +65,5 @@ def questions_of(result: StudyResult, folder: Path) -> CheckedQuestions:
             f"All places, looks and declared questions share an error rate of {ALPHA * 100:.0f} %."
         )
     return CheckedQuestions.of(
-        f"mixedsched study {result.study.name}",
-        result.gates,
-        effects,
-        stopping=stopping,
-        report=str(folder / REPORT_NAME),
+        f"mixedsched study {result.study.name}", gates, effects, stopping=stopping, report=str(folder / REPORT_NAME)
     )

@@ -103,12 +103,14 @@ def run(
             observer=progress,
             say=say_remark,
         )
-    place = folder or default_folder(definition)
-    say_results(found, place, command_of(file, folder, store), as_json=as_json)
-    write_for_ci(questions_of(found, place), junit, markdown)
-    say_gates(found.gates)
+    given, folder = folder, folder or default_folder(definition)
+    say_results(found, folder, command_of(file, given, store), as_json=as_json)
+    # Of the places that were asked for: what others have shown before is in the report.
     places = [place for place in found.places if is_chosen(place.site, place.link, only)]
-    raise typer.Exit(exit_code(found.questions, found.gates, places))
+    gates = [gate for gate in found.gates if gate.place is None or is_chosen(*gate.place, only)]
+    write_for_ci(questions_of(found, places, gates, folder), junit, markdown)
+    say_gates(gates)
+    raise typer.Exit(exit_code(found.questions, gates, places))
 
 
 def status(folder: FolderArgument = None, store: StoreOption = None, as_json: Json = False) -> None:

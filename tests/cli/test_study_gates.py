@@ -55,3 +55,19 @@ def test_a_report_keeps_the_answers(study: Path) -> None:
     asked(study, "--fail-if", "lcp > +1000%")
     report = run("study", "report", study.parent / "out", "--json")
     assert {gate["verdict"] for gate in json.loads(report.stdout)["gates"]} == {"met"}
+
+
+def test_with_only_it_is_the_places_that_are_asked_for_which_decide(study: Path) -> None:
+    study.write_text(dump_study(quick_study(study.parent, arms=["sequential", "rr"], primary=["fcp"])))
+    effects = json.loads(asked(study).stdout.splitlines()[-1])["effects"]
+    changes = sorted(
+        (item["change_pct"], f"{item['site']}@{item['link']}") for item in effects if item["metric"] == "fcp_ms"
+    )
+    (least, low), (most, high) = changes[0], changes[-1]
+    for place, exit_code in ((low, 0), (high, 6)):
+        junit = study.parent / "gates.xml"
+        gate = f"fcp > {(least + most) / 2:.6f}%"
+        result = asked(study, "--fail-if", gate, "--only", place, "--junit", junit)
+        assert result.exit_code == exit_code
+        assert result.stderr.count("gate ") == 1
+        assert len(list(ET.parse(junit).getroot().iter("testcase"))) == 1

@@ -70,7 +70,8 @@ def _tasks(work: Work, keeper: Keeper, under_way: dict[int, tuple[_BlockInHand, 
 def _leases(work: Work, keeper: Keeper) -> Iterator[Lease]:
     most = FIRST_BLOCKS
     began_s = time.monotonic()
-    while leases := keeper.lease(work.study_id, most, work.place_ids):
+    # Of these places alone: meanwhile others may have added some that are not open here.
+    while leases := keeper.lease(work.study_id, most, list(work.places)):
         yield from leases
         passed_s, began_s = time.monotonic() - began_s, time.monotonic()
         if passed_s < LEAST_AT_ONCE_S:

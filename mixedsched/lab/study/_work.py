@@ -51,15 +51,9 @@ class Work:
     study: Study
     places: Mapping[int, Place]  # by id
     folder: Path  # for what a load leaves while it is under way
-    has_all_places: bool = True  # of the study
     observer: StudyObserver = field(default_factory=UnobservedStudy)
     jobs: int | None = None  # processes that simulate; None for one per processor
     reader: MakeReader[SimulatedValues] = ValuesReader  # what is wanted of simulated loads
     has_time: Callable[[], bool] = lambda: True  # asked before each simulated load; once it says no, no other begins
     lease_s: float = LEASE_S  # so long after its last sign of life a worker's blocks go to others
     readmit: bool = False  # work although this machine was quarantined before
-
-    @property
-    def place_ids(self) -> list[int] | None:
-        """To lease blocks of; None for all."""
-        return None if self.has_all_places else list(self.places)

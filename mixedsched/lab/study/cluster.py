@@ -10,6 +10,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -101,6 +102,8 @@ class Cluster:
     _at_work: dict[str, Future[str]] = field(default_factory=dict)  # by address of the machine's dask worker
     _rests_until_s: dict[str, float] = field(default_factory=dict)  # those whose work ended with an error
     _started: int = 0
+    # Once set, an event of dask's stays so: with a name of its own, this end stops no work that is asked for later.
+    _stop_name: str = field(default_factory=lambda: f"mixedsched-stop-{uuid.uuid4()}")
 
     def look(self) -> int:
         """Set machines to work that are not; returns how many are at work. Call it now and then."""
@@ -123,7 +126,7 @@ class Cluster:
 
         if self.client.status != "running":
             return
-        Event(_stop_name(self.words), client=self.client).set()
+        Event(self._stop_name, client=self.client).set()
         ends_s = time.monotonic() + STOP_S
         while time.monotonic() < ends_s and any(not task.done() for task in self._at_work.values()):
             time.sleep(LOOK_EVERY_S / 4)
@@ -140,7 +143,7 @@ class Cluster:
         self._at_work[address] = self.client.submit(
             work_in_child,
             list(self.words),
-            _stop_name(self.words),
+            self._stop_name,
             key=f"mixedsched-{address}-{time.time_ns()}-{self._started}",
             workers=[address],
             allow_other_workers=False,
@@ -223,10 +226,6 @@ async def serve(scheduler: str, options: WorkerOptions, say: Callable[[str], Non
 def worker_words(store_url: str, study: str) -> list[str]:
     """The words for `work_in_child`: a program that works on a study and ends with it, or with its standard input."""
     return ["-m", "mixedsched.lab.study.worker", store_url, study]
-
-
-def _stop_name(words: Sequence[str]) -> str:
-    return "mixedsched-stop-" + "-".join(words[-2:])
 
 
 def _not_installed(error: ModuleNotFoundError) -> MissingPartError:

@@ -19,8 +19,9 @@ from mixedsched.lab.play.values import SimulatedValues
 from mixedsched.lab.study._playing import schemes_of
 from mixedsched.lab.study._work import LABORATORY, Work
 from mixedsched.lab.study.definition import changes
+from mixedsched.lab.study.gates import StudyQuestions
 from mixedsched.lab.study.lean import EARLIER_VERSIONS, LeanStudy, read_lean
-from mixedsched.lab.study.places import SimulatedPlace, refuse_changed, seed_of
+from mixedsched.lab.study.places import SimulatedPlace, planned, refuse_changed, seed_of
 from mixedsched.lab.study.session import find_study
 from mixedsched.world.store import AdoptedBlock, NewLoad
 
@@ -43,6 +44,7 @@ def go_on_from(path: Path, work: Work, say: Callable[[str], None]) -> int:
     blocks = [block for block in _complete(lean, work) if (block.place_id, block.number) not in made]
     if not blocks:
         return 0
+    _note_looks(lean, blocks, work, path)
     if work.study.is_simulated:
         _prove(blocks, work, path, say)
     elif lean.laboratory:
@@ -58,6 +60,24 @@ def _refuse_other(lean: LeanStudy, work: Work, path: Path) -> None:
     if not found.only_add:
         raise UsageError(f"{path} is of another study", why="; ".join(found.words), fix=_ANEW)
     refuse_changed(work.places.values(), [place for place in lean.places if "site" in place.facts])
+
+
+def _note_looks(lean: LeanStudy, blocks: Sequence[_CompleteBlock], work: Work, path: Path) -> None:
+    """Blocks that were made until it was decided stay such, and those beyond the least number are planned here, too.
+
+    Raises UsageError where the study was begun with other looks.
+    """
+    looks = lean.result.questions.looks
+    if looks is None:
+        return
+    stored = find_study(work.store, work.study.name)
+    is_begun = any(item.done for item in work.store.counts(work.study_id))
+    if is_begun and StudyQuestions.from_dict(stored.facts).looks != looks:
+        raise UsageError(f"the blocks of {path} were looked at otherwise than those that are there", fix=_ANEW)
+    work.store.save_study(stored.name, stored.definition, StudyQuestions(looks).to_dict())
+    for id_, place in work.places.items():
+        most = max((block.number for block in blocks if block.place_id == id_), default=0)
+        work.store.add_places(work.study_id, planned(work.study.model_copy(update={"blocks": most}), {0: place}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +103,10 @@ def _complete(lean: LeanStudy, work: Work) -> list[_CompleteBlock]:
     ids = {item.id: stored[item.site, item.link] for item in lean.places if (item.site, item.link) in stored}
     attempts: dict[tuple[int, int], dict[int, list[NewLoad]]] = {}
     machines: dict[tuple[int, int], str] = {}
+    looks = lean.result.questions.looks
+    last = work.study.blocks if looks is None else looks.last
     for load in lean.loads:
-        if load.place_id in ids and load.block <= work.study.blocks:
+        if load.place_id in ids and load.block <= last:
             block = ids[load.place_id], load.block
             new = NewLoad(load.arm, load.position, load.seed, load.status, load.reason, load.values)
             attempts.setdefault(block, {}).setdefault(load.attempt, []).append(new)

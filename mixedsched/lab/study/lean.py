@@ -15,6 +15,7 @@ from mixedsched.lab.study._collecting import VALUE_KEYS
 from mixedsched.lab.study._work import LABORATORY
 from mixedsched.lab.study.browsers import differences
 from mixedsched.lab.study.definition import Study
+from mixedsched.lab.study.gates import StudyQuestions
 from mixedsched.lab.study.places import OPENED_AS
 from mixedsched.lab.study.results import StudyResult, study_results
 from mixedsched.world.store import BlockCounts, StoredLoad, StoredPlace, StoredStudy, StudyStore
@@ -22,6 +23,9 @@ from mixedsched.world.store import BlockCounts, StoredLoad, StoredPlace, StoredS
 LEAN_FORMAT = "mixedsched.loads/1"
 EARLIER_VERSIONS = "earlier_versions"
 """A fact of studies that have gone on from a file: the other versions that played some of their loads."""
+LOOKS = (
+    "looks"  # as in StudyQuestions.to_dict: without them, blocks that were made until it was decided would seem planned
+)
 _METADATA = b"mixedsched"
 _TEXTS = ("arm", "status", "reason", "machine")
 _NUMBERS = ("block", "attempt", "position", "seed")
@@ -72,6 +76,7 @@ def write_lean(store: StudyStore, stored: StoredStudy, out: Path, keys: Sequence
         "versions": stored.facts.get("versions", {}),
         EARLIER_VERSIONS: stored.facts.get(EARLIER_VERSIONS, []),
         LABORATORY: stored.facts.get(LABORATORY, {}),
+        **({LOOKS: looks} if (looks := stored.facts.get(LOOKS)) else {}),
         "places": [
             {
                 "site": item.site,
@@ -130,7 +135,7 @@ def read_lean(path: Path) -> LeanStudy:
     ]
     counts = [BlockCounts(number, done=item["blocks"]) for number, item in enumerate(facts["places"])]
     loads = list(_loads(table))
-    result = study_results(study, places, counts, loads)
+    result = study_results(study, places, counts, loads, StudyQuestions.from_dict({LOOKS: facts.get(LOOKS)}))
     return LeanStudy(
         result, facts["versions"], facts.get(EARLIER_VERSIONS, ()), facts.get(LABORATORY, {}), places, loads
     )

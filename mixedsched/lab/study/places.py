@@ -47,6 +47,14 @@ def sites_of(study: Study) -> list[StudySite]:
     for entry in study.sites:
         for site in _matches(entry, study, known):
             found.setdefault(site.opened_as, site)
+    by_name: dict[str, StudySite] = {}
+    for site in found.values():
+        if (other := by_name.setdefault(site.name, site)) is not site:
+            raise StudyError(
+                f"two sites of the study are called '{site.name}'",
+                why=f"{other.opened_as} and {site.opened_as}: results could not tell them apart",
+                fix="rename one of them, or leave it out",
+            )
     return list(found.values())
 
 
@@ -257,7 +265,7 @@ def refuse_changed(places: Iterable[Place], stored: Iterable[StoredPlace]) -> No
 
 def seed_of(study: Study, block: int) -> int:
     """The seed with which a block is simulated: that of `simulate --seed`, or of the varied networks that `tune` plays."""
-    return seeds_for(study.seed, block)[-1] if study.variation else study.seed + block - 1
+    return seeds_for(study.seed, 1)[0] + block - 1 if study.variation else study.seed + block - 1
 
 
 def _digest(facts: Any) -> str:

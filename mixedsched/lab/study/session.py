@@ -75,7 +75,7 @@ def run_study(
     with owned(place), study_store(place, store) as opened:
         try:
             work = planned_work(definition, lambda: open_places(definition, wanted, say), opened, place, say)
-            work = replace(work, has_all_places=only is None, observer=observer or UnobservedStudy(), jobs=jobs)
+            work = replace(work, observer=observer or UnobservedStudy(), jobs=jobs)
             _take_loads(start_from, work, say)
             questions = _asked(work, until, max_blocks, fail_if, say)
             for count in questions.rounds(definition.blocks):
@@ -221,13 +221,13 @@ def planned_work(
     facts = _facts(study, before)
     if before is not None:
         refuse_changed(opened.values(), store.places(before.id))
-        if set(study.arms) - set(before.definition["arms"]):  # first: once the new arms are stored, nobody would notice
-            store.continue_done(before.id)
     with writing_to(folder):
         (folder / DEFINITION_NAME).write_text(dump_study(study), encoding="utf-8")
     study_id = store.save_study(study.name, study.to_dict(), facts)
     store.add_places(study_id, planned(study, opened))
-    if not study.is_simulated:  # a simulated load that failed would only fail again
+    if study.is_simulated:  # arms may have been added, also while a worker went on that knew nothing of them
+        store.continue_done(study_id, study.arms)
+    else:
         # By looks, blocks count in their order: one that comes late would change what earlier looks have seen.
         store.reopen(study_id, in_order=before is not None and bool(before.facts.get("looks")))
     ids = {(item.site, item.link): item.id for item in store.places(study_id)}

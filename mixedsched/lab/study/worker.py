@@ -7,7 +7,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -99,7 +99,7 @@ def _work_once(store: StudyStore, folder: Path, options: WorkerOptions, say: Say
 def _work_on(
     store: StudyStore, stored: StoredStudy, folder: Path, options: WorkerOptions, say: Say, memory: _Memory
 ) -> None:
-    work = _opened(store, stored, folder, options, say, memory.left)
+    work = _opened(store, stored, folder, options, say, memory)
     say(f"working on {stored.name} as {options.machine}")
     try:
         memory.left.update(carry_out_study(work, {"machine": machine_facts()}, say, options.machine))
@@ -109,30 +109,34 @@ def _work_on(
 
 
 def _opened(
-    store: StudyStore, stored: StoredStudy, folder: Path, options: WorkerOptions, say: Say, left: Collection[int]
+    store: StudyStore, stored: StoredStudy, folder: Path, options: WorkerOptions, say: Say, memory: _Memory
 ) -> Work:
-    """The study with those of its places that this machine can open. Raises MixedschedError where it can open none."""
+    """The study with those of its places that this machine can open; the others are left to others from now on.
+
+    Raises MixedschedError where it can open none.
+    """
     study = Study.from_dict(stored.definition, Path(stored.facts.get(STUDY_FOLDER, "")), f"the study '{stored.name}'")
     _refuse_other_versions(stored, study)
     places: dict[int, Place] = {}
-    refused: list[MixedschedError] = []
-    planned = [item for item in store.places(stored.id) if item.id not in left]
+    refused: dict[int, MixedschedError] = {}
+    planned = [item for item in store.places(stored.id) if item.id not in memory.left]
     for item in planned:
         try:
             places[item.id] = _place(study, item, say)
         except MixedschedError as error:
-            refused.append(error)
+            refused[item.id] = error
     if not places:
-        raise refused[0]
+        raise next(iter(refused.values()))
     if refused:
-        say(f"{len(refused)} of {len(planned)} places are left to others, such as one because {refused[0]}")
+        one = next(iter(refused.values()))
+        say(f"{len(refused)} of {len(planned)} places are left to others, such as one because {one}")
+        memory.left.update(refused)
     return Work(
         store,
         stored.id,
         study,
         places,
         folder,
-        has_all_places=not refused and not left,
         observer=options.observer,
         jobs=options.jobs,
         lease_s=options.lease_s,

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Update, and_, exists, or_, select, update
+from sqlalchemy import Connection, Update, and_, bindparam, exists, func, or_, select, update
 from sqlalchemy.orm import aliased
 
 from mixedsched.errors import MixedschedError
@@ -50,7 +50,10 @@ def take(
     wanted = select(BlockRow.id, BlockRow.place, BlockRow.number, BlockRow.attempt, BlockRow.token)
     wanted = wanted.where(BlockRow.study == study, is_free)
     if places is not None:
-        wanted = wanted.where(BlockRow.place.in_(places))
+        # Written out, as databases take only so many parameters.
+        wanted = wanted.where(
+            BlockRow.place.in_(bindparam("places", list(places), expanding=True, literal_execute=True))
+        )
     rows = connection.execute(
         wanted.order_by(BlockRow.rank, BlockRow.id).limit(most).with_for_update(skip_locked=True)
     ).all()
@@ -161,9 +164,12 @@ def revoke(connection: Connection, study: int, *, place: int | None, after: int)
     connection.execute(update(BlockRow).where(*wanted).values(state=REVOKED))
 
 
-def continue_done(connection: Connection, study: int) -> None:
-    """Have done blocks worked on again, for arms that they lack."""
-    connection.execute(update(BlockRow).where(BlockRow.study == study, BlockRow.state == DONE).values(state=OPEN))
+def continue_done(connection: Connection, study: int, arms: Collection[str]) -> None:
+    """Have done blocks worked on again that lack one of these arms."""
+    of_block = (StudyLoadRow.block == BlockRow.id, StudyLoadRow.attempt == BlockRow.attempt)
+    made = select(func.count()).where(*of_block, StudyLoadRow.arm.in_(list(arms))).scalar_subquery()
+    lacking = (BlockRow.study == study, BlockRow.state == DONE, made < len(arms))
+    connection.execute(update(BlockRow).where(*lacking).values(state=OPEN))
 
 
 def reopen(connection: Connection, study: int, *, in_order: bool) -> None:

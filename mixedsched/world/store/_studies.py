@@ -211,10 +211,10 @@ class StudyStore:
         with self._write() as connection:
             _leases.reopen(connection, study, in_order=in_order)
 
-    def continue_done(self, study: int) -> None:
-        """Have blocks that are done worked on again, for arms that were added."""
+    def continue_done(self, study: int, arms: Collection[str]) -> None:
+        """Have blocks that are done worked on again where they lack one of these arms."""
         with self._write() as connection:
-            _leases.continue_done(connection, study)
+            _leases.continue_done(connection, study, arms)
 
     def adopt(self, worker: int, blocks: Sequence[AdoptedBlock]) -> list[AdoptedBlock]:
         """Store blocks that were made elsewhere, if they are planned and have no load yet; returns those."""

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -22,7 +23,7 @@ from mixedsched.lab.study.definition import Study
 from mixedsched.lab.study.session import find_study, run_study
 from mixedsched.world.store import StudyStore
 from tests.command import HOME, MIXEDSCHED
-from tests.lab.study.small import small_study
+from tests.lab.study.small import quick_study, small_study
 from tests.patience import wait_until
 
 pytest.importorskip("distributed")
@@ -137,6 +138,35 @@ def test_a_machine_that_is_killed_loses_no_block_and_changes_no_load(
     assert loads_in(url) == undisturbed
 
 
+class _Client:
+    """Of a scheduler with one machine, which keeps what it is asked for."""
+
+    status = "running"
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[object, ...]] = []
+
+    def scheduler_info(self, **_: object) -> dict[str, Any]:
+        return {"workers": {"tcp://machine": {}}}
+
+    def submit(self, *words: object, **_: object) -> Any:
+        self.asked.append(words)
+        return Mock(done=lambda: True)
+
+
+def test_work_that_was_stopped_can_be_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An event that is set stays set in a scheduler: also for the next round of blocks, and the next `study run`."""
+    events_set: list[str] = []
+    monkeypatch.setattr("distributed.Event", lambda name, client: Mock(set=lambda: events_set.append(name)))
+    client = _Client()
+    for _ in range(2):
+        machines = cluster.Cluster(client, ["-m", "worker", "sqlite:///team", "study"], print)
+        machines.look()
+        assert events_set.count(str(client.asked[-1][-1])) == 0
+        machines.stop()
+        assert events_set[-1] == client.asked[-1][-1]
+
+
 def test_a_scheduler_that_does_not_answer_is_named(
     study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,6 +176,20 @@ def test_a_scheduler_that_does_not_answer_is_named(
         run_study(study, folder=tmp_path / "out", store=url, scheduler="tcp://127.0.0.1:1")
     assert caught.value.exit_code == ExitCode.MISSING_PART
     assert "dask scheduler" in caught.value.fix
+
+
+def test_a_worker_that_lacks_a_page_ends_when_the_rest_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    study = quick_study(tmp_path)
+    with monkeypatch.context() as patched:
+        patched.setattr(session, "_carry_out", lambda *_: None)
+        run_study(study, folder=tmp_path / "out")
+    (tmp_path / "pages" / "one.json").unlink()
+    url = f"sqlite:///{tmp_path / 'out' / DATABASE_NAME}"
+    told: list[str] = []
+    worker.run_worker(worker.WorkerOptions(url, waits=False, jobs=1), told.append)
+    assert [line for line in told if "left to others" in line] == told[:1]
+    with StudyStore(url) as store:
+        assert sum(item.open for item in store.counts(1)) == 2, "the page's over both links"
 
 
 def test_a_worker_of_another_version_is_refused_with_both(

@@ -125,6 +125,20 @@ def test_a_block_that_lacks_an_arm_is_played_anew(study: Study, begun: Path, tmp
     assert any("11 blocks are taken" in line for line in said)
 
 
+def test_blocks_that_were_made_until_it_was_decided_stay_such(tmp_path: Path) -> None:
+    study = small_study(tmp_path, arms=["sequential", "nip"], links=["wifi-lossy"], blocks=8)
+    options: dict[str, Any] = {"until": "decided", "max_blocks": 12, "fail_if": ["lcp > +2%"], "jobs": 1}
+    found = run_study(study, folder=tmp_path / "begun", **options)
+    file = written(tmp_path / "begun", tmp_path / "begun.parquet")
+    assert outcome(read_lean(file).result) == outcome(found)
+    with pytest.raises(UsageError, match="begun with another --until"):
+        run_study(study, folder=tmp_path / "plain", start_from=file, jobs=1)
+    said: list[str] = []
+    again = run_study(study, folder=tmp_path / "again", start_from=file, say=said.append, **options)
+    assert outcome(again) == outcome(found)
+    assert any(f"{sum(len(place.blocks) for place in found.places)} blocks are taken" in line for line in said)
+
+
 def test_measured_loads_bring_the_browser_that_made_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Which is compared with this machine's before it loads anything: what was measured cannot be measured again."""
     made = MadeUpStudy(made_up_definition(rung="browser", sites=["agency"]), ["agency"])

@@ -98,6 +98,12 @@ def study(folder: Path, **changed: Any) -> Study:
     return Study.from_dict({**tables, **changed}, folder)
 
 
+@pytest.fixture(autouse=True)
+def own_slot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is loaded here: a study that really loads pages on this machine need not be waited for."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+
 def run(folder: Path, **changed: Any) -> StudyResult:
     return run_study(study(folder, **changed), folder=folder / "out")
 

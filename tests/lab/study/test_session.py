@@ -12,6 +12,7 @@ from mixedsched.errors import ExitCode, InputError, MixedschedError, StudyError,
 from mixedsched.lab.play.scenario import seeds_for, varied
 from mixedsched.lab.play.simulation import simulate
 from mixedsched.lab.results import DATABASE_NAME
+from mixedsched.lab.study import _playing as playing
 from mixedsched.lab.study import session
 from mixedsched.lab.study.definition import Study
 from mixedsched.lab.study.places import Place
@@ -20,7 +21,7 @@ from mixedsched.lab.study.session import run_study
 from mixedsched.lab.study.work import UnobservedStudy
 from mixedsched.sites.pages import load_page
 from mixedsched.world.catalog import load_profile
-from mixedsched.world.store import NewLoad, StoredLoad, StudyStore
+from mixedsched.world.store import NewLoad, PlannedBlock, PlannedPlace, StoredLoad, StudyStore
 from tests.examples import examples
 from tests.lab.study.small import ARMS, LOADS_OF_BLOCK, PLACES, quick_study, small_study, write_pages
 
@@ -198,6 +199,35 @@ def test_a_page_whose_name_is_no_text_is_refused_as_nothing_could_tell_of_it(tmp
     (tmp_path / "pages" / "one.json").rename(tmp_path / "pages" / os.fsdecode(b"caf\xe9.json"))
     with pytest.raises(StudyError, match=r"pages/caf\\xe9.json' has a name that is not UTF-8"):
         run(study, tmp_path / "out")
+
+
+def test_sites_that_results_could_not_tell_apart_are_refused(tmp_path: Path) -> None:
+    study = quick_study(tmp_path, sites=["pages/*"])
+    (tmp_path / "pages" / "one").mkdir()
+    (tmp_path / "pages" / "two.json").rename(tmp_path / "pages" / "one" / "page.json")
+    with pytest.raises(StudyError, match=r"two sites of the study are called 'pages/one'"):
+        run(study, tmp_path / "out")
+
+
+def test_places_that_others_add_meanwhile_are_left_to_them(tmp_path: Path) -> None:
+    class Adding(UnobservedStudy):
+        def loaded(self, place: Place, block: int, load: NewLoad) -> None:
+            with StudyStore(f"sqlite:///{tmp_path / 'out' / DATABASE_NAME}") as store:
+                store.add_places(1, [PlannedPlace(PLACES, "new", "cable", {}, [PlannedBlock(1, 0)])])
+
+    found = run(quick_study(tmp_path), tmp_path / "out", observer=Adding())
+    assert [place.site for place in found.places if place.missing] == ["new"]
+
+
+def test_arms_that_a_worker_knew_nothing_of_are_played_by_the_next_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It had the study's earlier definition, and went on while another process added arms."""
+    run(quick_study(tmp_path, arms=list(ARMS[:2])), tmp_path / "out")
+    with monkeypatch.context() as patched:
+        patched.setattr(playing, "schemes_of", lambda _: [])
+        assert run(quick_study(tmp_path), tmp_path / "out").is_partial
+    assert not run(quick_study(tmp_path), tmp_path / "out").is_partial
 
 
 def test_a_part_of_the_places_can_be_asked_for(tmp_path: Path) -> None:
