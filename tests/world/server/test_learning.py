@@ -22,6 +22,7 @@ from mixedsched.core.schedulers.inferred import safe_turn
 from mixedsched.model.request import Kind, Request
 from mixedsched.model.scheme import configure
 from mixedsched.world import catalog
+from mixedsched.world.server._first_packets import client_of
 from mixedsched.world.server._learning import Learning
 from mixedsched.world.store import open_memory
 from tests.core.learning.visits import renamed, requests, visit
@@ -76,12 +77,24 @@ def test_a_reload_that_finds_all_unchanged_does_not_make_a_page_small(tmp_path: 
 def test_a_client_that_repeats_a_visit_at_once_is_counted_once(tmp_path: Path) -> None:
     file = tmp_path / "memory.sqlite"
     learning = Learning(file, pytest.fail)
-    for client in ("192.0.2.1", "192.0.2.1", "192.0.2.1", "192.0.2.2"):
-        learning.join(client, SCHEME).recorder._take(visit())
+    for host in ("192.0.2.1", "192.0.2.1", "192.0.2.1", "192.0.2.2", "2001:db8::1", "2001:db8::2"):
+        learning.join(client_of((host, 1)), SCHEME).recorder._take(visit())
     learning.stop()
     state = remembered(file)
     assert state is not None
-    assert state.memory.visits == 2
+    assert state.memory.visits == 3
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::ffff:127.0.0.1", "::1"])
+def test_a_laboratory_on_this_machine_may_repeat_a_visit_at_once(tmp_path: Path, host: str) -> None:
+    file = tmp_path / "memory.sqlite"
+    learning = Learning(file, pytest.fail)
+    for _ in range(3):
+        learning.join(client_of((host, 1)), SCHEME).recorder._take(visit())
+    learning.stop()
+    state = remembered(file)
+    assert state is not None
+    assert state.memory.visits == 3
 
 
 @pytest.mark.parametrize("kind", ["broken", "newer", "folder"])
