@@ -34,7 +34,7 @@ from mixedsched.world.edge.settings import (
     served_name,
 )
 from mixedsched.world.server.handover import MAX_WORKERS
-from mixedsched.world.server.settings import Limits, ServerSettings, parse_datagram_bytes
+from mixedsched.world.server.settings import MAX_STREAMS, Limits, ServerSettings, parse_datagram_bytes, parse_limit_s
 
 _LIMITS, _ORIGIN, _BUFFERS = Limits(), OriginLimits(), Buffers()
 
@@ -140,7 +140,9 @@ def edge(
         int, limit_option("The largest body of a request, in megabytes.", min=1, metavar="N")
     ] = _BUFFERS.request_bytes // 1_000_000,
     max_connections: Annotated[int, limit_option("Connections of clients.", min=1, metavar="N")] = _LIMITS.connections,
-    max_streams: Annotated[int, limit_option("Open requests of one connection.", min=1, metavar="N")] = _LIMITS.streams,
+    max_streams: Annotated[
+        int, limit_option("Open requests of one connection.", min=1, max=MAX_STREAMS, metavar="N")
+    ] = _LIMITS.streams,
     idle_timeout: Annotated[
         str, limit_option("Time without a packet from the client.", metavar="TIME")
     ] = f"{_LIMITS.idle_s:g}s",
@@ -171,7 +173,9 @@ def edge(
         congestion_control=congestion_control,
         workers=workers,
         grace_s=parse_duration_s(grace),
-        limits=Limits(connections=max_connections, streams=max_streams, idle_s=parse_duration_s(idle_timeout)),
+        limits=Limits(
+            connections=max_connections, streams=max_streams, idle_s=parse_limit_s(idle_timeout, "--idle-timeout")
+        ),
         stop_with_stdin=stop_with_stdin,
         max_datagram_bytes=parse_datagram_bytes(max_datagram_size),
         across_connections=across_connections,

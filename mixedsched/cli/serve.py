@@ -27,7 +27,15 @@ from mixedsched.world.server.log import appending
 from mixedsched.world.server.qlog_files import prepare_folder
 from mixedsched.world.server.run import run_server
 from mixedsched.world.server.running import ServerInput
-from mixedsched.world.server.settings import Limits, LogSettings, RetryPolicy, ServerSettings, parse_datagram_bytes
+from mixedsched.world.server.settings import (
+    MAX_STREAMS,
+    Limits,
+    LogSettings,
+    RetryPolicy,
+    ServerSettings,
+    parse_datagram_bytes,
+    parse_limit_s,
+)
 
 _DEFAULTS = Limits()
 
@@ -97,7 +105,9 @@ def serve(
     max_connections_per_client: Annotated[
         int, _limit("Connections from one address.", min=1, metavar="N")
     ] = _DEFAULTS.connections_per_client,
-    max_streams: Annotated[int, _limit("Open requests of one connection.", min=1, metavar="N")] = _DEFAULTS.streams,
+    max_streams: Annotated[
+        int, _limit("Open requests of one connection.", min=1, max=MAX_STREAMS, metavar="N")
+    ] = _DEFAULTS.streams,
     max_memory_mb: Annotated[
         int, _limit("New clients are refused while more memory is in use, in megabytes.", min=1, metavar="N")
     ] = _DEFAULTS.memory_bytes // 1_000_000,
@@ -154,8 +164,8 @@ def serve(
             connections_per_client=max_connections_per_client,
             streams=max_streams,
             memory_bytes=max_memory_mb * 1_000_000,
-            handshake_s=_positive_duration_s(handshake_timeout, "--handshake-timeout"),
-            idle_s=_positive_duration_s(idle_timeout, "--idle-timeout"),
+            handshake_s=parse_limit_s(handshake_timeout, "--handshake-timeout"),
+            idle_s=parse_limit_s(idle_timeout, "--idle-timeout"),
         ),
         stop_with_stdin=stop_with_stdin,
         log=LogSettings(qlog, qlog_mb * 1_000_000, explain, log_connections),
@@ -173,10 +183,3 @@ def serve(
     )
     with appending(log) if log is not None else nullcontext() as kept:
         run_server(given, server_log(as_json, kept))
-
-
-def _positive_duration_s(text: str, option: str) -> float:
-    duration_s = parse_duration_s(text)
-    if duration_s <= 0:
-        raise UsageError(f"{option} must be longer than 0")
-    return duration_s

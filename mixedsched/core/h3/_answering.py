@@ -1,6 +1,7 @@
 """The part of a session that turns requests into responses, and places them."""
 
 import heapq
+from collections.abc import Callable
 
 from mixedsched.core.h3._http import HttpLayer
 from mixedsched.core.h3._live_side import UNANSWERED, LiveSide
@@ -16,7 +17,7 @@ from mixedsched.core.h3.events import (
 )
 from mixedsched.core.h3.exchange import ServedRequest, ServerExchange
 from mixedsched.core.h3.live import LiveResponder
-from mixedsched.core.h3.response import GrowingBody, RequestHead, Responder, Response, close_body
+from mixedsched.core.h3.response import GrowingBody, Headers, RequestHead, Responder, Response, close_body
 from mixedsched.core.h3.seam import ScheduledConnection
 from mixedsched.model.priority import Priority
 from mixedsched.model.scheme import ConfiguredScheme
@@ -39,6 +40,7 @@ class Answering:
         events: SessionEvents,
         number: int,
         now_s: float,
+        own_fields: Callable[[], Headers],
     ) -> None:
         self.number = number
         self.again_bytes = 0
@@ -47,6 +49,7 @@ class Answering:
         self._responder = responder
         self._live = live
         self._events = events
+        self._own_fields = own_fields
         self._started_s = now_s
         self._now_s = now_s
         self._signals = Signals()
@@ -68,7 +71,7 @@ class Answering:
             case RequestEnded() if self._live is not None:
                 self._live.ended(event)
             case RequestTooLarge():
-                self._begin(event.stream_id, RequestHead("", "", "", []), _plain(431))
+                self._begin(event.stream_id, RequestHead("", "", "", []), self._plain(431))
             case RequestFailed():
                 self._signals.forget(event.stream_id)
                 if event.stream_id in self._exchanges:
@@ -102,7 +105,7 @@ class Answering:
         """Find the response to a request and begin to send it, or to think about it."""
         if self.quic.awaits_response(stream_id):  # else the client has cancelled it
             if head.method == "CONNECT" and head.protocol is None:
-                self._begin(stream_id, head, _plain(501))
+                self._begin(stream_id, head, self._plain(501))
             elif isinstance(self._responder, LiveResponder):
                 self._begin(stream_id, head, UNANSWERED)
             else:
@@ -184,7 +187,6 @@ class Answering:
         close_body(exchange.response.body)
         self._served.append(exchange.record(self.number, self._scheme, self._started_s, complete=complete))
 
-
-def _plain(status: int) -> Response:
-    """A response with a status and nothing else."""
-    return Response(status, [(b"content-length", b"0")])
+    def _plain(self, status: int) -> Response:
+        """A response of the session's own, without a body."""
+        return Response(status, [(b"content-length", b"0"), *self._own_fields()])

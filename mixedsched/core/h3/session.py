@@ -23,7 +23,7 @@ from mixedsched.core.h3._live_side import LiveSide
 from mixedsched.core.h3.codes import ErrorCode, Http3Error
 from mixedsched.core.h3.events import RequestFailed, SessionEvents
 from mixedsched.core.h3.live import LiveResponder
-from mixedsched.core.h3.response import Responder
+from mixedsched.core.h3.response import Headers, Responder
 from mixedsched.core.h3.seam import ScheduledConnection
 from mixedsched.core.h3.tables import MANY
 from mixedsched.model.scheduler import Scheduler
@@ -41,8 +41,8 @@ class Session(Answering):
     """Feeds one connection: datagrams and time in, datagrams and the next timer out.
 
     number: names the connection in logs. All times are seconds of the caller's clock. scheduler: used instead of one of its
-    own, see h3.shared; of the same scheme. arguments: passed on to aioquic's QuicConnection (such as
-    original_destination_connection_id).
+    own, see h3.shared; of the same scheme. own_fields: of responses that are not the responder's, such as their date.
+    arguments: passed on to aioquic's QuicConnection (such as original_destination_connection_id).
     """
 
     def __init__(
@@ -55,10 +55,11 @@ class Session(Answering):
         number: int,
         now_s: float,
         scheduler: Scheduler[Any] | None = None,
+        own_fields: Callable[[], Headers] = list,
         **arguments: Any,
     ) -> None:
         live = LiveSide(self, responder, events.woken) if isinstance(responder, LiveResponder) else None
-        super().__init__(scheme, responder, live, events, number, now_s)
+        super().__init__(scheme, responder, live, events, number, now_s, own_fields)
         self.quic = ScheduledConnection(
             configuration=configuration,
             scheduler=scheme.create_scheduler() if scheduler is None else scheduler,

@@ -254,8 +254,12 @@ class PageMemory:
             number for number, role in self.roles.items() if self.share(role) < FORGOTTEN and self.weight > 1
         ]:
             del self.roles[number]
-        if len(self.roles) > MAX_ROLES:
-            kept = sorted(self.roles.values(), key=lambda role: (-role.weight, role.number))[:MAX_ROLES]
+        self.keep(MAX_ROLES)
+
+    def keep(self, most: int) -> None:
+        """Keep the roles that are asked for most often, so many of them."""
+        if len(self.roles) > most:
+            kept = sorted(self.roles.values(), key=lambda role: (-role.weight, role.number))[:most]
             self.roles = {role.number: role for role in sorted(kept, key=lambda role: role.number)}
 
     def to_dict(self) -> dict[str, Any]:

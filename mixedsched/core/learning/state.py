@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from mixedsched.core.learning import networks
 from mixedsched.core.learning.guard import OrderGuard
-from mixedsched.core.learning.learned import LearnedPage
+from mixedsched.core.learning.learned import USUAL, LearnedPage
 from mixedsched.core.learning.memory import PageMemory
 from mixedsched.core.learning.networks import NetworkClass
 from mixedsched.core.learning.plan import SAFE, OrderPlan
@@ -179,6 +179,17 @@ class PageState:
         if not self.proposals or self.memory.strange:
             return None
         return type(self)(PageMemory(self.memory.path), self.classes, self.proposals, self.guard)
+
+    def shed(self) -> None:
+        """Keep less of it: only what is part of the page; after that the better half of its orders, then of its roles."""
+        memory = self.memory
+        kept = [role for role in memory.roles.values() if memory.share(role) >= USUAL]
+        if len(kept) < len(memory.roles):
+            memory.keep(len(kept))
+        elif self.proposals:
+            self.proposals = self.proposals[: len(self.proposals) // 2]
+        else:
+            memory.keep(len(kept) // 2)
 
     def to_dict(self) -> dict[str, Any]:
         return {

@@ -17,6 +17,7 @@ from mixedsched.core.h3.live import LiveResponder
 from mixedsched.core.h3.response import Responder
 from mixedsched.core.h3.session import H3_INTERNAL_ERROR, H3_NO_ERROR, Address, Session
 from mixedsched.model.scheme import ConfiguredScheme
+from mixedsched.world.server._conditions import format_http_date
 from mixedsched.world.server._configuration import quic_configuration
 from mixedsched.world.server._connections import (
     ClientGroups,
@@ -214,6 +215,7 @@ class Endpoint:
             number=number,
             now_s=now_s,
             scheduler=self._groups.join(number, str(address[0])) if self._groups is not None else None,
+            own_fields=lambda: [(b"date", format_http_date(time.time()).encode())],
             original_destination_connection_id=new.first_id,
             retry_source_connection_id=new.retry_id,
             make_connection_id=lambda: make_connection_id(self._worker),

@@ -81,7 +81,7 @@ class Learning:
             self._thread.start()
 
     def join(self, client: str, scheme: ConfiguredScheme) -> Steering:
-        """For a new connection. client: its address, without the port."""
+        """For a new connection. client: as of client_of."""
         return Steering(scheme, self._plan_for, lambda visit: self._take(client, visit), beacons=self._beacons)
 
     def stop(self) -> None:
@@ -229,5 +229,5 @@ def say(line: str) -> None:
 
 
 def _is_local(client: str) -> bool:
-    """This machine, from which laboratories load pages again and again."""
-    return client in {"127.0.0.1", "::1"} or client.startswith("127.")
+    """This machine, from which laboratories load pages again and again. client: as of client_of."""
+    return client.startswith("127.") or client == "::/64"

@@ -9,6 +9,10 @@ from mixedsched.core.h3.datagram_size import BASE_BYTES, MAX_BYTES
 from mixedsched.core.h3.qlog import MAX_TRACE_BYTES
 from mixedsched.errors import UsageError
 from mixedsched.model.congestion import CongestionControl
+from mixedsched.units import parse_duration_s
+
+MAX_STREAMS = 1_000_000  # that may be allowed at a time; QUIC cannot express more than 2**60
+_SHORTEST_S, _LONGEST_S = 0.001, 24 * 3600.0  # of a limit
 
 
 class RetryPolicy(Enum):
@@ -92,6 +96,14 @@ class ServerSettings:
     """A Unix socket, by which a new server takes the port over from the one that runs."""
     across_connections: bool = False
     """Connections from one IP address share a scheduler, see h3.shared; with one worker only."""
+
+
+def parse_limit_s(text: str, option: str) -> float:
+    """The value of a time after which a connection is closed. Raises UsageError."""
+    limit_s = parse_duration_s(text)
+    if not _SHORTEST_S <= limit_s <= _LONGEST_S:
+        raise UsageError(f"{option} {text} is not possible", fix="give a time from 1ms to 24h")
+    return limit_s
 
 
 def parse_datagram_bytes(text: str) -> int | None:

@@ -28,7 +28,7 @@ from mixedsched.world.store._database import (
 
 PAGES_MOST = 10_000
 ROW_BYTES_MOST = 60_000
-"""Of a page, compressed; one that needs more starts anew."""
+"""Of a page, compressed; of one that needs more, some is left out."""
 UNPACKED_BYTES_MOST = 4_000_000
 LOCK_WAIT_S = 5.0
 """For another process that writes: visits come all the time, and one that cannot be remembered is no harm."""
@@ -168,11 +168,10 @@ def _told() -> Iterator[None]:
 
 
 def _packed(state: PageState) -> bytes:
-    packed = zlib.compress(json.dumps(state.to_dict(), separators=(",", ":")).encode(), 6)
-    if len(packed) <= ROW_BYTES_MOST:
-        return packed
-    fresh = PageState.of(state.memory.path)
-    return zlib.compress(json.dumps(fresh.to_dict(), separators=(",", ":")).encode(), 6)
+    """The state, from which is left out what there is no room for."""
+    while len(packed := zlib.compress(json.dumps(state.to_dict(), separators=(",", ":")).encode(), 6)) > ROW_BYTES_MOST:
+        state.shed()
+    return packed
 
 
 def _unpacked(packed: bytes) -> PageState | None:

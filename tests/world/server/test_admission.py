@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from mixedsched.world.server._first_packets import Admission, Admittance, client_of
 from mixedsched.world.server.settings import Limits, RetryPolicy
+from tests import command
 
 
 def judge(admission: Admission, client: str = "a", *, proven: bool = False, memory_is_full: bool = False) -> Admittance:
@@ -81,3 +82,15 @@ def test_limits_are_positive_and_divided_among_workers() -> None:
     assert (shared.connections, shared.handshakes, shared.connections_per_client) == (251, 1, 7)
     with pytest.raises(ValueError, match="connections must be positive"):
         Limits(connections=0)
+
+
+@pytest.mark.parametrize("command_line", [("serve", "agency"), ("edge", "--origin", "http://127.0.0.1:1")])
+@pytest.mark.parametrize(
+    "option", ["--idle-timeout=0s", "--idle-timeout=0.5ms", "--idle-timeout=25h", f"--max-streams={2**61}"]
+)
+def test_a_limit_that_cannot_be_kept_is_refused_before_anything_is_done(
+    command_line: tuple[str, ...], option: str
+) -> None:
+    done = command.run(*command_line, option, "--scheme", "none-such")  # a scheme is looked at later: no server starts
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert option.partition("=")[0] in done.stderr

@@ -45,6 +45,12 @@ def test_flights_and_single_packets_bring_the_same_bytes(site: Path, tmp_path: P
         assert fetch(running.port, ("GET", "/big.bin"))[0].body == (site / "big.bin").read_bytes()
 
 
+def test_a_refusal_that_no_file_answers_has_a_date_as_all_others(server: RunningServer) -> None:
+    (refused,) = fetch(server.port, ("GET", "/", {"x": "~" * 40_000}))
+    assert refused.status == 431
+    assert refused.headers["date"].endswith("GMT")
+
+
 @pytest.mark.skipif(shutil.which("gtlsclient") is None, reason="gtlsclient (Debian: ngtcp2-client) is not installed")
 @pytest.mark.parametrize("options", [["--gso", "auto"], ["--gso", "off"], ["--retry", "always"], ["--workers", "2"]])
 def test_an_independent_client_gets_the_bytes(site: Path, tmp_path: Path, options: list[str]) -> None:

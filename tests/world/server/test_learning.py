@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import random
 import sqlite3
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from mixedsched.core.learning.learned import LearnedPage
-from mixedsched.core.learning.proposals import OrderRecipe, plan_of
+from mixedsched.core.learning.proposals import SAFE_RECIPE, OrderRecipe, first_round, next_round, plan_of
 from mixedsched.core.learning.state import PageState, Proposal
 from mixedsched.core.learning.visit import MAX_PATH, page_path
 from mixedsched.core.schedulers import SCHEMES
@@ -21,6 +22,7 @@ from mixedsched.core.schedulers.inferred import safe_turn
 from mixedsched.model.request import Kind, Request
 from mixedsched.model.scheme import configure
 from mixedsched.world import catalog
+from mixedsched.world.server._first_packets import client_of
 from mixedsched.world.server._learning import Learning
 from mixedsched.world.store import open_memory
 from tests.core.learning.visits import renamed, requests, visit
@@ -75,12 +77,24 @@ def test_a_reload_that_finds_all_unchanged_does_not_make_a_page_small(tmp_path: 
 def test_a_client_that_repeats_a_visit_at_once_is_counted_once(tmp_path: Path) -> None:
     file = tmp_path / "memory.sqlite"
     learning = Learning(file, pytest.fail)
-    for client in ("192.0.2.1", "192.0.2.1", "192.0.2.1", "192.0.2.2"):
-        learning.join(client, SCHEME).recorder._take(visit())
+    for host in ("192.0.2.1", "192.0.2.1", "192.0.2.1", "192.0.2.2", "2001:db8::1", "2001:db8::2"):
+        learning.join(client_of((host, 1)), SCHEME).recorder._take(visit())
     learning.stop()
     state = remembered(file)
     assert state is not None
-    assert state.memory.visits == 2
+    assert state.memory.visits == 3
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::ffff:127.0.0.1", "::1"])
+def test_a_laboratory_on_this_machine_may_repeat_a_visit_at_once(tmp_path: Path, host: str) -> None:
+    file = tmp_path / "memory.sqlite"
+    learning = Learning(file, pytest.fail)
+    for _ in range(3):
+        learning.join(client_of((host, 1)), SCHEME).recorder._take(visit())
+    learning.stop()
+    state = remembered(file)
+    assert state is not None
+    assert state.memory.visits == 3
 
 
 @pytest.mark.parametrize("kind", ["broken", "newer", "folder"])
@@ -167,6 +181,44 @@ def test_a_hostile_client_makes_no_page_larger_than_its_bound(tmp_path: Path) ->
     assert state is not None
     assert len(state.memory.roles) <= 300
     assert file.stat().st_size < 500_000
+
+
+def test_a_hostile_visit_does_not_make_a_page_forget_what_others_have_taught(tmp_path: Path) -> None:
+    """The site has the file, whatever stands in the query: so much of it that one row could not hold it."""
+    noise = random.Random(1)
+    queries = ["".join(chr(noise.randrange(0xA1, 0x100)) for _ in range(MAX_PATH)) for _ in range(390)]
+    script = requests()[2]
+    made_up = [replace(script, path=f"/a.js?{query}"[:MAX_PATH]) for query in queries]
+    with open_memory(tmp_path / "memory.sqlite") as store:
+        for items in (*[requests()] * 9, [*requests(), *made_up]):
+            store.change("/", 1.0, lambda state, items=items: state.learn(visit(items)))
+        state = store.page("/")
+    assert state is not None
+    assert state.memory.visits == 10
+    assert [role.path for role in state.memory.roles.values()] == [item.path for item in requests()]
+
+
+def test_a_large_page_with_more_orders_than_there_is_room_for_keeps_the_best(tmp_path: Path) -> None:
+    names = random.Random(1)
+    images = [
+        replace(requests()[5], path=f"/img/{names.getrandbits(400):x}.jpg", size_bytes=99 * at) for at in range(290)
+    ]
+    with open_memory(tmp_path / "memory.sqlite") as store:
+        for _ in range(4):
+            store.change("/", 1.0, lambda state: state.learn(visit([*requests()[:3], *images])))
+        state = store.page("/")
+        assert state is not None
+        learned = LearnedPage.of(state.memory)
+        assert learned is not None
+        recipes = [recipe for recipe in (*first_round(), *next_round(OrderRecipe("staged"))) if recipe != SAFE_RECIPE]
+        found = [Proposal(plan_of(recipe, learned), 1.0, 0.9) for recipe in recipes[:9]]
+        kept = store.change("/", 1.0, lambda state: state.propose(found))
+        state = store.page("/")
+    assert state is not None
+    assert state.names == kept.names
+    assert 1 <= len(kept.names) < 9
+    assert kept.names == [item.plan.name for item in found][: len(kept.names)]
+    assert (state.memory.visits, len(state.memory.roles)) == (4, 293)
 
 
 def test_visits_are_not_waited_for_while_another_process_holds_the_file_and_that_is_said(
