@@ -7,10 +7,8 @@ import typer
 
 from mixedsched.core.h3.forwarding import host_of, is_target
 from mixedsched.errors import UsageError
-from mixedsched.units import parse_duration_s
 from mixedsched.world.edge.settings import OriginLimits
-
-_SHORTEST_S = 0.001  # of a time to wait
+from mixedsched.world.server.settings import parse_limit_s
 
 
 def origin_option(help_text: str, **arguments: Any) -> Any:
@@ -51,15 +49,8 @@ def origin_limits(connections: int, connect: str, answer: str, silence: str, hea
         raise UsageError(f"'{health_path}' is no path", fix=fix)
     return OriginLimits(
         connections,
-        _time_s(connect, "--connect-timeout"),
-        _time_s(answer, "--answer-timeout"),
-        _time_s(silence, "--silence-timeout"),
+        parse_limit_s(connect, "--connect-timeout"),
+        parse_limit_s(answer, "--answer-timeout"),
+        parse_limit_s(silence, "--silence-timeout"),
         health_path=health_path,
     )
-
-
-def _time_s(text: str, option: str) -> float:
-    time_s = parse_duration_s(text)
-    if time_s < _SHORTEST_S:
-        raise UsageError(f"{option} {text} is not possible", fix="give 1ms or more")
-    return time_s
