@@ -23,9 +23,8 @@ from mixedsched.world.store import BlockCounts, StoredLoad, StoredPlace, StoredS
 LEAN_FORMAT = "mixedsched.loads/1"
 EARLIER_VERSIONS = "earlier_versions"
 """A fact of studies that have gone on from a file: the other versions that played some of their loads."""
-LOOKS = (
-    "looks"  # as in StudyQuestions.to_dict: without them, blocks that were made until it was decided would seem planned
-)
+LOOKS = "looks"
+"""As in StudyQuestions.to_dict: without them, blocks that were made until it was decided would seem planned."""
 _METADATA = b"mixedsched"
 _TEXTS = ("arm", "status", "reason", "machine")
 _NUMBERS = ("block", "attempt", "position", "seed")
