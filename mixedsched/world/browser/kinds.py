@@ -1,0 +1,29 @@
+"""The browsers that can measure, and what each lets one measure."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from mixedsched.core.metrics import PAGE_METRICS
+
+
+class Browser(StrEnum):
+    """A browser, by the name that options and study files have for it."""
+
+    CHROMIUM = "chromium"
+    FIREFOX = "firefox"
+
+    @property
+    def title(self) -> str:
+        return self.value.capitalize()
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Keys of the page's metrics that it has, in the order of tables."""
+        return _METRICS[self]
+
+
+_METRICS: Mapping[Browser, tuple[str, ...]] = {
+    Browser.CHROMIUM: PAGE_METRICS,
+    # It has neither long tasks, of which TBT and TTI are made, nor layout shifts.
+    Browser.FIREFOX: tuple(key for key in PAGE_METRICS if key in {"fcp_ms", "lcp_ms", "si_ms"}),
+}
