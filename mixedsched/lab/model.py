@@ -96,7 +96,7 @@ class Conditions:
         if self.congestion_control != CongestionControl.CUBIC:
             words.append(f"congestion control {self.congestion_control}")
         if self.browser is not Browser.CHROMIUM:
-            words.append(f"browser {self.browser.title}")
+            words.append(f"browser {self.browser.brand}")
         if self.cpu_slowdown != 1:
             words.append(f"CPU slowed down {self.cpu_slowdown:g} times")
         if self.throttling == "simulate":

@@ -119,7 +119,7 @@ def make_plan(
         raise UsageError(
             f"the baseline '{baseline}' is not among the schemes", fix=f"choose one of {', '.join(labels)}"
         )
-    refuse_unmeasurable(metrics, conditions)
+    refuse_unmeasurable([*metrics, *primary], conditions)
     if unasked := [metric_named(key).short for key in primary if key in PAGE_METRICS and key not in metrics]:
         raise UsageError(
             f"{', '.join(unasked)} is to be decided on, but not measured",
@@ -149,9 +149,9 @@ def make_plan(
 def refuse_unmeasurable(metrics: Sequence[str], conditions: Conditions) -> None:
     """Raises UsageError for keys of metrics that the browser does not have."""
     browser = conditions.browser
-    if lacking := [metric_named(key).short for key in metrics if key not in browser.metrics]:
+    if lacking := list(dict.fromkeys(metric_named(key).short for key in browser.lacks(metrics))):
         had = ",".join(metric_named(key).short.lower() for key in browser.metrics)
-        raise UsageError(f"{browser.title} does not measure {', '.join(lacking)}", fix=f"choose among --metrics {had}")
+        raise UsageError(f"{browser.brand} does not measure {', '.join(lacking)}", fix=f"choose among {had}")
 
 
 def attempt_seed(block: Block, attempt: int) -> int:

@@ -28,7 +28,7 @@ def examine(
     yield checked("kernel's links", lambda: asyncio.run(prove_namespaces()), is_optional=True)
     yield checked("router VM", prove_router, is_optional=True)
     find_browser = find_firefox if browser is Browser.FIREFOX else find_chromium
-    parts = [checked("Node", lambda: str(find_node())), checked(browser.title, lambda: str(find_browser()))]
+    parts = [checked("Node", lambda: str(find_node())), checked(browser.brand, lambda: str(find_browser()))]
     yield from parts
     if not all(part.ok for part in parts):
         return

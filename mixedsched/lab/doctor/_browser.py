@@ -67,7 +67,7 @@ def prove_page_load(open_site: Callable[[], Site], browser: Browser) -> Iterator
         yield Check("page load", False, str(error), error.fix, isinstance(error, MissingPartError))
         return
     if run.status is RunStatus.FAILED:
-        yield Check("page load", False, run.reason, f"read what {browser.title} says: {_BY_HAND[browser]}")
+        yield Check("page load", False, run.reason, f"read what {browser.brand} says: {_BY_HAND[browser]}")
         return
     metrics = run.page_load["metrics"]
     detail = f"{site.name} with {len(metrics)} metrics, LCP {metrics['lcp_ms']:.0f} ms, in {run.cost_s:.1f} s"

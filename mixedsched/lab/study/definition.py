@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from mixedsched.core.metrics import PAGE_METRICS, metric_named
+from mixedsched.core.metrics import metric_named
 from mixedsched.errors import StudyError, UsageError, nearest_hint
 from mixedsched.lab.model import Arm, Conditions
 from mixedsched.lab.plan import arm_of, refuse_unmeasurable
@@ -134,7 +134,7 @@ class Study(BaseModel):
             if self.rung not in rungs and getattr(self, key) != type(self).model_fields[key].default:
                 raise ValueError(f"{key}: on rung {self.rung} there is no such thing, only on {' and '.join(rungs)}")
         try:
-            refuse_unmeasurable([key for key in self.metrics if key in PAGE_METRICS], self.conditions)
+            refuse_unmeasurable(self.metrics, self.conditions)
         except UsageError as error:
             raise ValueError(f"cpu_slowdown, throttling, browser, metrics: {error}") from error
         return self
@@ -155,7 +155,8 @@ class Study(BaseModel):
             )
         if browser == self.browser:
             return self
-        metrics = [key for key in self.metrics if key in browser.metrics or key not in PAGE_METRICS]
+        lacking = browser.lacks(self.metrics)
+        metrics = [key for key in self.metrics if key not in lacking]
         facts = {**self.to_dict(), "browser": browser.value, "name": f"{self.name}-{browser}", "metrics": metrics}
         return type(self).from_dict(facts, self.folder, self.name).model_copy(update={"file": self.file})
 

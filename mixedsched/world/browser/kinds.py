@@ -1,9 +1,9 @@
 """The browsers that can measure, and what each lets one measure."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
-from mixedsched.core.metrics import PAGE_METRICS
+from mixedsched.core.metrics import METRICS, PAGE_METRICS
 
 
 class Browser(StrEnum):
@@ -13,13 +13,18 @@ class Browser(StrEnum):
     FIREFOX = "firefox"
 
     @property
-    def title(self) -> str:
+    def brand(self) -> str:
         return self.value.capitalize()
 
     @property
     def metrics(self) -> tuple[str, ...]:
         """Keys of the page's metrics that it has, in the order of tables."""
         return _METRICS[self]
+
+    def lacks(self, keys: Iterable[str]) -> list[str]:
+        """Those of the keys that it has no value for. Metrics of connections take a log of them, which Firefox does not write."""
+        known = self.metrics if self is Browser.FIREFOX else [metric.key for metric in METRICS]
+        return [key for key in keys if key not in known]
 
 
 _METRICS: Mapping[Browser, tuple[str, ...]] = {
