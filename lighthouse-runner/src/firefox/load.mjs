@@ -17,7 +17,7 @@ import {framesOf} from '../frames.mjs';
 import {WARNING_TOO_SLOW} from '../load-end.mjs';
 import {lastChanges, POLL_MS, Settling, untilSettled} from '../settling.mjs';
 import {Bidi, BidiError} from './bidi.mjs';
-import {endFilm, NAVIGATION_US, startFilm, traceOf} from './film.mjs';
+import {endFilm, NAVIGATION_US, repaint, startFilm, traceOf} from './film.mjs';
 import {Firefox} from './firefox.mjs';
 import {Requests} from './requests.mjs';
 
@@ -55,7 +55,8 @@ async function loadOnce(firefox, job) {
     await bidi.run(window, startFilm);
     const ended = await loaded(bidi, tab, job, requests, settling);
     const page = await bidi.run(tab, whatThePageTells, [SNIPPET_CHARS], {sandbox: SANDBOX});
-    const shots = await bidi.run(window, endFilm, [page.time_origin_ms]);
+    const repainted_ms = await bidi.run(tab, repaint, [], {sandbox: SANDBOX});
+    const shots = await bidi.run(window, endFilm, [page.time_origin_ms, repainted_ms, page.lcp_ms ?? page.fcp_ms ?? 0]);
     return {page, shots, ended, benchmark_index, requests: requests.list(page.time_origin_ms), version: bidi.capabilities.browserVersion};
   } finally {
     bidi.close();

@@ -29,6 +29,8 @@ const ALWAYS = {
   'app.normandy.enabled': false,
   'extensions.update.enabled': false,
   'browser.safebrowsing.downloads.remote.enabled': false,
+  // The page is shown by the process that showed the empty tab: after a change of processes, first paints are often not recorded.
+  'fission.autostart': false,
   // Scrollbars take no room, as in Chromium.
   'ui.useOverlayScrollbars': 1,
   // What is measured is not rounded.
