@@ -120,11 +120,7 @@ def make_plan(
             f"the baseline '{baseline}' is not among the schemes", fix=f"choose one of {', '.join(labels)}"
         )
     refuse_unmeasurable([*metrics, *primary], conditions)
-    if unasked := [metric_named(key).short for key in primary if key in PAGE_METRICS and key not in metrics]:
-        raise UsageError(
-            f"{', '.join(unasked)} is to be decided on, but not measured",
-            fix="name it in --metrics, or another in --primary",
-        )
+    _refuse_unasked(primary, metrics)
     return Plan(
         site=site,
         site_digest=site_digest,
@@ -152,6 +148,15 @@ def refuse_unmeasurable(metrics: Sequence[str], conditions: Conditions) -> None:
     if lacking := list(dict.fromkeys(metric_named(key).short for key in browser.lacks(metrics))):
         had = ",".join(metric_named(key).short.lower() for key in browser.metrics)
         raise UsageError(f"{browser.brand} does not measure {', '.join(lacking)}", fix=f"choose among {had}")
+
+
+def _refuse_unasked(primary: Sequence[str], metrics: Sequence[str]) -> None:
+    """Raises UsageError for metrics to decide on that are not to be measured."""
+    if unasked := [metric_named(key).short for key in primary if key in PAGE_METRICS and key not in metrics]:
+        raise UsageError(
+            f"{', '.join(unasked)} is to be decided on, but not measured",
+            fix="name it in --metrics, or another in --primary",
+        )
 
 
 def attempt_seed(block: Block, attempt: int) -> int:

@@ -18,6 +18,7 @@ from tests.lab.scripted import plan
 
 FIREFOX = Conditions.of("cubic", 1, "provided", "firefox")
 
+
 def test_a_warm_up_block_comes_first_and_is_marked() -> None:
     blocks = plan(blocks=3).blocks
     assert [block.warm_up for block in blocks] == [True, False, False, False]
@@ -120,9 +121,7 @@ def test_impossible_circumstances_are_refused(conditions: tuple[Any, ...], says:
         (FIREFOX.browser.metrics, ["hol_bytes"], "HOL"),  # from Chromium's log of its connections
     ],
 )
-def test_a_plan_asks_no_browser_for_what_it_lacks(
-    metrics: tuple[str, ...], primary: list[str], lacking: str
-) -> None:
+def test_a_plan_asks_no_browser_for_what_it_lacks(metrics: tuple[str, ...], primary: list[str], lacking: str) -> None:
     with pytest.raises(UsageError, match=rf"Firefox does not measure {lacking} \(choose among fcp,lcp,si\)"):
         plan(metrics=metrics, primary=primary, conditions=FIREFOX)
 

@@ -22,7 +22,7 @@ class Browser(StrEnum):
         return _METRICS[self]
 
     def lacks(self, keys: Iterable[str]) -> list[str]:
-        """Those of the keys that it has no value for. Metrics of connections take a log of them, which Firefox does not write."""
+        """Those of the keys that it has no value for. Metrics of connections take a log, which Firefox does not write."""
         known = self.metrics if self is Browser.FIREFOX else [metric.key for metric in METRICS]
         return [key for key in keys if key not in known]
 

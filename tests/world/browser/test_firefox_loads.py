@@ -9,19 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from mixedsched.errors import MissingPartError
 from mixedsched.lab._validity import LoadEvidence, why_invalid
-from mixedsched.world.browser.find import find_firefox
 from mixedsched.world.browser.kinds import Browser
 from mixedsched.world.browser.pageload import BrowserLoad, PageLoadFailed
 from mixedsched.world.browser.runner import LighthouseRunner
 from tests.world.browser.h3_site import NEVER_HANGS_S, BrowserProcesses, FixtureSite
 
-try:
-    find_firefox()
-    pytestmark = pytest.mark.browser
-except MissingPartError as error:
-    pytestmark = [pytest.mark.browser, pytest.mark.skip(reason=str(error))]
+pytestmark = pytest.mark.usefixtures("firefox")
 
 HERO = "https://site.test/hero.png"
 
@@ -94,7 +88,9 @@ def test_it_survives_storage_and_counts_without_a_log_of_the_browsers(load: Brow
     assert BrowserLoad.from_dict(load.to_dict()) == load
     evidence = LoadEvidence(load, ("site.test", "other.test"), None, None, {"punctuality": {}})
     assert why_invalid(evidence) == ""
-    assert "without a complete answer" in why_invalid(LoadEvidence(cut_off(load), ("site.test", "other.test"), None, None, {}))
+    assert "without a complete answer" in why_invalid(
+        LoadEvidence(cut_off(load), ("site.test", "other.test"), None, None, {})
+    )
 
 
 def cut_off(load: BrowserLoad) -> BrowserLoad:
