@@ -4,6 +4,9 @@ import {once} from 'node:events';
 
 import WebSocket from 'ws';
 
+// The lab's certificate is nobody's, and nobody is there to answer what a page asks.
+const CAPABILITIES = {alwaysMatch: {acceptInsecureCerts: true, unhandledPromptBehavior: {default: 'dismiss', beforeUnload: 'accept'}}};
+
 // A film can be some tens of MB.
 const MESSAGE_MAX_BYTES = 2 ** 29;
 
@@ -13,7 +16,7 @@ export class Bidi {
     const socket = new WebSocket(`${url}/session`, {maxPayload: MESSAGE_MAX_BYTES, perMessageDeflate: false});
     await once(socket, 'open'); // an error rejects
     const bidi = new Bidi(socket, onEvent);
-    bidi.capabilities = (await bidi.call('session.new', {capabilities: {alwaysMatch: {acceptInsecureCerts: true}}})).capabilities;
+    bidi.capabilities = (await bidi.call('session.new', {capabilities: CAPABILITIES})).capabilities;
     return bidi;
   }
 
@@ -21,6 +24,7 @@ export class Bidi {
     this.socket = socket;
     this.waiting = new Map();
     this.calls = 0;
+    this.isLost = false; // the connection, and so the browser
     socket.on('message', data => {
       const message = JSON.parse(data);
       if (message.type === 'event') onEvent(message);
@@ -60,8 +64,9 @@ export class Bidi {
     else resolve(result);
   }
 
-  giveUp(message) {
-    for (const id of [...this.waiting.keys()]) this.settle({id, type: 'error', message});
+  giveUp(why) {
+    this.isLost = true;
+    for (const id of [...this.waiting.keys()]) this.settle({id, type: 'error', message: why});
   }
 }
 

@@ -23,6 +23,7 @@ import {Requests} from './requests.mjs';
 
 const SANDBOX = 'mixedsched'; // a world of our own in the page
 const SNIPPET_CHARS = 200;
+const EXIT_WAIT_MS = 2_000;
 const VALUE_OF = {'first-contentful-paint': 'fcp_ms', 'largest-contentful-paint': 'lcp_ms', 'speed-index': 'si_ms'};
 
 /** Do a job. Returns the answer without id. Throws RunFailure. */
@@ -58,6 +59,9 @@ async function loadOnce(firefox, job) {
     const repainted_ms = await bidi.run(tab, repaint, [], {sandbox: SANDBOX});
     const shots = await bidi.run(window, endFilm, [page.time_origin_ms, repainted_ms, page.lcp_ms ?? page.fcp_ms ?? 0]);
     return {page, shots, ended, benchmark_index, requests: requests.list(page.time_origin_ms), version: bidi.capabilities.browserVersion};
+  } catch (error) {
+    if (bidi.isLost) await Promise.race([firefox.died(), sleep(EXIT_WAIT_MS)]); // it rejects with what is known of the death
+    throw error;
   } finally {
     bidi.close();
   }

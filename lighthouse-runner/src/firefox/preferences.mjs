@@ -21,6 +21,9 @@ const ALWAYS = {
   'network.proxy.ssl': DEAD_END.host,
   'network.proxy.ssl_port': DEAD_END.port,
   'network.proxy.allow_hijacking_localhost': true,
+  // No windows but ours, and no printing, which a browser without a screen does not survive.
+  'dom.disable_open_during_load': true,
+  'print.enabled': false,
   // Nothing of the browser's own.
   'network.captive-portal-service.enabled': false,
   'network.connectivity-service.enabled': false,

@@ -14,6 +14,7 @@ import pytest
 from tests.world.browser.h3_site import (
     ANIMATED,
     ANONYMOUS,
+    ASKING,
     BUSY,
     COUNTING,
     INDEX,
@@ -44,6 +45,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FixtureSite]:
         "counting.html": COUNTING.encode(),
         "saving.html": SAVING.encode(),
         "anonymous.html": ANONYMOUS.encode(),
+        "asking.html": ASKING.encode(),
         "style.css": b"body { font: 18px sans-serif } .hero { width: 320px; height: 240px }" + b"\n/* padding */" * 500,
         "app.js": WORK_AFTER_PAINT.encode(),
         "hero.png": noise_png(320, 240, seed=1),

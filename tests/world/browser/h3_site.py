@@ -54,6 +54,13 @@ link.download = "left-behind.txt";
 link.click();
 </script></body></html>"""
 
+# Asks its visitors, opens windows, and prints.
+ASKING = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>asking</title>
+<link rel="icon" href="data:,"></head><body><h1>Asking</h1><script>
+alert("x"); confirm("y"); prompt("z"); window.open("/"); print();
+addEventListener("beforeunload", event => event.preventDefault());
+</script></body></html>"""
+
 
 # Far beyond anything that works: it only keeps a hanging test from going on for ever.
 NEVER_HANGS_S = 60.0
