@@ -119,7 +119,7 @@ def cut_off(load: BrowserLoad) -> BrowserLoad:
 
 
 def test_a_browser_that_is_killed_fails_the_load_and_the_next_one_works(
-    site: FixtureSite, tmp_path: Path, browsers: BrowserProcesses, load: BrowserLoad
+    site: FixtureSite, tmp_path: Path, browsers: BrowserProcesses
 ) -> None:
     async def run() -> tuple[PageLoadFailed, BrowserLoad]:
         job = site.job("/", browser=Browser.FIREFOX, metrics=("lcp_ms",), form_factor="desktop", frames=False)
@@ -143,7 +143,7 @@ def test_a_browser_that_is_killed_fails_the_load_and_the_next_one_works(
     assert list(tmp_path.glob("mixedsched-*")) == []
 
 
-def test_a_page_that_is_not_there_is_a_failed_load(site: FixtureSite, folder: Path, load: BrowserLoad) -> None:
+def test_a_page_that_is_not_there_is_a_failed_load(site: FixtureSite, folder: Path) -> None:
     async def run() -> None:
         async with LighthouseRunner(temp_dir=folder, browser=Browser.FIREFOX) as runner:
             job = site.job("/", browser=Browser.FIREFOX, metrics=("lcp_ms",))
