@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("chromium")
 
 SCHEMES = ("sequential", "stock")
 METRICS = ["fcp_ms", "lcp_ms", "tbt_ms", "si_ms", "cls", "tti_ms", "hol_bytes"]
-WITHOUT_TTI = ("--metrics", "cls,lcp,fcp,si,tbt")  # each load waits some 5 s less; an audit's test has loads with it
+WITHOUT_TTI = ("--metrics", "cls,lcp,fcp,si,tbt")  # each load waits some 5 s less; the look of an audit's test has it
 
 
 @pytest.fixture(scope="module")
